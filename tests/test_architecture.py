@@ -41,6 +41,8 @@ DOORS = frozenset(
         "spark/write/commit_write",
         "spark/write/open_write",
         "store/compact/compaction",
+        "store/expire/snapshots",
+        "store/metadata/table_options",
         "store/open",
         "store/scan/index_filter",
         "store/scan/new_scan",

@@ -170,6 +170,11 @@ def format_json(value: Any) -> str:
     return _format(value, "\n")
 
 
+def format_present(values: Mapping[str, Any]) -> bytes:
+    """The content of a file of one object, without the keys whose value is None."""
+    return format_json({key: value for key, value in values.items() if value is not None}).encode()
+
+
 def _format(value: Any, line: str) -> str:
     if isinstance(value, Mapping):
         if not value:

@@ -29,6 +29,7 @@ from support.shares import some_of
 from support.tables.catalog_tables import ORDERS, append, ids_of, schema
 
 from paimon_spark import open_catalog
+from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.create import new_schema
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import PaimonError
@@ -144,16 +145,21 @@ def test_databases_with_all_they_hold(pool: ProcessPoolExecutor, options: dict[s
     assert len(catalog.list_tables("e")) == 5
 
 
-@pytest.mark.parametrize("options", some_of(DATABASES, 1), indirect=True)
-def test_a_killed_holder_of_a_lock(context: ForkServerContext, options: dict[str, str]) -> None:
-    """Others wait until its lock has expired, and no longer: Java's rule, which each client applies to the rows."""
-    catalog = open_catalog({**options, "lock-acquire-timeout": "2 s"})
+def die_with_a_lock(context: ForkServerContext, catalog: Catalog) -> None:
+    """Makes a table, and has a process killed that holds the lock of it."""
     catalog.create_database("shop")
     catalog.create_table(ORDERS, schema())
     child = context.Process(target=commit_and_die, args=(catalog.options, str(ORDERS)))
     child.start()
     child.join()
     assert child.exitcode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("options", some_of(DATABASES, 1), indirect=True)
+def test_a_killed_holder_of_a_lock(context: ForkServerContext, options: dict[str, str]) -> None:
+    """Others wait until its lock has expired, and no longer: Java's rule, which each client applies to the rows."""
+    catalog = open_catalog({**options, "lock-acquire-timeout": "2 s"})
+    die_with_a_lock(context, catalog)
     began = time.monotonic()
     append(open_catalog(options).load_table(ORDERS), 1)
     waited = time.monotonic() - began
@@ -171,12 +177,7 @@ def test_a_killed_holder_of_a_lock_of_hive(context: ForkServerContext, tmp_path:
             pytest.skip(str(reason))
         options = {"metastore": "hive", "uri": uri, "warehouse": f"{tmp_path}/lake", "lock.enabled": "true"}
         catalog = open_catalog({**options, "lock-check-max-sleep": "100 ms"})
-        catalog.create_database("shop")
-        catalog.create_table(ORDERS, schema())
-        child = context.Process(target=commit_and_die, args=(catalog.options, str(ORDERS)))
-        child.start()
-        child.join()
-        assert child.exitcode == -signal.SIGKILL
+        die_with_a_lock(context, catalog)
         began = time.monotonic()
         with pytest.raises((PaimonError, OSError), match="others have held the lock"):
             append(open_catalog({**catalog.options, "lock-acquire-timeout": "300 ms"}).load_table(ORDERS), 1)

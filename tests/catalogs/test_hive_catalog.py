@@ -177,6 +177,19 @@ def test_a_table_that_others_drop_while_it_is_renamed(hive: HiveCatalog) -> None
     assert hive.list_tables("shop") == []
 
 
+def test_a_database_that_others_drop_meanwhile(hive: HiveCatalog) -> None:
+    """The metastore names the database and nothing more; a list of tables of it is not an answer that is cut off."""
+    hive.create_table(ORDERS, schema())
+    told = hive.metastore.table(ORDERS)
+    assert told is not None
+    hive.drop_database("shop", cascade=True)
+    with pytest.raises(Missing, match=r"creating shop\.orders"):
+        hive.metastore.create_table(told)
+    with pytest.raises(Missing):
+        hive.metastore.some_tables("shop", ["orders"])
+    assert hive.metastore.tables("shop") == []
+
+
 def test_external_tables_keep_their_files(hive: HiveCatalog, tmp_path: Path) -> None:
     place = str(tmp_path / "elsewhere")
     hive.create_table(ORDERS, schema(path=place))

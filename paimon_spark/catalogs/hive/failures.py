@@ -27,9 +27,11 @@ class Refused(CatalogUnavailable):
 
     Attributes:
         is_certain: whether it says so for certain; else it has failed in the middle.
+        words: what it says.
     """
 
     is_certain = False
+    words = ""
 
 
 @contextmanager
@@ -48,6 +50,7 @@ def refusals(doing: str) -> Iterator[None]:
     except TException as error:
         refused = Refused(f"{doing}: the Hive metastore refuses it: {_words(error)}")
         refused.is_certain = isinstance(error, _NOT_DONE)
+        refused.words = _words(error)
         raise refused from None
 
 

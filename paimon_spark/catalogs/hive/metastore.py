@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from pymetastore.hive_metastore import ttypes
 
 from paimon_spark.catalogs.hive.connections import Connections, connections_of
-from paimon_spark.catalogs.hive.failures import Missing, refusals
+from paimon_spark.catalogs.hive.failures import Missing, Refused, refusals
 from paimon_spark.catalogs.hive.places import VIEW, HiveDatabase, HivePartition, HiveTable, is_paimon
 from paimon_spark.catalogs.hive.settings import HiveSettings
 from paimon_spark.catalogs.identifier import Identifier
@@ -86,15 +86,19 @@ class Metastore:
         return sorted(self._read(f"listing '{database}'", lambda c: c.get_all_tables(database)))
 
     def tables(self, database: str) -> list[HiveTable]:
-        """All tables and views of a database, by name."""
+        """All tables and views of a database, by name; none if it is dropped meanwhile."""
         names, found = self.names(database), []
-        for start in range(0, len(names), _BATCH):
-            found += self._some(database, names[start : start + _BATCH])
+        try:
+            for start in range(0, len(names), _BATCH):
+                found += self.some_tables(database, names[start : start + _BATCH])
+        except Missing:
+            return []
         return sorted(found, key=lambda table: str(table.tableName))
 
-    def _some(self, database: str, names: Sequence[str]) -> list[HiveTable]:
-        doing = f"listing '{database}'"
-        return list(self._read(doing, lambda c: c.get_table_objects_by_name(database, list(names))))
+    def some_tables(self, database: str, names: Sequence[str]) -> list[HiveTable]:
+        """Those of some names that are there, in any order. Raises Missing if there is no such database."""
+        request = ttypes.GetTablesRequest(dbName=database, tblNames=list(names))
+        return list(self._read(f"listing '{database}'", lambda c: c.get_table_objects_by_name_req(request)).tables)
 
     def paimon_names(self, database: str) -> list[str]:
         """The names of the tables of Paimon in a database, sorted."""
@@ -105,8 +109,18 @@ class Metastore:
         return sorted(self._read(f"listing '{database}'", lambda c: c.get_tables_by_type(database, "*", VIEW)))
 
     def create_table(self, table: HiveTable) -> None:
-        """Creates a table or view. Raises Taken if there is one."""
-        self._change(f"creating {table.dbName}.{table.tableName}", lambda c: c.create_table(table))
+        """Creates a table or view.
+
+        Raises:
+            Taken: there is one.
+            Missing: there is no such database.
+        """
+        try:
+            self._change(f"creating {table.dbName}.{table.tableName}", lambda c: c.create_table(table))
+        except Refused as error:
+            if error.is_certain and (error.words == table.dbName or self.database(table.dbName) is None):
+                raise Missing(str(error)) from None  # Hive 2.3 says the name of the database, and nothing more
+            raise
 
     def alter_table(self, identifier: Identifier, table: HiveTable, said: Mapping[str, str]) -> None:
         """Replaces what the metastore has of a table; another name renames it, and moves its directory.

@@ -92,18 +92,7 @@ class CatalogRows:
 
         A table that is created at the same moment keeps its row, and with it the database is there again.
         """
-
-        def write(connection: sa.Connection) -> None:
-            connection.execute(sa.delete(DATABASE_PROPERTIES).where(*self._in(DATABASE_PROPERTIES, name)))
-            for table in (TABLES, VIEWS):
-                if connection.scalar(sa.select(table.c.database_name).where(*self._in(table, name)).limit(1)):
-                    raise _NotEmpty
-
-        try:
-            self.database.change(write)
-        except _NotEmpty:
-            return False
-        return True
+        return self._remove(name, removed=(DATABASE_PROPERTIES,), must_be_empty=(TABLES, VIEWS))
 
     def remove_database(self, name: str) -> bool:
         """Removes a database with its views. False: it has tables, and nothing was removed.
@@ -111,12 +100,17 @@ class CatalogRows:
         A table that is created at the same moment keeps its rows, as for `remove_empty_database`: they are removed
         before it is looked for.
         """
+        return self._remove(name, removed=(DATABASE_PROPERTIES, TABLE_PROPERTIES, VIEWS), must_be_empty=(TABLES,))
+
+    def _remove(self, name: str, removed: Sequence[sa.Table], must_be_empty: Sequence[sa.Table]) -> bool:
+        """Removes the rows of a database, unless another table has some. False: it has, and nothing was removed."""
 
         def write(connection: sa.Connection) -> None:
-            for table in (DATABASE_PROPERTIES, TABLE_PROPERTIES, VIEWS):
+            for table in removed:
                 connection.execute(sa.delete(table).where(*self._in(table, name)))
-            if connection.scalar(sa.select(TABLES.c.database_name).where(*self._in(TABLES, name)).limit(1)):
-                raise _NotEmpty
+            for table in must_be_empty:
+                if connection.scalar(sa.select(table.c.database_name).where(*self._in(table, name)).limit(1)):
+                    raise _NotEmpty
 
         try:
             self.database.change(write)

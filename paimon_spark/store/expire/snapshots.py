@@ -24,7 +24,6 @@ from paimon_spark.store.commit.base import may_be_withdrawn
 from paimon_spark.store.expire.delete import delete_doomed
 from paimon_spark.store.expire.files import DeletionPlan, FileFinder
 from paimon_spark.store.expire.reading import find_snapshots
-from paimon_spark.store.expire.undecided_batches import write_down_batches
 from paimon_spark.store.expire.used import (
     ReferencedFiles,
     add_live,
@@ -155,6 +154,8 @@ def expire_snapshots_by(
     try:
         plan = _plan(table, rules, earliest, end) if _may_go_until(table, rules, end) else None
         if plan is not None:
+            from paimon_spark.store.expire.undecided_batches import write_down_batches  # most commits expire nothing
+
             write_down_batches(table, plan.snapshots, plan.end)
     except CorruptFile:
         table.file_io.delete(mark)

@@ -44,7 +44,8 @@ def write_down_batches(table: Table, expired: Sequence[Snapshot], end: int) -> N
             if user in searches:
                 table.file_io.delete(searches[user].path)
             continue
-        search = _search(note, user, find_search(table, user, note), expired, end)
+        before = find_search(table, user, note) if user in searches else None
+        search = _search(note, user, before, expired, end)
         if search is not None:
             store_search(table, user, search)
 

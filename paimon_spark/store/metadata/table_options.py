@@ -12,7 +12,6 @@ from typing import Any
 
 from paimon_spark.errors import OptionError
 from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.connector_keys import CONNECTOR_KEYS
 from paimon_spark.format.options.core_options import Option, Options
 from paimon_spark.format.options.keys import IMMUTABLE_OPTIONS, known_key, known_keys
 from paimon_spark.format.options.other_systems import OPTION_ADVICE
@@ -75,6 +74,8 @@ def _unknown(key: str) -> str:
     advice = OPTION_ADVICE.get(key.lower())
     if advice is not None:
         return advice
+    from paimon_spark.format.options.connector_keys import CONNECTOR_KEYS  # for a message only
+
     connector = {name.lower(): name for name in CONNECTOR_KEYS}
     if key.lower() in connector:
         name = connector[key.lower()]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from paimon_spark.format.json_text import format_json, parse_json_object
+from paimon_spark.format.json_text import format_present, parse_json_object
 
 _COMMITTING, _COMMITTED = "committing", "committed"
 
@@ -52,7 +52,7 @@ def encode_note(note: StreamNote) -> bytes:
         "rows": note.rows,
         "cutMillis": note.cut_millis,
     }
-    return format_json({key: value for key, value in values.items() if value is not None}).encode()
+    return format_present(values)
 
 
 def decode_note(data: bytes, where: str) -> StreamNote:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from paimon_spark.format.json_text import format_json, parse_json_object
+from paimon_spark.format.json_text import format_present, parse_json_object
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.store.stream_notes.note import StreamNote
 
@@ -53,7 +53,7 @@ def encode_search(search: BatchSearch) -> bytes:
         "end": search.end,
         "snapshot": search.snapshot,
     }
-    return format_json({key: value for key, value in values.items() if value is not None}).encode()
+    return format_present(values)
 
 
 def decode_search(data: bytes, where: str) -> BatchSearch:

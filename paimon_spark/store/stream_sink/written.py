@@ -87,8 +87,8 @@ def _look(table: Table, batch: Batch, note: StreamNote) -> Written | None:
         return None
     search = find_search(table, batch.user, note)
     if search is not None and search.snapshot is not None:
-        _log.warning("%s is in snapshot %d, which has expired; its buckets are compacted by later writes or by "
-                     "a compaction job", batch.words(table), search.snapshot)  # fmt: skip
+        told = "%s is in snapshot %d, which has expired; later writes or a compaction job will compact its buckets"
+        _log.warning(told, batch.words(table), search.snapshot)
         return Written(search.snapshot)
     if search is not None and (store.earliest_id() or 0) <= search.end:
         return None  # neither in the snapshots that have expired nor in those that are there
