@@ -8,7 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar
 
 from paimon_spark.format.manifest import EMPTY_STATS, DataFileMeta
+from paimon_spark.format.options.core_options import MB
 from paimon_spark.merge.keys.sections import Section, SortedRun
+
+_LEAST_PIECE = 2 * MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +186,26 @@ def pack_parts(
     count = len(files)
     for start, end in pack_ordered(weights, target):
         yield tuple(files[start:end]), tuple(sections[max(start - count, 0) : max(end - count, 0)])
+
+
+def divided(units: Sequence[ReadUnit], count: int) -> list[ReadUnit]:
+    """The same files in the same order in about so many units, for threads of one process: tasks need larger ones.
+
+    Merged sections stay together, and small files: a thread for each would take longer than one for all.
+    """
+    most = max(sum(unit.size for unit in units) // count, _LEAST_PIECE)
+    return [piece for unit in units for piece in (_pieces(unit, most) if isinstance(unit, Split) else (unit,))]
+
+
+def _pieces(split: Split, most: int) -> Iterator[Split]:
+    """Pieces of a split with so many bytes at most, or one file, or all sections."""
+    if len(split.raw_files) + bool(split.sections) <= 1 or split.size <= most:
+        yield split
+        return
+    for start, end in pack_ordered([file.file_size for file in split.raw_files], most):
+        yield replace(split, raw_files=split.raw_files[start:end], sections=())
+    if split.sections:
+        yield replace(split, raw_files=())
 
 
 def group_splits(splits: Sequence[_Unit], target: int, open_cost: int, parallelism: int = 8) -> list[tuple[_Unit, ...]]:

@@ -20,7 +20,7 @@ from paimon_spark.format.options import core_options as o
 from paimon_spark.format.paths import file_format_of
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.file_index_files import has_file_index, opened_file_index
-from paimon_spark.store.storage.parallel import map_parallel
+from paimon_spark.store.storage.parallel import map_parallel_if_slow
 
 MOST_ROWS_KEPT = 1 << 14  # a selection of more rows is not sent to tasks: it would be long and leave out little
 
@@ -91,7 +91,7 @@ class IndexFilter:
             CorruptFile: an index is damaged.
         """
         new = [placed for placed in files if placed.place not in self._known and has_file_index(placed.file)]
-        for placed, verdict in zip(new, map_parallel(self._verdict, new), strict=True):
+        for placed, verdict in zip(new, map_parallel_if_slow(self._verdict, new), strict=True):
             self._known[placed.place] = verdict
 
     def verdict(self, placed: PlacedFile) -> Verdict:

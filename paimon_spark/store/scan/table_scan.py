@@ -26,7 +26,7 @@ from paimon_spark.store.holds.expired import translate_missing_files
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.lenient_read import STRICT, tolerance
-from paimon_spark.store.read.splits import ReadUnit, group_splits
+from paimon_spark.store.read.splits import ReadUnit, divided, group_splits
 from paimon_spark.store.scan.increments import Difference, Increment, find_increment, reads_increment
 from paimon_spark.store.scan.projection import find_fields
 from paimon_spark.store.scan.read_tags import ReadTag, create_read_tag, delete_read_tag
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from paimon_spark.store.scan.split_plan import ScanRequest
 
 READ_THREADS = 4
+_PIECES = 4 * READ_THREADS  # so that no thread waits long for the last one
 
 
 @dataclass(frozen=True)
@@ -191,10 +192,10 @@ class Scan:
                 yield from reader.read(split)
 
     def to_arrow(self) -> pa.Table:
-        """All rows at once; splits are read by several threads, their order is kept."""
+        """All rows at once; files are read by several threads, their order is kept."""
         reader = self.reader()
         with self.planned_with_read_tags() as plan:
-            parts = map_parallel(lambda split: list(reader.read(split)), plan.splits, READ_THREADS)
+            parts = map_parallel(lambda split: list(reader.read(split)), divided(plan.splits, _PIECES), READ_THREADS)
         batches = [batch for part in parts for batch in part]
         if not self.fields:
             return _rows_without_columns(sum(batch.num_rows for batch in batches))

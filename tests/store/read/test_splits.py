@@ -13,7 +13,15 @@ from paimon_spark.format.manifest import EMPTY_ROW, DataFileMeta, SimpleStats
 from paimon_spark.format.types import DataType, Root
 from paimon_spark.merge.keys.sections import SortedRun
 from paimon_spark.store.read.known_totals import live_rows
-from paimon_spark.store.read.splits import DeletionFile, Split, group_splits, pack_ordered, pack_parts
+from paimon_spark.store.read.splits import (
+    DeletionFile,
+    DiffSplit,
+    Split,
+    divided,
+    group_splits,
+    pack_ordered,
+    pack_parts,
+)
 
 KEY = encode_arity_row((1,), (DataType(Root.INT),))
 
@@ -111,3 +119,47 @@ def test_groups_of_splits(count: int, size: int, groups: list[int]) -> None:
     found = group_splits(splits(count, size), target=128, open_cost=4)
     assert [len(group) for group in found] == groups
     assert [split.bucket for group in found for split in group] == list(range(count))
+
+
+@given(
+    sizes=st.lists(st.lists(st.integers(1, 2**24), max_size=8), max_size=4),
+    merged=st.lists(st.booleans(), min_size=4, max_size=4),
+    count=st.integers(1, 20),
+)
+def test_pieces_of_splits_have_the_same_files_in_the_same_order(
+    sizes: list[list[int]], merged: list[bool], count: int
+) -> None:
+    section = (SortedRun((file("a", 30),)), SortedRun((file("b", 30),)))
+    splits = [
+        Split(EMPTY_ROW, number, "b", tuple(file(f"{number}-{i}", n) for i, n in enumerate(each)), (section,) * has)
+        for number, (each, has) in enumerate(zip(sizes, merged, strict=False))
+    ]
+    pieces = [piece for piece in divided(splits, count) if isinstance(piece, Split)]
+    assert [f for piece in pieces for f in piece.files] == [f for split in splits for f in split.files]
+    assert [s for piece in pieces for s in piece.sections] == [s for split in splits for s in split.sections]
+    most = max(sum(split.size for split in splits) // count, 2**21)
+    assert all(p.size <= most or p.file_count == 1 or p.sections or not p.raw_files for p in pieces)
+
+
+def test_a_piece_has_what_belongs_to_its_files() -> None:
+    deletions, selections = {"1": DeletionFile("i", 1, 9, 1)}, {"0": b"rows"}
+    whole = Split(EMPTY_ROW, 3, "b", (file("0", 2**21), file("1", 2**21)), (), deletions, 7, "side", selections)
+    pieces = divided([whole], 2)
+    assert [[f.file_name for f in piece.files] for piece in pieces] == [["0"], ["1"]]
+    assert {(p.bucket, p.bucket_path, p.snapshot_id, p.branch) for p in pieces if isinstance(p, Split)} == {
+        (3, "b", 7, "side")
+    }
+    assert all(p.deletions == deletions and p.selections == selections for p in pieces if isinstance(p, Split))
+
+
+def test_small_files_stay_together() -> None:
+    """Each thread costs about as much as the read of some of them."""
+    files = [file(str(i), 2**18) for i in range(20)]
+    pieces = divided([Split(EMPTY_ROW, 0, "b", tuple(files))], 16)
+    assert [len(list(piece.files)) for piece in pieces] == [8, 8, 4]
+
+
+def test_two_states_are_compared_as_a_whole() -> None:
+    split = Split(EMPTY_ROW, 0, "b", (file("0", 2**22), file("1", 2**22)))
+    both = DiffSplit((split,), (split,))
+    assert divided([both], 4) == [both]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,8 +18,10 @@ from paimon_spark.errors import CorruptFile, MissingFile, UnsupportedFeature
 from paimon_spark.store.evolution.alter import alter_table
 from paimon_spark.store.evolution.schema_update import SchemaUpdate
 from paimon_spark.store.open import ReadableTable, open_table
+from paimon_spark.store.read import splits
 from paimon_spark.store.read.splits import Split
 from paimon_spark.store.scan.table_scan import Scan
+from paimon_spark.store.storage import parallel
 
 COLUMNS = pa.schema([("k", pa.int64()), ("s", pa.string()), ("n", pa.int32())])
 NO_STATS = {"metadata.stats-mode": "none"}
@@ -77,6 +80,43 @@ def test_index_files_are_opened_only_of_files_that_statistics_leave(tmp_path: Pa
     assert table.scan(where="k > 150").to_arrow().num_rows == 10
     assert table.scan().to_arrow().num_rows == 30
     assert len(store.names(".index")) == 1  # the scan without a condition looks at none
+
+
+@pytest.mark.parametrize("ending", [".index", ".parquet"])
+def test_indexes_and_files_of_one_split_are_read_at_the_same_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    """A barrier opens for two threads only."""
+    pair = threading.Barrier(2)
+
+    class Store(CountingStore):
+        def open_input(self, path: str, size: int | None = None) -> Any:
+            if path.endswith(ending):
+                pair.wait(30)
+            return super().open_input(path, size)
+
+    append_table(tmp_path, RANGES | BESIDE, rows(0), rows(100), rows(200), rows(300))
+    table = open_table(str(tmp_path))
+    monkeypatch.setattr(parallel, "MOST_WAIT", 0)
+    monkeypatch.setattr(splits, "_LEAST_PIECE", 1)
+    scan = replace(table, file_io=Store(table.file_io)).scan("k", where="n >= 0")  # type: ignore[arg-type]  # it passes everything on
+    assert len(open_table(str(tmp_path)).scan(where="n >= 0").plan().splits) == 1
+    assert scan.to_arrow().column("k").to_pylist() == [key for first in (0, 100, 200, 300) for key, *_ in rows(first)]
+
+
+def test_near_indexes_are_read_without_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    append_table(tmp_path, RANGES | BESIDE, rows(0), rows(100), rows(200))
+    monkeypatch.setattr(parallel, "MOST_WAIT", 60)
+    by: list[threading.Thread] = []
+
+    class Store(CountingStore):
+        def open_input(self, path: str, size: int | None = None) -> Any:
+            by.append(threading.current_thread())
+            return super().open_input(path, size)
+
+    table = open_table(str(tmp_path))
+    replace(table, file_io=Store(table.file_io)).scan(where="n >= 0").plan()  # type: ignore[arg-type]  # it passes everything on
+    assert by == [threading.current_thread()] * 3
 
 
 def test_reads_do_without_where_the_option_says_so(tmp_path: Path) -> None:

@@ -4,10 +4,11 @@ test_async_maintenance.)"""
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 
 import pytest
 
-from paimon_spark.store.storage.parallel import map_parallel
+from paimon_spark.store.storage.parallel import MOST_WAIT, map_parallel, map_parallel_if_slow
 
 
 class Broken(Exception):
@@ -54,3 +55,42 @@ def test_the_first_error_by_order_is_raised_and_what_waits_is_not_begun() -> Non
         map_parallel(work, range(500), most=2)
     assert raised.value.args == (0,)
     assert len(begun) < 100
+
+
+def clock(step: float) -> Iterator[float]:
+    """A clock that goes on by a step with each look."""
+    return (number * step for number in range(10**6))
+
+
+@pytest.mark.parametrize("step", [0, MOST_WAIT / 1000, MOST_WAIT / 3, MOST_WAIT])
+def test_results_are_in_order_however_long_jobs_wait(step: float) -> None:
+    times = clock(step)
+    assert map_parallel_if_slow(lambda n: n * n, range(100), lambda: next(times)) == [n * n for n in range(100)]
+
+
+def test_this_thread_does_what_needs_no_waiting_and_threads_the_rest() -> None:
+    times, here = clock(MOST_WAIT / 2.5), threading.current_thread()
+    by = map_parallel_if_slow(lambda n: threading.current_thread(), range(10), lambda: next(times))
+    assert by[:2] == [here, here]
+    assert here not in by[2:]
+    assert set(map_parallel_if_slow(lambda n: threading.current_thread(), range(10), lambda: 0.0)) == {here}
+
+
+def test_waiting_is_told_from_computing() -> None:
+    """The first job waits; then two jobs wait for each other, which one thread could not do."""
+    pair, never = threading.Barrier(2), threading.Event()
+    jobs = [lambda: never.wait(2 * MOST_WAIT), lambda: pair.wait(30), lambda: pair.wait(30)]
+    map_parallel_if_slow(lambda job: job(), jobs)
+    assert not pair.broken
+
+
+def test_an_error_of_the_first_jobs_ends_all() -> None:
+    begun = []
+
+    def work(number: int) -> None:
+        begun.append(number)
+        raise Broken(number)
+
+    with pytest.raises(Broken) as raised:
+        map_parallel_if_slow(work, range(9), lambda: 0.0)
+    assert (raised.value.args, begun) == ((0,), [0])
