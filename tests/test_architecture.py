@@ -44,7 +44,7 @@ DOORS = frozenset(
         "store/expire/snapshots",
         "store/metadata/table_options",
         "store/open",
-        "store/scan/index_filter",
+        "store/pruning/index_filter",
         "store/scan/new_scan",
         "store/scan/table_scan",
         "store/write/data_writer",

@@ -39,6 +39,7 @@ FLOORS = (
     ("store.metadata",),
     ("store.holds", "store.buckets", "store.evolution", "store.stream_notes"),
     ("store.read", "store.commit"),
+    ("store.pruning",),
     ("store.scan", "store.write", "store.expire"),
     ("store.compact", "store.history", "store.system_tables"),
     ("store.rescale", "store.clean", "store.rows", "store.clustering", "store.open", "store.stream_source"),

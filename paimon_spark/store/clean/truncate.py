@@ -24,8 +24,8 @@ from paimon_spark.store.metadata.manifest_files import read_manifest_columns
 from paimon_spark.store.metadata.partition_filter import PartitionFilter
 from paimon_spark.store.metadata.partitions import describe_partition
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.pruning.file_filter import manifest_filter
 from paimon_spark.store.reporting.result import Result
-from paimon_spark.store.scan.file_filter import manifest_filter
 from paimon_spark.store.scan.latest_only import refuse_travel
 
 

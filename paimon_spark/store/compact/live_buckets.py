@@ -18,9 +18,9 @@ from paimon_spark.store.compact.commit import place_of
 from paimon_spark.store.metadata.live_files import canonical_partitions, fold, group_by_bucket
 from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_manifest_columns
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.pruning.file_filter import manifest_filter
 from paimon_spark.store.read.deletion_files import find_deletion_files
 from paimon_spark.store.read.splits import DeletionFile
-from paimon_spark.store.scan.file_filter import manifest_filter
 
 TRUE = AlwaysTrue()
 

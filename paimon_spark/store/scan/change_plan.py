@@ -19,9 +19,9 @@ from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataType
 from paimon_spark.merge.keys.sections import partition_sections
 from paimon_spark.store.metadata.live_files import Indices, canonical_row, fold, group_by_bucket
+from paimon_spark.store.pruning.file_filter import FileFilter
 from paimon_spark.store.read.deletion_files import DeletionFiles, find_deletion_files, partition_directory
 from paimon_spark.store.read.splits import DeletionFile, DiffSplit, ReadUnit, Split, pack_ordered, pack_parts
-from paimon_spark.store.scan.file_filter import FileFilter
 from paimon_spark.store.scan.increments import Difference, Increment
 from paimon_spark.store.scan.split_plan import ScanRequest, data_lists, merges_postponed, read_entries
 

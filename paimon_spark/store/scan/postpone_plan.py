@@ -17,9 +17,9 @@ from paimon_spark.format.schema import TableSchema
 from paimon_spark.merge.keys.sections import partition_sections
 from paimon_spark.store.metadata.live_files import canonical_row
 from paimon_spark.store.metadata.postponed import in_write_order
+from paimon_spark.store.pruning.file_filter import FileFilter
 from paimon_spark.store.read.deletion_files import DeletionFiles, partition_directory
 from paimon_spark.store.read.splits import PostponeSplit, Split
-from paimon_spark.store.scan.file_filter import FileFilter
 
 
 @dataclass(frozen=True)

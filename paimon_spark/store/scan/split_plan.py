@@ -30,14 +30,14 @@ from paimon_spark.store.metadata.manifest_files import read_manifest_columns, re
 from paimon_spark.store.metadata.newer_schemas import schema_of_file
 from paimon_spark.store.metadata.postponed import in_write_order
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.pruning.bucket_parts import Parts, append_parts, compacted_parts, merged_parts
+from paimon_spark.store.pruning.file_filter import FileFilter, manifest_filter
+from paimon_spark.store.pruning.index_filter import IndexFilter
+from paimon_spark.store.pruning.indexed_parts import leave_out_by_index
+from paimon_spark.store.pruning.integer_stats import leave_out_by_integers
 from paimon_spark.store.read.bucket_filter import BucketFilter, bucket_fields
 from paimon_spark.store.read.deletion_files import DeletionFiles, find_deletion_files, partition_directory
 from paimon_spark.store.read.splits import PostponeSplit, ReadUnit, Split, pack_parts
-from paimon_spark.store.scan.bucket_parts import Parts, append_parts, compacted_parts, merged_parts
-from paimon_spark.store.scan.file_filter import FileFilter, manifest_filter
-from paimon_spark.store.scan.index_filter import IndexFilter
-from paimon_spark.store.scan.indexed_parts import leave_out_by_index
-from paimon_spark.store.scan.integer_stats import leave_out_by_integers
 from paimon_spark.store.scan.postpone_plan import PostponePlan
 from paimon_spark.store.storage.local_time import local_wall_millis
 

@@ -26,10 +26,10 @@ from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.merge.keys.sections import partition_sections
 from paimon_spark.store.metadata.live_files import Indices, canonical_row, group_by_bucket
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.pruning.file_filter import FileFilter
 from paimon_spark.store.read.deletion_files import DeletionFiles, find_deletion_files
 from paimon_spark.store.read.splits import DeletionFile, ReadUnit, Split
 from paimon_spark.store.scan.change_plan import directory_of, list_of, refuse_joined
-from paimon_spark.store.scan.file_filter import FileFilter
 from paimon_spark.store.scan.read_optimized import top_level
 from paimon_spark.store.scan.split_plan import Entries, ScanRequest, plan_splits, read_entries
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.types import DataType
 from paimon_spark.merge.keys.sections import Section, partition_sections
-from paimon_spark.store.scan.file_filter import FileFilter
+from paimon_spark.store.pruning.file_filter import FileFilter
 
 Parts: TypeAlias = tuple[Sequence[DataFileMeta], Sequence[Section]]
 """Files that share no key with another of the scan, and sorted runs that must be merged."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.merge.keys.sections import Section
-from paimon_spark.store.scan.bucket_parts import Parts
-from paimon_spark.store.scan.index_filter import IndexFilter, PlacedFile
+from paimon_spark.store.pruning.bucket_parts import Parts
+from paimon_spark.store.pruning.index_filter import IndexFilter, PlacedFile
 
 
 @dataclass(frozen=True)

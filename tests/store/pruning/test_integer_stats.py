@@ -22,8 +22,8 @@ from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.schema_json import encode_schema
 from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.store.metadata.schemas import SchemaStore
-from paimon_spark.store.scan.file_filter import FileFilter
-from paimon_spark.store.scan.integer_stats import leave_out_by_integers
+from paimon_spark.store.pruning.file_filter import FileFilter
+from paimon_spark.store.pruning.integer_stats import leave_out_by_integers
 
 INT, BIGINT, TINY = DataType(Root.INT), DataType(Root.BIGINT), DataType(Root.TINYINT)
 TEXT = DataType(Root.VARCHAR, length=50)

@@ -18,7 +18,7 @@ from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.schema_json import encode_schema
 from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.store.metadata.schemas import SchemaStore
-from paimon_spark.store.scan.file_filter import FileFilter, manifest_filter
+from paimon_spark.store.pruning.file_filter import FileFilter, manifest_filter
 
 INT, BIGINT = DataType(Root.INT), DataType(Root.BIGINT)
 TEXT, CHAR = DataType(Root.VARCHAR, length=100), DataType(Root.CHAR, length=5)
