@@ -46,6 +46,7 @@ DOORS = frozenset(
         "store/open",
         "store/pruning/index_filter",
         "store/scan/new_scan",
+        "store/scan/split_plan",
         "store/scan/table_scan",
         "store/write/data_writer",
     )

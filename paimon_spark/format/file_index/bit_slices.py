@@ -29,6 +29,32 @@ class BitSlices:
         """The rows with a lesser number."""
         return self._compared(number)[0]
 
+    def first_rows(self, count: int, greatest: bool, among: RowSet) -> tuple[RowSet, RowSet]:
+        """The rows with the least numbers, or with the greatest ones (Java: BitSliceIndexBitmap.topK, bottomK).
+
+        Args:
+            count: how many rows are wanted, at least 1.
+            greatest: whether the greatest numbers are wanted.
+            among: only these rows count.
+
+        Returns:
+            Rows that are certainly among the first, at most count - 1; and rows that have the last number, as many at
+            least as are lacking. With count rows or fewer all are certain.
+        """
+        rest = self.rows & among
+        if len(rest) <= count:
+            return rest, RowSet()
+        certain = RowSet()
+        for members in reversed(self.slices):
+            better = rest & members if greatest else rest - members
+            found = len(certain) + len(better)
+            if found < count:
+                certain |= better
+                rest -= better
+            else:
+                rest = better
+        return certain, rest
+
     def numbers(self) -> dict[int, int]:
         """The number of each of the rows."""
         numbers = dict.fromkeys(self.rows, 0)

@@ -68,6 +68,10 @@ class RangeBitmap:
             return self.present
         return self.slices.below(self._place(key)[0])
 
+    def first_rows(self, count: int, greatest: bool, among: RowSet) -> tuple[RowSet, RowSet]:
+        """The rows with the least or the greatest keys, as BitSlices.first_rows."""
+        return (RowSet(), RowSet()) if self.ends is None else self.slices.first_rows(count, greatest, among)
+
     def may_hold(self, low: Any, high: Any) -> bool:
         """False: no row has a key from low to high. None: there is no such bound."""
         if self.ends is None or (low is not None and high is not None and low > high):

@@ -46,6 +46,7 @@ def _told(use: Use, told: ReadExplanation) -> str:
         *readers,
         *(f"    because {reason}" for reason in told.reasons),
         *([f"  left out by file indexes: {told.skipped_by_index} files"] if told.skipped_by_index else ()),
+        *([f"  left out by the order and its limit: {told.skipped_by_order} files"] if told.skipped_by_order else ()),
     ]
     return "\n".join(lines)
 

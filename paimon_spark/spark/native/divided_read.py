@@ -19,7 +19,14 @@ from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
 from paimon_spark.spark.native.conditions import NotExpressible, spark_condition
 from paimon_spark.spark.native.file_sorting import FileSorter, SortedFiles
-from paimon_spark.spark.native.local_read import is_key_lookup, is_small, local_rows, read_here, read_if_small
+from paimon_spark.spark.native.local_read import (
+    is_key_lookup,
+    is_row_lookup,
+    is_small,
+    local_rows,
+    read_here,
+    read_if_small,
+)
 from paimon_spark.spark.native.merged_read import merged_rows
 from paimon_spark.spark.native.parquet_scan import scan_files
 from paimon_spark.spark.native.requests import ReadExplanation
@@ -29,7 +36,8 @@ from paimon_spark.spark.native.table_reading import Reading
 from paimon_spark.store.holds.expired import translate_missing_files
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.read.splits import Split
-from paimon_spark.store.scan.table_scan import Plan, Scan
+from paimon_spark.store.scan.scan_source import Plan
+from paimon_spark.store.scan.table_scan import Scan
 
 
 @dataclass(frozen=True)
@@ -81,7 +89,8 @@ class DividedRead:
 
     def _local_rows(self, scan: Scan, splits: Sequence[Split], has_rest: bool) -> DataFrame | None:
         """The rows, if they are few enough for this process to read them itself."""
-        if has_rest and is_key_lookup(self.table, scan.predicate, splits):
+        is_lookup = is_key_lookup(self.table, scan.predicate, splits) or (self._reads_few and is_row_lookup(splits))
+        if has_rest and is_lookup:
             return read_here(self.spark, scan, splits, self.reading.shown)
         said = self.reading.options.local
         wants_local = self.native is None and (self.settings.local if said is None else said)
@@ -100,7 +109,13 @@ class DividedRead:
 
     def _sorted(self, predicate: Predicate, splits: Sequence[Split], refusal: str | None) -> SortedFiles:
         sorter = FileSorter(self.table, self._fields(predicate), self.settings.case_sensitive)
-        return sorter.sort(splits, self.settings.refusal or refusal or self._store_refusal(splits))
+        refusal = self.settings.refusal or refusal or self._store_refusal(splits)
+        return sorter.sort(splits, refusal, self._reads_few)
+
+    @property
+    def _reads_few(self) -> bool:
+        """Whether our data source reads the files of which an index leaves few rows: Spark would read them whole."""
+        return self.reading.first is not None and not self.native
 
     def _store_refusal(self, splits: Sequence[Split]) -> str | None:
         """Why Spark cannot read the store of the table itself, in words; None: it can."""
@@ -155,4 +170,5 @@ class DividedRead:
             merged_files=sum(split.file_count for split in found.rest),
             reasons=tuple(reasons),
             skipped_by_index=plan.skipped_by_index,
+            skipped_by_order=plan.skipped_by_order,
         )

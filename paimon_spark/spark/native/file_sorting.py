@@ -22,6 +22,7 @@ MAX_SCANS = 32
 """Each group of files is a scan of its own in the query plan."""
 _HIDDEN = ("_", ".")
 _PATTERN = re.compile(r"[\[\]{}*?\\]")
+_SELECTED = "an index tells which rows may come first"
 _MERGED = "rows of several files must be merged"
 
 
@@ -100,12 +101,13 @@ class FileSorter:
     _known: dict[int, tuple[NativeColumn, ...] | str] = field(default_factory=dict)
     _kinds: dict[tuple[int, bool, bool], ScanKind] = field(default_factory=dict)
 
-    def sort(self, splits: Sequence[Split], refusal: str | None = None) -> SortedFiles:
+    def sort(self, splits: Sequence[Split], refusal: str | None = None, reads_selected: bool = False) -> SortedFiles:
         """The files of the splits.
 
         Args:
             splits: of a plan of a state.
             refusal: why no file can be read natively; None: each is looked at.
+            reads_selected: whether our source reads the files of which an index leaves few rows.
         """
         found = SortedFiles()
         lacking = frozenset[str]() if refusal else files_without(self.table, self._partition_fields, splits)
@@ -116,7 +118,10 @@ class FileSorter:
                 path, deletion = data_file_path(split.bucket_path, file), split.deletions.get(file.file_name)
                 size = 0 if deletion is None else self._deleted_rows(file, deletion)
                 kind = (
-                    refusal or _path_refusal(path) or self._kind(file, deletion, path in lacking, size > vectors_left)
+                    refusal
+                    or (_SELECTED if reads_selected and file.file_name in split.selections else None)
+                    or _path_refusal(path)
+                    or self._kind(file, deletion, path in lacking, size > vectors_left)
                 )
                 if isinstance(kind, ScanKind) and kind not in found.native and len(found.native) >= MAX_SCANS:
                     kind = f"its schema is none of the {MAX_SCANS} that one query may have scans for"

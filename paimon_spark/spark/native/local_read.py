@@ -15,9 +15,10 @@ from pyspark.sql import types as st
 
 from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.predicates.predicate import Compare, In, Op, Predicate, conjuncts
+from paimon_spark.format.file_index.row_sets import decode_rows
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.read.splits import ReadUnit
+from paimon_spark.store.read.splits import ReadUnit, Split
 from paimon_spark.store.scan.table_scan import Scan
 from paimon_spark.store.storage.parallel import map_parallel
 
@@ -25,6 +26,8 @@ MOST_KEYS = 32
 MOST_FILES = 32
 MOST_BYTES = 512 * 2**20
 """Of the files: a file without a sorted index of its keys may be read whole."""
+MOST_SELECTED = 1_000
+"""Rows that indexes leave: each may be in a page of its own."""
 SMALL_FILES = 8
 SMALL_ROWS = 20_000
 SMALL_BYTES = 4 * 2**20
@@ -38,6 +41,15 @@ def is_key_lookup(table: Table, predicate: Predicate, splits: Sequence[ReadUnit]
     if not keys or keys > MOST_KEYS:
         return False
     return sum(s.file_count for s in splits) <= MOST_FILES and sum(s.size for s in splits) <= MOST_BYTES
+
+
+def is_row_lookup(splits: Sequence[Split]) -> bool:
+    """True if indexes leave few rows of a plan, in few files."""
+    files = [file for split in splits for file in split.files]
+    selections = [rows for split in splits for rows in split.selections.values()]
+    if len(files) > MOST_FILES or len(selections) < len(files) or sum(file.file_size for file in files) > MOST_BYTES:
+        return False
+    return sum(len(decode_rows(rows)) for rows in selections) <= MOST_SELECTED
 
 
 def is_small(splits: Sequence[ReadUnit]) -> bool:

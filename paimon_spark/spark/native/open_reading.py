@@ -37,7 +37,7 @@ def open_reading(request: ReadRequest, time_zone: str | None) -> Reading:
     table, read = open_readable(given) if request.opened is None else (request.opened, read_options(given))
     is_count = request.columns == ()
     schema = shown_schema(spark_schema([_narrowest(table)])) if is_count else readable_schema(table, read)
-    return Reading(table, read, nullable(schema), is_count)
+    return Reading(table, read, nullable(schema), is_count, request.first)
 
 
 def _narrowest(table: Readable) -> DataField:

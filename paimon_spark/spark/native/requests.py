@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 
 if TYPE_CHECKING:
     from paimon_spark.spark.adapters.readable_columns import Readable
+    from paimon_spark.store.pruning.first_rows import FirstRows
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class ReadRequest:
             reads none. None leaves the choice to the option `read.native`, then to the session's
             `spark.paimon.read.native`.
         opened: what is at the path with these options, if the caller has opened it; None: it is opened.
+        first: only these rows are wanted, of which the DataFrame has all, and others; None: all rows.
     """
 
     path: str
@@ -33,6 +35,7 @@ class ReadRequest:
     where: str | None = None
     native: bool | None = None
     opened: Readable | None = None
+    first: FirstRows | None = None
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,7 @@ class ReadExplanation:
         reasons: why files are not read by Spark itself, with their number; most files first.
         skipped_by_index: how many files are not read because of their indexes; partitions, buckets and statistics had
             left them.
+        skipped_by_order: how many files are not read because none of their rows is wanted.
         from_metadata: how many files there are whose numbers of rows and ends of columns are the rows of the DataFrame;
             None: it has the rows of the table.
         needs_rows: why metadata do not answer a query that needs no rows; none: they do, or the query needs rows.
@@ -66,6 +70,7 @@ class ReadExplanation:
     local_rows: bool
     reasons: tuple[str, ...]
     skipped_by_index: int = 0
+    skipped_by_order: int = 0
     from_metadata: int | None = None
     needs_rows: tuple[str, ...] = ()
 

@@ -20,6 +20,7 @@ from paimon_spark.store.scan.table_scan import Scan
 
 if TYPE_CHECKING:
     from paimon_spark.spark.adapters.readable_columns import Readable
+    from paimon_spark.store.pruning.first_rows import FirstRows
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,14 @@ class Reading:
         options: what was asked for.
         shown: the schema of the DataFrame; every column may be NULL, as Spark says of the columns of all its files.
         is_count: True if no columns are wanted; shown then has the one that is read fastest.
+        first: as of ReadRequest.
     """
 
     table: Readable
     options: ReadOptions
     shown: st.StructType
     is_count: bool
+    first: FirstRows | None = None
 
     @property
     def fields(self) -> tuple[DataField, ...]:
@@ -45,7 +48,8 @@ class Reading:
 
     def scan(self, table: ReadableTable) -> Scan:
         """The read of the table of this read by our own engine."""
-        return table.scan(self.shown.names, self.options.where)
+        scan = table.scan(self.shown.names, self.options.where)
+        return scan if self.first is None else scan.with_first(self.first)
 
     def explanation(self) -> ReadExplanation:
         """What is known of the read before it is planned."""

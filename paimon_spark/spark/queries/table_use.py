@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,15 +15,17 @@ from paimon_spark.arrow.zones import session_zone
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import OptionError, SqlError, TableNotFound
 from paimon_spark.format.options import core_options as o
+from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.options import PATH, TIME_ZONE
 from paimon_spark.spark.adapters.readable_columns import Readable
 from paimon_spark.spark.adapters.session_options import ALLOW_FULL_SCAN, PREFIX, SessionOptions
 from paimon_spark.spark.native.read_table import ReadRequest, TableFrame, read_table
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.source.readable import open_readable
-from paimon_spark.sql.queries.needs import needed_columns, pushed_filter
-from paimon_spark.sql.queries.query import Increment, Travel, Use
+from paimon_spark.sql.queries.needs import is_whole_filter, needed_columns, pushed_filter
+from paimon_spark.sql.queries.query import Increment, Travel, Use, fold
 from paimon_spark.sql.text.names import TableName
+from paimon_spark.store.pruning.first_rows import FirstRows
 
 AUDIT_LOG = "audit_log"
 _INCREMENTS = {
@@ -44,6 +46,7 @@ class TableRead:
         columns: None: all; (): none, only the number of rows counts.
         where: a condition, read in the time zone of the session; None: all rows.
         native: as for ReadRequest.
+        first: only these rows are wanted; None: all.
         opened: the table, which the plan has opened already.
     """
 
@@ -52,11 +55,13 @@ class TableRead:
     columns: tuple[str, ...] | None
     where: str | None
     native: bool | None = None
+    first: FirstRows | None = None
     opened: Readable | None = field(default=None, compare=False, repr=False)
 
     def run(self, spark: SparkSession) -> TableFrame:
         """Plans the read."""
-        request = ReadRequest(self.path, dict(self.options), self.columns, self.where, self.native, self.opened)
+        options = dict(self.options)
+        request = ReadRequest(self.path, options, self.columns, self.where, self.native, self.opened, self.first)
         return read_table(spark, request)
 
 
@@ -82,7 +87,7 @@ def plan_read(session: SqlSession, wish: ReadWish) -> TableRead:
     """
     source = _Source(session, wish.name, _travel(wish.travel, session.time_zone()), wish.options)
     source.check_full_scan(wish.where)
-    return TableRead(source.path, source.options, wish.columns, wish.where, wish.native, source.table)
+    return TableRead(source.path, source.options, wish.columns, wish.where, wish.native, opened=source.table)
 
 
 def plan_use(session: SqlSession, use: Use, args: Mapping[str, Any]) -> TableRead:
@@ -94,10 +99,21 @@ def plan_use(session: SqlSession, use: Use, args: Mapping[str, Any]) -> TableRea
     zone = session.time_zone()
     state = {**_travel(use.travel, zone), **_increment(use.increment)}
     source = _Source(session, use.name, state, use.options)
-    where = pushed_filter(use, source.table.schema.fields, zone, args, session.dialect())
+    fields, dialect = source.table.schema.fields, session.dialect()
+    where = pushed_filter(use, fields, zone, args, dialect)
     source.check_full_scan(where)
     columns = needed_columns(use, source.table.schema.names)
-    return TableRead(source.path, source.options, columns, where, opened=source.table)
+    first = _first_rows(use, fields) if is_whole_filter(use, fields, zone, args, dialect) else None
+    return TableRead(source.path, source.options, columns, where, first=first, opened=source.table)
+
+
+def _first_rows(use: Use, fields: Sequence[DataField]) -> FirstRows | None:
+    """The rows that come first in the order of a query; None: it needs all, or its order is not that of a column."""
+    leading = use.leading
+    names = [] if leading is None else [field.name for field in fields if fold(field.name) == leading.column]
+    if leading is None or len(names) != 1:
+        return None
+    return FirstRows(names[0], leading.count, leading.descending, leading.nulls_first, leading.with_ties)
 
 
 class _Source:

@@ -50,6 +50,20 @@ def pushed_filter(
     return " AND ".join(kept) or None
 
 
+def is_whole_filter(
+    use: Use,
+    fields: Sequence[DataField],
+    time_zone: TimeZone | None,
+    args: Mapping[str, Any] = _NO_ARGS,
+    dialect: Dialect = Dialect.ANSI,
+) -> bool:
+    """Whether ``pushed_filter`` says all that the WHERE of a query with leading rows says; arguments as there."""
+    if use.leading is None or use.leading.conditions != len(use.conjuncts):
+        return False
+    reading = _Reading(fields, time_zone, args, dialect)
+    return all(isinstance(part, Conjunct) and reading.condition(part) is not None for part in use.conjuncts)
+
+
 @dataclass(frozen=True)
 class _Reading:
     """Conditions being read for a table; see ``pushed_filter``."""

@@ -85,6 +85,27 @@ class Totals:
 
 
 @dataclass(frozen=True)
+class Leading:
+    """The rows of a table that a query needs, if it needs those only that come first in an order.
+
+    Attributes:
+        column: the name of the column that orders them, folded.
+        count: how many, at least 1.
+        descending: whether the greatest values come first.
+        nulls_first: whether NULL comes first.
+        with_ties: whether further columns order rows of one value.
+        conditions: how many parts the WHERE has; rows count that satisfy all of them.
+    """
+
+    column: str
+    count: int
+    descending: bool
+    nulls_first: bool
+    with_ties: bool
+    conditions: int
+
+
+@dataclass(frozen=True)
 class Use:
     """One table of ours in a query, and what the query needs of it.
 
@@ -104,6 +125,7 @@ class Use:
         qualifiers: (start, end) of the characters before the last part of the name, where it qualifies columns.
         totals: what the query needs, if it needs no rows but their number and the ends of columns; None: it needs rows.
         edits: characters of the text that others take the place of, if the table is exchanged.
+        leading: the rows that the query needs, if these are the first ones of an order; None: it may need all.
     """
 
     name: TableName
@@ -120,6 +142,7 @@ class Use:
     qualifiers: tuple[tuple[int, int], ...] = ()
     totals: Totals | None = None
     edits: tuple[Edit, ...] = ()
+    leading: Leading | None = None
 
 
 @dataclass(frozen=True)

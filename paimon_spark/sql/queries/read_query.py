@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from paimon_spark.errors import SqlError
 from paimon_spark.sql.queries.conjuncts import conjuncts, where_parts
+from paimon_spark.sql.queries.leading_rows import leading_rows
 from paimon_spark.sql.queries.masking import is_variant_path, mask
 from paimon_spark.sql.queries.qualifiers import qualifiers
 from paimon_spark.sql.queries.query import Query, Use, fold
@@ -181,10 +182,11 @@ class _Reading:
         )
         if self.why_all or reference.increment:
             return use
-        use = replace(use, totals=totals(self.tree, node, self.tokens, _qualifiers_of(use, alias)))
+        own = _qualifiers_of(use, alias)
+        use = replace(use, totals=totals(self.tree, node, self.tokens, own), leading=leading_rows(node, own))
         found = conditions(node)
         texts = where_parts(self.tokens, reference.end) if found else []
-        return replace(use, conjuncts=conjuncts(self.text, self.masked, texts, found, _qualifiers_of(use, alias)))
+        return replace(use, conjuncts=conjuncts(self.text, self.masked, texts, found, own))
 
     def _words(self, at: int) -> frozenset[str]:
         """The words of the innermost query in parentheses around a token, or else of the text.

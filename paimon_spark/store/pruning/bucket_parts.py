@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import TypeAlias
 
@@ -13,6 +14,21 @@ from paimon_spark.store.pruning.file_filter import FileFilter
 
 Parts: TypeAlias = tuple[Sequence[DataFileMeta], Sequence[Section]]
 """Files that share no key with another of the scan, and sorted runs that must be merged."""
+
+
+@dataclass(frozen=True)
+class IndexedParts:
+    """What indexes, or an order, leave of a bucket.
+
+    Attributes:
+        parts: the files and sections to read.
+        selections: by file name, the rows that may be wanted; of files that need no merge.
+        skipped: how many files are left out.
+    """
+
+    parts: Parts
+    selections: dict[str, bytes]
+    skipped: int
 
 
 def append_parts(files: Sequence[DataFileMeta], keep: FileFilter) -> Parts:

@@ -113,32 +113,64 @@ class IndexFilter:
             if not isinstance(self._by_key, AlwaysTrue) and _is_empty(rows_left(self._by_key, indexes)):
                 return Verdict(by_key=False, by_value=False)
             rows = rows_left(self._by_value, indexes)
-        if rows is not None and rows and rows.max() >= file.row_count:
-            raise CorruptFile(
-                f"reading the file index of {file.file_name}: it names row {rows.max()} of {file.row_count}; the index "
-                "is of another file: read with 'file-index.read.enabled' = 'false'"
-            )
-        is_short = rows is not None and len(rows) <= MOST_ROWS_KEPT and 2 * len(rows) < file.row_count
-        return Verdict(True, not _is_empty(rows), encode_rows(rows) if rows is not None and is_short else None)
+        if rows is None:
+            return Verdict()
+        check_rows(rows, file)
+        return Verdict(True, not _is_empty(rows), encode_few(rows, file))
 
     def _indexes(
         self, file: DataFileMeta, column: str, container: Mapping[str, Mapping[str, ByteReader | None]]
     ) -> list[ColumnIndex]:
-        """The indexes of a column in a file; none if the column has changed its type since the file was written."""
         from paimon_spark.arrow.file_index.column_index import open_index
 
-        table = self._table
-        field = table.schema.by_name[column]
-        written = table.schema if file.schema_id == table.schema.id else table.schemas.load(file.schema_id)
-        then = next((other for other in written.fields if other.id == field.id), None)
-        if then is None or then.type.with_nullable(True) != field.type.with_nullable(True):
-            return []
+        data_type = self._table.schema.by_name[column].type
         is_orc = file_format_of(file.file_name) == "orc"
-        of_column = container.get(then.name, {})
-        found = (
-            open_index(kind, reader, field.type, is_orc) for kind, reader in of_column.items() if reader is not None
-        )
+        readers = index_readers(self._table, file, column, container)
+        found = (open_index(kind, reader, data_type, is_orc) for kind, reader in readers.items())
         return [index for index in found if index is not None]
+
+
+def index_readers(
+    table: Table, file: DataFileMeta, column: str, container: Mapping[str, Mapping[str, ByteReader | None]]
+) -> dict[str, ByteReader]:
+    """The indexes of a column in a file by their kind; none if the column has changed its type since.
+
+    Args:
+        table: what is read.
+        file: the file.
+        column: the name of a top-level column of the table.
+        container: the indexes of the file by column and kind.
+    """
+    field = table.schema.by_name[column]
+    written = table.schema if file.schema_id == table.schema.id else table.schemas.load(file.schema_id)
+    then = next((other for other in written.fields if other.id == field.id), None)
+    if then is None or then.type.with_nullable(True) != field.type.with_nullable(True):
+        return {}
+    return {kind: reader for kind, reader in container.get(then.name, {}).items() if reader is not None}
+
+
+def check_rows(rows: RowSet, file: DataFileMeta) -> None:
+    """Raises CorruptFile if an index names rows that its file does not have."""
+    if rows and rows.max() >= file.row_count:
+        raise _of_another_file(file, f"it names row {rows.max()} of {file.row_count}")
+
+
+def check_row_count(rows: int, file: DataFileMeta) -> None:
+    """Raises CorruptFile if an index is of another number of rows than its file has."""
+    if rows != file.row_count:
+        raise _of_another_file(file, f"it is of {rows} rows, and the file has {file.row_count}")
+
+
+def _of_another_file(file: DataFileMeta, found: str) -> CorruptFile:
+    return CorruptFile(
+        f"reading the file index of {file.file_name}: {found}; the index is of another file: read with "
+        "'file-index.read.enabled' = 'false'"
+    )
+
+
+def encode_few(rows: RowSet, file: DataFileMeta) -> bytes | None:
+    """The rows to read of a file, for its split; None: they are too many to be worth it."""
+    return encode_rows(rows) if len(rows) <= MOST_ROWS_KEPT and 2 * len(rows) < file.row_count else None
 
 
 def _is_empty(rows: RowSet | None) -> bool:

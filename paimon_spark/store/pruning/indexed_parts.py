@@ -3,27 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.merge.keys.sections import Section
-from paimon_spark.store.pruning.bucket_parts import Parts
+from paimon_spark.store.pruning.bucket_parts import IndexedParts, Parts
 from paimon_spark.store.pruning.index_filter import IndexFilter, PlacedFile
-
-
-@dataclass(frozen=True)
-class IndexedParts:
-    """What is left of a bucket.
-
-    Attributes:
-        parts: the files and sections to read.
-        selections: by file name, the rows that may satisfy the condition; of files that need no merge.
-        skipped: how many files the indexes left out.
-    """
-
-    parts: Parts
-    selections: dict[str, bytes]
-    skipped: int
 
 
 def leave_out_by_index(

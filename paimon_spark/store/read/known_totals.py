@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from paimon_spark.arrow.predicates.predicate import Predicate, columns_of
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
@@ -19,9 +19,11 @@ from paimon_spark.format.partition import Partition
 from paimon_spark.format.paths import file_format_of
 from paimon_spark.format.types import FLOATS, TIMESTAMPS, DataField, Root
 from paimon_spark.store.metadata.live_files import canonical_row
-from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.file_statistics import FileStatistics
 from paimon_spark.store.read.splits import DeletionFile, ReadUnit, Split
+
+if TYPE_CHECKING:
+    from paimon_spark.store.metadata.table import Table
 
 _EXACT = frozenset({Root.BOOLEAN, Root.TINYINT, Root.SMALLINT, Root.INT, Root.BIGINT, Root.DATE})
 _NOT_BY_PARTITION = FLOATS | {Root.CHAR}  # NaN and -0.0 have an order of their own; blanks at the end may be padding

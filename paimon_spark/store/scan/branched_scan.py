@@ -25,13 +25,15 @@ from paimon_spark.merge.engines.choice import check_engine
 from paimon_spark.store.metadata.live_files import canonical_row, fold
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import other_branch
+from paimon_spark.store.pruning.first_rows import FirstRows
 from paimon_spark.store.read.branched_reader import BranchedReader
 from paimon_spark.store.read.splits import PostponeSplit, ReadUnit, Split
 from paimon_spark.store.scan.increments import reads_increment
 from paimon_spark.store.scan.read_optimized import of_level, top_level
 from paimon_spark.store.scan.read_tags import ReadTag
+from paimon_spark.store.scan.scan_source import Plan
 from paimon_spark.store.scan.split_plan import ScanRequest, data_lists, merges_postponed, read_entries
-from paimon_spark.store.scan.table_scan import BranchScan, Plan, delete_read_tags
+from paimon_spark.store.scan.table_scan import BranchScan, delete_read_tags
 from paimon_spark.store.scan.time_travel import travelled
 
 _log = logging.getLogger(__name__)
@@ -81,6 +83,10 @@ class BranchPair:
     def with_statistics(self) -> BranchPair:
         """See ScanSource."""
         return replace(self, own=self.own.with_statistics(), other=self.other.with_statistics())
+
+    def with_first(self, first: FirstRows) -> BranchPair:
+        """See ScanSource. Nothing is left out: the other branch may hide rows that come first."""
+        return self
 
     def plan(self) -> Plan:
         """See Scan.plan; the snapshot is that of the own branch."""

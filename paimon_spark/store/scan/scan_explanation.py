@@ -22,7 +22,9 @@ class ScanExplanation:
         files, rows: how many there are to read without a condition; rows are those in the files.
         after_buckets: how many files partitions and buckets leave.
         after_statistics: how many of these statistics leave.
-        after_indexes: how many of these file indexes leave: so many are read.
+        after_indexes: how many of these file indexes leave.
+        after_order: how many of these have rows that may come first in the order that was asked for: so many are read.
+            None: no order was asked for, and those are read that indexes leave.
         rows_left: the rows in the files that are read.
         selected_files: of how many of these files only the rows are decoded that an index leaves.
         splits: in how many splits they are read.
@@ -45,6 +47,12 @@ class ScanExplanation:
     count_reads: int = 0
     count_reasons: tuple[str, ...] = ()
     parts: PartCounts | None = None
+    after_order: int | None = None
+
+    @property
+    def files_read(self) -> int:
+        """How many files are read."""
+        return self.after_indexes if self.after_order is None else self.after_order
 
     def __str__(self) -> str:
         return "\n".join(
@@ -54,7 +62,8 @@ class ScanExplanation:
                 f"  left by partitions and buckets: {self.after_buckets}",
                 f"  left by statistics: {self.after_statistics}",
                 f"  left by file indexes: {self.after_indexes}",
-                f"read: {self.after_indexes} files with {self.rows_left} rows, in {self.splits} splits",
+                *([] if self.after_order is None else [f"  left by the order and its limit: {self.after_order}"]),
+                f"read: {self.files_read} files with {self.rows_left} rows, in {self.splits} splits",
                 f"  only the rows that an index leaves: {self.selected_files} files",
                 f"  merged with others: {self.merged_files} files",
                 *self._part_lines(),
@@ -66,7 +75,7 @@ class ScanExplanation:
     def _counted(self) -> str:
         if not self.count_reads:
             return "from metadata alone"
-        return f"reads {self.count_reads} files, metadata tell the rows of {self.after_indexes - self.count_reads}"
+        return f"reads {self.count_reads} files, metadata tell the rows of {self.files_read - self.count_reads}"
 
     def _part_lines(self) -> list[str]:
         if self.parts is None:
@@ -97,7 +106,7 @@ def explain_state(
         CorruptFile: metadata are missing or damaged, or a footer is.
     """
     planned = plan_state(request, snapshot)
-    whole = plan_state(replace(request, predicate=TRUE), snapshot)
+    whole = plan_state(replace(request, predicate=TRUE, first=None), snapshot)
     left, rows_left = _totals(planned.splits)
     files, rows = _totals(whole.splits)
     splits = [split for split in planned.splits if isinstance(split, Split)]
@@ -108,8 +117,9 @@ def explain_state(
         files=files,
         rows=rows,
         after_buckets=planned.after_buckets,
-        after_statistics=left + planned.skipped_by_index,
-        after_indexes=left,
+        after_statistics=left + planned.skipped_by_index + planned.skipped_by_order,
+        after_indexes=left + planned.skipped_by_order,
+        after_order=None if request.first is None else left,
         rows_left=rows_left,
         selected_files=sum(len(split.selections) for split in splits),
         splits=len(planned.splits),

@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -30,16 +30,19 @@ from paimon_spark.store.metadata.manifest_files import read_manifest_columns, re
 from paimon_spark.store.metadata.newer_schemas import schema_of_file
 from paimon_spark.store.metadata.postponed import in_write_order
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.pruning.bucket_parts import Parts, append_parts, compacted_parts, merged_parts
+from paimon_spark.store.pruning.bucket_parts import IndexedParts, Parts, append_parts, compacted_parts, merged_parts
 from paimon_spark.store.pruning.file_filter import FileFilter, manifest_filter
 from paimon_spark.store.pruning.index_filter import IndexFilter
 from paimon_spark.store.pruning.indexed_parts import leave_out_by_index
 from paimon_spark.store.pruning.integer_stats import leave_out_by_integers
 from paimon_spark.store.read.bucket_filter import BucketFilter, bucket_fields
 from paimon_spark.store.read.deletion_files import DeletionFiles, find_deletion_files, partition_directory
-from paimon_spark.store.read.splits import PostponeSplit, ReadUnit, Split, pack_parts
+from paimon_spark.store.read.splits import DeletionFile, PostponeSplit, ReadUnit, Split, pack_parts
 from paimon_spark.store.scan.postpone_plan import PostponePlan
 from paimon_spark.store.storage.local_time import local_wall_millis
+
+if TYPE_CHECKING:
+    from paimon_spark.store.pruning.first_rows import FirstRows
 
 _T = TypeVar("_T")
 Mask: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
@@ -57,6 +60,7 @@ class ScanRequest:
         least_level: files of levels below it are not read.
         unmerged_postponed: whether postponed rows are read, as they were written.
         with_statistics: whether the files of the plan have their statistics, where the condition needs none.
+        first: only these rows are wanted; what surely is none of them is left out. None: all rows.
     """
 
     table: Table
@@ -66,6 +70,7 @@ class ScanRequest:
     least_level: int = 0
     unmerged_postponed: bool = False
     with_statistics: bool = False
+    first: FirstRows | None = None
 
     @property
     def skips_level_zero(self) -> bool:
@@ -88,11 +93,13 @@ class PlannedState:
         splits: hold every row of the state that may satisfy the predicate, and few others.
         skipped_by_index: how many files their indexes left out, which statistics had not.
         after_buckets: how many files partitions and buckets leave.
+        skipped_by_order: how many files have none of the rows that come first.
     """
 
     splits: tuple[ReadUnit, ...]
     skipped_by_index: int = 0
     after_buckets: int = 0
+    skipped_by_order: int = 0
 
 
 def plan_splits(request: ScanRequest, snapshot: Snapshot) -> tuple[ReadUnit, ...]:
@@ -133,11 +140,11 @@ def plan_state(request: ScanRequest, snapshot: Snapshot) -> PlannedState:
     merged = PostponePlan(table.location, table.schema, table.options, keep, deletions, snapshot.id)
     of_partition = (live[partition_codes[live] == code].tolist() for code in sorted(with_waiting))
     waiting = (split for chosen in of_partition for split in merged.splits(columns.entries(chosen)))
-    found, skipped = _splits(request, columns, plain, deletions, snapshot.id)
+    found, by_index, by_order = _splits(request, columns, plain, deletions, snapshot.id)
     splits: tuple[Split | PostponeSplit, ...] = (*found, *waiting)
     if table.options.value(o.SCAN_PLAN_SORT_PARTITION):
         splits = _in_partition_order(request, splits)
-    return PlannedState(splits, skipped, after_buckets)
+    return PlannedState(splits, by_index, after_buckets, by_order)
 
 
 def _in_partition_order(
@@ -293,8 +300,8 @@ def _splits(
     groups: Sequence[Indices],
     deletions: DeletionFiles,
     snapshot_id: int,
-) -> tuple[list[Split], int]:
-    """The splits of the files of groups, and how many files were left out by their indexes."""
+) -> tuple[list[Split], int, int]:
+    """The splits of the files of groups; how many files were left out by their indexes, and how many by the order."""
     table = request.table
     target = table.options.value(o.SOURCE_SPLIT_TARGET_SIZE)
     open_cost = table.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
@@ -305,10 +312,9 @@ def _splits(
     directories: dict[bytes, str] = {}
     buckets: list[_BucketParts] = []
     chosen = np.concatenate(groups) if groups else np.empty(0, np.int64)
+    needs_statistics = keep.needs_statistics or request.with_statistics or request.first is not None
     # All at once: making objects costs little more for many buckets than for one.
-    files_of_all = iter(
-        columns.data_files(chosen, keep.needs_statistics or request.with_statistics, bool(table.schema.primary_keys))
-    )
+    files_of_all = iter(columns.data_files(chosen, needs_statistics, bool(table.schema.primary_keys)))
     for group in groups:
         files = list(itertools.islice(files_of_all, len(group)))
         if since is not None:
@@ -322,17 +328,35 @@ def _splits(
         if partition not in directories:
             directories[partition] = partition_directory(table.schema, table.options, partition)
         where = bucket_path(table.location, directories[partition], bucket, table.options)
-        buckets.append(_BucketParts(partition, bucket, where, parts))
-    index = IndexFilter(table, request.predicate)
-    keeps_sections = not table.options.value(o.MERGE_ENGINE).keeps_whole_rows
-    indexed = leave_out_by_index(index, [(b.directory, b.parts) for b in buckets], parts_of, keeps_sections)
+        vectors = deletions.get((canonical_row(partition, types), bucket), {}) if deletions else {}
+        buckets.append(_BucketParts(partition, bucket, where, parts, vectors))
+    by_order = _leave_out_by_order(request, buckets)
+    if by_order is None:
+        index = IndexFilter(table, request.predicate)
+        keeps_sections = not table.options.value(o.MERGE_ENGINE).keeps_whole_rows
+        left = leave_out_by_index(index, [(b.directory, b.parts) for b in buckets], parts_of, keeps_sections)
+    else:
+        left = by_order
     splits: list[Split] = []
-    for place, left in zip(buckets, indexed, strict=True):
-        vectors = deletions.get((canonical_row(place.partition, types), place.bucket), {}) if deletions else {}
-        for part in pack_parts(*left.parts, target, open_cost):
+    for place, kept in zip(buckets, left, strict=True):
+        for part in pack_parts(*kept.parts, target, open_cost):
             split = Split(place.partition, place.bucket, place.directory, *part, snapshot_id=snapshot_id)
-            splits.append(replace(split, deletions=_of(split, vectors), selections=_of(split, left.selections)))
-    return splits, sum(left.skipped for left in indexed)
+            splits.append(replace(split, deletions=_of(split, place.deletions), selections=_of(split, kept.selections)))
+    skipped = sum(kept.skipped for kept in left)
+    return (splits, skipped, 0) if by_order is None else (splits, 0, skipped)
+
+
+def _leave_out_by_order(request: ScanRequest, buckets: Sequence[_BucketParts]) -> list[IndexedParts] | None:
+    """What the order leaves of each bucket; None: no order is given, or nothing may be left out because of it."""
+    if request.first is None:
+        return None
+    from paimon_spark.store.pruning.first_by_index import BucketFiles, leave_out_by_order
+    from paimon_spark.store.pruning.first_rows import may_leave_out
+
+    if not may_leave_out(request.first, request.table, request.predicate):
+        return None
+    files = [BucketFiles(b.partition, b.directory, b.parts, b.deletions) for b in buckets]
+    return leave_out_by_order(request.first, request.table, files)
 
 
 @dataclass(frozen=True)
@@ -343,6 +367,7 @@ class _BucketParts:
     bucket: int
     directory: str
     parts: Parts
+    deletions: Mapping[str, DeletionFile]
 
 
 def _of(split: Split, by_file: Mapping[str, _T]) -> dict[str, _T]:

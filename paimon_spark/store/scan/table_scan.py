@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -34,68 +34,16 @@ from paimon_spark.store.scan.time_travel import Travel, resolve_snapshot
 from paimon_spark.store.storage.parallel import map_parallel
 
 if TYPE_CHECKING:
+    from paimon_spark.store.pruning.first_rows import FirstRows
     from paimon_spark.store.read.branched_reader import BranchedReader
     from paimon_spark.store.read.known_totals import KnownTotals
     from paimon_spark.store.read.split_reader import SplitReader
     from paimon_spark.store.scan.scan_explanation import ScanExplanation
+    from paimon_spark.store.scan.scan_source import Plan, ScanSource
     from paimon_spark.store.scan.split_plan import ScanRequest
 
 READ_THREADS = 4
 _PIECES = 4 * READ_THREADS  # so that no thread waits long for the last one
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The splits of a scan; snapshot is None for a table without snapshots, and for an empty increment.
-
-    skipped_by_index is how many files were left out by their indexes, which statistics had not left out.
-    """
-
-    snapshot: Snapshot | None
-    splits: tuple[ReadUnit, ...]
-    skipped_by_index: int = 0
-
-
-class ScanSource(Protocol):
-    """What a scan reads: one branch of a table, or two of them as one."""
-
-    @property
-    def table(self) -> Table: ...
-
-    @property
-    def fields(self) -> tuple[DataField, ...]: ...
-
-    @property
-    def predicate(self) -> Predicate: ...
-
-    @property
-    def is_strict(self) -> bool:
-        """True if no file is passed over, so that each has the rows that it is said to have."""
-        ...
-
-    def with_fields(self, fields: tuple[DataField, ...]) -> ScanSource:
-        """The same read of other columns."""
-        ...
-
-    def with_statistics(self) -> ScanSource:
-        """The same read, whose plans have the statistics of files."""
-        ...
-
-    def plan(self) -> Plan:
-        """See Scan.plan."""
-        ...
-
-    def plan_with_read_tags(self) -> tuple[Plan, tuple[ReadTag, ...]]:
-        """See Scan.plan_with_read_tags."""
-        ...
-
-    def explain(self) -> ScanExplanation | None:
-        """See Scan.explain."""
-        ...
-
-    def reader(self) -> SplitReader | BranchedReader:
-        """See Scan.reader."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -234,6 +182,38 @@ class Scan:
         """The greatest value of a column, as ``min``."""
         return self._bounds(column)[1]
 
+    def with_first(self, first: FirstRows) -> Scan:
+        """The same read, of which only the rows are wanted that come first in an order.
+
+        Files and rows that surely do not come first may be left out of its plans; others may be in them. Who reads
+        them sorts them: see ``top``.
+
+        Raises:
+            OptionError: there is no such column.
+        """
+        (field,) = find_fields(self.table.schema, (first.column,))
+        return Scan(self.source.with_first(replace(first, column=field.name)))
+
+    def top(self, column: str, count: int, descending: bool = False, nulls_first: bool | None = None) -> pa.Table:
+        """The rows that come first in the order of a column, sorted, as ``ORDER BY column LIMIT count`` in Spark.
+
+        Files and rows that surely do not come first are not read, as far as statistics and ``range-bitmap`` indexes
+        tell. At most ``count`` rows, and the batch that is read, are held.
+
+        Args:
+            column: a column of the result, in any letter case.
+            count: how many rows, at least 0. Of rows with equal values any may be the last ones.
+            descending: whether the greatest values come first. NaN is the greatest.
+            nulls_first: whether NULL comes before all values; None: as Spark, if values ascend.
+
+        Raises:
+            OptionError: the result has no such column, or count is less than 0.
+            UnsupportedFeature: the values of its type have no order.
+        """
+        from paimon_spark.store.scan.top_rows import read_top
+
+        return read_top(self, column, count, descending, not descending if nulls_first is None else nulls_first)
+
     def known_totals(self, columns: Sequence[str] = ()) -> KnownTotals:
         """What metadata alone tell of the number of rows and of the bounds of columns, and what must be read for more.
 
@@ -271,12 +251,14 @@ class BranchScan:
     Attributes:
         table, fields, predicate: as of Scan.
         keeps_statistics: whether the files of a plan have their statistics, where the condition needs none.
+        first: only these rows are wanted; None: all.
     """
 
     table: Table
     fields: tuple[DataField, ...]
     predicate: Predicate
     keeps_statistics: bool = False
+    first: FirstRows | None = None
 
     @property
     def is_strict(self) -> bool:
@@ -290,6 +272,10 @@ class BranchScan:
     def with_statistics(self) -> BranchScan:
         """See ScanSource."""
         return replace(self, keeps_statistics=True)
+
+    def with_first(self, first: FirstRows) -> BranchScan:
+        """See ScanSource."""
+        return replace(self, first=first)
 
     def plan(self) -> Plan:
         """See Scan.plan."""
@@ -357,6 +343,8 @@ class BranchScan:
         return states
 
     def _plan(self, chosen: Travel | Increment | Difference) -> Plan:
+        from paimon_spark.store.scan.scan_source import Plan
+
         states = _states(chosen)
         if not states or isinstance(self.predicate, AlwaysFalse):
             return Plan(states[-1] if states else None, ())
@@ -365,12 +353,12 @@ class BranchScan:
                 from paimon_spark.store.scan.split_plan import plan_state
 
                 planned = plan_state(self._request(chosen.created_since), states[-1])
-                return Plan(states[-1], planned.splits, planned.skipped_by_index)
+                return Plan(states[-1], planned.splits, planned.skipped_by_index, planned.skipped_by_order)
             if isinstance(chosen, Difference):
                 self._check_all_columns()
             from paimon_spark.store.scan.change_plan import plan_change
 
-            return Plan(states[-1], plan_change(self._request(), chosen))
+            return Plan(states[-1], plan_change(replace(self._request(), first=None), chosen))
 
     def _check_all_columns(self) -> None:
         """Checks that all columns can be read, because two states are compared in all columns."""
@@ -385,7 +373,8 @@ class BranchScan:
     def _request(self, created_since: int | None = None) -> ScanRequest:
         from paimon_spark.store.scan.split_plan import ScanRequest
 
-        return ScanRequest(self.table, self.predicate, created_since, with_statistics=self.keeps_statistics)
+        keeps, first = self.keeps_statistics, self.first
+        return ScanRequest(self.table, self.predicate, created_since, with_statistics=keeps, first=first)
 
 
 def delete_read_tags(table: Table, tags: Iterable[ReadTag]) -> None:

@@ -26,7 +26,8 @@ from paimon_spark.store.scan.branched_scan import BranchPair
 from paimon_spark.store.scan.new_scan import new_scan
 from paimon_spark.store.scan.projection import row_kind_field
 from paimon_spark.store.scan.read_optimized import of_level, top_level
-from paimon_spark.store.scan.table_scan import READ_THREADS, Plan, Scan
+from paimon_spark.store.scan.scan_source import Plan
+from paimon_spark.store.scan.table_scan import READ_THREADS, Scan
 from paimon_spark.store.storage.parallel import map_parallel
 from paimon_spark.store.system_tables.row_tracking import TRACKING_FIELDS, TrackedReader
 

@@ -26,7 +26,7 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
 from paimon_spark.store.read.splits import Split
 from paimon_spark.store.write.table_write import TableWrite
-from support.draws.indexed_tables import POOLS
+from support.draws.indexed_tables import POOLS, TYPES
 from support.tables.commit_states import latest
 from support.tables.compacting import compact
 
@@ -51,10 +51,16 @@ class CountedRead:
     where: str | None
 
 
-def draw_reads(random: Random, root: Path) -> Iterator[CountedRead]:
-    """Some reads of a new table: of its latest state, of older ones, of changes, of branches."""
+def draw_reads(random: Random, root: Path, indexed: bool = False) -> Iterator[CountedRead]:
+    """Some reads of a new table: of its latest state, of older ones, of changes, of branches.
+
+    Args:
+        random: draws.
+        root: the directory of the table.
+        indexed: whether the first columns have ``range-bitmap`` indexes.
+    """
     path = str(root / uuid.uuid4().hex)
-    _draw_table(random, path)
+    _draw_table(random, path, indexed)
     table = open_table(path)
     snapshots = table.snapshots.ids()
     yield CountedRead(path, {}, None)
@@ -76,8 +82,10 @@ def draw_reads(random: Random, root: Path) -> Iterator[CountedRead]:
         yield CountedRead(path, {"scan.ignore-lost-files": "true"}, None)
 
 
-def _draw_table(random: Random, path: str) -> None:
+def _draw_table(random: Random, path: str, indexed: bool) -> None:
     schema = _schema(random)
+    if indexed:
+        schema = _indexed(random, schema)
     create_table(path, schema)
     for _ in range(random.randint(1, 4)):
         _write(random, open_table(path))
@@ -124,6 +132,15 @@ def _schema(random: Random) -> TableSchema:
     return new_schema(pa.schema(columns), keys, tuple(parts), options)
 
 
+def _indexed(random: Random, schema: TableSchema) -> TableSchema:
+    """The schema with an index of its column k, and of c0 if it can have one."""
+    first = arrow_schema([schema.by_name["c0"]]).field(0).type
+    columns = "k,c0" if first in TYPES["range-bitmap"] else "k"
+    place = random.choice(["0 b", "1 mb"])
+    options = {"file-index.range-bitmap.columns": columns, "file-index.in-manifest-threshold": place}
+    return replace(schema, options={**schema.options, **options})
+
+
 def _fits(data_type: pa.DataType, file_format: str) -> bool:
     if data_type in (_FINE, pa.time32("ms")):
         return file_format == "parquet"
@@ -158,7 +175,8 @@ def _write(random: Random, table: Table) -> None:
 
 def _changed(random: Random, schema: TableSchema) -> TableSchema:
     """The schema after a column was added, dropped, renamed, or had its type changed."""
-    settled = "c0" if "fields.c0.stats-mode" in schema.options else ""  # an option must not name a column that is gone
+    named = any("c0" in (*key.split("."), *value.split(",")) for key, value in schema.options.items())
+    settled = "c0" if named else ""  # an option must not name a column that is gone
     own = [field for field in schema.fields if field.name[0] in "cnr"]
     fields, highest = list(schema.fields), schema.highest_field_id
     shape, chosen = random.random(), random.choice(own)

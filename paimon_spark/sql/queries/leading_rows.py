@@ -1,0 +1,87 @@
+"""Queries that need few rows of a table: those that come first in the order of a column (``ORDER BY c LIMIT n``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from paimon_spark.sql.queries.query import Leading, fold
+from paimon_spark.sql.queries.tree import Node, select_of
+
+_CLAUSES = frozenset({"expressions", "from", "from_", "where", "order", "limit", "offset", "with", "with_", "hint"})
+_OF_TABLE = frozenset({"sample", "pivots", "joins", "laterals", "only", "partition"})
+_OF_EACH_ROW = (
+    exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Alias, exp.Paren, exp.Star, exp.Placeholder,
+    exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.In, exp.Between,
+    exp.Is, exp.Like, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg, exp.Cast, exp.TryCast, exp.DataType,
+    exp.DataTypeParam, exp.Dot, exp.Bracket, exp.Case, exp.If, exp.Coalesce, exp.Upper, exp.Lower, exp.Trim, exp.Abs,
+    exp.Round, exp.Substring, exp.Concat, exp.Length, exp.Year, exp.Month, exp.Day,
+)  # fmt: skip
+"""What makes one row of each row. Aggregates, windows and generators need other rows, and any other function may be one
+of these."""
+
+
+def leading_rows(node: Node, qualifiers: Sequence[tuple[str, ...]]) -> Leading | None:
+    """The rows of a table that a query needs, if the table is the only one in its FROM; None: all, or not known.
+
+    Args:
+        node: of the table.
+        qualifiers: what may stand before the columns of the table.
+    """
+    select = select_of(node)
+    if select is None or set(_clauses(select)) - _CLAUSES or set(_clauses(node)) & _OF_TABLE:
+        return None
+    order, count = select.args.get("order"), _count(select)
+    if order is None or count is None or count < 1 or set(_clauses(order)) != {"expressions"}:
+        return None
+    by = order.expressions[0]
+    own = {tuple(map(fold, parts)) for parts in qualifiers} | {()}
+    if not isinstance(by, exp.Ordered) or by.args.get("with_fill") or not isinstance(by.this, exp.Column):
+        return None
+    *qualifier, column = (fold(part.name) for part in by.this.parts)
+    if tuple(qualifier) not in own or column == "all" or not _keeps_rows(select, column, own):
+        return None
+    where = select.args.get("where")
+    return Leading(
+        column=column,
+        count=count,
+        descending=bool(by.args.get("desc")),
+        nulls_first=bool(by.args.get("nulls_first")),
+        with_ties=len(order.expressions) > 1,
+        conditions=0 if where is None else len(list(where.this.flatten())) if isinstance(where.this, exp.And) else 1,
+    )
+
+
+def _clauses(node: Node) -> set[str]:
+    return {key for key, value in node.args.items() if value}
+
+
+def _count(select: Node) -> int | None:
+    """How many rows LIMIT and OFFSET ask for together; None: it is not written as a number."""
+    limit, offset = (_number(select.args.get(clause)) for clause in ("limit", "offset"))
+    return None if limit is None or (offset is None and select.args.get("offset")) else limit + (offset or 0)
+
+
+def _number(clause: Node | None) -> int | None:
+    if not isinstance(clause, exp.Limit | exp.Offset) or _clauses(clause) != {"expression"}:
+        return None
+    value = clause.expression
+    is_number = isinstance(value, exp.Literal) and not value.is_string and value.name.isascii() and value.name.isdigit()
+    return int(value.name) if is_number else None
+
+
+def _keeps_rows(select: Node, column: str, own: set[tuple[str, ...]]) -> bool:
+    """Whether the select list makes one row of each, and gives the name of the column to nothing else."""
+    for item in select.expressions:
+        if not all(type(part) in _OF_EACH_ROW for part in item.walk()):
+            return False
+        star = item.this if isinstance(item, exp.Column) else None
+        if isinstance(star, exp.Star) and tuple(fold(part.name) for part in item.parts[:-1]) not in own:
+            return False  # the fields of a struct, of which one may have the name
+        name = fold(item.alias_or_name)
+        value = item.this if isinstance(item, exp.Alias) else item
+        is_column = isinstance(value, exp.Column) and fold(value.name) == column
+        if name == column and not (is_column and tuple(fold(p.name) for p in value.parts[:-1]) in own):
+            return False
+    return True
