@@ -177,7 +177,7 @@ class LocalFileIO:
     @names_faults("making the directory")
     def make_directory(self, path: str, parents: bool = True) -> bool:
         plain = local_path(path)
-        for _ in range(_DIRECTORY_TRIES if parents else 1):
+        for _ in range(_DIRECTORY_TRIES):
             if parents:
                 _make_directory(os.path.dirname(plain))
             try:
@@ -185,9 +185,13 @@ class LocalFileIO:
             except FileExistsError:
                 if os.path.isdir(plain):
                     return False
-                raise
-            except FileNotFoundError:  # another process has removed the parent
-                continue
+                if os.path.lexists(plain) and not os.path.isdir(plain):
+                    raise
+                continue  # another process has removed it since
+            except FileNotFoundError:
+                if not parents:
+                    raise
+                continue  # another process has removed the parent
             _sync_directory(os.path.dirname(plain))
             return True
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.path.dirname(plain))

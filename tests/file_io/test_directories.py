@@ -139,3 +139,22 @@ def test_an_empty_directory_that_hadoop_marks_in_s3(s3_options: dict[str, str]) 
     assert io.list("s3://lake/marked/d") == []
     assert [status.is_directory for status in io.list("s3://lake/marked")] == [True]
     assert not io.make_directory("s3://lake/marked/d")
+
+
+def test_a_local_directory_that_is_removed_while_it_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was there when it was made, and is not any more when that is looked at; so it is made again."""
+    place, times = tmp_path / "d", iter(range(10))
+    mkdir = os.mkdir
+
+    def overtaken(path: str, *args: int) -> None:
+        if path == str(place) and next(times) == 0:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
+        mkdir(path, *args)
+
+    monkeypatch.setattr(os, "mkdir", overtaken)
+    assert LocalFileIO().make_directory(str(place))
+    assert place.is_dir()
+    file = tmp_path / "f"
+    file.write_bytes(b"")
+    with pytest.raises(StorageError, match="File exists"):
+        LocalFileIO().make_directory(str(file))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from paimon_spark.errors import CorruptFile
-from paimon_spark.file_io import FileIO
+from paimon_spark.file_io import FileIO, FileStatus
 from paimon_spark.format.paths import branch_root, id_of, schema_path
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.schema_json import decode_schema
@@ -11,6 +13,7 @@ from paimon_spark.store.metadata.remembered import file_version, remembered
 from paimon_spark.store.storage.listing import list_ids
 
 _PREFIX = "schema-"
+_TRIES = 3
 _PARSED = 10  # times the size of the file, about
 
 
@@ -29,15 +32,29 @@ class SchemaStore:
 
     def latest(self) -> TableSchema | None:
         """The schema with the highest id found by listing; None if the table (or branch) does not exist."""
+        failure: CorruptFile | None = None
+        for _ in range(_TRIES):
+            found = self._listed()
+            if not found:
+                return None
+            try:
+                return self._newest(found)
+            except CorruptFile as error:
+                failure = error  # another client may have dropped the table since, and created it again
+        assert failure is not None
+        raise failure
+
+    def _listed(self) -> dict[int, FileStatus]:
         directory = f"{branch_root(self.table, self.branch)}/schema"
         found = {id_of(status.name, _PREFIX): status for status in self.file_io.list(directory)}
-        ids = sorted(number for number in found if number is not None)
-        if not ids:
-            return None
-        newest, version = ids[-1], file_version(found[ids[-1]])
+        return {number: status for number, status in found.items() if number is not None}
+
+    def _newest(self, found: Mapping[int, FileStatus]) -> TableSchema:
+        newest = max(found)
+        status = found[newest]
+        version = file_version(status)
         if version is not None and newest not in self._loaded:
-            size = found[newest].size
-            self._loaded[newest] = remembered(version, lambda: (self.load(newest), size * _PARSED))
+            self._loaded[newest] = remembered(version, lambda: (self.load(newest), status.size * _PARSED))
         return self.load(newest)
 
     def load(self, schema_id: int) -> TableSchema:

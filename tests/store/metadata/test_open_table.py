@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,9 +22,11 @@ from paimon_spark.errors import (
     TableNotFound,
     UnsupportedFeature,
 )
+from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.schema_json import encode_schema
 from paimon_spark.format.types import DataField, DataType, Root
+from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.metadata.table import BucketMode
 from paimon_spark.store.open import find_table
 
@@ -389,3 +392,28 @@ def test_a_missing_old_schema_is_named(tmp_path: Path) -> None:
     (path / "schema" / "schema-0").unlink()
     with pytest.raises(CorruptFile, match=r"schema 0 .* found the schema ids"):
         open_table(str(path)).scan().to_arrow()
+
+
+@pytest.mark.parametrize("created_again", [True, False])
+def test_a_table_that_another_client_drops_while_it_is_opened(tmp_path: Path, created_again: bool) -> None:
+    """Its schema was listed and is gone when it is read: then there is no table, or a new one."""
+    path = make(tmp_path / "t")
+
+    class Dropped(LocalFileIO):
+        def read_bytes(self, path: str) -> bytes:
+            if (tmp_path / "t" / "first").exists():
+                shutil.rmtree(tmp_path / "t")
+                if created_again:
+                    make(tmp_path / "t")
+            return super().read_bytes(path)
+
+    os.utime(tmp_path / "t" / "schema" / "schema-0")
+    (tmp_path / "t" / "first").touch()
+    found = SchemaStore(Dropped(), path).latest()
+    assert (found is not None) == created_again
+    if not created_again:
+        shutil.rmtree(tmp_path / "t", ignore_errors=True)
+        make(tmp_path / "t")
+        (tmp_path / "t" / "schema" / "schema-0").write_bytes(b"{")
+        with pytest.raises(CorruptFile, match="schema-0"):
+            SchemaStore(LocalFileIO(), path).latest()
