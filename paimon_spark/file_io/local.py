@@ -18,6 +18,8 @@ from paimon_spark.file_io.base import FileStatus, NotCreated, WholeOrNothing, ch
 from paimon_spark.file_io.faults import named_faults, names_faults
 
 _DIRECTORY_TRIES = 5
+_LEAST_MAPPED = 1 << 23
+"""Bytes of a file of which what is read need not stay in memory; smaller ones take longer to map than to read."""
 _STAYS = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EBUSY})  # a link to one, or a mounted one
 _TAKEN = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR})
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLINK})
@@ -93,9 +95,8 @@ class LocalFileIO:
         plain = local_path(path)
         found = os.stat(plain)
         _check_regular(found, path)
-        if found.st_size == 0:  # nothing to map
-            return cast("IO[bytes]", pa.BufferReader(b""))
-        return cast("IO[bytes]", pa.memory_map(plain))
+        opened = pa.OSFile(plain) if found.st_size < _LEAST_MAPPED else pa.memory_map(plain)
+        return cast("IO[bytes]", opened)
 
     @names_faults("writing")
     def open_output(self, path: str) -> DurableFile:

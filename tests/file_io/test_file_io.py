@@ -343,3 +343,14 @@ def test_locations() -> None:
         ObstoreFileIO().read_bytes("b/t")
     with pytest.raises(OptionError, match="cannot use the store"):
         ObstoreFileIO((("endpoint", "http://h"),)).read_bytes("gs://b/t")
+
+
+def test_only_large_local_files_are_mapped(tmp_path: Path) -> None:
+    """What is read of a mapped file counts as memory that the machine may take back; a small one is read sooner."""
+    for size, kind in ((0, pa.OSFile), (1 << 20, pa.OSFile), (1 << 23, pa.MemoryMappedFile)):
+        path = tmp_path / str(size)
+        with path.open("wb") as file:
+            file.truncate(size)
+        with LocalFileIO().open_input(str(path)) as source:
+            assert isinstance(source, kind)
+            assert len(source.read()) == size

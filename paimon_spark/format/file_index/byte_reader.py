@@ -24,6 +24,8 @@ class ByteReader:
         position: of the next byte, counted from the first byte of this reader.
     """
 
+    __slots__ = ("_data", "_end", "_start", "_where", "position")
+
     def __init__(self, data: Bytes, where: str, start: int = 0, end: int | None = None) -> None:
         """A reader of the bytes from start to end, by default of all."""
         self._data = data
@@ -39,11 +41,12 @@ class ByteReader:
 
     def take(self, count: int) -> bytes:
         """The next count bytes."""
-        if not 0 <= count <= self.rest:
-            raise self.corrupt(f"{count} bytes are announced at byte {self.position}, {self.rest} are there")
         begin = self._start + self.position
+        end = begin + count
+        if not begin <= end <= self._end:
+            raise self.corrupt(f"{count} bytes are announced at byte {self.position}, {self.rest} are there")
         self.position += count
-        return self._data[begin : begin + count]
+        return self._data[begin:end]
 
     def __contains__(self, part: bytes) -> bool:
         """True if the bytes from the position on have this part."""
@@ -53,10 +56,10 @@ class ByteReader:
         return int.from_bytes(self.take(width), "big", signed=signed)
 
     def byte(self) -> int:
-        return self.number(1)
+        return int.from_bytes(self.take(1), "big", signed=True)
 
     def int32(self) -> int:
-        return self.number(4)
+        return int.from_bytes(self.take(4), "big", signed=True)
 
     def int64(self) -> int:
         return self.number(8)
@@ -66,17 +69,26 @@ class ByteReader:
 
     def version(self, newest: int) -> int:
         """A version byte from 1 to newest."""
-        version = self.byte()
+        version = int.from_bytes(self.take(1), "big", signed=True)
         if not 1 <= version <= newest:
             raise self.corrupt(f"its version is {version}, this release reads 1 to {newest}")
         return version
 
     def part(self, start: int, length: int) -> ByteReader:
         """A reader of length bytes from start; the position of this reader does not change."""
-        size = self._end - self._start
-        if start < 0 or length < 0 or start + length > size:
+        first = self._start + start
+        end = first + length
+        if not self._start <= first <= end <= self._end:
+            size = self._end - self._start
             raise self.corrupt(f"bytes {start} to {start + length} are announced, {size} are there")
-        return ByteReader(self._data, self._where, self._start + start, self._start + start + length)
+        return ByteReader(self._data, self._where, first, end)
+
+    def after(self, start: int) -> ByteReader:
+        """A reader of the bytes from start on; the position of this reader does not change."""
+        first = self._start + start
+        if not self._start <= first <= self._end:
+            raise self.corrupt(f"byte {start} is announced, {self._end - self._start} are there")
+        return ByteReader(self._data, self._where, first, self._end)
 
     def loaded(self) -> ByteReader:
         """A reader of the rest, which is brought into memory at once."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from struct import Struct
 
 from paimon_spark.format.file_index.byte_reader import ByteReader, Bytes
 
 MAGIC = 1493475289347502
 VERSION = 1
+_BEGIN, _PLACE = Struct(">qii"), Struct(">ii")
 _EMPTY = -1  # the start of an index of which nothing is stored
 
 Indexes = dict[str, dict[str, bytes | None]]
@@ -35,19 +37,18 @@ def open_container(data: Bytes, where: str) -> dict[str, dict[str, ByteReader | 
         CorruptFile: not a container, a newer version, or truncated.
     """
     reader = ByteReader(data, f"the file index {where}")
-    magic = reader.int64()
+    magic, version, head_length = _BEGIN.unpack(reader.take(_BEGIN.size))
     if magic != MAGIC:
         raise reader.corrupt(f"it begins with {magic}, not with {MAGIC}")
-    version = reader.int32()
     if version != VERSION:
         raise reader.corrupt(f"its version is {version}, this release reads {VERSION}")
-    head_length = reader.int32()
     head = reader.part(reader.position, head_length - reader.position).loaded()
     indexes: dict[str, dict[str, ByteReader | None]] = {}
     for _ in range(head.int32()):
         column = indexes.setdefault(_decode_name(head), {})
         for _ in range(head.int32()):
-            name, start, length = _decode_name(head), head.int32(), head.int32()
+            name = _decode_name(head)
+            start, length = _PLACE.unpack(head.take(_PLACE.size))
             column[name] = None if start == _EMPTY else reader.part(start, length)
     return indexes
 
@@ -74,7 +75,7 @@ def _int32(value: int) -> bytes:
 
 
 def _decode_name(reader: ByteReader) -> str:
-    raw = reader.take(reader.number(2, signed=False))
+    raw = reader.take(int.from_bytes(reader.take(2), "big"))
     try:
         return _name_of(raw)
     except UnicodeDecodeError:

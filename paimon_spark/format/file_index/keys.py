@@ -125,10 +125,10 @@ class KeyForm:
         return key.to_bytes(_WIDTHS[self.data_type.root], "big", signed=True)
 
     def decode(self, reader: ByteReader) -> Key:
-        width = self.width
+        width = _WIDTHS.get(self.data_type.root)
         if width is None:
             return reader.take(reader.int32())
-        key = reader.number(width)
+        key = int.from_bytes(reader.take(width), "big", signed=True)
         if self.data_type.root not in FLOATS:
             return key
         if key & self._magnitude() > self._infinity():  # a NaN of any sign and content

@@ -185,7 +185,8 @@ def _header(reader: ByteReader) -> ByteReader:
 
 def _decode_codes(reader: ByteReader) -> BitSlices:
     reader.position = 0
-    header = _header(reader).loaded()
+    reader = reader.loaded()  # all of it is needed
+    header = _header(reader)
     header.version(VERSION)
     slice_count, rows_length = header.byte(), header.int32()
     header.int32()

@@ -37,7 +37,7 @@ class RangeDictionary:
 
     def place(self, key: Key) -> tuple[int, bool]:
         """How many keys are less than the key, and whether it is there itself."""
-        number = bisect_right(_FirstKeys(self), key) - 1
+        number = bisect_right(self._first_keys, key) - 1
         if number < 0:
             return 0, False
         first, code, offset, further, rest = self._header(number)
@@ -66,10 +66,7 @@ class RangeDictionary:
 
     def first_key(self, number: int) -> Key:
         """The first key of a chunk."""
-        offset = self.offsets[number]
-        chunk = self.chunks.part(offset, self._length - offset)
-        chunk.version(VERSION)
-        return self.form.decode(chunk)
+        return self.form.decode(self._chunk(number))
 
     def keys_of(self, number: int) -> list[Any]:
         """The keys of a chunk, ascending."""
@@ -79,6 +76,10 @@ class RangeDictionary:
         raw = self.area.part(offset, rest.int32()).take(further * self.form.width)
         return [first, *self.form.decode_all(raw).tolist()]
 
+    @cached_property
+    def _first_keys(self) -> _FirstKeys:
+        return _FirstKeys(self)
+
     def _texts(self, offset: int, further: int, rest: ByteReader) -> _Texts:
         """The further keys of a chunk, whose key area begins at offset; rest: of the header."""
         places_length, keys_length = rest.int32(), rest.int32()
@@ -87,14 +88,14 @@ class RangeDictionary:
 
     def _header(self, number: int) -> tuple[Key, int, int, int, ByteReader]:
         """The first key of a chunk, its number, where its further keys begin, how many, and what follows."""
-        offset = self.offsets[number]
-        chunk = self.chunks.part(offset, self._length - offset)
-        chunk.version(VERSION)
+        chunk = self._chunk(number)
         return self.form.decode(chunk), chunk.int32(), chunk.int32(), chunk.int32(), chunk
 
-    @cached_property
-    def _length(self) -> int:
-        return self.chunks.rest
+    def _chunk(self, number: int) -> ByteReader:
+        """The header of a chunk, from its first key on."""
+        chunk = self.chunks.after(self.offsets[number])
+        chunk.version(VERSION)
+        return chunk
 
 
 @dataclass(frozen=True)
@@ -118,12 +119,15 @@ class _FirstKeys:
     """The first keys of the chunks as a sequence to search in."""
 
     dictionary: RangeDictionary
+    _known: dict[int, Key] = field(default_factory=dict, compare=False)  # searches look at the same ones first
 
     def __len__(self) -> int:
         return len(self.dictionary.offsets)
 
     def __getitem__(self, number: int) -> Any:
-        return self.dictionary.first_key(number)
+        if number not in self._known:
+            self._known[number] = self.dictionary.first_key(number)
+        return self._known[number]
 
 
 def open_dictionary(reader: ByteReader, form: KeyForm) -> RangeDictionary:

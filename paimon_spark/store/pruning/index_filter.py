@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, and_, columns_of, conjuncts, restrict
 from paimon_spark.errors import CorruptFile
+from paimon_spark.file_io.locate import plain_location
 from paimon_spark.format.file_index.byte_reader import ByteReader
 from paimon_spark.format.file_index.row_sets import RowSet, encode_rows
 from paimon_spark.format.manifest import DataFileMeta
@@ -20,7 +21,7 @@ from paimon_spark.format.options import core_options as o
 from paimon_spark.format.paths import file_format_of
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.file_index_files import has_file_index, opened_file_index
-from paimon_spark.store.storage.parallel import map_parallel_if_slow
+from paimon_spark.store.storage.parallel import map_parallel, map_parallel_if_slow
 
 MOST_ROWS_KEPT = 1 << 14  # a selection of more rows is not sent to tasks: it would be long and leave out little
 
@@ -91,7 +92,10 @@ class IndexFilter:
             CorruptFile: an index is damaged.
         """
         new = [placed for placed in files if placed.place not in self._known and has_file_index(placed.file)]
-        for placed, verdict in zip(new, map_parallel_if_slow(self._verdict, new), strict=True):
+        # of a local disk, if one is: another store makes every job wait
+        is_near = plain_location(self._table.location).startswith("/") or all(_is_embedded(p.file) for p in new)
+        run = map_parallel_if_slow if is_near else map_parallel
+        for placed, verdict in zip(new, run(self._verdict, new), strict=True):
             self._known[placed.place] = verdict
 
     def verdict(self, placed: PlacedFile) -> Verdict:
@@ -128,6 +132,10 @@ class IndexFilter:
         readers = index_readers(self._table, file, column, container)
         found = (open_index(kind, reader, data_type, is_orc) for kind, reader in readers.items())
         return [index for index in found if index is not None]
+
+
+def _is_embedded(file: DataFileMeta) -> bool:
+    return file.embedded_index is not None
 
 
 def index_readers(

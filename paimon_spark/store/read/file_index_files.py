@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO
 
+from paimon_spark.arrow.formats.patched_file import native
 from paimon_spark.errors import CorruptFile, MissingFile
 from paimon_spark.file_io import FileIO
 from paimon_spark.format.file_index.byte_reader import ByteReader
@@ -30,20 +30,22 @@ def has_file_index(file: DataFileMeta) -> bool:
 class _FileBytes:
     """The bytes of an open file, read in blocks when they are asked for."""
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self._size = file.seek(0, os.SEEK_END)
+    def __init__(self, file: IO[bytes], path: str) -> None:
+        self._file = native(file)
+        self._path = path
+        self._size = int(self._file.size())
         self._start, self._block = 0, b""
 
     def __len__(self) -> int:
         return self._size
 
     def __getitem__(self, span: slice) -> bytes:
-        start, end, _ = span.indices(self._size)
-        if not (self._start <= start and end <= self._start + len(self._block)):
-            self._start = start
-            self._file.seek(start)
-            self._block = self._file.read(max(end - start, min(_BLOCK, self._size - start)))
+        start, end = span.start, span.stop
+        if not self._start <= start <= end <= self._start + len(self._block):
+            size = max(end - start, min(_BLOCK, self._size - start))
+            self._start, self._block = start, self._file.read_at(size, start)
+            if len(self._block) < size:
+                raise CorruptFile(f"reading the file index {self._path}: it ends before byte {start + size}")
         return self._block[start - self._start : end - self._start]
 
 
@@ -71,7 +73,7 @@ def opened_file_index(
     path = extra_file_path(directory, file, name)
     try:
         with file_io.open_input(path) as source:
-            yield open_container(_FileBytes(source), path)
+            yield open_container(_FileBytes(source, path), path)
     except FileNotFoundError:
         raise missing_file_index(path) from None
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 import pytest
@@ -14,6 +16,7 @@ from support.faults.counting_store import CountingStore
 from support.tables.compacting import compact, live_files, make, rows_of, write
 from support.tables.golden_tables import GoldenTable
 
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import CorruptFile, MissingFile, UnsupportedFeature
 from paimon_spark.store.evolution.alter import alter_table
 from paimon_spark.store.evolution.schema_update import SchemaUpdate
@@ -86,27 +89,47 @@ def test_index_files_are_opened_only_of_files_that_statistics_leave(tmp_path: Pa
 def test_indexes_and_files_of_one_split_are_read_at_the_same_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
 ) -> None:
-    """A barrier opens for two threads only."""
+    """A barrier opens for two threads only. Indexes are read by this thread until three of them took long."""
+    pair, numbers = threading.Barrier(2), itertools.count()
+
+    class Store(CountingStore):
+        def open_input(self, path: str, size: int | None = None) -> Any:
+            if path.endswith(ending) and next(numbers) >= 3:
+                pair.wait(30)
+            return super().open_input(path, size)
+
+    firsts = (0, 100, 200, 300, 400)
+    append_table(tmp_path, RANGES | BESIDE, *map(rows, firsts))
+    table = open_table(str(tmp_path))
+    monkeypatch.setattr(parallel, "LONG_WAIT", -1)
+    monkeypatch.setattr(splits, "_LEAST_PIECE", 1)
+    scan = replace(table, file_io=Store(table.file_io)).scan("k", where="n >= 0")  # type: ignore[arg-type]  # it passes everything on
+    assert len(open_table(str(tmp_path)).scan(where="n >= 0").plan().splits) == 1
+    assert scan.to_arrow().column("k").to_pylist() == [key for first in firsts for key, *_ in rows(first)]
+
+
+def test_remote_indexes_are_read_at_the_same_time_from_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    location = f"memory://{uuid4().hex}/t"
+    create_table(location, new_schema(COLUMNS, (), (), {"bucket": "-1", **NO_STATS, **RANGES, **BESIDE}))
+    table = open_table(location)
+    for first in (0, 100):
+        write(table, rows(first))
     pair = threading.Barrier(2)
 
     class Store(CountingStore):
         def open_input(self, path: str, size: int | None = None) -> Any:
-            if path.endswith(ending):
+            if path.endswith(".index"):
                 pair.wait(30)
             return super().open_input(path, size)
 
-    append_table(tmp_path, RANGES | BESIDE, rows(0), rows(100), rows(200), rows(300))
-    table = open_table(str(tmp_path))
-    monkeypatch.setattr(parallel, "MOST_WAIT", 0)
-    monkeypatch.setattr(splits, "_LEAST_PIECE", 1)
-    scan = replace(table, file_io=Store(table.file_io)).scan("k", where="n >= 0")  # type: ignore[arg-type]  # it passes everything on
-    assert len(open_table(str(tmp_path)).scan(where="n >= 0").plan().splits) == 1
-    assert scan.to_arrow().column("k").to_pylist() == [key for first in (0, 100, 200, 300) for key, *_ in rows(first)]
+    monkeypatch.setattr(parallel, "LONG_WAIT", 60)
+    scan = replace(table, file_io=Store(table.file_io)).scan(where="n = 105")  # type: ignore[arg-type]  # it passes everything on
+    assert scan.to_arrow().to_pylist() == [{"k": 105, "s": "s105", "n": 105}]
 
 
 def test_near_indexes_are_read_without_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     append_table(tmp_path, RANGES | BESIDE, rows(0), rows(100), rows(200))
-    monkeypatch.setattr(parallel, "MOST_WAIT", 60)
+    monkeypatch.setattr(parallel, "LONG_WAIT", 60)
     by: list[threading.Thread] = []
 
     class Store(CountingStore):

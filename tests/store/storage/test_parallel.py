@@ -3,12 +3,13 @@ test_async_maintenance.)"""
 
 from __future__ import annotations
 
+import itertools
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import pytest
 
-from paimon_spark.store.storage.parallel import MOST_WAIT, map_parallel, map_parallel_if_slow
+from paimon_spark.store.storage.parallel import LONG_WAIT, map_parallel, map_parallel_if_slow
 
 
 class Broken(Exception):
@@ -57,29 +58,38 @@ def test_the_first_error_by_order_is_raised_and_what_waits_is_not_begun() -> Non
     assert len(begun) < 100
 
 
-def clock(step: float) -> Iterator[float]:
-    """A clock that goes on by a step with each look."""
-    return (number * step for number in range(10**6))
+def clock(waits: list[bool]) -> Callable[[], float]:
+    """A clock for jobs, of which these wait; it is looked at before and after each."""
+    steps = (step for waits_long in waits for step in (0.0, LONG_WAIT * (2 if waits_long else 0.5)))
+    times = itertools.accumulate(itertools.chain(steps, itertools.repeat(0.0)))
+    return lambda: next(times)
 
 
-@pytest.mark.parametrize("step", [0, MOST_WAIT / 1000, MOST_WAIT / 3, MOST_WAIT])
-def test_results_are_in_order_however_long_jobs_wait(step: float) -> None:
-    times = clock(step)
-    assert map_parallel_if_slow(lambda n: n * n, range(100), lambda: next(times)) == [n * n for n in range(100)]
+@pytest.mark.parametrize("waits", [[], [True], [True] * 50, [True, False] * 50])
+def test_results_are_in_order_however_long_jobs_wait(waits: list[bool]) -> None:
+    assert map_parallel_if_slow(lambda n: n * n, range(100), clock(waits)) == [n * n for n in range(100)]
 
 
-def test_this_thread_does_what_needs_no_waiting_and_threads_the_rest() -> None:
-    times, here = clock(MOST_WAIT / 2.5), threading.current_thread()
-    by = map_parallel_if_slow(lambda n: threading.current_thread(), range(10), lambda: next(times))
-    assert by[:2] == [here, here]
-    assert here not in by[2:]
-    assert set(map_parallel_if_slow(lambda n: threading.current_thread(), range(10), lambda: 0.0)) == {here}
+@pytest.mark.parametrize(
+    ("waits", "here"),
+    [
+        ([], 40),
+        ([True] * 40, 3),
+        ([True, True] + [False] * 38, 40),
+        ([False, False] + [True] * 38, 5),
+        ([True, False, True, False, True], 5),
+        ([True, False, False] * 13, 40),
+    ],
+)
+def test_this_thread_does_the_jobs_until_most_of_them_wait(waits: list[bool], here: int) -> None:
+    by = map_parallel_if_slow(lambda n: threading.current_thread(), range(40), clock(waits))
+    assert [thread is threading.current_thread() for thread in by] == [True] * here + [False] * (40 - here)
 
 
 def test_waiting_is_told_from_computing() -> None:
-    """The first job waits; then two jobs wait for each other, which one thread could not do."""
+    """Three jobs wait; then two wait for each other, which one thread could not do."""
     pair, never = threading.Barrier(2), threading.Event()
-    jobs = [lambda: never.wait(2 * MOST_WAIT), lambda: pair.wait(30), lambda: pair.wait(30)]
+    jobs = [*[lambda: never.wait(2 * LONG_WAIT)] * 3, *[lambda: pair.wait(30)] * 2]
     map_parallel_if_slow(lambda job: job(), jobs)
     assert not pair.broken
 
