@@ -36,6 +36,12 @@ _SETTINGS = {
     "hive.async.log.enabled": "false",  # PySpark does not ship what it needs
 }
 
+# Each request for a lock takes two connections: with 10 of them, its default, 16 clients that ask at once leave the
+# metastore waiting for itself; after 30 s it refuses some, and keeps what they asked for. DataNucleus fails if this is a
+# property of the system.
+_SITE = """<configuration>
+<property><name>datanucleus.connectionPool.maxPoolSize</name><value>64</value></property>
+</configuration>"""
 
 NO_SETTINGS: Mapping[str, str] = {}
 FORGETS_LOCKS = {"hive.txn.timeout": "4s"}
@@ -128,12 +134,13 @@ def _serve(port: str, folder: str, more: str) -> None:
 
     settings = {**_SETTINGS, "hive.log.dir": folder, "hive.metastore.warehouse.dir": f"file:{folder}/warehouse"}
     settings |= json.loads(more)
+    (Path(folder) / "hive-site.xml").write_text(_SITE)
     jpype.startJVM(
         *("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m", "-Duser.timezone=UTC"),
         *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _PACKAGES),
         f"-Dderby.stream.error.file={folder}/derby.log",
         *(f"-D{key}={value}" for key, value in settings.items()),
-        classpath=[str(Path(pyspark.__file__).parent / "jars" / "*")],
+        classpath=[folder, str(Path(pyspark.__file__).parent / "jars" / "*")],
     )
     hive = jpype.JPackage("org.apache.hadoop.hive")
     hive.metastore.txn.TxnDbUtil.prepDb(hive.conf.HiveConf())
