@@ -8,6 +8,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from paimon_spark.arrow.predicates.dialect import Dialect
 from paimon_spark.arrow.predicates.literal_text import parse_timestamp
 from paimon_spark.arrow.predicates.predicate import columns_of
 from paimon_spark.arrow.predicates.sql_text import parse_predicate
@@ -103,7 +104,8 @@ def plan_use(session: SqlSession, use: Use, args: Mapping[str, Any]) -> TableRea
     where = pushed_filter(use, fields, zone, args, dialect)
     source.check_full_scan(where)
     columns = needed_columns(use, source.table.schema.names)
-    first = _first_rows(use, fields) if is_whole_filter(use, fields, zone, args, dialect) else None
+    is_known = dialect is not Dialect.OTHER and is_whole_filter(use, fields, zone, args, dialect)
+    first = _first_rows(use, fields) if is_known else None
     return TableRead(source.path, source.options, columns, where, first=first, opened=source.table)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from sqlglot import exp
 
 from paimon_spark.sql.queries.query import Leading, fold
-from paimon_spark.sql.queries.tree import Node, select_of
+from paimon_spark.sql.queries.tree import Node, alias_columns, select_of
 
 _CLAUSES = frozenset({"expressions", "from", "from_", "where", "order", "limit", "offset", "with", "with_", "hint"})
 _OF_TABLE = frozenset({"sample", "pivots", "joins", "laterals", "only", "partition"})
@@ -21,6 +22,9 @@ _OF_EACH_ROW = (
 """What makes one row of each row. Aggregates, windows and generators need other rows, and any other function may be one
 of these."""
 
+_WORD = re.compile(r"\w+")
+_MADE_UP = "()"
+
 
 def leading_rows(node: Node, qualifiers: Sequence[tuple[str, ...]]) -> Leading | None:
     """The rows of a table that a query needs, if the table is the only one in its FROM; None: all, or not known.
@@ -30,7 +34,7 @@ def leading_rows(node: Node, qualifiers: Sequence[tuple[str, ...]]) -> Leading |
         qualifiers: what may stand before the columns of the table.
     """
     select = select_of(node)
-    if select is None or set(_clauses(select)) - _CLAUSES or set(_clauses(node)) & _OF_TABLE:
+    if select is None or set(_clauses(select)) - _CLAUSES or set(_clauses(node)) & _OF_TABLE or alias_columns(node):
         return None
     order, count = select.args.get("order"), _count(select)
     if order is None or count is None or count < 1 or set(_clauses(order)) != {"expressions"}:
@@ -39,8 +43,8 @@ def leading_rows(node: Node, qualifiers: Sequence[tuple[str, ...]]) -> Leading |
     own = {tuple(map(fold, parts)) for parts in qualifiers} | {()}
     if not isinstance(by, exp.Ordered) or by.args.get("with_fill") or not isinstance(by.this, exp.Column):
         return None
-    *qualifier, column = (fold(part.name) for part in by.this.parts)
-    if tuple(qualifier) not in own or column == "all" or not _keeps_rows(select, column, own):
+    column = fold(by.this.name)
+    if not _is_of(by.this, own) or column == "all" or not _keeps_rows(select, by.this, own):
         return None
     where = select.args.get("where")
     return Leading(
@@ -71,17 +75,50 @@ def _number(clause: Node | None) -> int | None:
     return int(value.name) if is_number else None
 
 
-def _keeps_rows(select: Node, column: str, own: set[tuple[str, ...]]) -> bool:
-    """Whether the select list makes one row of each, and gives the name of the column to nothing else."""
+def _keeps_rows(select: Node, by: Node, own: set[tuple[str, ...]]) -> bool:
+    """Whether the select list makes one row of each, and nothing else in it can be what the ORDER BY names.
+
+    Spark looks for the names of an ORDER BY among the columns that a query returns, and only then among those of the
+    table (ResolveReferencesInSort). So ``c`` may be the result of an expression, and ``x.c`` a field of a result
+    ``x``.
+    """
+    *qualifier, column = (fold(part.name) for part in by.parts)
     for item in select.expressions:
         if not all(type(part) in _OF_EACH_ROW for part in item.walk()):
             return False
-        star = item.this if isinstance(item, exp.Column) else None
-        if isinstance(star, exp.Star) and tuple(fold(part.name) for part in item.parts[:-1]) not in own:
-            return False  # the fields of a struct, of which one may have the name
-        name = fold(item.alias_or_name)
+        if isinstance(item, exp.Star):
+            if qualifier and _clauses(item):
+                return False  # without the column itself, the qualifier may be a struct that is left
+            continue
+        if isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
+            if not _is_of(item, own) or (qualifier and _clauses(item.this)):
+                return False  # the fields of a struct, of which one may have the name
+            continue
+        name = _name_of_result(item)
+        if name is None or name in qualifier or (name == _MADE_UP and not _WORD.fullmatch(column)):
+            return False
         value = item.this if isinstance(item, exp.Alias) else item
-        is_column = isinstance(value, exp.Column) and fold(value.name) == column
-        if name == column and not (is_column and tuple(fold(p.name) for p in value.parts[:-1]) in own):
+        if name == column and not (isinstance(value, exp.Column) and fold(value.name) == column and _is_of(value, own)):
             return False
     return True
+
+
+def _is_of(column: Node, own: set[tuple[str, ...]]) -> bool:
+    """Whether a column, or a star, is of the table itself."""
+    return tuple(fold(part.name) for part in column.parts[:-1]) in own
+
+
+def _name_of_result(item: Node) -> str | None:
+    """The folded name of an item of a select list; _MADE_UP: one that is no word, such as ``upper(c)``; None: any.
+
+    Spark calls ``(s.c)`` and ``CAST(s.c AS STRING)`` by the name of the column, and a literal by its value
+    (ResolveAliases).
+    """
+    if isinstance(item, exp.Alias):
+        return fold(item.alias)
+    value = item
+    while isinstance(value, exp.Paren | exp.Cast):
+        value = value.this
+    if isinstance(value, exp.Column | exp.Dot):
+        return fold(value.name)
+    return _MADE_UP if value.find(exp.Column) else None

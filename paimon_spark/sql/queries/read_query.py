@@ -143,6 +143,8 @@ class _Reading:
         for token in self.tokens:
             if token.upper in _ALL_COLUMNS:
                 return f"the query has {token.upper}"
+        if "${" in self.text:
+            return "the query has a variable ${...}, in whose place Spark puts the value of a setting"
         if self.tokens[0].upper not in QUERY_VERBS:
             return f"the statement is {self.tokens[0].upper}"
         if any(is_variant_path(self.tokens, at) for at in range(len(self.tokens))):

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from paimon_spark.sql.queries.query import Edit, Totals, fold
-from paimon_spark.sql.queries.tree import Node, select_of
+from paimon_spark.sql.queries.tree import Node, alias_columns, select_of
 from paimon_spark.sql.text.lexer import Token
 
 ROWS = "__paimon_rows"
@@ -44,7 +44,7 @@ def totals(tree: Node, node: Node, tokens: Sequence[Token], qualifiers: Sequence
         qualifiers: what may stand before the columns of the table.
     """
     select = select_of(node)
-    if select is None or set(_clauses(select)) - _CLAUSES or set(_clauses(node)) & _OF_TABLE:
+    if select is None or set(_clauses(select)) - _CLAUSES or set(_clauses(node)) & _OF_TABLE or alias_columns(node):
         return None
     items = select.expressions
     parts = [n for clause, value in _clauses(select).items() if clause not in ("from", "from_") for n in _walk(value)]

@@ -104,6 +104,13 @@ def test_further_columns_decide_among_equal_values(
         "SELECT -id AS id FROM {t} ORDER BY id LIMIT 3",
         "SELECT s.* FROM {t} ORDER BY id LIMIT 3",
         "SELECT s.id FROM {t} ORDER BY id LIMIT 3",
+        "SELECT (s.id) FROM {t} ORDER BY id LIMIT 3",
+        "SELECT s AS c, word FROM {t} c ORDER BY c.id LIMIT 3",
+        "SELECT s FROM {t} s ORDER BY s.id LIMIT 3",
+        "SELECT (CAST(id AS STRING)) FROM {t} ORDER BY id LIMIT 3",
+        "SELECT CAST((id) AS STRING) FROM {t} ORDER BY id LIMIT 3",
+        "SELECT 'i' 'd', word FROM {t} ORDER BY id, word DESC LIMIT 3",
+        "SELECT id FROM {t} AS c(word, kind, price, id, l, s, dt) ORDER BY id DESC, kind LIMIT 3",
         "SELECT explode(l), id FROM {t} ORDER BY id DESC LIMIT 3",
         "SELECT id, row_number() OVER (ORDER BY id DESC) FROM {t} ORDER BY id LIMIT 3",
         "SELECT DISTINCT dt, kind FROM {t} ORDER BY dt DESC, kind LIMIT 3",
@@ -115,6 +122,15 @@ def test_all_files_are_read_where_other_rows_decide(
     spark: SparkSession, cat: SessionCatalog, view: str, text: str
 ) -> None:
     assert "left out by the order" not in compare(spark, cat, text, view)
+
+
+def test_sessions_that_read_names_otherwise(spark: SparkSession, cat: SessionCatalog, view: str) -> None:
+    spark.conf.set("spark.sql.ansi.doubleQuotedIdentifiers", "true")
+    try:
+        told = compare(spark, cat, 'SELECT "s" FROM {t} s ORDER BY s.id LIMIT 3', view)
+    finally:
+        spark.conf.unset("spark.sql.ansi.doubleQuotedIdentifiers")
+    assert "left out by the order" not in told
 
 
 def test_two_uses_of_a_table_with_different_needs(spark: SparkSession, cat: SessionCatalog, view: str) -> None:

@@ -95,3 +95,15 @@ def test_without_ansi_rules_partitions_are_pruned_still(cat: SessionCatalog, ses
     assert "p = 'x'" in told
     assert "day >= DATE'2026-01-01'" in told
     assert "n > 1" not in cat.explain("SELECT n FROM dialects.d.t WHERE n > 1")
+
+
+@pytest.mark.parametrize("session", ["my.letter=y"], indirect=True)
+def test_variables_have_the_values_of_the_session(cat: SessionCatalog, session: SparkSession) -> None:
+    """Spark puts the values of settings in their place; a condition on the names would find nothing."""
+    for text in (
+        "SELECT id FROM {t} WHERE p = '${my.letter}'",
+        "SELECT max(id) FROM {t} WHERE p = '${my.letter}'",
+        "SELECT id FROM {t} WHERE id <= 2 AND p >= '${spark:my.letter}' ORDER BY id LIMIT 1",
+    ):
+        expected = session.sql(text.replace("{t}", "dialect_rows")).collect()
+        assert expected == cat.sql(text.replace("{t}", "dialects.d.t")).collect() == [(2,)]

@@ -53,6 +53,7 @@ def test_what_is_needed(text: str, new: str, ends: str, plain: str) -> None:
     "text",
     [
         "SELECT dt FROM {t}",
+        "SELECT max(x) FROM {t} AS r(y, x)",
         "SELECT *, max(x) FROM {t}",
         "SELECT sum(x) FROM {t}",
         "SELECT count(x) FROM {t}",
