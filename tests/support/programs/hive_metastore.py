@@ -37,8 +37,8 @@ _SETTINGS = {
 }
 
 # Each request for a lock takes two connections: with 10 of them, its default, 16 clients that ask at once leave the
-# metastore waiting for itself; after 30 s it refuses some, and keeps what they asked for. DataNucleus fails if this is a
-# property of the system.
+# metastore waiting for itself; after 30 s it refuses some, and keeps what they asked for. DataNucleus fails if this is
+# a property of the system.
 _SITE = """<configuration>
 <property><name>datanucleus.connectionPool.maxPoolSize</name><value>64</value></property>
 </configuration>"""
