@@ -69,6 +69,8 @@ def run(results: Results, root: Path, scale: float) -> None:
     lookup(results, table, "point lookup with a bloom filter", point, 0.2)
     lookup(results, table, "equality with a bitmap", [("equal", "kind", "kind 59")], 0.5)
     lookup(results, table, "range of 50 values with a range bitmap", between, 0.2)
+    first_rows(results, table, "price", 10, 0.5)
+    first_rows(results, table, "price", 100, 0.5)
     write(results, int(2_000_000 * scale))
 
 
@@ -76,9 +78,7 @@ def lookup(results: Results, table: Table, what: str, condition: Condition, goal
     """The time of a lookup, planning included, with indexes over that without; against Spark and genuine Java."""
     signs = {"equal": "=", "greaterOrEqual": ">=", "lessThan": "<"}
     where = " and ".join(f"{column} {signs[method]} {value!r}" for method, column, value in condition)
-    spark = session()
-    files = [f"{split.bucket_path}/{file.file_name}" for split in table.scan().plan().splits for file in split.files]
-    plain = spark.read.parquet(*files)
+    plain = session().read.parquet(*file_paths(table))
     path = table.location
     told = open_table(path).scan(where=where).explain()
     best = fastest(
@@ -102,6 +102,35 @@ def lookup(results: Results, table: Table, what: str, condition: Condition, goal
     note = f"genuine Java 2.0.0 {theirs.seconds * 1000:.0f} ms, {theirs.files} files read, {theirs.rows} rows"
     results.lower(f"{what}: time / Java", best["with"] / theirs.seconds, "x", 1, note)
     results.lower(f"{what}: files read / Java", told.after_indexes / max(theirs.files, 1), "x", 1, note)
+
+
+def first_rows(results: Results, table: Table, column: str, count: int, goal: float) -> None:
+    """The time of the rows with the least values, with a range bitmap over that without; against Spark and Java."""
+    path, what = table.location, f"first {count} rows by a range bitmap"
+    plain = session().read.parquet(*file_paths(table))
+    best = fastest(
+        {
+            "with": lambda: open_table(path).scan().top(column, count),
+            "without": lambda: open_table(path, WITHOUT).scan().top(column, count),
+            "parquet": lambda: plain.orderBy(column).limit(count).toArrow(),
+        },
+        3,
+    )
+    note = (
+        f"{best['with'] * 1000:.0f} ms, without {best['without'] * 1000:.0f} ms, spark.read.parquet "
+        f"{best['parquet'] * 1000:.0f} ms"
+    )
+    results.lower(f"{what}: time / without", best["with"] / best["without"], "x", goal, note)
+    java = java_lookups(path, [(column, count)])
+    if java is None:
+        return
+    [theirs] = java
+    note = f"genuine Java 2.0.0 {theirs.seconds * 1000:.0f} ms, {theirs.files} files read, {theirs.rows} rows unsorted"
+    results.lower(f"{what}: time / Java", best["with"] / theirs.seconds, "x", 1, note)
+
+
+def file_paths(table: Table) -> list[str]:
+    return [f"{split.bucket_path}/{file.file_name}" for split in table.scan().plan().splits for file in split.files]
 
 
 def write(results: Results, rows: int) -> None:

@@ -1,7 +1,8 @@
 """Lookups by genuine Java 2.0.0, in a process with a JVM of its own. Prints one line of JSON, with one result a lookup.
 
-``python java_session.py PATH LOOKUPS``: LOOKUPS is JSON, a list of conditions, each a list of [method of
-PredicateBuilder, column, value], of which all must be true. Needs Java and the jar that the interop tests use.
+``python java_session.py PATH LOOKUPS``: LOOKUPS is JSON, a list of lookups. A lookup is a list of [method of
+PredicateBuilder, column, value], of which all must be true; or a [column, count], for the least values of the column.
+Needs Java and the jar that the interop tests use.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 ROUNDS = 5
 Condition = Sequence[tuple[str, str, Any]]
+First = tuple[str, int]
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class JavaLookup:
     Attributes:
         seconds: of planning, reading and filtering, in the best round.
         files: that statistics and file indexes leave.
-        rows: that satisfy the condition.
+        rows: that the reader gives.
     """
 
     seconds: float
@@ -34,8 +36,8 @@ class JavaLookup:
     rows: int
 
 
-def java_lookups(path: str, lookups: Sequence[Condition]) -> list[JavaLookup] | None:
-    """Lookups in a table by Java, without an engine; None: Java or its jar is not there."""
+def java_lookups(path: str, lookups: Sequence[Condition | First]) -> list[JavaLookup] | None:
+    """Lookups in a table by Java, without an engine; None: Java or its jar is not there. Java does not sort rows."""
     command = [sys.executable, __file__, path, json.dumps(lookups)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
@@ -43,7 +45,7 @@ def java_lookups(path: str, lookups: Sequence[Condition]) -> list[JavaLookup] | 
     return [JavaLookup(*each) for each in json.loads(done.stdout.splitlines()[-1])]
 
 
-def main(path: str, lookups: Sequence[Condition]) -> None:
+def main(path: str, lookups: Sequence[Any]) -> None:
     tests = Path(__file__).parents[1] / "tests"
     sys.path[:0] = [str(tests), str(tests / "interop")]  # the interop tests are no package
     import jpype
@@ -54,26 +56,47 @@ def main(path: str, lookups: Sequence[Condition]) -> None:
     jpype.startJVM("-Xmx2g", "-Duser.timezone=UTC", classpath=[str(paimon_jar("2.0.0")), *spark_jars(*SUPPORT_JARS)])
     paimon = jpype.JPackage("org.apache.paimon")
     table = table_at(paimon, path)
-    print(json.dumps([_lookup(paimon, table, condition) for condition in lookups]), flush=True)
+    print(json.dumps([_looked_up(paimon, table, lookup) for lookup in lookups]), flush=True)
 
 
-def _lookup(paimon: Any, table: Any, condition: Condition) -> tuple[float, int, int]:
-    row_type = table.rowType()
+def _looked_up(paimon: Any, table: Any, lookup: Any) -> tuple[float, int, int]:
+    if isinstance(lookup[0], str):
+        return _first(paimon, table, *lookup)
+    predicate = _predicate(paimon, table.rowType(), lookup)
+    seconds, rows, plan = _timed(paimon, lambda: table.newReadBuilder().withFilter(predicate))
+    return seconds, _files(paimon, table, plan, predicate), rows
+
+
+def _first(paimon: Any, table: Any, column: str, count: int) -> tuple[float, int, int]:
+    """The rows among which are those with the least values of a column."""
+    place, order = table.rowType().getFieldIndex(column), paimon.predicate.SortValue
+    field = paimon.predicate.FieldRef(place, column, table.rowType().getTypeAt(place))
+    top = paimon.predicate.TopN(field, order.SortDirection.ASCENDING, order.NullOrdering.NULLS_LAST, count)
+    seconds, rows, plan = _timed(paimon, lambda: table.newReadBuilder().withTopN(top))
+    return seconds, sum(split.dataFiles().size() for split in plan.splits()), rows
+
+
+def _predicate(paimon: Any, row_type: Any, condition: Condition) -> Any:
     builder = paimon.predicate.PredicateBuilder(row_type)
     parts = [_leaf(paimon, builder, row_type, *part) for part in condition]
     predicate = parts[0]
     for part in parts[1:]:
         predicate = paimon.predicate.PredicateBuilder.and_(predicate, part)
+    return predicate
+
+
+def _timed(paimon: Any, new_read: Callable[[], Any]) -> tuple[float, int, Any]:
+    """The time of the best round of planning, reading and filtering; how many rows there are; the plan."""
     size = paimon.shade.guava30.com.google.common.collect.Iterators.size  # a loop in Java
     best, rows = float("inf"), 0
     for _ in range(ROUNDS):
         began = time.perf_counter()
-        read = table.newReadBuilder().withFilter(predicate)
+        read = new_read()
         plan = read.newScan().plan()
         with read.newRead().executeFilter().createReader(plan).toCloseableIterator() as cursor:
             rows = int(size(cursor))
         best = min(best, time.perf_counter() - began)
-    return best, _files(paimon, table, plan, predicate), rows
+    return best, rows, plan
 
 
 def _leaf(paimon: Any, builder: Any, row_type: Any, method: str, column: str, value: Any) -> Any:

@@ -47,7 +47,7 @@ class RangeBitmap:
     @property
     def present(self) -> RowSet:
         """The rows that are not null."""
-        return RowSet() if self.ends is None else self.slices.rows
+        return RowSet() if self.ends is None else self._rows
 
     @property
     def nulls(self) -> RowSet:
@@ -67,6 +67,14 @@ class RangeBitmap:
         if key > self.ends[1]:
             return self.present
         return self.slices.below(self._place(key)[0])
+
+    def until(self, key: Key, greatest: bool) -> RowSet:
+        """The rows with this key, and with all lesser or all greater ones."""
+        return self.present - self.below(key) if greatest else self.below(key) | self.equal(key)
+
+    def first_keys(self, count: int, greatest: bool) -> list[Key]:
+        """The least keys ascending, or the greatest ones descending, as many as are wanted or as there are."""
+        return [] if self.ends is None else self.dictionary.first_keys(count, greatest)
 
     def first_rows(self, count: int, greatest: bool, among: RowSet) -> tuple[RowSet, RowSet]:
         """The rows with the least or the greatest keys, as BitSlices.first_rows."""
@@ -98,6 +106,15 @@ class RangeBitmap:
     @cached_property
     def dictionary(self) -> RangeDictionary:
         return open_dictionary(self.dictionary_bytes, self.form)
+
+    @cached_property
+    def _rows(self) -> RowSet:
+        """The rows that are not null; of the slices no more is read."""
+        if "slices" in self.__dict__:
+            return self.slices.rows
+        self.slices_bytes.position = 0
+        _, rows_length, _ = _slices_header(self.slices_bytes)
+        return self.slices_bytes.part(self.slices_bytes.position, rows_length).last_bitmap()
 
     @cached_property
     def slices(self) -> BitSlices:
@@ -186,10 +203,7 @@ def _header(reader: ByteReader) -> ByteReader:
 def _decode_codes(reader: ByteReader) -> BitSlices:
     reader.position = 0
     reader = reader.loaded()  # all of it is needed
-    header = _header(reader)
-    header.version(VERSION)
-    slice_count, rows_length = header.byte(), header.int32()
-    header.int32()
+    slice_count, rows_length, header = _slices_header(reader)
     body = reader.position
     rows = reader.part(body, rows_length).last_bitmap()
     slices = []
@@ -197,6 +211,15 @@ def _decode_codes(reader: ByteReader) -> BitSlices:
         offset, length = header.int32(), header.int32()
         slices.append(reader.part(body + rows_length + offset, length).last_bitmap())
     return BitSlices(rows, slices)
+
+
+def _slices_header(reader: ByteReader) -> tuple[int, int, ByteReader]:
+    """How many slices there are, and of which length the bitmap of all rows; what tells where the slices are."""
+    header = _header(reader)
+    header.version(VERSION)
+    slice_count, rows_length = header.byte(), header.int32()
+    header.int32()
+    return slice_count, rows_length, header
 
 
 def _encode_codes(column: CodedKeys, slice_count: int) -> bytes:

@@ -64,6 +64,16 @@ class RangeDictionary:
             keys.extend(self.keys_of(number))
         return keys
 
+    def first_keys(self, count: int, greatest: bool) -> list[Key]:
+        """The least keys ascending, or the greatest ones descending, as many as are wanted or as there are."""
+        keys: list[Key] = []
+        for number in reversed(range(len(self.offsets))) if greatest else range(len(self.offsets)):
+            if len(keys) >= count:
+                break
+            of_chunk = self.keys_of(number)
+            keys += reversed(of_chunk) if greatest else of_chunk
+        return keys[:count]
+
     def first_key(self, number: int) -> Key:
         """The first key of a chunk."""
         return self.form.decode(self._chunk(number))

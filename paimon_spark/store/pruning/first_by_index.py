@@ -1,30 +1,32 @@
 """Leaves out files and rows that do not come first in an order: by statistics, then by ``range-bitmap`` indexes.
 
-Java: FileIndexEvaluator, RangeBitmapFileIndex.visitTopN (2.0.0).
+Java: FileIndexEvaluator, RangeBitmapFileIndex.visitTopN (2.0.0), which look at each file alone. Here a file is left out
+too if all its values lie behind as many values of other files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 
+from paimon_spark.format.file_index.keys import Key
 from paimon_spark.format.file_index.kinds import RANGE_BITMAP
 from paimon_spark.format.file_index.range_bitmap import RangeBitmap, open_range_bitmap
 from paimon_spark.format.file_index.row_sets import RowSet, row_set, rows_until
-from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.paths import file_format_of
 from paimon_spark.format.types import TIMESTAMPS, Root
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.pruning.bucket_parts import IndexedParts, Parts
+from paimon_spark.store.pruning.first_keys import FirstKeys, first_keys, has_none, last_key
 from paimon_spark.store.pruning.first_rows import FirstRows, PlacedRows, files_with_first_rows
-from paimon_spark.store.pruning.index_filter import check_row_count, encode_few, index_readers
+from paimon_spark.store.pruning.index_filter import check_row_count, encode_few, index_readers, map_indexed
 from paimon_spark.store.read.deletion_files import read_deleted_positions
 from paimon_spark.store.read.file_index_files import has_file_index, opened_file_index
 from paimon_spark.store.read.known_totals import live_rows
 from paimon_spark.store.read.splits import DeletionFile
-from paimon_spark.store.storage.parallel import map_parallel
 
 _SHIFTED_BY_ORC = TIMESTAMPS | {Root.DATE}  # what is read may be another value than the writer indexed
 
@@ -59,44 +61,99 @@ def leave_out_by_order(first: FirstRows, table: Table, buckets: Sequence[BucketF
         CorruptFile: statistics, an index or a vector are damaged.
     """
     placed = [
-        PlacedRows(file, bucket.partition, bucket.deletions.get(file.file_name))
+        PlacedRows(file, bucket.directory, bucket.partition, bucket.deletions.get(file.file_name))
         for bucket in buckets
         for file in bucket.parts[0]
     ]
-    verdicts = iter(zip(placed, files_with_first_rows(first, table, placed), strict=True))
-    left = [[rows for rows, may in islice(verdicts, len(bucket.parts[0])) if may] for bucket in buckets]
-    looked = [(bucket.directory, rows) for bucket, kept in zip(buckets, left, strict=True) for rows in kept]
-    selections = iter(map_parallel(lambda each: _selected(first, table, *each), looked))
+    verdicts = files_with_first_rows(first, table, placed)
+    looked = [each for each, may in zip(placed, verdicts, strict=True) if may]
+    selections = iter(_selections(first, table, looked))
     found = []
-    for bucket, kept in zip(buckets, left, strict=True):
-        chosen = {rows.file.file_name: next(selections) for rows in kept}
-        parts: Parts = ([rows.file for rows in kept], bucket.parts[1])
-        few = {name: rows for name, rows in chosen.items() if rows is not None}
-        found.append(IndexedParts(parts, few, len(bucket.parts[0]) - len(kept)))
+    for bucket, may_of_bucket in _by_bucket(buckets, verdicts):
+        files, few = [], {}
+        for file, may in zip(bucket.parts[0], may_of_bucket, strict=True):
+            rows = next(selections) if may else RowSet()
+            if rows is None or rows:
+                files.append(file)
+                encoded = None if rows is None else encode_few(rows, file)
+                few.update({file.file_name: encoded} if encoded is not None else {})
+        found.append(IndexedParts((files, bucket.parts[1]), few, len(bucket.parts[0]) - len(files)))
     return found
 
 
-def _selected(first: FirstRows, table: Table, directory: str, placed: PlacedRows) -> bytes | None:
-    """The rows of a file that may be among the first rows; None: not known, or too many to be worth it."""
-    file, data_type = placed.file, table.schema.by_name[first.column].type
-    if not table.options.value(o.FILE_INDEX_READ_ENABLED) or not has_file_index(file):
+def _by_bucket(buckets: Sequence[BucketFiles], verdicts: Sequence[bool]) -> list[tuple[BucketFiles, list[bool]]]:
+    each = iter(verdicts)
+    return [(bucket, list(islice(each, len(bucket.parts[0])))) for bucket in buckets]
+
+
+def _selections(first: FirstRows, table: Table, files: Sequence[PlacedRows]) -> list[RowSet | None]:
+    """The rows of each file that may be among the first rows; None: not known."""
+    indexed = [each for each in files if _may_tell_rows(table, first.column, each)]
+    near = [each.file for each in indexed]
+    known: list[FirstKeys | None] = [None] * len(indexed)
+    if len(indexed) > 1:
+        known = map_indexed(table, near, lambda each: _keys(first, table, each), indexed)
+    last = last_key(first, known)
+    jobs = zip(indexed, known, strict=True)
+    rows = map_indexed(table, near, lambda job: _selected(first, table, *job, last), jobs)
+    chosen = {id(each): found for each, found in zip(indexed, rows, strict=True)}
+    return [chosen.get(id(each)) for each in files]
+
+
+def _may_tell_rows(table: Table, column: str, placed: PlacedRows) -> bool:
+    """False: the file surely has no index that tells which of its rows come first."""
+    if not table.options.value(o.FILE_INDEX_READ_ENABLED) or not has_file_index(placed.file):
+        return False
+    if isinstance(live_rows(placed.file, placed.deletion), str):
+        return False
+    return (
+        file_format_of(placed.file.file_name) != "orc" or table.schema.by_name[column].type.root not in _SHIFTED_BY_ORC
+    )
+
+
+@contextmanager
+def _opened_index(table: Table, column: str, placed: PlacedRows) -> Iterator[RangeBitmap | None]:
+    """The index of a column in a file whose rows it may tell; None: there is none, or of another type."""
+    with opened_file_index(table.file_io, placed.directory, placed.file) as container:
+        reader = index_readers(table, placed.file, column, container).get(RANGE_BITMAP)
+        index = None if reader is None else open_range_bitmap(reader, table.schema.by_name[column].type)
+        if index is not None:
+            check_row_count(index.row_count, placed.file)
+        yield index
+
+
+def _keys(first: FirstRows, table: Table, placed: PlacedRows) -> FirstKeys | None:
+    with _opened_index(table, first.column, placed) as index:
+        return None if index is None else first_keys(first, index, all_live=placed.deletion is None)
+
+
+def _selected(
+    first: FirstRows, table: Table, placed: PlacedRows, keys: FirstKeys | None, last: Key | None
+) -> RowSet | None:
+    """The rows of a file that may be among the first rows; None: not known.
+
+    Args:
+        first: what is wanted.
+        table: what is read.
+        placed: the file.
+        keys: that come first in it; None: not known.
+        last: no wanted value lies behind this key; None: not known.
+    """
+    if keys is not None and last is not None and has_none(first, keys, last):
+        return RowSet()
+    if last is None and 2 * first.count >= placed.file.row_count:
         return None
-    if isinstance(live_rows(file, placed.deletion), str) or 2 * first.count >= file.row_count:
-        return None
-    if file_format_of(file.file_name) == "orc" and data_type.root in _SHIFTED_BY_ORC:
-        return None
-    with opened_file_index(table.file_io, directory, file) as container:
-        reader = index_readers(table, file, first.column, container).get(RANGE_BITMAP)
-        if reader is None:
+    with _opened_index(table, first.column, placed) as index:
+        if index is None:
             return None
-        index = open_range_bitmap(reader, data_type)
-        check_row_count(index.row_count, file)
-        rows = _first_rows(first, index, _live(table, file, placed.deletion))
-    return encode_few(rows, file)
+        live = _live(table, placed)
+        if last is not None:
+            live &= index.until(last, first.descending) | (index.nulls if first.nulls_first else RowSet())
+        return _first_rows(first, index, live)
 
 
-def _live(table: Table, file: DataFileMeta, deletion: DeletionFile | None) -> RowSet:
-    rows = rows_until(file.row_count)
+def _live(table: Table, placed: PlacedRows) -> RowSet:
+    rows, deletion = rows_until(placed.file.row_count), placed.deletion
     return rows if deletion is None else rows - row_set(read_deleted_positions(table.file_io, deletion))
 
 

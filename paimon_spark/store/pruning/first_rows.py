@@ -73,11 +73,13 @@ class PlacedRows:
 
     Attributes:
         file: the file.
+        directory: of its bucket.
         partition: arity-prefixed BinaryRow.
         deletion: the vector of its deleted rows; None: it has none.
     """
 
     file: DataFileMeta
+    directory: str
     partition: bytes
     deletion: DeletionFile | None
 

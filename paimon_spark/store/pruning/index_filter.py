@@ -7,9 +7,9 @@ vain. What evaluates indexes is imported with the first one: most tables have no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, and_, columns_of, conjuncts, restrict
 from paimon_spark.errors import CorruptFile
@@ -22,6 +22,9 @@ from paimon_spark.format.paths import file_format_of
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.file_index_files import has_file_index, opened_file_index
 from paimon_spark.store.storage.parallel import map_parallel, map_parallel_if_slow
+
+A = TypeVar("A")
+B = TypeVar("B")
 
 MOST_ROWS_KEPT = 1 << 14  # a selection of more rows is not sent to tasks: it would be long and leave out little
 
@@ -92,10 +95,8 @@ class IndexFilter:
             CorruptFile: an index is damaged.
         """
         new = [placed for placed in files if placed.place not in self._known and has_file_index(placed.file)]
-        # of a local disk, if one is: another store makes every job wait
-        is_near = plain_location(self._table.location).startswith("/") or all(_is_embedded(p.file) for p in new)
-        run = map_parallel_if_slow if is_near else map_parallel
-        for placed, verdict in zip(new, run(self._verdict, new), strict=True):
+        verdicts = map_indexed(self._table, [placed.file for placed in new], self._verdict, new)
+        for placed, verdict in zip(new, verdicts, strict=True):
             self._known[placed.place] = verdict
 
     def verdict(self, placed: PlacedFile) -> Verdict:
@@ -134,8 +135,18 @@ class IndexFilter:
         return [index for index in found if index is not None]
 
 
-def _is_embedded(file: DataFileMeta) -> bool:
-    return file.embedded_index is not None
+def map_indexed(table: Table, files: Iterable[DataFileMeta], function: Callable[[A], B], items: Iterable[A]) -> list[B]:
+    """The results of a function, which looks into the index of a file, for each item, in order.
+
+    Args:
+        table: what is read.
+        files: whose indexes are looked into.
+        function: the job.
+        items: the arguments, one for each job.
+    """
+    # of a local disk, if one is: another store makes every job wait
+    is_near = plain_location(table.location).startswith("/") or all(file.embedded_index is not None for file in files)
+    return (map_parallel_if_slow if is_near else map_parallel)(function, items)
 
 
 def index_readers(

@@ -19,8 +19,9 @@ from paimon_spark.format.file_index.bitmap import decode_bitmap
 from paimon_spark.format.file_index.bitmap_writer import encode_bitmap
 from paimon_spark.format.file_index.bloom import decode_bloom, encode_bloom, hash64
 from paimon_spark.format.file_index.bsi import decode_bsi, encode_bsi
+from paimon_spark.format.file_index.byte_reader import ByteReader
 from paimon_spark.format.file_index.container import decode_container, encode_container
-from paimon_spark.format.file_index.range_bitmap import decode_range_bitmap, encode_range_bitmap
+from paimon_spark.format.file_index.range_bitmap import decode_range_bitmap, encode_range_bitmap, open_range_bitmap
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import TIMESTAMPS, DataType, Root
 
@@ -204,6 +205,23 @@ def test_any_range_bitmap_back_and_forth(column: tuple[str, list[Any]], chunk: i
     assert same(
         decode_range_bitmap(encode_range_bitmap(column[1], data_type, chunk), data_type, "x").values(), column[1]
     )
+
+
+@settings(deadline=None)
+@given(columns(list(VALUES)), st.sampled_from([None, 0, 8, 30]), st.integers(1, 6), st.booleans())
+def test_the_first_keys_of_any_range_bitmap(
+    column: tuple[str, list[Any]], chunk: int | None, count: int, greatest: bool
+) -> None:
+    data_type = parse_type(column[0])
+    reader = ByteReader(encode_range_bitmap(column[1], data_type, chunk), "x")
+    index = open_range_bitmap(reader, data_type)
+    keys = {row: index.form.key(value) for row, value in enumerate(column[1]) if value is not None}
+    expected = sorted(set(keys.values()), reverse=greatest)[:count]
+    assert index.first_keys(count, greatest) == expected
+    assert set(index.present) == set(keys)
+    for last in expected:
+        wanted = {row for row, key in keys.items() if (key >= last if greatest else key <= last)}
+        assert set(index.until(last, greatest)) == wanted
 
 
 @settings(deadline=None)

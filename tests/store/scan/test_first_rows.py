@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from support.draws.counted_tables import CountedRead, draw_reads
@@ -23,8 +24,11 @@ from paimon_spark.arrow.predicates.pruning import compare_values
 from paimon_spark.arrow.types import to_internal
 from paimon_spark.errors import CorruptFile, OptionError, UnsupportedFeature
 from paimon_spark.format.table_statistics import ANALYZED
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.commit.vector_files import find_vector_files
 from paimon_spark.store.open import ReadableTable, open_table
 from paimon_spark.store.pruning.first_rows import FirstRows
+from paimon_spark.store.rows.deleted_rows import BucketPlace, delete_rows
 from paimon_spark.store.scan.increments import reads_increment
 
 TABLES = tries("PAIMON_TOP_TABLES", ci=15, long=1000)
@@ -180,6 +184,52 @@ def test_an_index_leaves_the_first_rows_of_a_file(tmp_path: Path) -> None:
     assert sorted(read.column("n").to_pylist()) == [995, 996, 997, 998, 999]
     off = open_table(str(tmp_path), {"file-index.read.enabled": "false"})
     assert off.scan().with_first(FirstRows("x", 5, descending=True)).to_arrow().num_rows == 1000
+
+
+def interleaved(files: int, rows: int) -> list[list[Any]]:
+    """Rows of files whose bounds overlap: the n of a file are its number, and then every so many."""
+    return [[("a", i * files + file, None, float(-i)) for i in range(rows)] for file in range(files)]
+
+
+@pytest.mark.parametrize(("descending", "expected"), [(False, [0, 1, 2]), (True, [799, 798, 797])])
+def test_indexes_of_all_files_leave_the_files_of_the_first_rows(
+    tmp_path: Path, descending: bool, expected: list[int]
+) -> None:
+    append_table(tmp_path, *interleaved(8, 100), **{**INDEXED, "metadata.stats-mode": "none"})
+    table, store = counted(tmp_path)
+    assert table.scan().top("n", 3, descending).column("n").to_pylist() == expected
+    assert len(store.names(".parquet")) == 3
+    plan = table.scan().with_first(FirstRows("n", 3, descending)).plan()
+    assert plan.skipped_by_order == 5
+    ties = table.scan().with_first(FirstRows("x", 3, with_ties=False, descending=True)).to_arrow()
+    assert set(ties.column("x").to_pylist()) == {0.0}, "each file has a row of the greatest value"
+    assert ties.num_rows == 8
+
+
+def test_files_of_nulls_are_read_where_nulls_come_first(tmp_path: Path) -> None:
+    parts = interleaved(4, 50)
+    parts[3][7] = ("a", None, "null", 0.0)
+    append_table(tmp_path, *parts, **{**INDEXED, "metadata.stats-mode": "none"})
+    table, store = counted(tmp_path)
+    assert table.scan().top("n", 2).column("n").to_pylist() == [None, 0]
+    assert len(store.names(".parquet")) == 2, "that with NULL, which leaves one value; and that with 0"
+    assert table.scan().top("n", 2, nulls_first=False).column("n").to_pylist() == [0, 1]
+    assert table.scan().top("n", 200, nulls_first=False).column("n").to_pylist()[-1] is None
+
+
+def test_deleted_rows_are_no_values(tmp_path: Path) -> None:
+    """A file whose first rows are deleted does not leave out others."""
+    options = {**INDEXED, "metadata.stats-mode": "none", "deletion-vectors.enabled": "true"}
+    append_table(tmp_path, *interleaved(2, 50), **options)
+    table = open_table(str(tmp_path))
+    live, (split, *_) = find_vector_files(table, table.snapshots.latest()), table.scan().plan().splits
+    hidden = {next(iter(split.files)).file_name: np.arange(45)}
+    place = BucketPlace(split.partition, split.bucket, -1)
+    TableCommit(table, "d").append([delete_rows(table, live, place, hidden)])
+    scan = open_table(str(tmp_path)).scan()
+    assert sorted(scan.to_arrow().column("n").to_pylist()) == [*range(1, 90, 2), *range(90, 100)]
+    assert scan.top("n", 3).column("n").to_pylist() == [1, 3, 5]
+    assert scan.top("n", 3, descending=True).column("n").to_pylist() == [99, 98, 97]
 
 
 def test_rows_of_one_value_are_cut_unless_others_decide(tmp_path: Path) -> None:
