@@ -210,9 +210,10 @@ class Scan:
             OptionError: the result has no such column, or count is less than 0.
             UnsupportedFeature: the values of its type have no order.
         """
-        from paimon_spark.store.scan.top_rows import read_top
+        from paimon_spark.store.scan.top_rows import sort_first, wanted_rows
 
-        return read_top(self, column, count, descending, not descending if nulls_first is None else nulls_first)
+        first = wanted_rows(self.table, self.fields, column, count, descending, nulls_first)
+        return sort_first(self.with_first(first).to_batches() if count else (), self.arrow_schema, first)
 
     def known_totals(self, columns: Sequence[str] = ()) -> KnownTotals:
         """What metadata alone tell of the number of rows and of the bounds of columns, and what must be read for more.

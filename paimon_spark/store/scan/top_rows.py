@@ -1,44 +1,65 @@
-"""Reads the rows of a scan that come first in an order, sorted (``ORDER BY column LIMIT count``)."""
+"""Reads the rows that come first in an order, sorted (``ORDER BY column LIMIT count``)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_spark.errors import OptionError
+from paimon_spark.format.types import DataField
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.pruning.first_rows import FirstRows
 from paimon_spark.store.read.read_bounds import check_ordered
 from paimon_spark.store.scan.projection import find_fields
 
-if TYPE_CHECKING:
-    from paimon_spark.store.scan.table_scan import Scan
-
 _HELD_ROWS = 1 << 16
 
 
-def read_top(scan: Scan, column: str, count: int, descending: bool, nulls_first: bool) -> pa.Table:
-    """See Scan.top."""
-    (field,) = find_fields(scan.table.schema, (column,))
-    check_ordered(scan.table, field)
-    if field not in scan.fields:
+def wanted_rows(
+    table: Table, fields: Sequence[DataField], column: str, count: int, descending: bool, nulls_first: bool | None
+) -> FirstRows:
+    """What is wanted, once it is known that a read can give it.
+
+    Args:
+        table: what is read.
+        fields: the columns of the result.
+        column, count, descending, nulls_first: as of Scan.top.
+
+    Raises:
+        OptionError: the result has no such column, or count is less than 0.
+        UnsupportedFeature: the values of its type have no order.
+    """
+    (field,) = find_fields(table.schema, (column,))
+    check_ordered(table, field)
+    if field not in fields:
         raise OptionError(
-            f"the first rows of {scan.table.location}: the column '{field.name}' of the order is not among the columns "
+            f"the first rows of {table.location}: the column '{field.name}' of the order is not among the columns "
             f"that are read; name it too"
         )
     if count < 0:
-        raise OptionError(f"the first rows of {scan.table.location}: {count} rows are asked for; ask for 0 or more")
-    first = FirstRows(field.name, count, descending, nulls_first)
+        raise OptionError(f"the first rows of {table.location}: {count} rows are asked for; ask for 0 or more")
+    return FirstRows(field.name, count, descending, not descending if nulls_first is None else nulls_first)
+
+
+def sort_first(batches: Iterable[pa.RecordBatch], schema: pa.Schema, first: FirstRows) -> pa.Table:
+    """The rows that come first, sorted. At most ``first.count`` rows, and some batches, are held.
+
+    Args:
+        batches: of the rows, in any order.
+        schema: of the rows.
+        first: which rows are wanted; with_ties does not count.
+    """
     held: list[pa.RecordBatch | pa.Table] = []
     rows = 0
-    for batch in scan.with_first(first).to_batches() if count else ():
+    for batch in batches:
         held.append(pa.table(batch))
         rows += batch.num_rows
-        if rows > count + _HELD_ROWS:
+        if rows > first.count + _HELD_ROWS:
             held = [_sorted(pa.concat_tables(held), first)]
             rows = held[0].num_rows
-    return _sorted(pa.concat_tables([scan.arrow_schema.empty_table(), *held]), first)
+    return _sorted(pa.concat_tables([schema.empty_table(), *held]), first)
 
 
 def _sorted(rows: pa.Table, first: FirstRows) -> pa.Table:
