@@ -17,6 +17,7 @@ from support.paths import ROOT
 FLOORS = (
     ("errors",),
     ("limits",),
+    ("arguments",),
     ("format.options", "format.java"),
     ("format",),
     ("format.avro", "format.file_index"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from paimon_spark.arguments.checks import checked
 from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.catalog_options import METASTORE, WAREHOUSE, check_catalog_options, storage_options
 from paimon_spark.catalogs.filesystem import FileSystemCatalog
@@ -13,6 +14,7 @@ from paimon_spark.file_io import absolute_location, file_io_for
 _FILESYSTEM = "filesystem"
 
 
+@checked
 def open_catalog(options: str | Mapping[str, str], name: str = "paimon") -> Catalog:
     """The catalog of a warehouse. Nothing is read or created.
 

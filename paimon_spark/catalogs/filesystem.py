@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.catalogs.catalog import NO_OPTIONS, Database
 from paimon_spark.catalogs.catalog_options import (
@@ -55,6 +56,7 @@ _SUFFIX = "$"
 _SHOWN = 5
 
 
+@checks_arguments
 @dataclass(frozen=True)
 class FileSystemCatalog(TablesOnly):
     """A catalog in the files of a warehouse; see Catalog. Picklable.

@@ -48,10 +48,13 @@ def absolute_location(location: str) -> str:
     only lose slashes at their end.
 
     Raises:
-        OptionError: the location is empty, the home directory is unknown, or ``file:`` names another machine.
+        OptionError: the location is blank or holds a zero byte, the home directory is unknown, or ``file:`` names
+            another machine.
     """
-    if not location:
+    if not location.strip():
         raise OptionError("no path was given: name the directory of the table")
+    if "\0" in location:
+        raise OptionError(f"{location!r:.200} is no path: it holds a zero byte")
     if _scheme(location) != "file":
         return location.rstrip("/")
     if not location.startswith("file:"):

@@ -302,7 +302,9 @@ def _connect(root: str, config: tuple[tuple[str, str], ...]) -> Any:
 
 def _adapt_s3(settings: dict[str, str], bucket: str) -> None:
     """Translates Hadoop's settings of path style and anonymous access to those of obstore."""
-    path_style = settings.pop("path_style", "true").lower() == "true"
+    path_style = settings.pop("path_style", "true").strip().lower()
+    if path_style not in ("true", "false"):
+        raise OptionError(f"the option 's3.path-style-access' is '{path_style}': expected true or false")
     if "Anonymous" in settings.pop("credentials_provider", ""):
         settings["skip_signature"] = "true"
     endpoint = settings.get("endpoint")
@@ -310,7 +312,7 @@ def _adapt_s3(settings: dict[str, str], bucket: str) -> None:
         return
     if "://" not in endpoint:
         endpoint = f"https://{endpoint}"
-    if not path_style:
+    if path_style == "false":
         scheme, _, host = endpoint.partition("://")
         endpoint = f"{scheme}://{bucket}.{host}"
         settings["virtual_hosted_style_request"] = "true"

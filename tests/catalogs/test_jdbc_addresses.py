@@ -69,6 +69,8 @@ def test_user_and_password(uri: str, given: dict[str, str]) -> None:
             r"jdbc\.hush' .* known for postgresql",
         ),
         ("jdbc:postgresql://host/lake", {"connectTimeout": "hush-hush"}, OptionError, "has a value that"),
+        ("jdbc:postgresql://host/lake", {"ssl": "1"}, OptionError, "flags are true or false"),
+        ("jdbc:mysql://host/lake", {"useSSL": "on"}, OptionError, "flags are true or false"),
         (
             "jdbc:mysql://host/lake",
             {"sslMode": "REQUIRED", "hush": ""},

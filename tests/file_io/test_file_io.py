@@ -343,6 +343,8 @@ def test_locations() -> None:
         ObstoreFileIO().read_bytes("b/t")
     with pytest.raises(OptionError, match="cannot use the store"):
         ObstoreFileIO((("endpoint", "http://h"),)).read_bytes("gs://b/t")
+    with pytest.raises(OptionError, match=r"'s3\.path-style-access' is 'yes': expected true or false"):
+        file_io_for("s3://b/t", {"s3.endpoint": "http://h", "s3.path-style-access": "yes"}).read_bytes("s3://b/t/a")
 
 
 def test_only_large_local_files_are_mapped(tmp_path: Path) -> None:

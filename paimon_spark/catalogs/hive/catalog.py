@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.catalogs.catalog_options import CASE_SENSITIVE, DEFAULT_DATABASE, bool_option
 from paimon_spark.catalogs.create import find_schema
 from paimon_spark.catalogs.hive.databases import HiveDatabases
@@ -47,6 +48,7 @@ def open_hive_catalog(name: str, options: Mapping[str, str]) -> HiveCatalog:
     return HiveCatalog(name, absolute_location(settings.warehouse), options, Metastore(settings))
 
 
+@checks_arguments
 @dataclass(frozen=True)
 class HiveCatalog(HiveDatabases, HiveTables, NoFunctions):
     """A catalog in a Hive metastore; see Catalog. Picklable. Names are found in any letter case."""

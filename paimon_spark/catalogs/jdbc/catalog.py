@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.catalogs.catalog_options import DEFAULT_DATABASE, METASTORE, WAREHOUSE, storage_options
 from paimon_spark.catalogs.create import find_schema
 from paimon_spark.catalogs.identifier import (
@@ -43,6 +44,7 @@ def open_jdbc_catalog(name: str, options: Mapping[str, str]) -> JdbcCatalog:
     return JdbcCatalog(name, warehouse, file_io_for(warehouse, storage_options(options)), options, connection)
 
 
+@checks_arguments
 @dataclass(frozen=True)
 class JdbcCatalog(JdbcDatabases, JdbcTables, NoFunctions, NoTablesOfHive):
     """A catalog in a database; see Catalog. Pickled, it has no password (see ``connection``)."""

@@ -40,7 +40,7 @@ def connect_arguments(kind: str, properties: Mapping[str, str]) -> dict[str, Any
     except ValueError:
         raise OptionError(
             f"an option among {', '.join(f'jdbc.{key}' for key in sorted(properties))} of the catalog has a value that "
-            "Java's driver would not take either"
+            "is not understood: flags are true or false, times whole numbers, and modes those of Java's driver"
         ) from None
     if left:
         raise OptionError(
@@ -57,7 +57,7 @@ def _sqlite(left: dict[str, str]) -> dict[str, Any]:
 
 def _postgresql(left: dict[str, str]) -> dict[str, Any]:
     made: dict[str, Any] = {"timeout": _longest(left, 1, "connectTimeout", "loginTimeout", "socketTimeout")}
-    wanted, root = left.pop("ssl", "false").lower() == "true", left.pop("sslrootcert", None)
+    wanted, root = _flag(left.pop("ssl", "false") or "true"), left.pop("sslrootcert", None)  # "ssl=" is on in Java
     mode = left.pop("sslmode", "verify-full" if wanted else "prefer").lower()
     if mode not in ("disable", "allow", "prefer"):
         made["ssl_context"] = _context(mode, root)
@@ -71,11 +71,23 @@ def _postgresql(left: dict[str, str]) -> dict[str, Any]:
 def _mysql(left: dict[str, str]) -> dict[str, Any]:
     made: dict[str, Any] = {"connect_timeout": _longest(left, 1000, "connectTimeout")}
     made["read_timeout"] = made["write_timeout"] = _longest(left, 1000, "socketTimeout")
-    wanted = "true" in (left.pop("useSSL", "").lower(), left.pop("requireSSL", "").lower())
-    mode = left.pop("sslMode", "required" if wanted else "preferred").lower().replace("_", "-")
+    wanted = [_flag(left.pop(key)) for key in ("useSSL", "requireSSL") if key in left]
+    mode = left.pop("sslMode", "required" if any(wanted) else "preferred").lower().replace("_", "-")
     if mode in ("required", "verify-ca", "verify-identity"):
         made["ssl"] = _context({"required": "require", "verify-identity": "verify-full"}.get(mode, mode), None)
     return made
+
+
+def _flag(text: str) -> bool:
+    """A value that is no flag must not leave the connection without encryption.
+
+    Raises:
+        ValueError: it is none.
+    """
+    found = {"true": True, "yes": True, "false": False, "no": False}.get(text.strip().lower())
+    if found is None:
+        raise ValueError
+    return found
 
 
 def _longest(left: dict[str, str], unit: int, *keys: str) -> int:

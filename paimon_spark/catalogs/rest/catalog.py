@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
+from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.catalogs.catalog import NO_OPTIONS, Database
 from paimon_spark.catalogs.catalog_options import CASE_SENSITIVE, DEFAULT_DATABASE, bool_option, table_defaults
@@ -47,6 +48,7 @@ _COMMENT = "comment"
 _LOCATION = "location"
 
 
+@checks_arguments
 @dataclass(frozen=True)
 class RestCatalog(RestViews, RestFunctions, NoTablesOfHive):
     """A catalog on a REST server; see Catalog. Picklable: the credentials go along.

@@ -8,6 +8,7 @@ from typing import Any, Unpack
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from paimon_spark.arguments.checks import checked, checks_arguments
 from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.factory import open_catalog
 from paimon_spark.catalogs.identifier import Identifier
@@ -33,6 +34,7 @@ _CONFS = "spark.sql.catalog."
 _NO_OPTIONS: Mapping[str, str] = {}
 
 
+@checked
 def catalog(spark: SparkSession, options: str | Mapping[str, str] | None = None, name: str = NAME) -> SessionCatalog:
     """The catalog of a warehouse, for a Spark session.
 
@@ -65,6 +67,7 @@ def _options_of_session(spark: SparkSession, name: str) -> dict[str, str]:
     return found
 
 
+@checks_arguments
 class SessionCatalog:
     """The tables of a warehouse by name, in one Spark session.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.errors import SqlError
 from paimon_spark.spark.merge_into.clauses import Action, Clause, When
 from paimon_spark.spark.rows.assignments import Expression
@@ -13,6 +14,7 @@ from paimon_spark.spark.rows.result import RowChangeResult
 _Values = Mapping[str, Expression]
 
 
+@checks_arguments
 @dataclass(frozen=True)
 class MergeBuilder:
     """A MERGE that is being put together. Every call returns a new one; ``execute`` does it.

@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 
 from pyspark.sql import types as st
 
+from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.errors import OptionError, SchemaError
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.type_text import parse_type
@@ -20,6 +21,7 @@ WAREHOUSE = "warehouse"
 T = TypeVar("T")
 
 
+@checks_arguments
 class NewTable(ForeignNames, Generic[T]):
     """A table to be created: say where, which columns and which keys, then ``execute()``.
 

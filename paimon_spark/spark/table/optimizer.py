@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.procedures.compaction import Compact
 from paimon_spark.procedures.documentation import documented
 from paimon_spark.spark.adapters.foreign_names import ForeignNames
@@ -11,6 +12,7 @@ from paimon_spark.store.compact.compaction import CompactResult
 from paimon_spark.store.compact.partition_choice import Partitions
 
 
+@checks_arguments
 class TableOptimizer(ForeignNames):
     """Compacts or sorts a table; made by ``PaimonTable.optimize()``."""
 

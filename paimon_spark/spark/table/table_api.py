@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from pyspark.sql import Column, DataFrame, SparkSession
 
+from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import SqlError
 from paimon_spark.format.options.column_names import format_columns, parse_columns
@@ -59,6 +60,7 @@ from paimon_spark.store.open import ReadableTable, find_table, open_table
 from paimon_spark.store.storage.served import is_served
 
 R = TypeVar("R")
+_MOST_OF_LIMIT = 2**31 - 1  # Spark's limit is an int of Java
 OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
 _NO_OPTIONS: Mapping[str, str] = {}
 _DETAIL = (
@@ -67,6 +69,7 @@ _DETAIL = (
 )
 
 
+@checks_arguments
 class PaimonTable(
     CountMethods,
     HistoryMethods,
@@ -320,7 +323,7 @@ class PaimonTable(
             limit: at most so many.
         """
         rows = self.system_table("snapshots").orderBy("snapshot_id", ascending=False)
-        return rows if limit is None else rows.limit(limit)
+        return rows if limit is None else rows.limit(min(limit, _MOST_OF_LIMIT))
 
     def files(self, where: str | None = None) -> DataFrame:
         """The data files that live: the system table ``$files``."""

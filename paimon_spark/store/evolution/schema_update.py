@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.errors import OptionError, SchemaError
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import DataType
@@ -51,6 +52,7 @@ def column_position(after: str | None = None, before: str | None = None, first: 
     return told[0] if told else None
 
 
+@checks_arguments
 class SchemaUpdate:
     """Changes that are made together, in the order of the calls: they give one new schema, or none.
 

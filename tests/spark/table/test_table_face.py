@@ -43,13 +43,13 @@ def test_repr_tells_the_path_and_no_secret_and_reads_nothing(path: str) -> None:
     shutil.rmtree(path)
     assert repr(table) == f"PaimonTable('{path}', options={{'scan.tag-name': 't1'}})"
     assert repr(PaimonTable(NO_SESSION, path, {"s3.secret-key": "hidden"})) == f"PaimonTable('{path}')"
-    assert open_of_branch(path) == f"PaimonTable('{path}', options={{'branch': 'b'}})"
 
 
-def open_of_branch(path: str) -> str:
-    create_table(path, new_schema(pa.schema([("id", pa.int64())]), (), (), {}))
+@pytest.mark.spark
+def test_repr_tells_the_branch_that_the_path_names(spark: SparkSession, path: str) -> None:
     shutil.copytree(f"{path}/schema", f"{path}/branch/branch-b/schema")
-    return repr(PaimonTable.forPath(NO_SESSION, f"{path}$branch_b"))
+    opened = PaimonTable.forPath(spark, f"{path}$branch_b")
+    assert repr(opened) == f"PaimonTable('{path}', options={{'branch': 'b'}})"
 
 
 def test_the_groups_of_help_name_every_method_once() -> None:

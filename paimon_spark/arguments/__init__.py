@@ -1,0 +1,5 @@
+"""Arguments of public calls, held to the types that the calls declare.
+
+It imports the errors alone, and every room above may use it. What a call declares is what it checks: nothing is written
+twice.
+"""

@@ -1,0 +1,204 @@
+"""What a value must be for an annotation, in words and as a check.
+
+A type stands for its own values, but for these: a flag is True or False alone, a whole number may be one of NumPy,
+a sequence may be any iterable but a text, and options may have flags and numbers, which become their texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from operator import index
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin
+
+
+class Misfit(Exception):
+    """A value is of another kind.
+
+    Attributes:
+        found: what was found, as the end of "the argument ..."; empty: the value as a whole does not fit.
+        wanted: what was expected instead of it; empty: what the kind says.
+    """
+
+    def __init__(self, found: str = "", wanted: str = "") -> None:
+        super().__init__(found)
+        self.found = found
+        self.wanted = wanted
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The values that an annotation allows.
+
+    Attributes:
+        words: what a value is, as the end of "expected ...".
+        take: returns the value as the call gets it, or raises Misfit.
+        several: what several such values are.
+    """
+
+    words: str
+    take: Callable[[Any], Any]
+    several: str = ""
+
+
+def kind_of(annotation: Any) -> Kind | None:
+    """The kind of the values of a type; None: any value is right, or only the call itself can tell."""
+    origin = get_origin(annotation)
+    if annotation in _PLAIN:
+        return _PLAIN[annotation]
+    if origin in (Union, UnionType):
+        members = [kind_of(member) for member in get_args(annotation)]
+        return _one_of([member for member in members if member]) if all(members) else None
+    if origin in (Sequence, Iterable) or (origin is tuple and Ellipsis in get_args(annotation)):
+        return _several(kind_of(get_args(annotation)[0]))
+    if origin is Mapping:
+        return _mapping(*get_args(annotation))
+    if origin is Callable:
+        return Kind("a function", _function)
+    if origin is tuple:
+        return _tuple([kind_of(member) for member in get_args(annotation)])
+    cls = origin or annotation
+    if not isinstance(cls, type) or cls is object or getattr(cls, "_is_protocol", False):
+        return None
+    return Kind(f"{'an' if cls.__name__[0] in 'AEIOU' else 'a'} {cls.__name__}", partial(_instance, cls))
+
+
+def _none(value: Any) -> Any:
+    if value is not None:
+        raise Misfit
+    return value
+
+
+def _flag(value: Any) -> bool:
+    if type(value).__name__ in ("bool_", "bool") and type(value).__module__ == "numpy":
+        return bool(value)
+    if not isinstance(value, bool):
+        raise Misfit
+    return value
+
+
+def _whole_number(value: Any) -> int:
+    if isinstance(value, bool):
+        raise Misfit
+    try:
+        return index(value)
+    except TypeError:
+        raise Misfit from None
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise Misfit
+    return value
+
+
+def _function(value: Any) -> Any:
+    if not callable(value):
+        raise Misfit
+    return value
+
+
+def _instance(cls: type, value: Any) -> Any:
+    """Spark Connect has classes of its own, which have the names of Spark's but not always their types."""
+    same = ((c.__name__, c.__module__.partition(".")[0]) for c in type(value).__mro__)
+    if not isinstance(value, cls) and (cls.__name__, "pyspark") not in same:
+        raise Misfit
+    return value
+
+
+_PLAIN: Mapping[Any, Kind | None] = {
+    Any: None,
+    None: Kind("None", _none),
+    NoneType: Kind("None", _none),
+    bool: Kind("True or False", _flag),
+    int: Kind("a whole number", _whole_number),
+    str: Kind("a text", _text, "texts"),
+}
+
+
+def _one_of(members: Sequence[Kind]) -> Kind:
+    def take(value: Any) -> Any:
+        inner = Misfit()
+        for member in members:
+            try:
+                return member.take(value)
+            except Misfit as misfit:
+                inner = misfit if misfit.found else inner
+        raise inner
+
+    words = [member.words for member in members]
+    return Kind(f"{', '.join(words[:-1])} or {words[-1]}", take)
+
+
+def _several(member: Kind | None) -> Kind:
+    def take(value: Any) -> Any:
+        if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+            raise Misfit
+        items = tuple(value)
+        if member is None:
+            return items
+        for item in items:
+            try:
+                member.take(item)
+            except Misfit as misfit:
+                raise Misfit(misfit.found or f"holds {told(item)}", misfit.wanted) from None
+        return items
+
+    what = "values" if member is None else member.several or f"values that are each {member.words}"
+    return Kind(f"a list of {what}", take)
+
+
+def _tuple(members: Sequence[Kind | None]) -> Kind | None:
+    known = [member for member in members if member]
+    if len(known) < len(members):
+        return None
+
+    def take(value: Any) -> Any:
+        if not isinstance(value, tuple | list) or len(value) != len(known):
+            raise Misfit
+        return tuple(member.take(item) for member, item in zip(known, value, strict=True))
+
+    return Kind(f"a tuple of {' and '.join(member.words for member in known)}", take)
+
+
+def _mapping(key: Any, value: Any) -> Kind:
+    """Values are not shown, and neither is what is no mapping: options hold secrets."""
+    member = Kind("a text", _option, "texts") if value is str else kind_of(value)
+
+    def take(given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            raise Misfit(f"has the type {type(given).__name__}")
+        taken = {}
+        for name, item in given.items():
+            if key is str and not isinstance(name, str):
+                raise Misfit(f"has the key {told(name)}", "a text")
+            try:
+                taken[name] = item if member is None else member.take(item)
+            except Misfit:
+                wanted = "" if member is None else member.words
+                raise Misfit(f"has a value of the type {type(item).__name__} for the key '{name}'", wanted) from None
+        return taken
+
+    return Kind(f"a mapping from names to {'values' if member is None else member.several or 'values'}", take)
+
+
+def _option(value: Any) -> str:
+    """The text of an option that is given as Python's value."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if not isinstance(value, str | int | float):
+        raise Misfit
+    return str(value)
+
+
+def told(value: Any) -> str:
+    """A value in a message: its kind, and what it is where that is short."""
+    if value is None or isinstance(value, bool | int | float):
+        return repr(value)
+    if isinstance(value, str):
+        return f"the text {value!r:.60}"
+    if isinstance(value, list | tuple) and all(isinstance(item, bool | int | float | str) for item in value):
+        return f"{value!r:.60}"
+    return f"an object of the type {type(value).__name__}"

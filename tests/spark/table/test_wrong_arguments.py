@@ -1,0 +1,164 @@
+"""Arguments of wrong types: each public call refuses them in one sentence, before it does anything."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pyspark.sql import Row, SparkSession
+
+import paimon_spark
+from paimon_spark import PaimonTable, open_catalog, open_table
+from paimon_spark.catalogs.functions import Function
+from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.catalogs.views import View
+from paimon_spark.errors import PaimonError
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.types import DataField, DataType, Root
+from paimon_spark.spark.catalog.session_catalog import SessionCatalog
+from paimon_spark.store.evolution.schema_update import SchemaUpdate
+
+pytestmark = pytest.mark.spark
+
+
+class Alien:
+    """A value that no parameter takes."""
+
+
+@pytest.fixture
+def table(quick_spark: SparkSession, tmp_path: Path) -> PaimonTable:
+    made = PaimonTable.create(quick_spark).location(str(tmp_path / "lake/default.db/t"))
+    made = made.addColumn("id", "BIGINT").addColumn("v", "STRING").primaryKey("id").property("bucket", "1")
+    return made.execute()
+
+
+@pytest.fixture
+def catalog(quick_spark: SparkSession, tmp_path: Path) -> SessionCatalog:
+    return paimon_spark.catalog(quick_spark, str(tmp_path / "lake"))
+
+
+@pytest.fixture
+def owners(quick_spark: SparkSession, table: PaimonTable, catalog: SessionCatalog) -> list[Any]:
+    frame = quick_spark.range(1).alias("s")
+    return [
+        PaimonTable,
+        table,
+        table.optimize(),
+        PaimonTable.create(quick_spark),
+        table.merge(frame, "s.id = target.id"),
+        SchemaUpdate(),
+        catalog,
+        catalog.catalog,
+    ]
+
+
+def calls(owner: Any) -> Iterator[tuple[Callable[..., Any], inspect.Parameter, list[inspect.Parameter]]]:
+    """The public calls of an object, with each of their parameters, and the others that must be given."""
+    for name, call in inspect.getmembers(owner, inspect.isroutine):
+        if name.startswith("_") or (isinstance(owner, type) and not inspect.ismethod(call)):
+            continue
+        parameters = list(inspect.signature(call).parameters.values())
+        for parameter in parameters:
+            others = (p for p in parameters if p is not parameter)
+            yield call, parameter, [p for p in others if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
+
+
+def said(call: Callable[..., Any], *args: Any, **named: Any) -> str:
+    """The message of the refusal."""
+    with pytest.raises(PaimonError) as raised:
+        call(*args, **named)
+    message = str(raised.value)
+    assert "\n" not in message
+    return message
+
+
+def test_every_parameter_of_every_public_call_refuses_an_object_of_another_kind(
+    quick_spark: SparkSession, owners: list[Any]
+) -> None:
+    schema = TableSchema(0, (DataField(0, "id", DataType(Root.BIGINT)),), 0)
+    fitting: dict[str, Any] = {"SparkSession": quick_spark, "DataFrame": quick_spark.range(1), "int": 1}
+    fitting |= {"Mapping": {"v": "'x'"}, "Identifier": Identifier("a", "b"), "Rows": quick_spark.range(1)}
+    fitting |= {
+        "tuple": (),
+        "Sequence": (),
+        "View": View((), "SELECT 1"),
+        "Function": Function(),
+        "TableSchema": schema,
+    }
+    seen = 0
+    for owner in owners:
+        for call, parameter, needed in calls(owner):
+            several = parameter.kind is parameter.VAR_POSITIONAL
+            name = "binary" if parameter.kind is parameter.VAR_KEYWORD else parameter.name  # of DecodingOptions
+            named = {other.name: fitting.get(other.annotation.partition("[")[0], "x") for other in needed}
+            message = said(call, Alien()) if several else said(call, **named, **{name: Alien()})
+            assert "Alien" in message, f"{call.__qualname__}({parameter.name}): {message}"
+            seen += 1
+    assert seen > 200
+
+
+def test_a_refusal_names_the_call_the_argument_and_what_is_expected(
+    table: PaimonTable, catalog: SessionCatalog
+) -> None:
+    wanted = "expected a text, a list of texts or None"
+    assert said(table.stream, columns=5) == f"PaimonTable.stream: the argument 'columns' is 5: {wanted}"
+    assert said(table.toDF, [1, 2]) == f"PaimonTable.toDF: the argument 'columns' holds 1: {wanted}"
+    assert said(catalog.table, None) == "SessionCatalog.table: the argument 'name' is None: expected a text"
+    assert said(table.write_stream, None).endswith("write_stream: the argument 'df' is None: expected a DataFrame")
+    assert said(table.optimize().where, 5).startswith("TableOptimizer.where: the argument 'condition' is 5")
+    assert said(table.append, None).startswith("writing rows given as NoneType: expected a Spark DataFrame")
+    assert said(PaimonTable.forPath, None, "/lake").endswith("the argument 'spark' is None: expected a SparkSession")
+    assert "expected a text, a mapping from names to texts or None" in said(paimon_spark.catalog, table._spark, 5)
+    assert said(open_catalog, None).startswith("open_catalog: the argument 'options' has the type NoneType")
+
+
+@pytest.mark.parametrize("value", ["false", "true", "no", 0, 1, None, []])
+def test_a_flag_is_true_or_false_alone(table: PaimonTable, catalog: SessionCatalog, value: object) -> None:
+    """The text 'false' counts as true in Python, and None is not what says no."""
+    doors: list[tuple[Callable[..., Any], str]] = [
+        (table.stream, "row_kinds"),
+        (table.check, "read_files"),
+        (table.remove_orphan_files, "dry_run"),
+        (table.delete, "once_skips_older"),
+        (table.update_schema, "dry_run"),
+        (catalog.catalog.drop_database, "cascade"),
+        (catalog.drop_database, "cascade"),
+        (PaimonTable.create(table._spark).addColumn, "nullable"),
+    ]
+    for door, name in doors:
+        needed = {"name": "x", "dataType": "INT"} if name == "nullable" else {"name": "x"} if name == "cascade" else {}
+        assert f"the argument '{name}' is " in said(door, **needed, **{name: value})
+
+
+def test_texts_and_numbers_that_mean_nothing(quick_spark: SparkSession, table: PaimonTable) -> None:
+    for blank in ("", "  "):
+        assert said(table.copy, blank).startswith("no path was given")
+        assert said(PaimonTable.forPath, quick_spark, blank).startswith("no path was given")
+    assert said(table.copy, "\0").endswith("is no path: it holds a zero byte")
+    assert table.history(limit=2**40).count() == 0
+
+
+def test_a_refusal_shows_no_option(quick_spark: SparkSession, table: PaimonTable) -> None:
+    secret = "s3.secret-key=hidden"
+    for wrong in (secret, [secret], {"s3.secret-key": ["hidden"]}, {"s3.secret-key": b"hidden"}):
+        assert "hidden" not in said(PaimonTable.forPath, quick_spark, "/lake", wrong)
+    assert said(table.toDF, options={"scan.snapshot-id": None}) == (
+        "PaimonTable.toDF: the argument 'options' has a value of the type NoneType for the key 'scan.snapshot-id': "
+        "expected a text"
+    )
+
+
+def test_numbers_and_flags_of_numpy_and_in_options_are_taken(table: PaimonTable) -> None:
+    table.append(table._spark.createDataFrame([(1, "a"), (2, "b")], "id bigint, v string"))
+    assert table.create_tag("first", snapshot=np.int64(1)).snapshot_id == 1  # type: ignore[arg-type]
+    assert table.expire_tags(dry_run=np.True_).names == ()  # type: ignore[arg-type]
+    assert table.toDF({"v": 1}.keys(), options={"scan.snapshot-id": 1}).count() == 2  # type: ignore[arg-type,dict-item]
+    table.set_options({"write-only": True, "num-sorted-run.compaction-trigger": 7})  # type: ignore[dict-item]
+    stored = open_table(table._path).schema.options
+    assert (stored["write-only"], stored["num-sorted-run.compaction-trigger"]) == ("true", "7")
+    (shown,) = table.toDF(columns=(name for name in ["v"]), where="id = 2").collect()  # type: ignore[arg-type]
+    assert shown == Row(v="b")
