@@ -10,6 +10,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.format.schema import TableSchema
+from paimon_spark.spark.adapters.batch_errors import named_batch
 from paimon_spark.spark.cdc.database_sync import DatabasePlan, DatabaseTarget, sync_database_batch
 from paimon_spark.spark.cdc.table_sync import Once, check_stream
 from paimon_spark.spark.stream_sink.identity import StreamIdentity
@@ -43,8 +44,9 @@ def sync_messages(
 
     def batch(frame: DataFrame, number: int) -> None:
         spark = frame.sparkSession
-        target = _target(spark, catalog, database, dead_letters)
-        sync_database_batch(frame, plan, target, (identity.query(spark), number))
+        with named_batch(number, f"the database {database}"):
+            target = _target(spark, catalog, database, dead_letters)
+            sync_database_batch(frame, plan, target, (identity.query(spark), number))
 
     return messages.writeStream.foreachBatch(batch).option("checkpointLocation", checkpoint or "")
 

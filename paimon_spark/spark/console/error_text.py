@@ -9,9 +9,9 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 
 from paimon_spark.errors import PaimonError, SqlError
+from paimon_spark.spark.adapters.batch_errors import error_of_task
 
 SPARK_ERRORS = (PySparkException, Py4JError)
-_OURS = re.compile(r"^paimon_spark\.errors\.\w+: (.+)$", re.MULTILINE)
 _PREFIX = re.compile(r"^(?:[\w.$]+(?:Exception|Error): )+")
 _WRAPPED = "Exception thrown in awaitResult"
 _FURTHER = re.compile(r"==|'|\+-|:[+-] |at |Traceback|Driver stacktrace|JVM stacktrace|File \"")
@@ -29,9 +29,9 @@ def error_text(error: Exception) -> str:
     A PaimonError that was raised in a task of Spark stands in the stack of Python, and is what is told.
     """
     text = _whole_text(error)
-    ours = _OURS.findall(text)
-    if ours:
-        return str(ours[-1]).strip()
+    ours = error_of_task(text)
+    if ours is not None:
+        return ours[1]
     lines = [line.strip() for line in text.strip().splitlines()]
     head = takewhile(lambda line: line and not _FURTHER.match(line), lines)
     return _PREFIX.sub("", " ".join(head)) or type(error).__name__

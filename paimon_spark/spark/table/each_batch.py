@@ -14,6 +14,7 @@ from pyspark.sql.types import TimestampType
 
 from paimon_spark.errors import TableNotFound
 from paimon_spark.format.quoting import quoted
+from paimon_spark.spark.adapters.batch_errors import named_batch
 from paimon_spark.spark.adapters.options import Once
 from paimon_spark.spark.jobs.write_run import run_write
 from paimon_spark.spark.stream_sink.identity import StreamIdentity
@@ -48,12 +49,16 @@ class EachBatch:
         Raises:
             PaimonError: the rows do not fit the table, or the commit failed; the query fails.
         """
+        with named_batch(number, self.options.write.path):
+            self._write(rows, number)
+
+    def _write(self, rows: DataFrame, number: int) -> None:
         spark, options = rows.sparkSession, self.options
         user = options.commit_user
         name = user or self.identity.query(spark)
         once = Once(name, number, user=user, of_stream=True)
         write = replace(options.write, once=once)
-        job = open_job(write, rows.schema, self.overwrites, partial(_refuse_lost_table, write.path, number))
+        job = open_job(write, rows.schema, self.overwrites, partial(_refuse_lost_table, write.path))
         if self.watermark_column is None:
             if run_write(spark, rows, job).repeated:
                 compute(rows)
@@ -69,16 +74,16 @@ class EachBatch:
             compute(rows)
 
 
-def _refuse_lost_table(path: str, number: int) -> None:
+def _refuse_lost_table(path: str) -> None:
     """The table was there when the stream was made, and has keys and options that its rows do not tell.
 
     Raises:
         TableNotFound: always.
     """
     raise TableNotFound(
-        f"batch {number} of a stream: no Paimon table at {path}; it was dropped or moved while the stream ran. Nothing "
-        "was written. Create it again, and start with a new checkpoint to have all rows of the source, or with the "
-        "same one to have those from now on"
+        f"no Paimon table at {path}; it was dropped or moved while the stream ran. Nothing was written. Create it "
+        "again, and start with a new checkpoint to have all rows of the source, or with the same one to have those "
+        "from now on"
     )
 
 

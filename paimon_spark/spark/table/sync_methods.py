@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from paimon_spark.cdc.batches.decoding import DecodingOptions, decoding_of
+from paimon_spark.spark.adapters.batch_errors import named_batch
 from paimon_spark.spark.adapters.dataframes import Rows
 from paimon_spark.spark.cdc.table_sync import Once, SyncPlan, check_stream, sync_batch
 from paimon_spark.spark.stream_sink.identity import StreamIdentity
@@ -89,7 +90,8 @@ class SyncMethods(ABC):
         def batch(frame: DataFrame, number: int) -> None:
             spark = frame.sparkSession
             name = (identity.query(spark), number)
-            _run(made, spark, path, opened_with, frame, plan, dead_letters, name)
+            with named_batch(number, path):
+                _run(made, spark, path, opened_with, frame, plan, dead_letters, name)
 
         return rows.writeStream.foreachBatch(batch).option("checkpointLocation", checkpoint or "")
 

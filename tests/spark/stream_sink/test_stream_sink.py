@@ -194,6 +194,25 @@ def test_rows_that_do_not_fit_are_told_with_batch_and_table(events: Events, tmp_
     assert ids(table) == list(range(20))
 
 
+def test_write_stream_tells_batch_and_table_of_what_fails(spark: SparkSession, events: Events, tmp_path: Path) -> None:
+    """Errors of tasks, of this process, and of expressions of the user, with what caused them."""
+    table, stream = tmp_path / "t", events.stream()
+    made = PaimonTable.create(spark).location(str(table)).addColumns(stream.schema).primaryKey("id")
+    target = made.property("bucket", "1").execute()
+    place = f"batch 0 of the stream into {table}"
+    null_key = stream.withColumn("id", sf.when(sf.col("id") % 10 == 3, None).otherwise(sf.col("id")))
+    divided = stream.withColumn("v", sf.expr("cast(v / (id - id) as bigint)"))
+    for rows, words in (
+        (null_key, (f"DataError: {place}: the NOT NULL column ", "'id'", "The above exception was the direct cause")),
+        (stream.withColumnRenamed("v", "w"), (f"DataError: {place}: ", "'w'", "direct cause")),
+        (divided, (place, "DIVIDE_BY_ZERO")),
+    ):
+        checkpoint = str(tmp_path / words[1])
+        writer = target.write_stream(rows, checkpoint).trigger(availableNow=True)
+        refused(lambda writer=writer: writer.start().awaitTermination(), *words)
+    assert open_table(str(table)).snapshots.latest_id() is None
+
+
 def test_a_dropped_table_is_not_made_anew(spark: SparkSession, events: Events, tmp_path: Path) -> None:
     """A later batch would make one that lacks the rows of before, and the keys that the stream does not tell."""
     table, checkpoint, stream = tmp_path / "t", tmp_path / "ck", events.stream()
@@ -215,7 +234,8 @@ def test_a_dropped_table_is_not_made_anew(spark: SparkSession, events: Events, t
     run(stream, table, checkpoint)
     assert ids(table) == list(range(20, 30))
     shutil.rmtree(table)
-    refused(lambda: shuffled.start().awaitTermination(), "TableNotFound", "dropped or moved while the stream ran")
+    told = f"batch 0 of the stream into {table}: no Paimon table at {table}; it was dropped or moved"
+    refused(lambda: shuffled.start().awaitTermination(), "TableNotFound", told)
     assert not table.exists()
 
 
