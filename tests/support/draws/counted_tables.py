@@ -91,11 +91,11 @@ def _draw_table(random: Random, path: str, indexed: bool) -> None:
         _write(random, open_table(path))
         shape = random.random()
         if shape < 0.25:
-            _publish(open_table(path), _changed(random, open_table(path).schema))
+            publish(open_table(path), _changed(random, open_table(path).schema))
         elif shape < 0.45:
             compact(open_table(path), full=random.random() < 0.7)
         elif shape < 0.6 and not schema.primary_keys and "deletion-vectors.enabled" in schema.options:
-            _delete(random, open_table(path))
+            delete_some(random, open_table(path))
 
 
 def _schema(random: Random) -> TableSchema:
@@ -192,11 +192,11 @@ def _changed(random: Random, schema: TableSchema) -> TableSchema:
     return replace(schema, id=schema.id + 1, fields=tuple(fields), highest_field_id=highest)
 
 
-def _publish(table: Table, schema: TableSchema) -> None:
+def publish(table: Table, schema: TableSchema) -> None:
     table.file_io.write_bytes(schema_path(table.location, schema.id), encode_schema(schema))
 
 
-def _delete(random: Random, table: Table) -> None:
+def delete_some(random: Random, table: Table) -> None:
     """Deletes some rows of a file by a deletion vector, as a DELETE does."""
     splits = [split for split in open_table(table.location).scan().plan().splits if isinstance(split, Split)]
     if not splits:
