@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from paimon_spark.errors import DataError
 
 MOST_ROWS = 20_000
-"""What this process may write itself."""
+"""What this process may read or write itself."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ knows: it sends a small side of a join to all tasks.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -17,6 +18,7 @@ from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.predicates.predicate import Compare, In, Op, Predicate, conjuncts
 from paimon_spark.format.file_index.row_sets import decode_rows
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
+from paimon_spark.spark.adapters.dataframes import MOST_ROWS
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.splits import ReadUnit, Split
 from paimon_spark.store.scan.table_scan import Scan
@@ -29,10 +31,10 @@ MOST_BYTES = 512 * 2**20
 MOST_SELECTED = 1_000
 """Rows that indexes leave: each may be in a page of its own."""
 SMALL_FILES = 8
-SMALL_ROWS = 20_000
 SMALL_BYTES = 4 * 2**20
 """Of the files, and of the rows in memory: what Spark holds of a plan, and on Connect a client sends with it."""
 _THREADS = 4
+U = TypeVar("U")
 
 
 def is_key_lookup(table: Table, predicate: Predicate, splits: Sequence[ReadUnit]) -> bool:
@@ -55,7 +57,7 @@ def is_row_lookup(splits: Sequence[Split]) -> bool:
 def is_small(splits: Sequence[ReadUnit]) -> bool:
     """True if the files of a plan have few rows; they may still be large."""
     files = [file for split in splits for file in split.files]
-    few = len(files) <= SMALL_FILES and sum(file.row_count for file in files) <= SMALL_ROWS
+    few = len(files) <= SMALL_FILES and sum(file.row_count for file in files) <= MOST_ROWS
     return few and sum(file.file_size for file in files) <= SMALL_BYTES
 
 
@@ -90,12 +92,24 @@ def read_if_small(
     spark: SparkSession, scan: Scan, splits: Sequence[ReadUnit], shown: st.StructType
 ) -> DataFrame | None:
     """As ``read_here``, but None if the rows turn out to be larger than SMALL_BYTES."""
-    reader, schema = scan.reader(), spark_arrow_schema(shown)
+    return rows_if_small(spark, scan.reader().read, splits, shown)
 
-    def some(split: ReadUnit) -> list[pa.RecordBatch]:
+
+def rows_if_small(
+    spark: SparkSession, read: Callable[[U], Iterator[pa.RecordBatch]], splits: Sequence[U], shown: st.StructType
+) -> DataFrame | None:
+    """What a function reads of splits, now and by this process; None: it is larger than SMALL_BYTES.
+
+    Args:
+        read: reads one split; threads of this process call it at the same time.
+        shown: the schema of the DataFrame: that of the rows.
+    """
+    schema = spark_arrow_schema(shown)
+
+    def some(split: U) -> list[pa.RecordBatch]:
         found: list[pa.RecordBatch] = []
         held = 0
-        for batch in reader.read(split):
+        for batch in read(split):
             held += batch.nbytes
             found.append(conform_batch(batch, schema))
             if held > SMALL_BYTES:

@@ -21,7 +21,7 @@ from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.sizes import size_of_splits
 from paimon_spark.spark.adapters.tasks import Work, rows_of_tasks
-from paimon_spark.spark.native.local_read import SMALL_BYTES, local_rows
+from paimon_spark.spark.native.local_read import rows_if_small
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.file_rows import FileRequest
 from paimon_spark.store.read.split_reader import SplitReader
@@ -58,13 +58,8 @@ def python_rows(spark: SparkSession, read: PythonRead, splits: Sequence[Split]) 
 
 def rows_here(spark: SparkSession, read: PythonRead, splits: Sequence[Split]) -> DataFrame | None:
     """The rows of few splits, read now and by this process; None: they are larger than SMALL_BYTES."""
-    batches, held = [], 0
-    for batch in _work(read)(splits):
-        batches.append(batch)
-        held += batch.nbytes
-        if held > SMALL_BYTES:
-            return None
-    return local_rows(spark, pa.Table.from_batches(batches, spark_arrow_schema(read.schema)), read.schema)
+    work = _work(read)
+    return rows_if_small(spark, lambda split: work([split]), splits, read.schema)
 
 
 def _work(read: PythonRead) -> Work[Sequence[Split]]:

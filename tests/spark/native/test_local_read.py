@@ -65,7 +65,7 @@ def test_what_is_not_small(spark: SparkSession, tmp_path: Path, monkeypatch: pyt
     write(table, [(number, "x" * 1000) for number in range(100)])
     write(table, [(1000, "y")])
     assert told(spark, table.location, LOCAL).local_rows
-    for limit, below in (("SMALL_FILES", 1), ("SMALL_ROWS", 100), ("SMALL_BYTES", 50_000)):  # 100 kB in memory
+    for limit, below in (("SMALL_FILES", 1), ("MOST_ROWS", 100), ("SMALL_BYTES", 50_000)):  # 100 kB in memory
         with monkeypatch.context() as changed:
             changed.setattr(local_read, limit, below)
             assert not told(spark, table.location, LOCAL).local_rows, limit
