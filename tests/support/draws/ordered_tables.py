@@ -86,6 +86,8 @@ def _schema(random: Random, struct: str | None) -> TableSchema:
     keyed = random.random() < 0.3
     parts = random.sample(list(_PARTITIONS), random.choice([0, 0, 1, 1, 2]))
     file_format = random.choice(["parquet", "parquet", "parquet", "orc", "avro"])
+    if file_format == "orc":  # which cannot hold each time before 1970
+        parts = [part for part in parts if part != "z"]
     kinds = [t for t in POOLS if file_format == "parquet" or not _is_for_parquet_alone(t, file_format)]
     columns = [pa.field("id", pa.int64(), nullable=not keyed)]
     columns += [pa.field(part, _PARTITIONS[part][0], nullable=not keyed) for part in parts]
