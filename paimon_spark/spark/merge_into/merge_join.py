@@ -37,7 +37,7 @@ from paimon_spark.store.metadata.table import Table
 
 _TARGET, _SOURCE = "_paimon_t", "_paimon_s"
 _IN_TARGET, _IN_SOURCE, _COUNT = "_paimon_in_target", "_paimon_in_source", "_paimon_count"
-_SEVERAL, _INSERTED = "_paimon_several", "_paimon_inserted"
+_SEVERAL, _INSERTED, _TURN = "_paimon_several", "_paimon_inserted", "_paimon_turn"
 _MADE = "_paimon_made"
 _HOW = {(False, False): "inner", (True, False): "left", (False, True): "right", (True, True): "full"}
 
@@ -75,6 +75,12 @@ class MergePlan:
     def of(self, when: When) -> list[Clause]:
         """The clauses for some rows."""
         return [clause for clause in self.clauses if clause.when is when]
+
+    @property
+    def deletes_all_matched(self) -> bool:
+        """Whether the only clause for matched rows is a DELETE without a condition."""
+        found = [(clause.action, clause.condition) for clause in self.of(When.MATCHED)]
+        return found == [(Action.DELETE, None)]
 
     @property
     def needs_target_rows(self) -> bool:
@@ -162,6 +168,9 @@ def _counted(plan: MergePlan, joined: DataFrame, identity: Sequence[str], target
 
     Where the primary key is compared with columns of the source, several source rows of one key are an error too if
     they match or are inserted: a table with keys would keep one of them, and nobody could tell which.
+
+    Where all matched rows are deleted, whatever the source says, several of the source are none too many, as for Spark
+    itself (Spark: RewriteMergeIntoTable.shouldCheckCardinality): the row of the target stays once.
     """
     if not plan.of(When.MATCHED):
         return joined.withColumn(_SEVERAL, sf.lit(None).cast("string"))
@@ -184,6 +193,11 @@ def _counted(plan: MergePlan, joined: DataFrame, identity: Sequence[str], target
         sf.lit(" of the target, so it is not clear which one counts; make the source have one row for each"),
     )
     counted = joined.withColumn(_COUNT, sf.count("*").over(window))
+    if plan.deletes_all_matched:
+        matched = sf.col(_IN_SOURCE).isNotNull() & sf.col(_IN_TARGET).isNotNull()
+        turn = sf.row_number().over(window.orderBy(sf.lit(0)))
+        counted = counted.withColumn(_TURN, sf.when(matched, turn).otherwise(1)).where(sf.col(_TURN) == 1)
+        applies = applies & ~matched
     return counted.withColumn(_SEVERAL, sf.when(applies & (sf.col(_COUNT) > 1), several))
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from support.long_runs import LONG, draws
 
@@ -195,6 +196,21 @@ def test_a_text_that_equals_a_number_is_another_key(sql: Sql) -> None:
     sql("INSERT INTO t VALUES ('007', 1)")
     values = "USING (SELECT 7 AS id, 2 AS v) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET"
     merge(sql, f"{values} v = s.v WHEN NOT MATCHED THEN INSERT *", ("007", 2))
+
+
+@pytest.mark.parametrize("kind", [*PROPERTIES, "vectors"])
+def test_several_rows_of_the_source_may_delete_one_row_once(sql: Sql, kind: str) -> None:
+    """A lone DELETE without a condition says the same for each of them; other clauses do not."""
+    of_kind = {**PROPERTIES, "vectors": "'bucket' = '-1', 'deletion-vectors.enabled' = 'true'"}
+    sql(f"CREATE TABLE t (a INT, b INT) TBLPROPERTIES ({of_kind[kind]})")
+    sql("INSERT INTO t VALUES (1, 10), (2, 20), (3, 30)")
+    source = "USING (SELECT * FROM VALUES (1, 1), (1, 2), (2, 3), (5, 6) AS v(a, b)) s ON t.a = s.a"
+    for other in ("THEN UPDATE SET b = s.b", "AND s.b < 9 THEN DELETE"):
+        with pytest.raises(PySparkException, match="several rows of the source match"):
+            sql(f"MERGE INTO t {source} WHEN MATCHED {other}")
+    merge(sql, f"{source} WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT *", (3, 30), (5, 6))
+    kept = "USING (SELECT * FROM VALUES (3), (3) AS v(a)) s ON t.a = s.a WHEN MATCHED THEN DELETE"
+    merge(sql, kept, (5, 6))
 
 
 def test_rows_of_the_source_without_a_key_are_not_several_of_one(sql: Sql) -> None:

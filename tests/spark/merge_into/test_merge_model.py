@@ -118,7 +118,9 @@ def merged(target: Sequence[Row], source: Sequence[Row], steps: Sequence[Step]) 
     found: list[Row] = []
     for t in target:
         partners = [s for s in source if s[0] == t[0]]
-        if len(partners) > 1 and any(item.clause.when is When.MATCHED for item in steps):
+        matched = [item.clause for item in steps if item.clause.when is When.MATCHED]
+        deletes_all = [(clause.action, clause.condition) for clause in matched] == [(Action.DELETE, None)]
+        if len(partners) > 1 and matched and not deletes_all:
             return None
         when, s = (When.MATCHED, partners[0]) if partners else (When.NOT_MATCHED_BY_SOURCE, NO_ROW)
         applied = first(steps, when, t, s)
