@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.catalogs.catalog_options import CASE_SENSITIVE, DEFAULT_DATABASE, bool_option
 from paimon_spark.catalogs.create import find_schema
+from paimon_spark.catalogs.drops import drop_whole_database, remove_empty_database
 from paimon_spark.catalogs.hive.databases import HiveDatabases
 from paimon_spark.catalogs.hive.failures import Missing, Refused
 from paimon_spark.catalogs.hive.hive_tables import altered_table, asks_external, new_table
 from paimon_spark.catalogs.hive.metastore import Metastore
 from paimon_spark.catalogs.hive.migrations import migrate
-from paimon_spark.catalogs.hive.places import is_external, is_paimon, is_view
+from paimon_spark.catalogs.hive.places import HiveTable, is_external, is_paimon, is_view, place_of_database
 from paimon_spark.catalogs.hive.publisher import copy_schema
 from paimon_spark.catalogs.hive.settings import read_settings
 from paimon_spark.catalogs.hive.tables_part import HiveTables
@@ -27,7 +28,14 @@ from paimon_spark.catalogs.identifier import (
 from paimon_spark.catalogs.moves import is_table
 from paimon_spark.catalogs.not_found import database_not_found
 from paimon_spark.catalogs.tables_only import NoFunctions
-from paimon_spark.errors import DatabaseNotEmpty, DatabaseNotFound, TableAlreadyExists, TableNotFound
+from paimon_spark.errors import (
+    DatabaseNotEmpty,
+    DatabaseNotFound,
+    PaimonError,
+    StorageError,
+    TableAlreadyExists,
+    TableNotFound,
+)
 from paimon_spark.file_io import DirectoryIO, absolute_location
 from paimon_spark.store.clean.live_partitions import live_partitions
 from paimon_spark.store.commit.told_partitions import keeper_of, tell_added
@@ -62,43 +70,68 @@ class HiveCatalog(HiveDatabases, HiveTables, NoFunctions):
         return bool_option(self.options, False, CASE_SENSITIVE, "allow-upper-case")
 
     def drop_database(self, name: str, ignore_if_not_exists: bool = False, cascade: bool = False) -> None:
-        """As Catalog.drop_database. Without cascade, Java drops views and tables of Hive too; here they are kept."""
+        """As Catalog.drop_database. Without cascade, Java drops views and tables of Hive too; here they are kept.
+
+        Files that belong to no table stay without cascade. Java lets the metastore delete the directory, which it does
+        after others may have made the database anew, with their tables in it. Here it goes while it is empty, or while
+        there is no such database.
+        """
         check_not_system_database(name, "dropping")
-        if self.metastore.database(name) is None:
+        found = self.metastore.database(name)
+        try:
+            if found is None:
+                raise Missing
+            self._drop_names(name, cascade)
+        except Missing:
             if ignore_if_not_exists:
                 return
-            raise database_not_found(self, name)
-        held = self.metastore.tables(name)
-        if held and not cascade:
-            names = [str(table.tableName) for table in held]
-            shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
-            raise DatabaseNotEmpty(
-                f"dropping the database '{name}': it holds {len(names)} tables and views ({shown}); drop them first, "
-                "or ask for them to be dropped too (cascade)"
-            )
-        for table in held:
+            raise database_not_found(self, name) from None
+        self._drop_directory(name, place_of_database(found) or self.new_database_location(name), cascade)
+
+    def _drop_names(self, name: str, cascade: bool) -> None:
+        """Drops a database in the metastore, with the tables that it holds if it may. Raises Missing: others did it."""
+        deletes_data = self.metastore.settings.location_in_properties  # from a place that no table lies in
+        for left in range(_TRIES, 0, -1):
+            held = self.metastore.tables(name)
+            if held and not cascade:
+                raise _not_empty(name, [str(table.tableName) for table in held])
+            self._drop_tables(name, held)
+            try:
+                self.metastore.drop_database(name, deletes_data)
+                return
+            except Refused as error:  # it also fails somewhere in Hive where another client drops the database too
+                if self.metastore.database(name) is None:
+                    raise Missing(str(error)) from None
+                if not cascade and self.metastore.tables(name):  # created meanwhile
+                    continue
+                if left == 1 or (error.is_certain and not cascade):
+                    raise
+                if error.is_certain and not self.metastore.tables(name):  # functions of Hive
+                    self.metastore.drop_database(name, deletes_data, cascade=True)
+                    return
+
+    def _drop_tables(self, name: str, tables: Sequence[HiveTable]) -> None:
+        for table in tables:
             identifier = Identifier(name, str(table.tableName))
             if is_paimon(table):
                 self.drop_table(identifier, ignore_if_not_exists=True)
             else:
                 self._drop_other(identifier, not is_external(table) and not is_view(table))
-        try:
-            self._drop_empty(name, cascade)
-        except Missing:
-            if not ignore_if_not_exists:
-                raise database_not_found(self, name) from None
 
-    def _drop_empty(self, name: str, cascade: bool) -> None:
-        """As Metastore.drop_database, which fails somewhere in Hive where another client drops the database too."""
-        for left in range(_TRIES, 0, -1):
+    def _drop_directory(self, name: str, location: str, cascade: bool) -> None:
+        """Deletes the directory of a dropped database, unless it has files of others."""
+        file_io = self.file_io_of(location)
+        try:
             try:
-                self.metastore.drop_database(name, cascade)
-                return
-            except Refused as error:
-                if self.metastore.database(name) is None:
-                    raise Missing(str(error)) from None
-                if error.is_certain or left == 1:
-                    raise
+                remove_empty_database(file_io, location)
+            except DatabaseNotEmpty:
+                if cascade and self.metastore.database(name) is None:
+                    drop_whole_database(file_io, location.rpartition("/")[0], location)
+        except (PaimonError, OSError) as error:
+            raise StorageError(
+                f"dropping the database '{name}': it is dropped, but its directory {location} is not deleted: {error}. "
+                "Delete it if nothing needs its files"
+            ) from error
 
     def _drop_other(self, identifier: Identifier, deletes_data: bool) -> None:
         try:
@@ -169,3 +202,11 @@ class HiveCatalog(HiveDatabases, HiveTables, NoFunctions):
 
 def _directories(file_io: DirectoryIO, path: str) -> list[str]:
     return sorted(status.name for status in file_io.list(path) if status.is_directory)
+
+
+def _not_empty(name: str, names: Sequence[str]) -> DatabaseNotEmpty:
+    shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+    return DatabaseNotEmpty(
+        f"dropping the database '{name}': it holds {len(names)} tables and views ({shown}); drop them first, or ask "
+        "for them to be dropped too (cascade)"
+    )

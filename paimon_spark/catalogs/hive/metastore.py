@@ -64,14 +64,19 @@ class Metastore:
         """Raises Missing if there is none."""
         self._change(f"changing the database '{name}'", lambda c: c.alter_database(name, database))
 
-    def drop_database(self, name: str, cascade: bool) -> None:
-        """Drops a database with its directory.
+    def drop_database(self, name: str, deletes_data: bool, cascade: bool = False) -> None:
+        """Drops a database.
+
+        Args:
+            name: of the database.
+            deletes_data: whether the metastore deletes the directory that it has for it, with all files.
+            cascade: whether it also drops tables and functions.
 
         Raises:
             Missing: there is none.
-            Refused: it holds tables, and cascade is false.
+            Refused: it holds tables or functions, and cascade is false.
         """
-        self._change(f"dropping the database '{name}'", lambda c: c.drop_database(name, True, cascade))
+        self._change(f"dropping the database '{name}'", lambda c: c.drop_database(name, deletes_data, cascade))
 
     def table(self, identifier: Identifier) -> HiveTable | None:
         """A table or view; None: there is none."""
