@@ -63,9 +63,21 @@ class SessionOptions:
         return replace(self, table={key: value for key, value in self.table.items() if key.lower() not in travel})
 
 
+def settings_below(spark: SparkSession, prefix: str) -> dict[str, str]:
+    """The settings of a session whose names begin with a prefix.
+
+    PySpark asks the JVM twice for each setting that there is, which takes longer than planning a small read. The names
+    as one text tell whether it has to. Spark Connect sends all settings in one answer.
+    """
+    in_java = getattr(spark.conf, "_jconf", None)
+    if in_java is not None and prefix not in in_java.getAllAsJava().keySet().toString():
+        return {}
+    return {key: value for key, value in spark.conf.getAll.items() if key.startswith(prefix)}
+
+
 def paimon_settings(spark: SparkSession) -> dict[str, str]:
-    """The settings of a session that begin with ``spark.paimon.``. Spark lists all settings for that: it takes time."""
-    return {key: value for key, value in spark.conf.getAll.items() if key.startswith(PREFIX)}
+    """The settings of a session that begin with ``spark.paimon.``."""
+    return settings_below(spark, PREFIX)
 
 
 def is_case_sensitive(spark: SparkSession) -> bool:

@@ -16,6 +16,7 @@ from paimon_spark.cdc.batches.decoding import DecodingOptions, decoding_of
 from paimon_spark.cdc.batches.table_names import TableNames
 from paimon_spark.errors import OptionError
 from paimon_spark.spark.adapters.default_catalogs import set_default_catalog
+from paimon_spark.spark.adapters.session_options import settings_below
 from paimon_spark.spark.catalog.database_sync import keys_by_table, sync_messages
 from paimon_spark.spark.catalog.explanation import explain_text
 from paimon_spark.spark.catalog.publishing import publish
@@ -58,7 +59,7 @@ def catalog(spark: SparkSession, options: str | Mapping[str, str] | None = None,
 
 def _options_of_session(spark: SparkSession, name: str) -> dict[str, str]:
     prefix = f"{_CONFS}{name}."
-    found = {k.removeprefix(prefix): v for k, v in spark.conf.getAll.items() if k.startswith(prefix)}
+    found = {k.removeprefix(prefix): v for k, v in settings_below(spark, prefix).items()}
     if not found:
         raise OptionError(
             f"no catalog is described: give a warehouse, such as paimon_spark.catalog(spark, '/lake'), or set "

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.sql import SparkSession
 
 from paimon_spark.errors import OptionError
-from paimon_spark.spark.adapters.session_options import chosen_options
+from paimon_spark.spark.adapters.session_options import chosen_options, settings_below
 
 CASES = {
     "for all tables": ({"spark.paimon.scan.snapshot-id": "1"}, {"scan.snapshot-id": "1"}),
@@ -61,3 +62,20 @@ def test_reads_and_writes_pass_over_settings_of_the_other() -> None:
     assert said.of_writes == {"write.merge-schema": "true", "write-only": "true"}
     assert said.of_reads == {"scan.snapshot-id": "1", "read.native": "false", "write-only": "true"}
     assert said.without_state().of_reads == {"read.native": "false", "write-only": "true"}
+
+
+@pytest.mark.spark
+def test_the_settings_that_begin_with_a_prefix(spark: SparkSession) -> None:
+    """A setting of a session, one that names another in its value, one that is set again and none."""
+    prefix = "spark.odd."
+    assert settings_below(spark, prefix) == {}
+    values = {"spark.odd.a": "1, spark.odd.b=2", "spark.odd.ä": "", "spark.other": prefix}
+    try:
+        for key, value in values.items():
+            spark.conf.set(key, value)
+        assert settings_below(spark, prefix) == {"spark.odd.a": "1, spark.odd.b=2", "spark.odd.ä": ""}
+        assert settings_below(spark, "spark.odd.b") == {}
+    finally:
+        for key in values:
+            spark.conf.unset(key)
+    assert settings_below(spark, prefix) == {}
