@@ -136,12 +136,11 @@ def _several(member: Kind | None) -> Kind:
     def take(value: Any) -> Any:
         if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
             raise Misfit
-        items = tuple(value)
-        if member is None:
-            return items
+        items = value if isinstance(value, list) else tuple(value)  # of parameters of a query, Spark takes lists alone
         for item in items:
             try:
-                member.take(item)
+                if member is not None:
+                    member.take(item)
             except Misfit as misfit:
                 raise Misfit(misfit.found or f"holds {told(item)}", misfit.wanted) from None
         return items
