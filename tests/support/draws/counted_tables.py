@@ -65,6 +65,8 @@ def draw_reads(random: Random, root: Path, indexed: bool = False) -> Iterator[Co
     snapshots = table.snapshots.ids()
     yield CountedRead(path, {}, None)
     yield CountedRead(path, {}, _condition(random, table))
+    if not snapshots:  # what was written has no rows
+        return
     chosen = str(random.choice(snapshots))
     yield CountedRead(path, {"scan.snapshot-id": chosen}, _condition(random, table))
     shape = random.random()
