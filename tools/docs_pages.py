@@ -6,11 +6,15 @@
 - ``reference/system-tables.md``: the system tables and their columns;
 - ``changelog.md``: CHANGELOG.md.
 
+In ``reference/python-api.md`` the methods of a class stand under the groups that its docstring names.
+
 It also lets the pages load the script that the search needs from the site itself, and not from the net.
 """
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import re
 import sys
 from collections.abc import Iterator
@@ -77,6 +81,16 @@ def on_files(files: Any, config: Any) -> Any:
     return files
 
 
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """A page of the API with the methods of classes under the groups that the docstrings of these name."""
+    return re.sub(
+        r"^::: (\S+)\n    options:\n      by_group: true$",
+        lambda found: grouped_methods(found[1]),
+        markdown,
+        flags=re.MULTILINE,
+    )
+
+
 def on_post_page(output: str, page: Any, config: Any) -> str:
     """A page with all its scripts in the site."""
     depth = page.url.count("/")
@@ -98,6 +112,36 @@ def written_pages() -> dict[str, str]:
         "reference/system-tables.md": system_tables_page(),
         "changelog.md": (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"),
     }
+
+
+# The Python API
+
+
+def grouped_methods(path: str) -> str:
+    """A class for mkdocstrings, its methods in the groups of its docstring: ``- Read: ``toDF``, ``count```` is one.
+
+    Args:
+        path: of the class, with its module.
+    """
+    module, _, name = path.rpartition(".")
+    documented = getattr(importlib.import_module(module), name)
+    lines = [f"::: {path}", "    options:", "      heading_level: 3", "      members: false", ""]
+    for heading, methods in method_groups(documented).items():
+        lines += [f"#### {heading} {{ #{name}.{heading.lower().replace(' ', '-')} }}", ""]
+        for method in methods:
+            lines += [f"::: {path}.{method}", "    options:", "      heading_level: 5", ""]
+    return "\n".join(lines)
+
+
+def method_groups(documented: type) -> dict[str, list[str]]:
+    """The public methods and properties of a class, each in the first group of the docstring that names it."""
+    text = re.sub(r"\n\s{2,}(?!- )", " ", inspect.getdoc(documented) or "")
+    left = [name for name in dir(documented) if not name.startswith("_")]
+    found: dict[str, list[str]] = {}
+    for heading, names in re.findall(r"^- ([A-Z][^:`]*): (``.*)$", text, flags=re.MULTILINE):
+        found[heading] = [name for name in dict.fromkeys(re.findall(r"``(\w+)", names)) if name in left]
+        left = [name for name in left if name not in found[heading]]
+    return {heading: names for heading, names in {**found, OTHERS: left}.items() if names}
 
 
 # Options

@@ -133,6 +133,20 @@ def test_every_public_name_is_in_the_reference(site: Path) -> None:
     assert [name for name in methods if f'id="paimon_spark.PaimonTable.{name}"' not in text] == []
 
 
+def test_methods_stand_in_the_groups_of_their_docstring(site: Path) -> None:
+    text = (site / "reference" / "python-api.html").read_text(encoding="utf-8")
+    headings = re.findall(r'<h[45] id="([^"]+)"', text)
+    read, write = headings.index("PaimonTable.read"), headings.index("PaimonTable.write")
+    assert {"paimon_spark.PaimonTable.toDF", "paimon_spark.PaimonTable.count"} <= set(headings[read:write])
+    assert "PaimonTable.others" not in headings  # the docstring names every method
+
+
+def test_the_search_leaves_out_the_inventory_of_the_official_system(site: Path) -> None:
+    index = (site / "search" / "search_index.js").read_text(encoding="utf-8")
+    assert "internals/protocol.html" in index
+    assert "internals/features.html" not in index
+
+
 def test_every_error_says_what_to_do() -> None:
     table = (DOCS / "reference" / "errors.md").read_text(encoding="utf-8")
     leaves = [
