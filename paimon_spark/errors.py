@@ -145,7 +145,17 @@ class OutsideTable(PaimonError, PermissionError):
 
 
 class StorageError(PaimonError, OSError):
-    """The storage refused or failed (a full disk, no permission, no answer): remove the cause and run again."""
+    """The storage refused or failed (a full disk, no permission, no answer): remove the cause and run again.
+
+    Attributes:
+        of_store: what is wrong with the storage as a whole, as the end of a sentence; "": it may be one file alone.
+    """
+
+    of_store: str
+
+    def __init__(self, *told: object, of_store: str = "") -> None:
+        super().__init__(*told)
+        self.of_store = of_store
 
     @staticmethod
     def of(doing: str, path: str, error: OSError) -> StorageError:
@@ -157,7 +167,7 @@ class StorageError(PaimonError, OSError):
 
 
 class AccessDenied(StorageError, PermissionError):
-    """The storage knows who asks, and refuses: see to the permissions."""
+    """The storage refuses who asks, or was given no credentials: set them, or see to the permissions."""
 
 
 class CommitConflict(PaimonError):

@@ -5,6 +5,7 @@
 
 from paimon_spark.file_io.base import DirectoryIO, FileIO, FileStatus, NotCreated, OutputStream, Publisher
 from paimon_spark.file_io.confined import ConfinedFileIO
+from paimon_spark.file_io.faults import named_location
 from paimon_spark.file_io.local import LocalFileIO, local_path
 from paimon_spark.file_io.locate import absolute_location, file_io_for, is_relative, is_same_store, plain_location
 
@@ -22,5 +23,6 @@ __all__ = [
     "is_relative",
     "is_same_store",
     "local_path",
+    "named_location",
     "plain_location",
 ]

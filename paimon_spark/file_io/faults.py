@@ -29,6 +29,22 @@ def named_faults(doing: str, path: str) -> Iterator[None]:
         raise StorageError.of(doing, path, error) from error
 
 
+@contextmanager
+def named_location(doing: str, location: str) -> Iterator[None]:
+    """Lets an error of a store as a whole name what the user named, and not a file that was looked for within it.
+
+    Args:
+        doing: "opening", "listing", ...
+        location: as the user gave it.
+    """
+    try:
+        yield
+    except StorageError as error:
+        if not error.of_store:
+            raise
+        raise type(error)(f"{doing} {location}: {error.of_store}", of_store=error.of_store) from error
+
+
 def names_faults(doing: str) -> Callable[[Method], Method]:
     """A decorator that runs a method, whose first argument is the path, within ``named_faults``."""
 

@@ -6,8 +6,7 @@ import io
 import logging
 import re
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
@@ -18,8 +17,9 @@ import pyarrow as pa
 from obstore import exceptions
 from obstore.store import MemoryStore, from_url
 
-from paimon_spark.errors import AccessDenied, OptionError, StorageError, UnsupportedFeature
+from paimon_spark.errors import AccessDenied, OptionError, UnsupportedFeature
 from paimon_spark.file_io.base import FileStatus, NotCreated, WholeOrNothing, check_size
+from paimon_spark.file_io.object_faults import cannot_connect, fault, named_errors, told_by
 
 _log = logging.getLogger(__name__)
 
@@ -37,6 +37,7 @@ _S3_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "path_style": ("path-style-access", "path.style.access"),
     "credentials_provider": ("aws.credentials.provider",),
 }
+_ENDPOINT = re.compile(r"https?://([\w.-]+|\[[0-9a-fA-F:.]+\])(:\d+)?(/[\w./-]*)?")
 _S3_PREFIXES = ("s3.", "fs.s3a.", "s3a.", "fs.s3.")
 _GCS_OPTIONS: Mapping[str, str] = {
     "fs.gs.auth.service.account.json.keyfile": "service_account",
@@ -59,7 +60,7 @@ class ObjectOutput(WholeOrNothing):
     def write(self, data: bytes | bytearray | memoryview, /) -> int:
         if self._writer is None:
             raise ValueError(f"write to the closed file {self._path}")
-        with _named_errors("writing", self._path):
+        with named_errors("writing", self._path):
             count = int(self._writer.write(data))
         self._written += count
         return count
@@ -74,7 +75,7 @@ class ObjectOutput(WholeOrNothing):
         if self._writer is None:
             return
         writer, self._writer = self._writer, None
-        with _named_errors("writing", self._path):
+        with named_errors("writing", self._path):
             writer.close()
 
     def discard(self) -> None:
@@ -108,7 +109,7 @@ class RangeInput(io.RawIOBase):
         end = self._size if size is None or size < 0 else min(self._size, self._position + size)
         if end <= self._position:
             return b""
-        with _named_errors("reading", self._path):
+        with named_errors("reading", self._path):
             data = obstore.get_range(self._store, self._key, start=self._position, end=end).to_bytes()
         self._position += len(data)
         return data
@@ -131,7 +132,7 @@ class ObstoreFileIO:
 
     def read_bytes(self, path: str) -> bytes:
         store, key = self._locate(path)
-        with _named_errors("reading", path):
+        with named_errors("reading", path):
             found = obstore.get(store, key)
             check_size(int(found.meta["size"]), path)
             return found.bytes().to_bytes()
@@ -139,7 +140,7 @@ class ObstoreFileIO:
     def open_input(self, path: str, size: int | None = None) -> IO[bytes]:
         store, key = self._locate(path)
         if size is None:
-            with _named_errors("reading", path):
+            with named_errors("reading", path):
                 size = int(obstore.head(store, key)["size"])
         return cast("IO[bytes]", pa.PythonFile(RangeInput(path, store, key, size), mode="r"))
 
@@ -158,13 +159,13 @@ class ObstoreFileIO:
 
     def overwrite(self, path: str, data: bytes) -> None:
         store, key = self._locate(path)
-        with _named_errors("writing", path):
+        with named_errors("writing", path):
             obstore.put(store, key, data, use_multipart=False)
 
     def list(self, path: str) -> list[FileStatus]:
         store, key = self._locate(path)
         base = path.rstrip("/")
-        with _named_errors("listing", path):
+        with named_errors("listing", path):
             found = obstore.list_with_delimiter(store, key)
         files = [
             FileStatus(f"{base}/{name}", name, int(meta["size"]), False, int(meta["last_modified"].timestamp() * 1000))
@@ -177,7 +178,7 @@ class ObstoreFileIO:
     def exists(self, path: str) -> bool:
         store, key = self._locate(path)
         try:
-            with _named_errors("looking for", path):
+            with named_errors("looking for", path):
                 obstore.head(store, key)
         except FileNotFoundError:
             return bool(self.list(path)) or self._has_marker(path)
@@ -186,13 +187,13 @@ class ObstoreFileIO:
     def _has_marker(self, path: str) -> bool:
         """True if there is an object ``<path>/``, with which other systems mark an empty directory."""
         store, key = self._locate(path)
-        with _named_errors("listing", path):
+        with named_errors("listing", path):
             return any(meta["path"] == key for meta in obstore.list_with_delimiter(store, key)["objects"])
 
     def delete(self, path: str) -> None:
         store, key = self._locate(path)
         try:
-            with _named_errors("deleting", path):
+            with named_errors("deleting", path):
                 obstore.delete(store, key)
         except FileNotFoundError:
             return
@@ -204,7 +205,7 @@ class ObstoreFileIO:
             groups.setdefault(id(store), (store, []))[1].append((path, key))
         for store, files in groups.values():
             try:
-                with _named_errors("deleting", files[0][0]):
+                with named_errors("deleting", files[0][0]):
                     obstore.delete(store, [key for _, key in files])
             except FileNotFoundError:  # some stores report a missing file, and stop there
                 for path, _ in files:
@@ -229,7 +230,7 @@ class ObstoreFileIO:
 
     def delete_directory(self, path: str) -> None:
         store, key = self._locate(path)
-        with _named_errors("listing", path):
+        with named_errors("listing", path):
             found = [str(meta["path"]) for batch in obstore.list(store, key) for meta in batch if meta["path"] != key]
         last = [name for name in found if name.startswith(f"{key}/{_LAST_PREFIX}")]
         root, _ = split_root(path)
@@ -297,7 +298,7 @@ def _connect(root: str, config: tuple[tuple[str, str], ...]) -> Any:
     try:
         return connect(root, config=settings, client_options=client, retry_config=_RETRIES)
     except (exceptions.BaseError, ValueError) as error:
-        raise OptionError(f"cannot use the store of {root}: {error}") from error
+        raise cannot_connect(root, error) from error
 
 
 def _adapt_s3(settings: dict[str, str], bucket: str) -> None:
@@ -312,6 +313,8 @@ def _adapt_s3(settings: dict[str, str], bucket: str) -> None:
         return
     if "://" not in endpoint:
         endpoint = f"https://{endpoint}"
+    if not _ENDPOINT.fullmatch(endpoint):
+        raise OptionError(f"the option 's3.endpoint' is '{endpoint}': expected an address such as http://minio:9000")
     if path_style == "false":
         scheme, _, host = endpoint.partition("://")
         endpoint = f"{scheme}://{bucket}.{host}"
@@ -333,7 +336,7 @@ def _probe_conditional_put(root: str, config: tuple[tuple[str, str], ...], key: 
     path = f"{root}/{probe}"
     first, second = (_put_if_absent(store, probe, b"", path) for _ in range(2))
     try:
-        with _named_errors("deleting", path):
+        with named_errors("deleting", path):
             obstore.delete(store, probe)
     except OSError as error:
         _log.warning("could not remove the empty probe %s: %s", path, error)
@@ -351,33 +354,12 @@ def _put_if_absent(store: Any, key: str, data: bytes, path: str) -> bool:
         return False
     except exceptions.NotSupportedError as error:
         raise UnsupportedFeature(
-            f"cannot publish {path}: the store has no conditional put ({error}); keep the table on one that has it"
+            f"cannot publish {path}: the store has no conditional put ({told_by(error)}); keep the table on one that "
+            "has it"
         ) from error
-    except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError, FileNotFoundError) as error:
-        raise NotCreated(f"writing {path}: the store refuses ({_told(error)})") from error
-    except exceptions.BaseError as error:
-        raise StorageError(f"writing {path}: no answer ({_told(error)})") from error
+    except (exceptions.BaseError, FileNotFoundError) as error:
+        found = fault("writing", path, error)
+        if isinstance(found, AccessDenied) or isinstance(error, FileNotFoundError):
+            raise NotCreated(str(found), of_store=found.of_store) from error
+        raise found from error
     return True
-
-
-@contextmanager
-def _named_errors(doing: str, path: str) -> Iterator[None]:
-    """Turns obstore's errors into those of a FileIO. doing ("reading", ...) and the path are part of the message."""
-    try:
-        yield
-    except StorageError:
-        raise
-    except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
-        raise AccessDenied(f"{doing} {path}: no access ({_told(error)})") from error
-    except (exceptions.BaseError, OSError) as error:
-        if isinstance(error, FileNotFoundError) and doing != "writing":
-            raise FileNotFoundError(f"there is no {path}") from error
-        raise StorageError(f"{doing} {path}: {_told(error)}") from error
-
-
-def _told(error: Exception) -> str:
-    """The answer of the store, without the request; else the first line of the error."""
-    code, message = (re.search(rf"<{tag}>(.*?)</{tag}>", str(error), re.DOTALL) for tag in ("Code", "Message"))
-    if code and message:
-        return f"{code[1]}, {' '.join(message[1].split())}"
-    return str(error).strip().split("\n", 1)[0]

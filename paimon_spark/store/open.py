@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from paimon_spark.arrow.zones import TimeZone, session_zone
 from paimon_spark.errors import OptionError, SnapshotNotFound, TableNotFound, UnsupportedFeature
-from paimon_spark.file_io import FileIO, absolute_location, file_io_for
+from paimon_spark.file_io import FileIO, absolute_location, file_io_for, named_location
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.rules.supported import check_readable
@@ -172,9 +172,10 @@ def find_system_table(
     base, _, name = location.rstrip("/").rpartition("$")
     if name.lower() not in NAMES or not base or base.endswith("/"):
         return None
-    place = None if is_served(location) else _locate(location, options or {})
-    if place is not None and place.file_io.exists(f"{place.root}/schema"):
-        return None
+    with named_location("opening", base):
+        place = None if is_served(location) else _locate(location, options or {})
+        if place is not None and place.file_io.exists(f"{place.root}/schema"):
+            return None
     from paimon_spark.store.system_tables.table import system_table
 
     if name.lower() not in METADATA_NAMES:
@@ -201,11 +202,16 @@ def find_stored_table(
         SnapshotNotFound: the branch does not exist.
     """
     session_zone(time_zone)
-    place = _locate(location, options or {})
+    with named_location("opening", location):
+        return _stored_table(location, options or {}, time_zone)
+
+
+def _stored_table(location: str, options: Mapping[str, str], time_zone: TimeZone | None) -> ReadableTable | None:
+    place = _locate(location, options)
     if place is None:
         return None
     file_io, root = place.file_io, place.root
-    _, dynamic = split_storage_options(options or {})
+    _, dynamic = split_storage_options(options)
     branch = place.branch or next((v for k, v in dynamic.items() if k.lower() == o.BRANCH.key), "main")
     schemas = SchemaStore(file_io, root, branch)
     schema = schemas.latest()
@@ -217,7 +223,7 @@ def find_stored_table(
         return None
     told = place.options if branch == "main" else {k: v for k, v in place.options.items() if k in _OF_ALL_BRANCHES}
     known = {**schema.options, **told}
-    guarded = confined(file_io, root, dynamic, publisher_of(options or {}))
+    guarded = confined(file_io, root, dynamic, publisher_of(options))
     return ReadableTable(root, guarded, schema, Options(known), branch, time_zone, place.server)
 
 

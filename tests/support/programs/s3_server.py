@@ -47,6 +47,25 @@ def s3_server(bucket: str) -> Iterator[dict[str, str]]:
         thread.join()
 
 
+@contextmanager
+def s3_that_says(status: str, answer: str) -> Iterator[dict[str, str]]:
+    """A server that has one answer to every request; yields the options that reach it."""
+
+    def serve(environment: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
+        environment["wsgi.input"].read(int(environment.get("CONTENT_LENGTH") or 0))
+        start_response(status, [("ETag", '"1"'), ("Content-Length", str(len(answer)))])
+        return [answer.encode()]
+
+    server = make_server("127.0.0.1", 0, serve, threaded=True)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield {"s3.endpoint": f"http://127.0.0.1:{server.server_port}", "s3.access-key": "a", "s3.secret-key": "b"}
+    finally:
+        server.shutdown()
+        thread.join()
+
+
 def _one_at_a_time(application: Application) -> Application:
     lock = threading.Lock()
 

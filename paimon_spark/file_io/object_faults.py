@@ -1,0 +1,241 @@
+"""What an object store refuses, or its client cannot do, as one sentence that says what to set.
+
+The client tells of a request: its address, the attempts, and the answer as the store wrote it. A user knows a path and
+options. The codes are those of S3, of the XML interface of Google Cloud Storage, and of Azure Blob Storage.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from obstore import exceptions
+
+from paimon_spark.errors import AccessDenied, OptionError, StorageError
+
+_PAGE = "docs/guides/cluster-and-storage.md"
+
+
+@dataclass(frozen=True)
+class _Service:
+    """What the credentials of a kind of store are called.
+
+    Attributes:
+        credentials: the options and the variables of the environment that give them.
+        endpoint: the option that tells where the store is; "": there is none.
+    """
+
+    credentials: str
+    endpoint: str = ""
+
+
+_S3 = _Service(
+    "the options s3.access-key and s3.secret-key, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment",
+    "s3.endpoint",
+)
+_GCS = _Service(
+    "the option fs.gs.auth.service.account.json.keyfile, or GOOGLE_APPLICATION_CREDENTIALS in the environment"
+)
+_AZURE = _Service(
+    "the option fs.azure.account.key.<account>.dfs.core.windows.net, or AZURE_STORAGE_ACCOUNT_KEY in the environment"
+)
+
+# The places where a virtual machine or a container is asked for credentials of its own, when none are given.
+_MACHINE = re.compile(r"//(169\.254\.169\.254|169\.254\.170\.2|metadata\.google\.internal)\b")
+_ADDRESS = re.compile(r"Error performing [A-Z]+ (https?://[^/\s?]+)")
+_STATUS = re.compile(r"non-2xx status code: (\d+)")
+_NO_ANSWER = re.compile(r"error sending request|operation timed out|HTTP error:|connection closed", re.IGNORECASE)
+_REGION = re.compile(r"expecting '([\w-]+)'")
+
+
+@dataclass(frozen=True)
+class _Refusal:
+    """An error of the client, taken apart.
+
+    Attributes:
+        bucket: the name of the bucket or container.
+        code: of the store; "": it gave none.
+        told: the answer of the store, else the first line of the error.
+        whole: the text of the error.
+    """
+
+    service: _Service
+    bucket: str
+    code: str
+    told: str
+    whole: str
+
+    @property
+    def address(self) -> str:
+        found = _ADDRESS.search(self.whole)
+        return found[1] if found else "the store"
+
+    @property
+    def wants_endpoint(self) -> str:
+        return f"the option {self.service.endpoint}" if self.service.endpoint else "the name in the path"
+
+
+def _no_bucket(refusal: _Refusal) -> str:
+    also = f", and {refusal.wants_endpoint}" if refusal.service.endpoint else ""
+    return f"{refusal.address} has no bucket '{refusal.bucket}' ({refusal.told}): check the name in the path{also}"
+
+
+def _unknown_key(refusal: _Refusal) -> str:
+    return f"{refusal.address} does not know the access key ({refusal.told}): check {refusal.service.credentials}"
+
+
+def _wrong_secret(refusal: _Refusal) -> str:
+    return f"the secret does not belong to the key ({refusal.told}): check {refusal.service.credentials}"
+
+
+def _expired(refusal: _Refusal) -> str:
+    return (
+        f"the credentials have expired ({refusal.told}): get new ones and set {refusal.service.credentials}; a token "
+        "of S3 is the option s3.session-token or AWS_SESSION_TOKEN"
+    )
+
+
+def _wrong_clock(refusal: _Refusal) -> str:
+    return f"the clock of this machine is not that of the store ({refusal.told}): set it right"
+
+
+def _wrong_region(refusal: _Refusal) -> str:
+    region = _REGION.search(refusal.told)
+    value = f"'{region[1]}' by " if region else "it by "
+    return f"the bucket is in another region ({refusal.told}): give {value}the option s3.region, or AWS_REGION"
+
+
+def _denied(refusal: _Refusal) -> str:
+    return (
+        f"the credentials do not permit it ({refusal.told}): ask for the right to read, list, write and delete in the "
+        f"bucket '{refusal.bucket}', or give others by {refusal.service.credentials}"
+    )
+
+
+_CODES: dict[str, tuple[Callable[[_Refusal], str], bool]] = {
+    "NoSuchBucket": (_no_bucket, False),
+    "ContainerNotFound": (_no_bucket, False),
+    "InvalidAccessKeyId": (_unknown_key, True),
+    "SignatureDoesNotMatch": (_wrong_secret, True),
+    "AuthenticationFailed": (_wrong_secret, True),
+    "ExpiredToken": (_expired, True),
+    "TokenRefreshRequired": (_expired, True),
+    "RequestTimeTooSkewed": (_wrong_clock, True),
+    "AuthorizationHeaderMalformed": (_wrong_region, False),
+    "PermanentRedirect": (_wrong_region, False),
+    "TemporaryRedirect": (_wrong_region, False),
+    "IllegalLocationConstraintException": (_wrong_region, False),
+    "AccessDenied": (_denied, True),
+    "AllAccessDisabled": (_denied, True),
+    "AuthorizationFailure": (_denied, True),
+    "AuthorizationPermissionMismatch": (_denied, True),
+}
+"""By the code of the store: what says it, and whether access was denied."""
+
+
+@contextmanager
+def named_errors(doing: str, path: str) -> Iterator[None]:
+    """Turns errors of the client into those of a FileIO.
+
+    Args:
+        doing: "reading", "writing", ...
+        path: the object, for messages.
+
+    Raises:
+        AccessDenied, StorageError: ``of_store`` says what is wrong with the store as a whole.
+        FileNotFoundError: there is no such object. One that is written cannot be missing.
+    """
+    try:
+        yield
+    except StorageError:
+        raise
+    except (exceptions.BaseError, OSError) as error:
+        if isinstance(error, FileNotFoundError) and doing != "writing":
+            raise FileNotFoundError(f"there is no {path}") from error
+        raise fault(doing, path, error) from error
+
+
+def fault(doing: str, path: str, error: Exception) -> StorageError:
+    """An error of the client in one sentence; see named_errors."""
+    refusal = _refusal(path, error)
+    sentence, is_denied = _whole_store(refusal, isinstance(error, PermissionError))
+    kind = AccessDenied if is_denied else StorageError
+    return kind(f"{doing} {path}: {sentence or refusal.told}", of_store=sentence)
+
+
+def cannot_connect(root: str, error: Exception) -> OptionError:
+    """What the client says of settings with which it does not even begin. root: ``s3://bucket``."""
+    told, service = _first_line(error), _service(root)
+    if "Account must be specified" in told:
+        container = root.partition("://")[2]
+        return OptionError(
+            f"cannot use the store of {root}: the path names no storage account: write "
+            f"abfss://{container}@<account>.dfs.core.windows.net/..., or set AZURE_STORAGE_ACCOUNT_NAME in the "
+            f"environment ({_PAGE})"
+        )
+    if re.search(r"Missing (SecretAccessKey|AccessKeyId)|credential error|Invalid Access Key", told):
+        return OptionError(f"cannot use the store of {root}: {told}: set {service.credentials} ({_PAGE})")
+    return OptionError(f"cannot use the store of {root}: {told}")
+
+
+def told_by(error: Exception) -> str:
+    """The answer of the store, without the request; else the first line of the error."""
+    code, message = _answer(error)
+    status = _STATUS.search(str(error))
+    if code:
+        return f"{code}, {message}" if message else code
+    return f"status {status[1]}" if status else _first_line(error)
+
+
+def _whole_store(refusal: _Refusal, is_denied: bool) -> tuple[str, bool]:
+    """What is wrong with the store as a whole, and whether access was denied; "": it may be the object alone."""
+    if _MACHINE.search(refusal.whole):
+        return f"no credentials are given: set {refusal.service.credentials} ({_PAGE})", True
+    if refusal.code in _CODES:
+        words, denied = _CODES[refusal.code]
+        return words(refusal), denied
+    status = _STATUS.search(refusal.whole)
+    if is_denied or (status and status[1] in ("401", "403")):
+        return _denied(refusal), True
+    if "redirect without LOCATION" in refusal.whole:
+        return _wrong_region(replace(refusal, told="the store refers to another address")), False
+    if status and status[1] == "404":
+        return f"{refusal.address} does not answer as such a store does: check {refusal.wants_endpoint}", False
+    if status is None and _NO_ANSWER.search(refusal.whole):
+        also = f"{refusal.wants_endpoint} and the network"
+        return f"{refusal.address} does not answer ({_reason(refusal.whole)}): check {also}", False
+    return "", False
+
+
+def _refusal(path: str, error: Exception) -> _Refusal:
+    code, _ = _answer(error)
+    bucket = path.partition("://")[2].partition("/")[0].partition("@")[0]
+    return _Refusal(_service(path), bucket, code, told_by(error), str(error))
+
+
+def _answer(error: Exception) -> tuple[str, str]:
+    """The code and the message of the store."""
+    code, message = (re.search(rf"<{tag}>(.*?)</{tag}>", str(error), re.DOTALL) for tag in ("Code", "Message"))
+    return code[1] if code else "", " ".join(message[1].split()) if message else ""
+
+
+def _reason(whole: str) -> str:
+    """Why there was no answer: the words of the system, which the client puts into the deepest of its errors."""
+    found = re.search(r'(?:message|error): "([^"]+)"', whole)
+    if found:
+        return found[1]
+    return "it took too long" if "timed out" in whole.lower() else "no connection"
+
+
+def _first_line(error: Exception) -> str:
+    line = str(error).strip().split("\n", 1)[0]
+    return re.sub(r"^Generic \w+ error: ", "", line).rstrip(".")
+
+
+def _service(path: str) -> _Service:
+    scheme = path.partition(":")[0]
+    if scheme == "gs":
+        return _GCS
+    return _AZURE if scheme in ("az", "abfs", "abfss") else _S3
