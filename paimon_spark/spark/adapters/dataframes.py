@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from paimon_spark.errors import DataError
 
@@ -35,7 +36,21 @@ def as_dataframe(spark: SparkSession, rows: Rows) -> DataFrame:
     check_rows(rows)
     if isinstance(rows, FewRows):
         return rows.frame
+    if isinstance(rows, pa.Table):
+        return arrow_dataframe(spark, rows)
     return rows if isinstance(rows, DataFrame) else spark.createDataFrame(rows)
+
+
+def arrow_dataframe(spark: SparkSession, rows: pa.Table, schema: StructType | None = None) -> DataFrame:
+    """A table of Arrow as a DataFrame, also one whose columns have no chunk, as one of no batches has none.
+
+    PySpark fails on the nested columns of such a table.
+
+    Args:
+        schema: of the DataFrame; None: as PySpark sees the columns.
+    """
+    held = rows if rows.num_rows else rows.schema.empty_table()  # it has one chunk in each column
+    return spark.createDataFrame(held) if schema is None else spark.createDataFrame(held, schema)
 
 
 def check_rows(rows: Rows) -> None:

@@ -18,7 +18,7 @@ from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.predicates.predicate import Compare, In, Op, Predicate, conjuncts
 from paimon_spark.format.file_index.row_sets import decode_rows
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
-from paimon_spark.spark.adapters.dataframes import MOST_ROWS
+from paimon_spark.spark.adapters.dataframes import MOST_ROWS, arrow_dataframe
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.splits import ReadUnit, Split
 from paimon_spark.store.scan.table_scan import Scan
@@ -124,4 +124,4 @@ def rows_if_small(
 
 def local_rows(spark: SparkSession, rows: pa.Table, shown: st.StructType) -> DataFrame:
     """Rows of this process as a DataFrame of exactly a schema."""
-    return spark.createDataFrame(rows, shown)
+    return arrow_dataframe(spark, rows, shown)
