@@ -2,12 +2,14 @@
 
     python tests/release/genuine_statements.py <jar of the connector> [script ...]
 
-The Python must have the release of PySpark that the jar is made for. The results of release 2.0.0 are stored.
+The Python, which is PYSPARK_PYTHON too, must have the release of PySpark that the jar is made for (4.1 with
+paimon-spark-4.1). The results of release 2.0.0 are stored.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import sys
 import tempfile
 from pathlib import Path
@@ -21,30 +23,33 @@ SCRIPTS = Path(__file__).parents[1] / "spark" / "statements" / "genuine"
 
 
 def main(jar: str, chosen: list[str]) -> None:
+    spark = (
+        SparkSession.builder.master("local[1]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.jars", jar)
+        .config("spark.sql.extensions", "org.apache.paimon.spark.extensions.PaimonSparkSessionExtensions")
+        .config("spark.sql.catalog.paimon", "org.apache.paimon.spark.SparkCatalog")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.shuffle.partitions", "1")
+        .getOrCreate()
+    )
+    spark.sparkContext.setLogLevel("OFF")
+    for script in sorted(SCRIPTS.glob("*.sql")):
+        if not chosen or script.name in chosen:
+            record(spark.newSession(), script)
+    spark.stop()
+
+
+def record(session: SparkSession, script: Path) -> None:
+    """Stores the results of a script. It has its session and its warehouse for itself."""
     with tempfile.TemporaryDirectory() as warehouse:
-        spark = (
-            SparkSession.builder.master("local[1]")
-            .config("spark.ui.enabled", "false")
-            .config("spark.jars", jar)
-            .config(
-                "spark.sql.extensions",
-                "org.apache.paimon.spark.extensions.PaimonSparkSessionExtensions",
-            )
-            .config("spark.sql.catalog.paimon", "org.apache.paimon.spark.SparkCatalog")
-            .config("spark.sql.catalog.paimon.warehouse", warehouse)
-            .config("spark.sql.session.timeZone", "UTC")
-            .config("spark.sql.shuffle.partitions", "1")
-            .getOrCreate()
-        )
-        spark.sparkContext.setLogLevel("OFF")
-        for script in sorted(SCRIPTS.glob("*.sql")):
-            if chosen and script.name not in chosen:
-                continue
-            results = [result_of(spark.sql, text) for text in statements(script)]
-            lines = ",\n".join(json.dumps(result, ensure_ascii=False) for result in results)
-            script.with_suffix(".json").write_text(f"[\n{lines}\n]\n", "utf-8")
-        spark.stop()
+        session.conf.set("spark.sql.catalog.paimon.warehouse", warehouse)
+        results = [result_of(session.sql, text, warehouse) for text in statements(script)]
+        lines = ",\n".join(json.dumps(result, ensure_ascii=False) for result in results)
+        script.with_suffix(".json").write_text(f"[\n{lines}\n]\n", "utf-8")
 
 
 if __name__ == "__main__":
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # it tells each refusal
     main(sys.argv[1], sys.argv[2:])

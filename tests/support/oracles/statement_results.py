@@ -7,10 +7,15 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+
+WAREHOUSE = "${warehouse}"
+ORDERED = re.compile(r"\bORDER BY [^()]*$", re.IGNORECASE)
+"""The end of a statement that orders all its rows."""
 
 
 def statements(script: Path) -> Iterator[str]:
@@ -20,20 +25,31 @@ def statements(script: Path) -> Iterator[str]:
             yield text.strip()
 
 
-def result_of(run: Callable[[str], Any], text: str) -> dict[str, Any]:
-    """The rows of a statement, in the order of their texts, or that it is refused.
+def result_of(run: Callable[[str], Any], text: str, warehouse: str) -> dict[str, Any]:
+    """The columns and rows of a statement, or that it is refused.
+
+    A column is its name and its type. Rows are in the order of their texts, where the statement gives them no order.
 
     Args:
         run: makes a DataFrame of a statement; an exception of any kind is a refusal.
+        warehouse: the directory of the catalog, which ``${warehouse}`` stands for in statements and results.
     """
     try:
-        frame = run(text)
-        if not frame.columns:
-            return {"sql": text}
+        frame = run(text.replace(WAREHOUSE, warehouse))
+        columns = [f"{field.name} {field.dataType.simpleString()}" for field in frame.schema.fields]
         rows = [[plain(value) for value in row] for row in frame.collect()]
     except Exception as error:
         return {"sql": text, "refused": type(error).__name__}
-    return {"sql": text, "rows": sorted(rows, key=repr)}
+    if not columns:
+        return {"sql": text}
+    found = {"columns": columns, "rows": rows if ORDERED.search(text) else sorted(rows, key=repr)}
+    return {"sql": text} | {what: without_path(value, warehouse) for what, value in found.items()}
+
+
+def without_path(value: Any, warehouse: str) -> Any:
+    if isinstance(value, list):
+        return [without_path(inner, warehouse) for inner in value]
+    return re.sub(f"(file:/*)?{re.escape(warehouse)}", WAREHOUSE, value) if isinstance(value, str) else value
 
 
 def plain(value: Any) -> Any:
@@ -45,7 +61,7 @@ def plain(value: Any) -> Any:
             return "NaN" if math.isnan(value) else repr(value)
         case Decimal():
             return str(value)
-        case dt.datetime() | dt.date():
+        case dt.datetime() | dt.date() | dt.time():
             return value.isoformat()
         case bytes() | bytearray():
             return bytes(value).hex()
