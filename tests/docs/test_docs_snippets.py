@@ -77,6 +77,21 @@ def test_most_snippets_run() -> None:
     assert sum(snippet.expected is not None for snippet in every) >= 50
 
 
+def test_code_fits_the_column_of_a_page() -> None:
+    """On a screen of 1280 pixels; ruff wraps Python (docs/ruff.toml), but no text within it."""
+    shown = [
+        page for page in pages() if page.is_relative_to(DOCS) and page.parent.name not in ("internals", "contributing")
+    ]
+    wide = [
+        f"{page_name(page)}:{snippet.line}: {line}"
+        for page in shown
+        for snippet in snippets(page)
+        for line in snippet.code.splitlines()
+        if len(line) > 86
+    ]
+    assert wide == []
+
+
 def test_a_wrong_output_is_noticed() -> None:
     snippet = Snippet("python", 1, "print(1)\nprint(2)", "1\n3\n", None)
     with pytest.raises(AssertionError, match=r"and prints\s+1\s+2"):
