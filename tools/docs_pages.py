@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
+from paimon_spark import __version__  # noqa: E402
 from paimon_spark.cli.command_list import COMMANDS  # noqa: E402
 from paimon_spark.cli.program import Commands  # noqa: E402
 from paimon_spark.format.options.core_options import TYPED_OPTIONS  # noqa: E402
@@ -70,6 +71,12 @@ _NONE = "&ndash;"
 _SHIM = "https://unpkg.com/iframe-worker/shim"  # which the offline plugin of mkdocs-material names
 _OWN_SHIM = "assets/frame-worker.js"
 _SHELL_FLAGS = ("install_completion", "show_completion")
+
+
+def on_config(config: Any) -> Any:
+    """Each page tells the release at its foot."""
+    config.copyright = f"paimon-spark {__version__}"
+    return config
 
 
 def on_files(files: Any, config: Any) -> Any:
@@ -125,7 +132,8 @@ def grouped_methods(path: str) -> str:
     """
     module, _, name = path.rpartition(".")
     documented = getattr(importlib.import_module(module), name)
-    lines = [f"::: {path}", "    options:", "      heading_level: 3", "      members: false", ""]
+    lines = [f"::: {path}", "    options:", "      heading_level: 3", "      members: false"]
+    lines += ["      inherited_members: false", ""]
     for heading, methods in method_groups(documented).items():
         lines += [f"#### {heading} {{ #{name}.{heading.lower().replace(' ', '-')} }}", ""]
         for method in methods:

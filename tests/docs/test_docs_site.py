@@ -133,12 +133,17 @@ def test_every_public_name_is_in_the_reference(site: Path) -> None:
     assert [name for name in methods if f'id="paimon_spark.PaimonTable.{name}"' not in text] == []
 
 
+def test_each_page_tells_the_release(site: Path) -> None:
+    assert f"paimon-spark {paimon_spark.__version__}" in text_of(site / "index.html")
+
+
 def test_methods_stand_in_the_groups_of_their_docstring(site: Path) -> None:
     text = (site / "reference" / "python-api.html").read_text(encoding="utf-8")
     headings = re.findall(r'<h[45] id="([^"]+)"', text)
     read, write = headings.index("PaimonTable.read"), headings.index("PaimonTable.write")
     assert {"paimon_spark.PaimonTable.toDF", "paimon_spark.PaimonTable.count"} <= set(headings[read:write])
     assert "PaimonTable.others" not in headings  # the docstring names every method
+    assert [heading for heading in headings if re.search(r"PaimonTable\._", heading)] == []
 
 
 def test_the_search_leaves_out_the_inventory_of_the_official_system(site: Path) -> None:
