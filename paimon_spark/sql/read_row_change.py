@@ -27,7 +27,9 @@ def read_row_change(cursor: Cursor) -> Delete | Update | Merge | None:
     """
     kind = cursor.accept_any("UPDATE", "DELETE", "MERGE")
     evolves = kind == "MERGE" and cursor.accept("WITH", "SCHEMA", "EVOLUTION")
-    cursor.accept_any("FROM", "INTO")
+    preposition = {"DELETE": "FROM", "MERGE": "INTO"}.get(kind or "")
+    if preposition is not None and not cursor.accept(preposition):
+        return None
     token = cursor.peek()
     if kind is None or token is None or not token.is_name:
         return None

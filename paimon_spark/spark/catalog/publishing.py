@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from paimon_spark.errors import NameTaken, OptionError, SqlError
 from paimon_spark.format.quoting import quoted
-from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.options import PATH
 from paimon_spark.spark.adapters.types import spark_schema
 from paimon_spark.spark.queries.session import SqlSession
@@ -37,7 +36,7 @@ def publish(session: SqlSession, name: TableName, as_: str) -> None:
             f"publishing {name}: the options {', '.join(secrets)} of the catalog would stand as plain text in Spark's "
             "catalog; give the credentials through the environment of the processes instead"
         )
-    columns = ", ".join(f"{quoted(f.name)} {f.dataType.simpleString()}" for f in spark_schema(_fields(session, name)))
+    columns = ", ".join(f"{quoted(f.name)} {f.dataType.simpleString()}" for f in spark_schema(session.fields(name)))
     parts = _parts(session, as_)
     view = ".".join(quoted(part) for part in parts)
     carrier = ".".join(quoted(part) for part in (*parts[:-1], f"{parts[-1]}{_COLUMNS_SUFFIX}"))
@@ -49,10 +48,6 @@ def publish(session: SqlSession, name: TableName, as_: str) -> None:
     session.spark.sql(f"DROP TABLE IF EXISTS {carrier}")
     session.spark.sql(f"CREATE TABLE {carrier} ({columns}) USING paimon")
     session.spark.sql(f"CREATE VIEW {view} AS SELECT * FROM {carrier} WITH ({pairs})")
-
-
-def _fields(session: SqlSession, name: TableName) -> tuple[DataField, ...]:
-    return session.open(name).schema.fields
 
 
 def _parts(session: SqlSession, as_: str) -> tuple[str, ...]:

@@ -13,12 +13,14 @@ from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.views import View
 from paimon_spark.errors import SqlError
+from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.session_options import SessionOptions, chosen_options, paimon_settings
 from paimon_spark.spark.adapters.sql_dialect import sql_dialect
 from paimon_spark.spark.table.table_api import PaimonTable
 from paimon_spark.sql.text.names import Names, TableName
 from paimon_spark.sql.text.single_name import read_table_name
 from paimon_spark.store.open import ReadableTable, open_table
+from paimon_spark.store.system_tables.table import system_table
 
 _NO_OPTIONS: Mapping[str, str] = {}
 
@@ -132,21 +134,32 @@ class SqlSession:
 
         Raises:
             TableNotFound: there is none; the message tells which are there.
+            SqlError: it is a system table, which has only rows to read.
         """
+        if name.system is not None:
+            raise SqlError(f"{name} is a system table, which can be read only; name the table itself")
         given = {**self.storage_options, **options}
         if name.database is None or name.branch is not None:
             self.check_table(name)
             return open_table(self.location(name), given, time_zone=self.time_zone())
         return self.catalog.load_table(Identifier(name.database, name.table), options, time_zone=self.time_zone())
 
+    def fields(self, name: TableName) -> tuple[DataField, ...]:
+        """The columns of a table or of a system table.
+
+        Raises:
+            TableNotFound: there is none; the message tells which are there.
+        """
+        table = self.open(replace(name, system=None))
+        return table.schema.fields if name.system is None else system_table(table, name.system).schema.fields
+
     def table(self, name: TableName) -> PaimonTable:
         """A table as object, with the options that the session sets for writes.
 
         Raises:
             TableNotFound: there is none; the message tells which are there.
+            SqlError: it is a system table.
         """
-        if name.system is not None:
-            raise SqlError(f"{name} is a system table, which can be read only")
         self.open(name)
         return PaimonTable(self.spark, self.location(name), {**self.storage_options, **self.said_of(name).of_writes})
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
@@ -19,7 +21,9 @@ from paimon_spark.spark.statements.inserted_columns import fixed_values
 from paimon_spark.spark.statements.table_words import shown_properties
 from paimon_spark.spark.statements.type_words import simple_type
 from paimon_spark.sql import listings as q
+from paimon_spark.sql.text.names import TableName
 from paimon_spark.store.open import ReadableTable
+from paimon_spark.store.system_tables.names import METADATA_NAMES
 
 _TABLE = pa.schema(
     [
@@ -43,6 +47,8 @@ def describe_table(session: SqlSession, describe: q.DescribeTable) -> DataFrame:
     if view is not None and not describe.column and not describe.partition:
         name = str(session.identifier(describe.table))
         return rows_frame(session.spark, _TABLE, description(name, view, describe.extended))
+    if describe.table.system is not None and not describe.column:
+        return rows_frame(session.spark, _TABLE, _of_system_table(session, describe.table))
     table = session.open(describe.table)
     if describe.column:
         return _describe_column(session, describe, table)
@@ -54,6 +60,17 @@ def describe_table(session: SqlSession, describe: q.DescribeTable) -> DataFrame:
     if describe.extended and not describe.partition:
         rows += _details(str(session.identifier(describe.table)), table)
     return rows_frame(session.spark, _TABLE, rows)
+
+
+def _of_system_table(session: SqlSession, name: TableName) -> list[_Row]:
+    """The columns of a system table; one that shows the rows of the table shows its partitions too, as in Java."""
+    fields = {field.name: field for field in session.fields(name)}
+    rows = [_column(field) for field in fields.values()]
+    keys = () if name.system in METADATA_NAMES else session.open(replace(name, system=None)).schema.partition_keys
+    if keys:
+        rows += [("# Partition Information", "", ""), ("# col_name", "data_type", "comment")]
+        rows += [_column(fields[key]) for key in keys]
+    return rows
 
 
 def _column(field: DataField) -> _Row:

@@ -145,7 +145,7 @@ def show_columns(session: SqlSession, show: q.ShowColumns) -> DataFrame:
     if is_temporary_view(session, show.table):
         return session.spark.sql(f"SHOW COLUMNS IN {quoted(show.table.table)}")
     view = session.find_view(show.table)
-    names = session.open(show.table).schema.names if view is None else [field.name for field in view.fields]
+    names = [field.name for field in (session.fields(show.table) if view is None else view.fields)]
     return rows_frame(session.spark, _required("col_name"), [(name,) for name in names])
 
 
