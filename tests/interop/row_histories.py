@@ -18,14 +18,15 @@ import our_dynamic
 import our_engine
 import pytest
 from genuine import NO_OPTIONS, Genuine
+from genuine_spark import GenuineSpark
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from readers import assert_same
 from row_tables import Kind, draw_table
 from support.draws.row_merges import drawn_steps, merge_changes
-from support.draws.row_pieces import Piece, drawn_condition, drawn_value
+from support.draws.row_pieces import CHAR, MAP, VARCHAR, Piece, drawn_condition, drawn_value
 from support.oracles.checker import check_table
-from support.oracles.naive_table import Lost, NaiveTable, Role, Values
+from support.oracles.naive_table import Change, Lost, NaiveTable, Role, Values
 
 from paimon_spark import PaimonTable, open_table
 from paimon_spark.errors import UnsupportedFeature
@@ -41,9 +42,11 @@ WRITE_ONLY = {"write-only": "true"}
 class RowHistory:
     """One table and what was done to it; log is shown when something is wrong."""
 
-    def __init__(self, seed: int, kind: Kind, path: str, java: Genuine, spark: SparkSession) -> None:
+    def __init__(
+        self, seed: int, kind: Kind, path: str, java: Genuine, spark: SparkSession, official: GenuineSpark | None = None
+    ) -> None:
         self.random = Random(f"{kind.name} {seed}")
-        self.path, self.java, self.spark = path, java, spark
+        self.path, self.java, self.spark, self.official = path, java, spark, official
         self.table = draw_table(self.random, kind)
         self.model: NaiveTable = self.table.model
         self.log: list[str] = []
@@ -54,8 +57,9 @@ class RowHistory:
         maker: Any = self.random.choice([our_engine, self.java])
         table = self.table
         self._note(f"create {table.types} keys {table.keys} partitions {table.partitions} {table.options}")
-        maker.create(self.path, table.types, table.keys, table.partitions, table.options)
-        self.random.choice((self._java_writes, self._we_write))()
+        maker.create(self.path, table.stored_types, table.keys, table.partitions, table.options)
+        if self.random.random() < 0.8:
+            self.random.choice((self._java_writes, self._we_write))()
         for _ in range(rounds):
             for deed in (self.random.choice(self._java_deeds()), self._alter, self._we_write, self._change_rows):
                 if deed not in (self._alter, self._we_write) or self.random.random() < 0.3:
@@ -90,7 +94,7 @@ class RowHistory:
         state = NaiveTable(table.keys, table.kind.engine, dict(self.model.roles))
         strict = table.producer != "input"
         for kind, row in self.java.run(java_rows.streamed_changelog, self.path, 1):
-            values = dict(zip(self._names, row, strict=True))
+            values = self._values(row)
             self._note(f"changelog: {kind} {values}")
             if not strict:
                 state.put(values, kind)
@@ -108,10 +112,10 @@ class RowHistory:
     def _java_deeds(self) -> list[Callable[[], None]]:
         deeds = [self._java_writes, self._java_writes, self._java_compacts]
         if self.table.kind.engine == "append":
-            return [*deeds, self._java_changes_files, self._java_changes_files]
+            return [*deeds, self._java_changes_files, self._java_changes_files, *self._official_deeds()]
         deletes = [self._java_deletes] if self.table.kind.removes else []
         updates = [self._java_updates] if self.table.kind.engine == "deduplicate" else []
-        return [*deeds, *deletes, *updates]
+        return [*deeds, *deletes, *updates, *self._official_deeds()]
 
     def _java_writes(self) -> None:
         rows = self.table.rows(self.random, self.random.randint(1, 6))
@@ -159,7 +163,7 @@ class RowHistory:
         files = self.java.run(java_rows.rows_by_file, self.path)
         chosen: dict[str, list[int]] = {}
         for name, rows in files.items():
-            places = [n for n, row in enumerate(rows) if condition.of(dict(zip(self._names, row, strict=True)), {})]
+            places = [n for n, row in enumerate(rows) if condition.of(self._values(row), {})]
             chosen |= {name: places} if places else {}
         changes = self.model.deleted(lambda row: condition.of(row, {}))
         if sets:
@@ -173,6 +177,43 @@ class RowHistory:
         elif chosen:
             kept = [row for name, at in chosen.items() for n, row in enumerate(files[name]) if n not in at]
             self.java.run(java_rows.rewrite_files, self.path, list(chosen), [*kept, *new])
+        self.model.change(changes)
+
+    def _official_deeds(self) -> list[Callable[[], None]]:
+        """Statements of the official connector for Spark."""
+        kind = self.table.kind
+        if self.official is None or self.table.options["bucket"] == "-2" or kind.name == "across partitions":
+            return []
+        updates = [self._official_updates] if kind.engine not in ("aggregation", "first-row") else []
+        return [*([self._official_deletes] if kind.removes else []), *updates] * 2
+
+    def _official_deletes(self) -> None:
+        condition = self._condition()
+        try:
+            changes = self.model.deleted(lambda row: condition.of(row, {}))
+        except Lost:
+            return
+        self._official_runs(f"DELETE FROM {{table}} AS t WHERE {condition.sql}", changes)
+
+    def _official_updates(self) -> None:
+        condition, sets = self._condition(), self._sets()
+        try:
+            changes = self.model.updated(lambda row: condition.of(row, {}), _on_target(sets))
+        except Lost:
+            return
+        given = ", ".join(f"t.{name} = {piece.sql}" for name, piece in sets.items())
+        self._official_runs(f"UPDATE {{table}} AS t SET {given} WHERE {condition.sql}", changes)
+
+    def _official_runs(self, statement: str, changes: Sequence[Change]) -> None:
+        assert self.official is not None
+        self._note(f"the official connector: {statement}")
+        try:
+            self.official.run(statement, self.path)
+        except RuntimeError as error:
+            if CHAR in self.table.types.values() and "MISSING_ATTRIBUTES" in str(error):
+                return  # many changes of tables with a CHAR column are beyond it
+            raise
+        self.done["official"] += 1
         self.model.change(changes)
 
     # --------------------------------------------------------------------------------------------------------- ours
@@ -234,8 +275,8 @@ class RowHistory:
         rows = self.table.rows(self.random, self.random.randint(1, 5), on)
         steps = drawn_steps(self.random, self.table.types, self.table.settable)
         self._note(f"we merge {rows}: {[step.clause for step in steps]}")
-        schema = ", ".join(f"{name} {kind.removesuffix(' NOT NULL')}" for name, kind in self.table.types.items())
-        source = self.spark.createDataFrame([tuple(row.values()) for row in rows], schema)
+        schema = ", ".join(f"{name} {_of_source(kind)}" for name, kind in self.table.types.items())
+        source = self.spark.createDataFrame([tuple(map(_of_spark, row.values())) for row in rows], schema)
         match = " and ".join(f"t.{name} = s.{name}" for name in on)
         merge = PaimonTable.forPath(self.spark, self.path).alias("t").merge(source.alias("s"), match)
         for step in steps:
@@ -319,6 +360,12 @@ class RowHistory:
     def _tuples(self, rows: Sequence[Values]) -> list[tuple[Any, ...]]:
         return self._by_name(rows, self._names)
 
+    def _values(self, row: Sequence[Any]) -> Values:
+        """A row that Java gives, as the model has it."""
+        named = zip(self._names, row, strict=True)
+        maps = [name for name, kind in self.table.types.items() if kind == MAP]
+        return {name: frozenset(value) if name in maps and value is not None else value for name, value in named}
+
     def _by_name(self, rows: Sequence[Values], names: Sequence[str]) -> list[Any]:
         return [tuple(row[name] for name in names) for row in rows]
 
@@ -343,6 +390,16 @@ class RowHistory:
             compact_postponed(open_table(self.path))
         else:
             self.java.compact_postponed(self.path, 2)
+
+
+def _of_source(kind: str) -> str:
+    """The type of a column of a DataFrame of rows to merge."""
+    return "STRING" if kind in (CHAR, VARCHAR) else kind.removesuffix(" NOT NULL")
+
+
+def _of_spark(value: Any) -> Any:
+    """A value as a DataFrame is made of it."""
+    return dict(value) if isinstance(value, frozenset) else value
 
 
 def _on_target(sets: Mapping[str, Piece]) -> dict[str, Callable[[Values], Any]]:

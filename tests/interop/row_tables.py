@@ -7,10 +7,21 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from support.draws.row_pieces import drawn_cell
+from support.draws.row_pieces import ARRAY, CHAR, MAP, STRUCT, VARCHAR, drawn_cell
 from support.oracles.naive_table import NaiveTable, Role, Values
 
 COLUMNS = {"k": "INT NOT NULL", "p": "STRING NOT NULL", "v": "INT", "w": "STRING"}
+MORE = {"a": ARRAY, "m": MAP, "o": STRUCT, "c": CHAR, "u": VARCHAR}
+"""Columns that some tables have too."""
+STORED: dict[str, Any] = {
+    ARRAY: {"type": "ARRAY", "element": "INT"},
+    MAP: {"type": "MAP", "key": "STRING NOT NULL", "value": "INT"},
+    STRUCT: {
+        "type": "ROW",
+        "fields": [{"id": 90, "name": "x", "type": "INT"}, {"id": 91, "name": "y", "type": "STRING"}],
+    },
+}
+"""Types of SQL as a schema file writes them."""
 ALL_PRODUCERS = ("none", "input", "lookup", "full-compaction")
 REMOVES = "partial-update.remove-record-on-delete"
 VECTORS = {"deletion-vectors.enabled": "true"}
@@ -90,6 +101,11 @@ class RowTable:
     clock: int = 0
 
     @property
+    def stored_types(self) -> dict[str, Any]:
+        """The types as a schema file writes them."""
+        return {name: STORED.get(kind, kind) for name, kind in self.types.items()}
+
+    @property
     def producer(self) -> str:
         return self.options.get("changelog-producer", "none")
 
@@ -143,6 +159,9 @@ def draw_table(r: Random, kind: Kind) -> RowTable:
     across = kind.name == "across partitions"
     if across:
         del types["w"], roles["w"]
+    else:
+        types |= {name: kind for name, kind in MORE.items() if r.random() < 0.5}
+        roles |= dict.fromkeys(types.keys() & MORE.keys(), Role.PLAIN)
     partitions = ("p",) if across or r.random() < 0.4 else ()
     keys = kind.keys if across or not kind.keys else (*partitions, *kind.keys)
     if "p" in keys:

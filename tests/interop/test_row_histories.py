@@ -1,16 +1,19 @@
 """Rows changed by us and by genuine Java in turns: after every step both read what a naive model has.
 
 ``PAIMON_ROW_HISTORIES`` sets how many histories of each kind of table are tried, ``PAIMON_ROW_HISTORIES_FROM`` the seed
-of the first.
+of the first. Where the official connector for Spark is there too, see genuine_spark.py, its statements change rows
+beside ours and those of Java's own API.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from genuine import Genuine, table_path
+from genuine_spark import GenuineSpark, is_there
 from pyspark.sql import SparkSession
 from readers import telling
 from row_histories import RowHistory
@@ -25,10 +28,18 @@ DRAWN = [(kind, seed) for kind in draws().sample(KINDS, 3) for seed in [draws().
 ALL = [(kind, seed) for seed in range(FIRST, FIRST + COUNT) for kind in KINDS]
 
 
+@pytest.fixture(scope="module")
+def official() -> Iterator[GenuineSpark | None]:
+    session = GenuineSpark() if is_there() else None
+    yield session
+    if session is not None:
+        session.end()
+
+
 @pytest.mark.parametrize(("kind", "seed"), ALL or DRAWN, ids=lambda value: getattr(value, "name", str(value)))
 def test_rows_are_changed_alike(
-    kind: Kind, seed: int, java: Genuine, quick_spark: SparkSession, tmp_path: Path
+    kind: Kind, seed: int, java: Genuine, quick_spark: SparkSession, official: GenuineSpark | None, tmp_path: Path
 ) -> None:
-    history = RowHistory(seed, kind, table_path(tmp_path), java, quick_spark)
+    history = RowHistory(seed, kind, table_path(tmp_path), java, quick_spark, official)
     with telling(history.log):
         history.run(2)

@@ -1,4 +1,7 @@
-"""Random conditions and values over the columns of a table, in SQL and in Python; NULL is None in both."""
+"""Random conditions and values over the columns of a table, in SQL and in Python; NULL is None in both.
+
+Values: of ARRAY and STRUCT tuples, of MAP sets of pairs.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,24 @@ from typing import Any
 Cells = Mapping[str, Any]
 TEXTS = (None, "", "a", "b", "é1")
 NUMBERS = (None, 0, 1, 4, 7, -3)
+ARRAY, MAP, STRUCT = "ARRAY<INT>", "MAP<STRING, INT>", "STRUCT<x: INT, y: STRING>"
+CHAR, VARCHAR = "CHAR(4)", "VARCHAR(3)"
+CELLS: dict[str, tuple[Any, ...]] = {
+    ARRAY: (None, (), (1, None), (4, 0, 4)),
+    MAP: (None, frozenset(), frozenset({("q", 1)}), frozenset({("q", None), ("é", 4)})),
+    STRUCT: (None, (None, None), (1, "b"), (4, None)),
+    CHAR: (None, "abcd", "b  d", "éxyz"),
+    VARCHAR: (None, "", "a", "b c", "é1"),
+}
+"""The values of columns that are neither numbers nor STRING."""
+LITERALS: dict[str, tuple[tuple[str, Any], ...]] = {
+    ARRAY: (("array(1, NULL)", (1, None)), ("array()", ())),
+    MAP: (("map('q', 7)", frozenset({("q", 7)})), ("map()", frozenset())),
+    STRUCT: (("named_struct('x', 5, 'y', 'x')", (5, "x")), ("named_struct('x', NULL, 'y', NULL)", (None, None))),
+    CHAR: (("'wxyz'", "wxyz"),),
+    VARCHAR: (("'xy'", "xy"), ("''", "")),
+}
+"""Values that statements give such columns."""
 _REQUIRED = " NOT NULL"
 
 
@@ -57,7 +78,9 @@ def _comparison(r: Random, columns: Mapping[str, str], alias: str) -> Piece:
         (f"{column} is null", lambda v: v is None),
         (f"{column} is not null", lambda v: v is not None),
     ]
-    if is_text(columns[name]):
+    if columns[name] in CELLS:
+        made += _of_other_types(column, columns[name])
+    elif is_text(columns[name]):
         text = r.choice(("x", "y", "a", "b"))
         made += [
             (f"{column} = '{text}'", lambda v: None if v is None else v == text),
@@ -66,7 +89,7 @@ def _comparison(r: Random, columns: Mapping[str, str], alias: str) -> Piece:
             (f"coalesce({column}, 'a') in ('a', '{text}')", lambda v: ("a" if v is None else v) in ("a", text)),
         ]
     else:
-        number = r.randrange(6)
+        number = r.choice((*range(6), 99))
         made += [
             (f"{column} = {number}", lambda v: None if v is None else v == number),
             (f"{column} > {number}", lambda v: None if v is None else v > number),
@@ -75,6 +98,35 @@ def _comparison(r: Random, columns: Mapping[str, str], alias: str) -> Piece:
         ]
     sql, of = r.choice(made)
     return Piece(sql, _on(alias, name, of), frozenset((name,)))
+
+
+def _of_other_types(column: str, type_text: str) -> list[tuple[str, Callable[[Any], Any]]]:
+    """Conditions on what is in a value; where a part of it is missing, they are NULL."""
+    match type_text:
+        case "ARRAY<INT>":
+            return [
+                (f"size({column}) > 1", lambda v: None if v is None else len(v) > 1),
+                (f"get({column}, 0) = 1", lambda v: v[0] == 1 if v and v[0] is not None else None),
+                (f"get({column}, 5) = 1", lambda v: None),
+            ]
+        case "MAP<STRING, INT>":
+            return [
+                (f"size({column}) = 1", lambda v: None if v is None else len(v) == 1),
+                (f"{column}['q'] > 0", lambda v: None if (found := dict(v or ()).get("q")) is None else found > 0),
+                (f"{column}['none'] = 1", lambda v: None),
+            ]
+        case "STRUCT<x: INT, y: STRING>":
+            return [
+                (f"{column}.x > 1", lambda v: None if v is None or v[0] is None else v[0] > 1),
+                (f"{column}.y is null", lambda v: v is None or v[1] is None),
+                (f"{column}.y = 'none'", lambda v: None if v is None or v[1] is None else False),
+            ]
+    texts = [value for value in CELLS[type_text] if value is not None]
+    return [
+        (f"{column} = '{texts[0]}'", lambda v: None if v is None else v == texts[0]),
+        (f"{column} in ('{texts[1]}', 'n')", lambda v: None if v is None else v == texts[1]),
+        (f"length({column}) > 1", lambda v: None if v is None else len(v) > 1),
+    ]
 
 
 def _on(alias: str, name: str, of: Callable[[Any], Any]) -> Callable[[Cells, Cells], Any]:
@@ -87,6 +139,11 @@ def drawn_value(r: Random, columns: Mapping[str, str], name: str, aliases: str =
     kind = column_type.removesuffix(_REQUIRED)
     alike = [other for other, its in columns.items() if its.removesuffix(_REQUIRED) == kind]
     other = name if _REQUIRED in column_type else r.choice(alike)
+    if kind in CELLS:
+        literals = (*LITERALS[kind], ("NULL", None))
+        given: list[tuple[str, Callable[[Any], Any]]] = [(text, lambda v, g=g: g) for text, g in literals]
+        sql, of = r.choice([*given, (f"{alias}.{other}", lambda v: v)])
+        return Piece(sql, _on(alias, other, of), frozenset((other,)))
     made: list[tuple[str, Callable[[Any], Any]]] = [("'x'", lambda v: "x")] if is_text(kind) else [("5", lambda v: 5)]
     if not is_text(kind):
         made += [(f"{alias}.{other} + 1", lambda v: None if v is None else v + 1)] * 2
@@ -103,7 +160,7 @@ def drawn_value(r: Random, columns: Mapping[str, str], name: str, aliases: str =
 
 def drawn_cell(r: Random, type_text: str) -> Any:
     """A value as it is stored."""
-    return r.choice(TEXTS if is_text(type_text) else NUMBERS)
+    return r.choice(CELLS.get(type_text) or (TEXTS if is_text(type_text) else NUMBERS))
 
 
 def _negated(value: bool | None) -> bool | None:
