@@ -21,6 +21,7 @@ import bench_plan
 import bench_read
 import bench_rows
 import bench_spark
+import bench_statements
 import bench_streams
 import bench_system
 import bench_tpch
@@ -41,6 +42,7 @@ PARTS = {
     "native": bench_native.run,
     "tpch": bench_tpch.run,
     "rows": bench_rows.run,
+    "statements": bench_statements.run,
     "streams": bench_streams.run,
     "indexes": bench_indexes.run,
     "layout": bench_layout.run,
