@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 WAREHOUSE = "${warehouse}"
+UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 ORDERED = re.compile(r"\bORDER BY [^()]*$", re.IGNORECASE)
 """The end of a statement that orders all its rows."""
 
@@ -43,13 +44,16 @@ def result_of(run: Callable[[str], Any], text: str, warehouse: str) -> dict[str,
     if not columns:
         return {"sql": text}
     found = {"columns": columns, "rows": rows if ORDERED.search(text) else sorted(rows, key=repr)}
-    return {"sql": text} | {what: without_path(value, warehouse) for what, value in found.items()}
+    return {"sql": text} | {what: repeatable(value, warehouse) for what, value in found.items()}
 
 
-def without_path(value: Any, warehouse: str) -> Any:
+def repeatable(value: Any, warehouse: str) -> Any:
+    """A value without what each run has another of: the directory of the catalog and random parts of names."""
     if isinstance(value, list):
-        return [without_path(inner, warehouse) for inner in value]
-    return re.sub(f"(file:/*)?{re.escape(warehouse)}", WAREHOUSE, value) if isinstance(value, str) else value
+        return [repeatable(inner, warehouse) for inner in value]
+    if not isinstance(value, str):
+        return value
+    return UUID.sub("${uuid}", re.sub(f"(file:/*)?{re.escape(warehouse)}", WAREHOUSE, value))
 
 
 def plain(value: Any) -> Any:
