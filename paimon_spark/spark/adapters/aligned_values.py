@@ -77,6 +77,26 @@ def has_fields(have: st.DataType, want: st.DataType, naming: Naming) -> bool:
     return True
 
 
+def have_same_fields(have: st.DataType, want: st.DataType, naming: Naming) -> bool:
+    """Whether the structs of two types have fields of the same names, in any order, at every depth."""
+    match have, want:
+        case st.StructType(), st.StructType():
+            known, wanted = naming.fields(have), naming.fields(want)
+            return (
+                len(have) == len(known)
+                and known.keys() == wanted.keys()
+                and all(
+                    have_same_fields(field.dataType, wanted[name].dataType, naming) for name, field in known.items()
+                )
+            )
+        case st.ArrayType(), st.ArrayType():
+            return have_same_fields(have.elementType, want.elementType, naming)
+        case st.MapType(), st.MapType():
+            keys = have_same_fields(have.keyType, want.keyType, naming)
+            return keys and have_same_fields(have.valueType, want.valueType, naming)
+    return True
+
+
 def _value(
     value: Column, have: st.DataType, want: st.DataType, what: str, naming: Naming, old: Column | None
 ) -> Column:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from paimon_spark import errors
 from paimon_spark.errors import PaimonError
-
-_RAISED = re.compile(rf"^{re.escape(errors.__name__)}\.(\w+): (.+)$", re.MULTILINE)
+from paimon_spark.spark.adapters.errors import error_of_task
 
 
 @contextmanager
@@ -34,18 +32,6 @@ def named_batch(number: int, target: str) -> Iterator[None]:
             raise
         kind, sentence = told
         raise kind(f"{place}: {sentence}") from error
-
-
-def error_of_task(text: str) -> tuple[type[PaimonError], str] | None:
-    """The class and the sentence of the PaimonError that an exception of Spark tells of; None: of none.
-
-    A task of Spark that fails leaves only its stack in words; the error that was raised last is what is told.
-    """
-    raised = _RAISED.findall(text)
-    if not raised:
-        return None
-    name, sentence = raised[-1]
-    return getattr(errors, name, PaimonError), sentence.strip()
 
 
 def _public(error: PaimonError) -> tuple[type[PaimonError], str]:

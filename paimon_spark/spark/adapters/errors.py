@@ -2,18 +2,30 @@
 
 What a PaimonError has to say is in its text. So only the frame of the border goes with it: the rest, with which nobody
 who reads the sentence can do anything, is in the log, at level DEBUG.
+
+A task that fails leaves nothing but the text of its error in what Spark raises on the driver. ``job_errors`` makes the
+PaimonError of it again, whether Python code of a task raised it (``plainly``) or an expression of Spark (``raised``).
 """
 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any, TypeVar, cast
 
+from pyspark.sql import Column
+from pyspark.sql import functions as sf
+
+from paimon_spark import errors
 from paimon_spark.errors import PaimonError
 
 _log = logging.getLogger(__name__)
+_RAISED = re.compile(
+    rf"(?:^|\[USER_RAISED_EXCEPTION\] ){re.escape(errors.__name__)}\.(\w+): (.+?)(?: SQLSTATE: P0001.*)?$", re.MULTILINE
+)
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -29,6 +41,44 @@ def plainly(function: Function) -> Function:
         return _each(found) if isinstance(found, Iterator) else found
 
     return cast(Function, call)
+
+
+def raised(kind: type[PaimonError], text: Column | str) -> Column:
+    """An expression without a value, which fails its job with an error of ours; ``job_errors`` raises it."""
+    told = sf.lit(text) if isinstance(text, str) else text
+    return sf.raise_error(sf.concat(sf.lit(f"{errors.__name__}.{kind.__name__}: "), told))
+
+
+@contextmanager
+def job_errors() -> Iterator[None]:
+    """For jobs of Spark that this process runs: the PaimonError that failed one of its tasks is raised as itself.
+
+    Raises:
+        PaimonError: the class and the sentence of the task's. Any other error of Spark as it is.
+    """
+    try:
+        yield
+    except PaimonError:
+        raise
+    except Exception as error:  # classic Spark raises what Py4J makes of Java's, Connect its own: no common base
+        told = error_of_task(str(error))
+        if told is None:
+            raise
+        _log.debug("a task of Spark failed with a PaimonError", exc_info=error)
+        kind, sentence = told
+        raise kind(sentence) from None
+
+
+def error_of_task(text: str) -> tuple[type[PaimonError], str] | None:
+    """The class and the sentence of the PaimonError that an exception of Spark tells of; None: of none.
+
+    A task of Spark that fails leaves only its stack in words; the error that was raised last is what is told.
+    """
+    found = _RAISED.findall(text)
+    if not found:
+        return None
+    name, sentence = found[-1]
+    return getattr(errors, name, PaimonError), sentence.strip()
 
 
 def _each(values: Iterator[Any]) -> Iterator[Any]:

@@ -1,4 +1,8 @@
-"""Values as the types of the columns that they are stored in, by Spark's store assignment."""
+"""Values as the types of the columns that they are stored in, in statements of SQL.
+
+They are cast by the rules of ANSI SQL, texts into numbers and dates too (Java: PaimonOutputResolver.addCast, release
+2.0.0). Spark's own store assignment refuses more; `spark.sql.storeAssignmentPolicy` = STRICT does so here too.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,15 @@ from pyspark.sql import types as st
 
 from paimon_spark.errors import DataError
 from paimon_spark.spark.adapters.aligned_values import Naming
+from paimon_spark.spark.adapters.errors import raised
 from paimon_spark.spark.adapters.sql_dialect import is_ansi
+from paimon_spark.spark.adapters.types import nullable_type
 
 POLICY = "spark.sql.storeAssignmentPolicy"
-_INTERVALS = (st.CalendarIntervalType, st.DayTimeIntervalType, st.YearMonthIntervalType)
+_COUNTED = (st.DayTimeIntervalType, st.YearMonthIntervalType)
+_INTERVALS = (st.CalendarIntervalType, *_COUNTED)
 _ANY_CASE = Naming()
+_INTEGRAL = (st.ByteType, st.ShortType, st.IntegerType, st.LongType)
 _DATETIMES = (st.DateType, st.TimestampType, st.TimestampNTZType)
 
 
@@ -23,7 +31,8 @@ class StorePolicy:
     """How a session stores values of other types than the column's.
 
     Attributes:
-        policy: the setting `spark.sql.storeAssignmentPolicy`: ANSI, LEGACY or STRICT.
+        policy: the setting `spark.sql.storeAssignmentPolicy`: ANSI or LEGACY, which cast what can be cast, or STRICT,
+            which takes no value that could lose anything.
         is_ansi: whether casts that fail raise an error (`spark.sql.ansi.enabled`).
     """
 
@@ -55,6 +64,8 @@ class StoredAs:
 def stored(value: Column, have: st.DataType, target: StoredAs, rules: StorePolicy) -> Column:
     """A value as the type of a column. A value that does not fit fails the job, also where ANSI mode is off.
 
+    NULL where a nested type does not allow it is found when the rows are written.
+
     Args:
         have: the type of the value.
 
@@ -64,14 +75,17 @@ def stored(value: Column, have: st.DataType, target: StoredAs, rules: StorePolic
     want = target.type
     if have == want:
         return value
-    if rules.policy != "LEGACY" and not can_store(have, want, is_strict=rules.policy == "STRICT"):
+    is_strict = rules.policy == "STRICT"
+    if not can_store(have, want, is_strict):
+        rule = f", and {POLICY} is STRICT" if is_strict and can_store(have, want) else ""
         raise DataError(
             f"{target.what}: {have.simpleString()} cannot be stored in the column '{target.column}', which is "
-            f"{want.simpleString()}; cast it in the query"
+            f"{want.simpleString()}{rule}; cast it in the query"
         )
+    cast = nullable_type(want)
     if rules.is_ansi or rules.policy == "LEGACY":
-        return value.cast(want)
-    if not isinstance(want, st.AtomicType) and not can_store(have, want, is_strict=True):
+        return value.cast(cast)
+    if not isinstance(want, st.AtomicType) and not can_store(have, cast, is_strict=True):
         raise DataError(  # try_cast would make NULLs of the values in it that do not fit, and nobody would know
             f"{target.what}: values in the column '{target.column}' may not fit from {have.simpleString()} into "
             f"{want.simpleString()}, and the session has ANSI mode off; cast it in the query"
@@ -81,7 +95,7 @@ def stored(value: Column, have: st.DataType, target: StoredAs, rules: StorePolic
         value.cast("string"),
     )
     fits = value.try_cast(want)
-    return F.when(value.isNull() | fits.isNotNull(), fits).otherwise(F.raise_error(message).cast(want))
+    return F.when(value.isNull() | fits.isNotNull(), fits).otherwise(raised(DataError, message).cast(want))
 
 
 def has_names_of(have: st.DataType, want: st.DataType, naming: Naming = _ANY_CASE) -> bool:
@@ -100,7 +114,7 @@ def has_names_of(have: st.DataType, want: st.DataType, naming: Naming = _ANY_CAS
 
 
 def can_store(have: st.DataType, want: st.DataType, is_strict: bool = False) -> bool:
-    """Whether values of one type may be stored as another (Spark: Cast.canANSIStoreAssign, canUpCast).
+    """Whether values of one type may be stored as another (Spark: Cast.canAnsiCast, Cast.canUpCast).
 
     Args:
         is_strict: only where no value can lose anything.
@@ -109,25 +123,46 @@ def can_store(have: st.DataType, want: st.DataType, is_strict: bool = False) -> 
         case st.NullType(), _:
             return True
         case st.ArrayType(), st.ArrayType():
-            return want.containsNull >= have.containsNull and can_store(have.elementType, want.elementType, is_strict)
+            fits = not is_strict or want.containsNull >= have.containsNull
+            return fits and can_store(have.elementType, want.elementType, is_strict)
         case st.MapType(), st.MapType():
             return (
-                want.valueContainsNull >= have.valueContainsNull
+                (not is_strict or want.valueContainsNull >= have.valueContainsNull)
                 and can_store(have.keyType, want.keyType, is_strict)
                 and can_store(have.valueType, want.valueType, is_strict)
             )
         case st.StructType(), st.StructType():
             return len(have) == len(want) and all(
-                w.nullable >= h.nullable and can_store(h.dataType, w.dataType, is_strict)
+                (not is_strict or w.nullable >= h.nullable) and can_store(h.dataType, w.dataType, is_strict)
                 for h, w in zip(have.fields, want.fields, strict=True)
             )
-        case st.NumericType(), st.NumericType():
-            return _widens(have, want) if is_strict else True
-    if have == want or (isinstance(have, _DATETIMES) and isinstance(want, _DATETIMES)):
-        return have == want or not is_strict or isinstance(have, st.DateType)
+    return have == want or (_keeps_all(have, want) if is_strict else _can_cast(have, want))
+
+
+def _keeps_all(have: st.DataType, want: st.DataType) -> bool:
+    if isinstance(have, st.NumericType) and isinstance(want, st.NumericType):
+        return _widens(have, want)
+    if isinstance(want, _DATETIMES):
+        return isinstance(have, st.DateType)
     if isinstance(want, st.StringType):
         return (isinstance(have, st.AtomicType) and not isinstance(have, st.BinaryType)) or isinstance(have, _INTERVALS)
     return False
+
+
+def _can_cast(have: st.DataType, want: st.DataType) -> bool:
+    match want:
+        case st.StringType():
+            return True
+        case st.NumericType():
+            counts = isinstance(have, _COUNTED) and isinstance(want, (*_INTEGRAL, st.DecimalType))
+            return counts or isinstance(have, (st.NumericType, st.StringType, st.BooleanType, st.TimestampType))
+        case st.BooleanType():
+            return isinstance(have, (st.StringType, st.NumericType))
+        case st.TimestampType():
+            return isinstance(have, (st.StringType, st.NumericType, *_DATETIMES))
+        case st.DateType() | st.TimestampNTZType():
+            return isinstance(have, (st.StringType, *_DATETIMES))
+    return isinstance(want, st.BinaryType) and isinstance(have, st.StringType)
 
 
 def _widens(have: st.NumericType, want: st.NumericType) -> bool:

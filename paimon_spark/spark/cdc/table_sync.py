@@ -26,9 +26,10 @@ from paimon_spark.cdc.batches.decoding import (
 )
 from paimon_spark.cdc.batches.told_columns import column_changes
 from paimon_spark.cdc.formats.mysql_types import type_mappings
-from paimon_spark.errors import OptionError
+from paimon_spark.errors import DataError, OptionError
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
+from paimon_spark.spark.adapters.errors import raised
 from paimon_spark.spark.adapters.options import MERGE_SCHEMA, ROW_KIND_COLUMN, TYPE_WIDENING
 from paimon_spark.spark.cdc.message_frames import decoded_frame, message_columns, routed_frame, told_of
 from paimon_spark.spark.write.write_job import WriteResult
@@ -185,7 +186,7 @@ def takes_updates_before(table: Table) -> bool:
 def _inserts(rows: DataFrame, table: Table) -> DataFrame:
     """The rows of a table without a key, which can only grow."""
     told = f"the table at {table.location} has no primary key, so it cannot take the change of a row: "
-    failed = sf.raise_error(sf.concat(sf.lit(told), sf.col(ROW_KIND)))
+    failed = raised(DataError, sf.concat(sf.lit(told), sf.col(ROW_KIND)))
     inserted: Column = sf.when(sf.col(ROW_KIND) == "+I", True).otherwise(failed)
     return rows.where(inserted).drop(ROW_KIND)
 

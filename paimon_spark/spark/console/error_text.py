@@ -9,7 +9,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 
 from paimon_spark.errors import PaimonError, SqlError
-from paimon_spark.spark.adapters.batch_errors import error_of_task
+from paimon_spark.spark.adapters.errors import error_of_task
 
 SPARK_ERRORS = (PySparkException, Py4JError)
 _PREFIX = re.compile(r"^(?:[\w.$]+(?:Exception|Error): )+")

@@ -11,6 +11,7 @@ from pyspark.sql import functions as sf
 
 from paimon_spark.format.table_statistics import TEXTS, ColumnStatistics, planned_size, value_text
 from paimon_spark.format.types import TIMESTAMPS, DataField
+from paimon_spark.spark.adapters.errors import job_errors
 from paimon_spark.spark.adapters.tasks import with_plain_names
 
 _MAX_ERROR = 0.05  # of the number of distinct values, the default of spark.sql.statistics.ndv.maxError
@@ -27,7 +28,8 @@ def count_columns(rows: DataFrame, fields: Sequence[DataField]) -> tuple[int, di
     plain = with_plain_names(rows)
     named = zip(plain.columns, fields, strict=False)  # the rows have one column if no field is counted
     measures = [measure for name, field in named for measure in _measures(sf.col(name), field)]
-    found = plain.agg(sf.count(sf.lit(1)), *measures).toArrow()
+    with job_errors():
+        found = plain.agg(sf.count(sf.lit(1)), *measures).toArrow()
     values = iter(_value(column) for column in found.columns)
     count = next(values)
     return count, {field.name: _statistics(field, count, values) for field in fields}

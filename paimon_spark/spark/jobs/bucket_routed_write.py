@@ -20,7 +20,7 @@ from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import MB
 from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.schema import VALUE_KIND
-from paimon_spark.spark.adapters.errors import plainly
+from paimon_spark.spark.adapters.errors import job_errors, plainly
 from paimon_spark.spark.adapters.tasks import MESSAGE_ROWS, Task, collect_messages, message_rows
 from paimon_spark.spark.write.shuffle_write import OWNER, PLACE, SHUFFLE_PARTITIONS
 from paimon_spark.store.metadata.messages import CommitMessage
@@ -38,11 +38,13 @@ _BLOCKS = pa.schema([
 ])  # fmt: skip
 
 
+@job_errors()
 def rewrite_with_spark(spark: SparkSession, rewrite: Rewrite) -> list[CommitMessage]:
     """Does the job on Spark and returns what is to be committed.
 
     Raises:
-        Spark's exception for a failed job, with the text of the PaimonError that failed it.
+        PaimonError: a task raised it.
+        Spark's exception for a job that fails otherwise.
     """
     if not rewrite.sources:
         return []

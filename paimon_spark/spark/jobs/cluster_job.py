@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
-from paimon_spark.spark.adapters.errors import plainly
+from paimon_spark.spark.adapters.errors import job_errors, plainly
 from paimon_spark.spark.adapters.tasks import Task
 from paimon_spark.spark.jobs.bucket_routed_write import BLOCK, MAX_READERS, bounded_batches
 from paimon_spark.spark.write.shuffle_write import SHUFFLE_PARTITIONS
@@ -28,11 +28,13 @@ _BLOCKS = pa.schema([
 ])  # fmt: skip
 
 
+@job_errors()
 def cluster_with_spark(spark: SparkSession, work: ClusterWork) -> list[GroupResult]:
     """Does the work on Spark. Files of tasks that are repeated, or of a job that fails, may be left behind.
 
     Raises:
-        Spark's exception for a failed job, with the text of the PaimonError that failed it.
+        PaimonError: a task raised it.
+        Spark's exception for a job that fails otherwise.
     """
     bounds = _bounds(spark, work)
     sources = range(len(work.sources))

@@ -40,7 +40,7 @@ def run_write(
 
     Raises:
         PaimonError: the rows do not fit, or the commit failed.
-        Spark's exception for a failed job, with the text of the PaimonError that failed it.
+        Spark's exception for a job that fails otherwise.
     """
     began = time.monotonic()
     if job.batch is not None:

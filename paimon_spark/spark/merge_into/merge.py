@@ -10,12 +10,13 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, and_
-from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import FLOATS, DataField, DataType, Root
 from paimon_spark.spark.adapters.aligned_values import Naming, has_fields
+from paimon_spark.spark.adapters.errors import raised
 from paimon_spark.spark.adapters.session_options import is_case_sensitive
 from paimon_spark.spark.adapters.sql_dialect import sql_dialect
 from paimon_spark.spark.adapters.types import loses_digits, spark_schema
@@ -203,6 +204,6 @@ def _upsert(target: Target, plan: MergePlan, source: DataFrame) -> Outcome:
         sf.lit(", so it is not clear which one counts; make the source have one row for each"),
     )
     count = sf.count("*").over(Window.partitionBy(*keys))
-    kind = sf.when(count > 1, sf.raise_error(several).cast("string")).otherwise(INSERT)
+    kind = sf.when(count > 1, raised(DataError, several).cast("string")).otherwise(INSERT)
     values = new_values(rows, None, plan.fields, given, plan.what)
     return write_keyed(target, Changes(rows.select(kind.alias(KIND), *values), 0, {}))

@@ -15,10 +15,11 @@ from dataclasses import dataclass, replace
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from paimon_spark.errors import SqlError
+from paimon_spark.errors import DataError, SqlError
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.aligned_values import Naming
+from paimon_spark.spark.adapters.errors import raised
 from paimon_spark.spark.adapters.types import spark_type
 from paimon_spark.spark.merge_into.clauses import Action, Clause, When
 from paimon_spark.spark.merge_into.merge_keys import SameColumns
@@ -129,7 +130,7 @@ def merged_rows(plan: MergePlan, target: DataFrame, source: DataFrame, identity:
         if plan.of(when):
             rows = _with_side(plan, rows, when, (side, alias, other))
     made = [sf.col(_made_name(when)) for when in When if plan.of(when)]
-    error = sf.raise_error(sf.col(_SEVERAL))  # in the value itself, where the optimizer cannot leave it out
+    error = raised(DataError, sf.col(_SEVERAL))  # in the value itself, where the optimizer cannot leave it out
     result = sf.when(sf.col(_SEVERAL).isNotNull(), error).otherwise(sf.coalesce(*made))
     changed = rows.withColumn(_MADE, result).where(sf.col(_MADE).isNotNull())
     places = place_columns(_TARGET) if plan.wanted.places else []

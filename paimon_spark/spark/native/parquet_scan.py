@@ -17,11 +17,13 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
+from paimon_spark.errors import CorruptFile
 from paimon_spark.file_io import FileIO
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.row_kind import DELETE, UPDATE_BEFORE
 from paimon_spark.format.schema import VALUE_KIND
 from paimon_spark.format.types import FLOATS
+from paimon_spark.spark.adapters.errors import raised
 from paimon_spark.spark.adapters.types import spark_type
 from paimon_spark.spark.native.file_lists import check_still_there, file_list
 from paimon_spark.spark.native.file_sorting import NativeFile, ScanKind
@@ -118,7 +120,7 @@ def _load(spark: SparkSession, file_io: FileIO, schema: st.StructType, paths: Se
 def _kind_of_row() -> Column:
     """The row kind; Spark's NULL for a column that a file lacks is an error, or all rows of it would go unseen."""
     told = f"a data file lacks the column {VALUE_KIND}: it is damaged, restore it"
-    return sf.coalesce(sf.col(VALUE_KIND), sf.raise_error(sf.lit(told)).cast("tinyint"))
+    return sf.coalesce(sf.col(VALUE_KIND), raised(CorruptFile, told).cast("tinyint"))
 
 
 def _stored_type(column: NativeColumn, shown: st.StructField) -> st.DataType:

@@ -20,6 +20,7 @@ from paimon_spark.errors import (
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.merge.compaction.rules import compaction_rules
+from paimon_spark.spark.adapters.errors import job_errors
 from paimon_spark.spark.adapters.options import FAIL, Once
 from paimon_spark.spark.jobs.compact_job import SparkRunner
 from paimon_spark.spark.rows.outcome import Outcome
@@ -99,6 +100,7 @@ def run_attempts(
 
     published: list[WriteJob] = []  # whose schema stays, also if another attempt fails
 
+    @job_errors()
     def attempt(number: int) -> RowChangeResult:
         if number > 1:
             job.refresh()

@@ -9,11 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pyspark.sql import Column
 from pyspark.sql import functions as sf
 
-from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.format.quoting import quoted
 from paimon_spark.merge.engines.rules import aggregates
+from paimon_spark.spark.adapters.errors import raised
 from paimon_spark.spark.adapters.types import loses_digits
 from paimon_spark.spark.rows.assignments import Assignment
 from paimon_spark.spark.rows.changes import DELETE, UPDATE
@@ -124,7 +125,7 @@ def _struct(columns: dict[str, Column], names: Sequence[str]) -> Column:
 
 
 def _unless(wrong: Column, kind: Column, text: str) -> Column:
-    return sf.when(wrong, sf.raise_error(sf.lit(text)).cast("string")).otherwise(kind)
+    return sf.when(wrong, raised(DataError, text).cast("string")).otherwise(kind)
 
 
 def _unordered(table: Table, name: str, keys: Sequence[str]) -> str:

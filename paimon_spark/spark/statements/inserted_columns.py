@@ -1,16 +1,17 @@
-"""The rows of an INSERT with the columns and types of the table, as Spark's store assignment makes them."""
+"""The rows of an INSERT with the columns and types of the table, as casts of ANSI SQL make them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql import types as st
 
-from paimon_spark.errors import DataError, SqlError
+from paimon_spark.errors import SqlError
 from paimon_spark.format.types import DataField
-from paimon_spark.spark.adapters.aligned_values import Naming
+from paimon_spark.spark.adapters.aligned_values import Naming, aligned, have_same_fields
 from paimon_spark.spark.adapters.store_assignment import StoredAs, StorePolicy, has_names_of, stored
 from paimon_spark.spark.adapters.types import spark_type
 from paimon_spark.sql.text.literals import Value
@@ -64,31 +65,31 @@ def fixed_values(
 def insert_frame(spark: SparkSession, rows: DataFrame, target: InsertTarget) -> DataFrame:
     """The rows with names and types of the table; columns of the table that they lack are left out.
 
+    BY NAME also means the fields of structs, at every depth; else they are taken by their positions. With a list of
+    columns, those in arrays and maps are taken by name too, if they have the names of the table (as in release 2.0.0).
+
     Raises:
         SqlError: there are more or fewer columns than the table or the list has, or a column is not in the table.
-        DataError: a column cannot be stored as the type of the table.
+        DataError: a column cannot be stored as the type of the table, or a struct lacks a field.
     """
     pairs = _by_name(rows, target) if target.by_name else _by_position(rows, target)
-    rules = StorePolicy.of(spark)
+    rules, what = StorePolicy.of(spark), f"INSERT INTO {target.name}"
     # Positions, since a query may give two columns one name.
     numbered = rows.toDF(*[f"c{number}" for number in range(len(rows.columns))])
     columns = []
     for number, own in pairs:
-        have, want = rows.schema.fields[number].dataType, spark_type(own.type)
-        if target.by_name and not has_names_of(have, want, target.naming):
-            raise DataError(
-                f"INSERT INTO {target.name} BY NAME: the fields in '{own.name}' are {have.simpleString()}, those of "
-                f"the table {want.simpleString()}; give them the names and the order of the table"
-            )
-        columns.append(
-            stored(F.col(f"c{number}"), have, StoredAs(own.name, want, f"INSERT INTO {target.name}"), rules).alias(
-                own.name
-            )
-        )
-    by_key = {own.name: own for own in target.fields}
-    for key, value in target.fixed.items():
-        columns.append(F.lit(value).cast(spark_type(by_key[key].type)).alias(key))
-    return numbered.select(*columns)
+        value, have, want = F.col(f"c{number}"), rows.schema.fields[number].dataType, spark_type(own.type)
+        if _names_fields(target, have, want) and not has_names_of(have, want, target.naming):
+            made = aligned(value, have, want, f"{what}: '{own.name}'", target.naming)
+            value, have = made.value, made.type
+        columns.append(stored(value, have, StoredAs(own.name, want, what), rules).alias(own.name))
+    fixed = _fixed(numbered, target)
+    return numbered.select(*columns, *(fixed[key].alias(key) for key in target.fixed))
+
+
+def _names_fields(target: InsertTarget, have: st.DataType, want: st.DataType) -> bool:
+    is_list = bool(target.columns) and isinstance(want, st.ArrayType | st.MapType)
+    return target.by_name or (is_list and have_same_fields(have, want, target.naming))
 
 
 def with_fixed_values(rows: DataFrame, target: InsertTarget) -> DataFrame:
@@ -101,9 +102,22 @@ def with_fixed_values(rows: DataFrame, target: InsertTarget) -> DataFrame:
     repeated = sorted(key for key in target.fixed if same(key) in set(map(same, rows.columns)))
     if repeated:
         raise SqlError(f"INSERT INTO {target.name}: {repeated[0]} has a value in PARTITION, and is in the query too")
-    by_key = {own.name: own for own in target.fields}
-    fixed = {key: F.lit(value).cast(spark_type(by_key[key].type)) for key, value in target.fixed.items()}
+    fixed = _fixed(rows, target)
     return rows.withColumns(fixed) if fixed else rows
+
+
+def _fixed(rows: DataFrame, target: InsertTarget) -> dict[str, Column]:
+    """The values of PARTITION (...) as its columns have them."""
+    if not target.fixed:
+        return {}
+    literals = [F.lit(value).alias(f"v{number}") for number, value in enumerate(target.fixed.values())]
+    types = [literal.dataType for literal in rows.select(*literals).schema.fields]
+    rules, what = StorePolicy.of(rows.sparkSession), f"INSERT INTO {target.name} PARTITION"
+    by_key = {own.name: own for own in target.fields}
+    return {
+        key: stored(F.lit(value), have, StoredAs(key, spark_type(by_key[key].type), what), rules)
+        for (key, value), have in zip(target.fixed.items(), types, strict=True)
+    }
 
 
 def _by_name(rows: DataFrame, target: InsertTarget) -> list[tuple[int, DataField]]:

@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from paimon_spark.format.quoting import quoted
+from paimon_spark.spark.adapters.errors import job_errors
 from paimon_spark.spark.native.known_rows import known_rows
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.scan.projection import find_fields
@@ -49,7 +50,8 @@ class CountMethods(ABC):
             if not known.rest:
                 return known.rows
         columns = None if isinstance(where, Column) else ()  # it may name any column
-        return self.toDF(columns, where, options).count()
+        with job_errors():
+            return self.toDF(columns, where, options).count()
 
     def min(self, column: str, where: str | Column | None = None, options: Mapping[str, str] = _NO_OPTIONS) -> Any:
         """The least value of a column, as Spark's ``min`` gives it; None: every row has NULL, or there is no row.
@@ -84,5 +86,6 @@ class CountMethods(ABC):
         if frame is None:
             names = None if isinstance(where, Column) else [field.name]
             frame = self.toDF(names, where, options)
-        row = frame.agg(function(sf.col(quoted(field.name)))).first()
+        with job_errors():
+            row = frame.agg(function(sf.col(quoted(field.name)))).first()
         return None if row is None else row[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
+from paimon_spark.spark.adapters.errors import job_errors
 from paimon_spark.spark.write.cross_partition_write import write_cross_partition
 from paimon_spark.spark.write.dynamic_write import write_dynamic
 from paimon_spark.spark.write.local_write import write_here, writes_here
@@ -13,6 +14,7 @@ from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import BucketMode
 
 
+@job_errors()
 def write_by_bucket(df: DataFrame, job: WriteJob, few: bool = False) -> list[CommitMessage]:
     """Writes the rows, those of a bucket in one task, and returns what is to be committed.
 
@@ -20,8 +22,8 @@ def write_by_bucket(df: DataFrame, job: WriteJob, few: bool = False) -> list[Com
         few: the rows fit into the memory of this process, which then writes them itself if it can.
 
     Raises:
-        PaimonError: the table, its options or the job do not fit together.
-        Spark's exception for a failed job, with the text of the PaimonError that failed it.
+        PaimonError: the table, its options or the job do not fit together, or a task raised it.
+        Spark's exception for a job that fails otherwise.
     """
     if few and writes_here(df.sparkSession, job):
         written = write_here(df, job)

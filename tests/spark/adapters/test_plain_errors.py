@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from paimon_spark import PaimonTable
+from paimon_spark import PaimonTable, catalog
 from paimon_spark.errors import DataError, StreamPositionLost
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.store.stream_source.ahead import PositionExpired
@@ -44,10 +44,6 @@ def calls(spark: SparkSession, lake: Path) -> dict[str, tuple[Callable[[], objec
             "DataError: the NOT NULL column 'id' is null",
         ),
         "commit": (lambda: write("lost"), "MissingFile: "),
-        "shuffled": (
-            lambda: PaimonTable.forPath(spark, f"{lake}/keyed").append(nothing),
-            "DataError: the NOT NULL column 'id' is null",
-        ),
     }
 
 
@@ -61,6 +57,32 @@ def test_one_frame_and_the_sentence(spark: SparkSession, tmp_path: Path) -> None
         assert [os.path.basename(frame.split('"')[1]) for frame in frames] == ["errors.py"], (door, lines)
         (last,) = (line for line in lines[-2:] if line.startswith("paimon_spark.errors."))
         assert last.startswith(f"paimon_spark.errors.{sentence}"), door
+
+
+def test_errors_of_tasks_are_raised_on_the_driver_as_themselves(spark: SparkSession, tmp_path: Path) -> None:
+    """Whether the driver writes the rows or tasks do, and whether Python or an expression of Spark fails in a task."""
+    cat = catalog(spark, str(tmp_path))
+    cat.sql("CREATE DATABASE paimon.d")
+    keyed = "TBLPROPERTIES ('primary-key' = 'id,p', 'bucket' = '{}', 'sequence.field' = 'v')"
+    for name, bucket in (("few", 1), ("tasks", -1)):
+        cat.sql(f"CREATE TABLE paimon.d.{name} (id INT, v INT, p STRING) PARTITIONED BY (p) {keyed.format(bucket)}")
+        cat.sql(f"INSERT INTO paimon.d.{name} VALUES (1, 5, 'a')")
+        table, missing = cat[f"d.{name}"], "the NOT NULL column 'p' is null"
+        twice = spark.sql("SELECT 1 id, 'a' p, 9 v UNION ALL SELECT 1, 'a', 8").alias("s")
+        for call, words in (
+            (lambda n=name: cat.sql(f"INSERT INTO paimon.d.{n} VALUES (2, 6, 'b'), (3, 7, NULL)"), missing),
+            (lambda t=table: t.append(spark.sql("SELECT 1 id, 2 v, nullif('a', 'a') p")), missing),
+            (lambda t=table: t.update("id = 1", {"v": "v - 1"}), "updating .* the sequence field v is older"),
+            (lambda t=table, s=twice: (
+                t.alias("t").merge(s, "t.id = s.id AND t.p = s.p").whenMatchedUpdate(set={"v": "s.v"}).execute()
+            ), "MERGE INTO t: several rows of the source"),
+        ):  # fmt: skip
+            with pytest.raises(DataError, match=f"^{words}") as caught:
+                call()
+            assert type(caught.value) is DataError
+            assert "\n" not in str(caught.value)
+            assert "SQLSTATE" not in str(caught.value)
+        assert [tuple(row) for row in table.toDF().collect()] == [(1, 5, "a")]
 
 
 def test_the_class_is_one_that_the_documentation_names() -> None:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from support.long_runs import draws, tries
 
 from paimon_spark import PaimonTable
+from paimon_spark.errors import DataError
 from paimon_spark.spark.merge_into.clauses import Action, Clause, When
 from paimon_spark.spark.merge_into.merge import Merge, run_merge
 from paimon_spark.spark.rows.attempts import Job
@@ -168,7 +168,7 @@ def test_a_merge_does_what_its_clauses_say(quick_spark: SparkSession, tmp_path: 
         merge = Merge(job, "t", quick_spark.createDataFrame(source, schema), "s", "t.id = s.id", clauses)
         clash = kind == "keyed" and inserts_a_key_twice(now, source, steps)
         if expected is None or (clash and any(clause.when is When.MATCHED for clause in clauses)):
-            with pytest.raises(PySparkException, match="several rows of the source"):
+            with pytest.raises(DataError, match="several rows of the source"):
                 run_merge(merge)
             continue
         if clash:

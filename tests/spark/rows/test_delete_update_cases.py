@@ -9,13 +9,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from support.long_runs import LONG, draws
 
 import paimon_spark
 from paimon_spark import PaimonTable
-from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.store.open import open_table
 
 pytestmark = pytest.mark.spark
@@ -177,7 +176,7 @@ def test_texts_that_are_too_long(quick_spark: SparkSession, tmp_path: Path) -> N
     cat.sql("CREATE TABLE t (id INT, c CHAR(2), v VARCHAR(2))")
     cat.sql("INSERT INTO t VALUES (1, 'aa', 'bb')")
     for column in ("c", "v"):
-        with pytest.raises(PySparkException, match=f"column '{column}': a value of length 3 does not fit"):
+        with pytest.raises(DataError, match=f"column '{column}': a value of length 3 does not fit"):
             cat.sql(f"UPDATE t SET {column} = 'abc' WHERE id = 1")
     cat.sql("UPDATE t SET c = 'b', v = 'c' WHERE id = 1")
     assert [tuple(row) for row in cat.sql("SELECT id, trim(c), v FROM t").collect()] == [(1, "b", "c")]

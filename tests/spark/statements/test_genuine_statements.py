@@ -59,9 +59,6 @@ DIFFERENT = {
         "DESCRIBE DATABASE shop": "our catalog tells the location",
         "SHOW COLUMNS IN shop.orders": "ours has the name of Spark's own: col_name",
     },
-    "02_writes": {
-        "INSERT INTO t VALUES ('1', 'x', 1.0)": "Spark's store assignment refuses a text for a number, and so do we",
-    },
     "03_reads": {
         "SELECT key, value FROM `k$options`": "the official connector stores who has created the table, as its owner",
         "SELECT sys.max_pt('k')": "the official one calls the column applyfunctionexpression(k)",

@@ -299,6 +299,6 @@ def test_a_branch_is_read_and_written_apart(spark: SparkSession, tmp_path: Path)
 
 def test_a_failing_job_shows_the_reason_and_commits_nothing(spark: SparkSession, tmp_path: Path) -> None:
     table = made(spark, tmp_path / "t", primary_key="id", bucket="2")
-    with pytest.raises(PySparkException, match=r"(?s)'id'.*null"):
+    with pytest.raises(DataError, match=r"(?s)'id'.*null"):
         table.append(spark.sql("select nullif(id, 3) id, 'd' dt, id v from range(5)"))
     assert table.history().count() == 0

@@ -16,7 +16,7 @@ from pyspark.sql import types as st
 from support.oracles.checker import check_table
 
 from paimon_spark import PaimonTable, open_table
-from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.errors import MissingFile, OptionError, UnsupportedFeature
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.store.buckets.hash_index_files import read_hash_files
 from paimon_spark.store.metadata.table import BucketMode
@@ -221,7 +221,7 @@ def test_keys_of_lost_files_are_not_new(spark: SparkSession, tmp_path: Path) -> 
     table.append(rows_frame(spark, (1, "a", 1)))
     next(tmp_path.rglob("data-*")).unlink()
     assert rows_of(table) == []
-    with pytest.raises(PySparkException, match="it does not exist"):
+    with pytest.raises(MissingFile, match="it does not exist"):
         table.append(rows_frame(spark, (1, "b", 2)))
 
 
