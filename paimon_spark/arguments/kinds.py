@@ -177,6 +177,7 @@ def _mapping(key: Any, value: Any) -> Kind:
                 taken[name] = item if member is None else member.take(item)
             except Misfit:
                 wanted = "" if member is None else member.words
+                wanted += ", such as lit(5)" if "a Column" in wanted else ""
                 raise Misfit(f"has a value of the type {type(item).__name__} for the key '{name}'", wanted) from None
         return taken
 

@@ -40,6 +40,7 @@ _MISSING_COLUMNS_ADVICE = (
     "all columns of the table, or choose with the option 'write.missing-columns' what becomes of those that are "
     "missing: 'null', or 'default' for their default values and null where there is none"
 )
+_EXTRA_COLUMNS_ADVICE = "Drop the columns that the table lacks, or let 'write.merge-schema' = 'true' add them"
 
 
 def align_batch(
@@ -97,7 +98,7 @@ def _positions(schema: pa.Schema, fields: Sequence[DataField], omissible: Collec
     """The position of each table column in the rows. Raises DataError with the list of all differences."""
     found = match_columns(schema.names, fields)
     repeated = sorted({name for name in schema.names if schema.names.count(name) > 1})
-    differences = [f"column '{name}' appears more than once" for name in repeated]
+    differences = [f"column '{name}' appears more than once; rename or drop one of them" for name in repeated]
     could_be_null = False
     for field in fields:
         if field.name in found:
@@ -111,9 +112,11 @@ def _positions(schema: pa.Schema, fields: Sequence[DataField], omissible: Collec
             default = "" if field.default_value is None else f", whose default value is {field.default_value},"
             differences.append(f"column '{field.name}' {type_sql(field.type)}{default} is missing")
     taken = set(found.values())
-    differences += [f"column '{name}' is not in the table" for i, name in enumerate(schema.names) if i not in taken]
+    extra = [f"column '{name}' is not in the table" for i, name in enumerate(schema.names) if i not in taken]
+    differences += extra
     if differences:
         advice = f". Write {_MISSING_COLUMNS_ADVICE}" if could_be_null else ""
+        advice += f". {_EXTRA_COLUMNS_ADVICE}" if extra else ""
         raise DataError(f"the rows do not fit the table: {'; '.join(differences)}{advice}")
     return found
 
@@ -236,7 +239,10 @@ def _store_text(array: pa.Array, source: DataType, target: DataType) -> pa.Array
         array = pc.if_else(too_long, pc.utf8_rtrim(array, " "), array)
         too_long = pc.greater(lengths(array), limit)
     if too_long.true_count:
-        raise DataError(f"a value of length {pc.max(lengths(array))} does not fit into {type_sql(target)}")
+        raise DataError(
+            f"a value of length {pc.max(lengths(array))} does not fit into {type_sql(target)}; shorten the values, or "
+            "give the column a longer type"
+        )
     return array
 
 

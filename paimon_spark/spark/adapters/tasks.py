@@ -85,3 +85,10 @@ def message_rows(messages: Sequence[CommitMessage]) -> Iterator[pa.RecordBatch]:
 def collect_messages(tasks: DataFrame) -> list[CommitMessage]:
     """Runs the tasks, whose rows are MESSAGE_ROWS."""
     return [message for row in tasks.collect() for message in pickle.loads(row[_MESSAGES])]
+
+
+def run_here(task: Task, rows: pa.Table) -> Iterator[CommitMessage]:
+    """Runs a task that makes message_rows in this process, on all its rows in one batch."""
+    for batch in task(iter(rows.combine_chunks().to_batches())):
+        for row in batch.column(0).to_pylist():
+            yield from pickle.loads(row)

@@ -24,13 +24,13 @@ from paimon_spark.spark.merge_into.clauses import Action, Clause, When, check_cl
 from paimon_spark.spark.merge_into.evolved_target import evolved_target
 from paimon_spark.spark.merge_into.merge_join import MergePlan, assignments_of, merged_rows
 from paimon_spark.spark.merge_into.merge_keys import same_columns, source_range
-from paimon_spark.spark.merge_into.source_alias import source_alias_of
+from paimon_spark.spark.merge_into.source_alias import check_qualifiers, source_alias_of
 from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER
 from paimon_spark.spark.rows.appended import write_appended
 from paimon_spark.spark.rows.assignments import Expression, new_values
 from paimon_spark.spark.rows.attempts import Job, run_attempts
-from paimon_spark.spark.rows.changes import INSERT, KIND, Changes, Wanted
-from paimon_spark.spark.rows.guards import check_kept_digits
+from paimon_spark.spark.rows.changes import KIND, Changes, Wanted
+from paimon_spark.spark.rows.guards import check_kept_digits, insert_kind
 from paimon_spark.spark.rows.keyed import wanted_of, write_keyed
 from paimon_spark.spark.rows.outcome import Outcome
 from paimon_spark.spark.rows.pruning import named_fields, pruning_of
@@ -110,6 +110,9 @@ def run_merge(merge: Merge) -> RowChangeResult:
         keyed = way is Way.ROWS_WITH_KINDS
         _check_deletes(table, merge, keyed)
         wanted = wanted_of(table) if keyed else Wanted(places=True)
+        names = [*table.schema.names, *merge.source.columns]
+        if merge.source_alias is None:
+            check_qualifiers(merge.condition, (merge.alias, name), names, what)
         same = same_columns(table, merge.source, merge.condition, merge.alias, name)
         plan = MergePlan(table, merge.alias, name, merge.condition, merge.clauses, same, wanted, what, naming)
         if keyed and _is_upsert(plan) and has_fields(merge.source.schema, spark_schema(plan.fields), naming):
@@ -132,9 +135,16 @@ def run_merge(merge: Merge) -> RowChangeResult:
 
 def _check_deletes(table: Table, merge: Merge, keyed: bool) -> None:
     if keyed and any(c.action is Action.DELETE for c in merge.clauses) and not deletes_by_kind(table):
+        options = table.options
+        if options.value(o.IGNORE_DELETE):
+            why, way_out = f"'{o.IGNORE_DELETE.key}' = 'true' ignores rows that delete others", ""
+        elif options.value(o.ROWKIND_FIELD) is not None:
+            why, way_out = f"a column tells what a row does ('{o.ROWKIND_FIELD.key}')", ""
+        else:
+            why = "the merge engine does not remove rows"
+            way_out = ", or let the engine remove them (such as 'partial-update.remove-record-on-delete')"
         raise UnsupportedFeature(
-            f"MERGE INTO {table.location} with a DELETE: the merge engine does not remove rows; use DELETE, which "
-            "rewrites files, or let the engine remove them (such as 'partial-update.remove-record-on-delete')"
+            f"MERGE INTO {table.location} with a DELETE: {why}; use DELETE, which rewrites files{way_out}"
         )
 
 
@@ -204,6 +214,6 @@ def _upsert(target: Target, plan: MergePlan, source: DataFrame) -> Outcome:
         sf.lit(", so it is not clear which one counts; make the source have one row for each"),
     )
     count = sf.count("*").over(Window.partitionBy(*keys))
-    kind = sf.when(count > 1, raised(DataError, several).cast("string")).otherwise(INSERT)
     values = new_values(rows, None, plan.fields, given, plan.what)
-    return write_keyed(target, Changes(rows.select(kind.alias(KIND), *values), 0, {}))
+    kind = sf.when(count > 1, raised(DataError, several).cast("string")).otherwise(insert_kind(plan.table, values))
+    return replace(write_keyed(target, Changes(rows.select(kind.alias(KIND), *values), 0, {})), counts_exact=False)

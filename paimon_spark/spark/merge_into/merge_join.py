@@ -31,8 +31,8 @@ from paimon_spark.spark.rows.assignments import (
     new_values,
     read_assignments,
 )
-from paimon_spark.spark.rows.changes import DELETE, INSERT, KIND, OLD, UPDATE, Wanted, place_columns
-from paimon_spark.spark.rows.guards import delete_kind, update_kind
+from paimon_spark.spark.rows.changes import DELETE, KIND, OLD, UPDATE, Wanted, place_columns
+from paimon_spark.spark.rows.guards import delete_kind, insert_kind, update_kind
 from paimon_spark.spark.rows.varying import may_vary
 from paimon_spark.store.metadata.table import Table
 
@@ -232,7 +232,8 @@ def _result(plan: MergePlan, rows: DataFrame, clause: Clause) -> Column:
         return sf.struct(kind.alias(KIND), *values)
     given = assignments_of(plan, clause)
     if clause.action is Action.INSERT:
-        return sf.struct(sf.lit(INSERT).alias(KIND), *new_values(rows, None, fields, given, plan.what))
+        values = new_values(rows, None, fields, given, plan.what)
+        return sf.struct(insert_kind(plan.table, values).alias(KIND), *values)
     values = new_values(rows, plan.alias, fields, given, plan.what)
     kind = sf.lit(UPDATE) if plan.wanted.places else update_kind(plan.table, given, values, plan.alias)
     return sf.struct(kind.alias(KIND), *values)

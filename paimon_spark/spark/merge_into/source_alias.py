@@ -7,17 +7,20 @@ from collections.abc import Iterator, Sequence
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
-from paimon_spark.errors import PaimonError
+from paimon_spark.errors import PaimonError, SqlError
 from paimon_spark.format.quoting import quoted
 from paimon_spark.spark.rows.assignments import Expression
+from paimon_spark.spark.rows.varying import QUERIES
 from paimon_spark.sql.queries.references import dotted_names
 from paimon_spark.sql.text.lexer import tokenize
 
-NONE = "_paimon_source"
+NONE = "source"
+"""The name of a source that has none, if no column is called so: users see it in messages of Spark."""
+HIDDEN = "_paimon_source"
 
 
 def source_alias_of(source: DataFrame, target: str, expressions: Sequence[Expression | None]) -> str:
-    """The alias by which expressions name the columns of a source; a name that nobody uses, if they use none.
+    """The alias by which expressions name the columns of a source; NONE, if they use none.
 
     Args:
         source: such as ``df.alias("s")``.
@@ -26,7 +29,37 @@ def source_alias_of(source: DataFrame, target: str, expressions: Sequence[Expres
     for name in dict.fromkeys(_qualifiers(expressions)):
         if name.lower() != target.lower() and _is_alias(source, name):
             return name
-    return NONE
+    return HIDDEN if target.lower() == NONE or NONE in map(str.lower, source.columns) else NONE
+
+
+def check_qualifiers(condition: Expression, sides: Sequence[str], columns: Sequence[str], what: str) -> None:
+    """Refuses a condition that names a side by a name that it does not have.
+
+    Sub-queries and lambdas have further names, so that a condition with one is left to Spark.
+
+    Args:
+        sides: the aliases of the target and of the source.
+        columns: of both: a field of a struct has the column before it.
+
+    Raises:
+        SqlError: what stands before a column is no alias and no column.
+    """
+    if not isinstance(condition, str):
+        return
+    try:
+        tokens = tokenize(condition)
+    except PaimonError:
+        return
+    if QUERIES & {token.upper for token in tokens} or "->" in condition:
+        return
+    known = {name.lower() for name in (*sides, *columns)}
+    for _, last, parts in dotted_names(tokens):
+        is_call = last + 1 < len(tokens) and tokens[last + 1].upper == "("
+        if len(parts) == 2 and not is_call and parts[0].lower() not in known:
+            raise SqlError(
+                f"{what}: {parts[0]} in the condition is the name of neither side: the table is called {sides[0]}, and "
+                f'the source does not have this name; give it one with source.alias("{parts[0]}")'
+            )
 
 
 def _qualifiers(expressions: Sequence[Expression | None]) -> Iterator[str]:

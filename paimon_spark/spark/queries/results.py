@@ -27,5 +27,8 @@ def texts(*names: str) -> pa.Schema:
 
 
 def no_rows(spark: SparkSession) -> DataFrame:
-    """What a statement returns that has nothing to show: no rows and no columns, as in Spark."""
-    return spark.createDataFrame([], "")
+    """What a statement returns that has nothing to show: no rows and no columns, as in Spark.
+
+    Spark finds out that there is no row when it plans: to collect them is no job, as it would be of an empty list.
+    """
+    return spark.sql("SELECT 1 WHERE false").select()

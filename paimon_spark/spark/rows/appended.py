@@ -1,8 +1,9 @@
 """Changes of an append table: files are copied without the old rows, or deletion vectors hide these.
 
-The changes are computed once and kept by Spark (`localCheckpoint`), so that a condition or a source that is not
-deterministic is read once, and all files are made of the same changes. Only changed rows pass through Spark: a task
-rewrites a file from the file itself, so rows that stay keep their order and every bit of their values.
+The changes are computed once and kept by Spark (`localCheckpoint`), or by this process if they are few, so that a
+condition or a source that is not deterministic is read once, and all files are made of the same changes. Only changed
+rows pass through Spark: a task rewrites a file from the file itself, so rows that stay keep their order and every bit
+of their values.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from __future__ import annotations
 import itertools
 import operator
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
@@ -22,19 +25,26 @@ from pyspark.sql import functions as sf
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import CommitConflict
 from paimon_spark.format.quoting import quoted
-from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.options import WriteOptions
-from paimon_spark.spark.adapters.tasks import MESSAGE_ROWS, Task, collect_messages, message_rows, with_plain_names
+from paimon_spark.spark.adapters.tasks import (
+    MESSAGE_ROWS,
+    Task,
+    collect_messages,
+    message_rows,
+    run_here,
+    with_plain_names,
+)
 from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER
 from paimon_spark.spark.rows.changes import DELETE, INSERT, KIND, UPDATE, Changes
 from paimon_spark.spark.rows.outcome import Outcome
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.spark.write.bucket_routing import write_by_bucket
 from paimon_spark.spark.write.commit_write import abort_job
+from paimon_spark.spark.write.local_write import rows_here, writes_here
 from paimon_spark.spark.write.open_write import job_for
-from paimon_spark.spark.write.task_rows import align_rows
-from paimon_spark.spark.write.write_job import nothing_committed
+from paimon_spark.spark.write.task_rows import align_rows, write_rows
+from paimon_spark.spark.write.write_job import WriteJob, nothing_committed
 from paimon_spark.store.commit.vector_files import find_vector_files
 from paimon_spark.store.compact.task import AppendTask
 from paimon_spark.store.metadata.messages import CommitMessage
@@ -45,6 +55,7 @@ from paimon_spark.store.rows.rewrite_file import RowChanges, rewrite_file
 
 MAX_TASKS = 1000  # of one rewrite: many small files share a task
 _OWNER = "_paimon_owner"
+_FILE, _ROW = 1, 2  # of what a task gets, behind the owner
 
 
 def write_appended(target: Target, changes: Changes, vectors: bool) -> Outcome:
@@ -59,24 +70,24 @@ def write_appended(target: Target, changes: Changes, vectors: bool) -> Outcome:
     """
     began = time.monotonic()
     fields = target.table.schema.fields
-    kept = changes.frame.localCheckpoint(True, StorageLevel.MEMORY_AND_DISK)
-    counts = _counts(kept)
-    millis = round((time.monotonic() - began) * 1000)
-    touched = {name: changes.files[name] for name in counts if name is not None}
-    has_values = all(field.name in kept.columns for field in fields)
     job = job_for(target.table, WriteOptions(target.table.location), target.shown(fields), overwrite=False)
     job = replace(job, evolution=target.evolution)
+    kept = _kept(changes, job)
+    counts = kept.counts()
+    millis = round((time.monotonic() - began) * 1000)
+    touched = {name: changes.files[name] for name in counts if name is not None}
+    has_values = all(field.name in kept.names for field in fields)
     messages: list[CommitMessage] = []
     try:
         with nothing_committed():
             if touched:
                 tasks = _tasks(target, touched)
                 made = _hide if vectors else _copy
-                messages += made(target, kept, tasks, counts, changes)
+                for message in made(target, kept, tasks, counts, changes):
+                    messages.append(message)  # so that its files are deleted if the next one fails
             if has_values and _total(counts, INSERT) + (_total(counts, UPDATE) if vectors or changes.moves else 0):
                 kinds = [INSERT, UPDATE] if vectors or changes.moves else [INSERT]
-                rows = kept.where(sf.col(KIND).isin(kinds)).select(*(quoted(f.name) for f in fields))
-                messages += write_by_bucket(rows, job)
+                messages += kept.write_new(kinds, [field.name for field in fields], job)
     except BaseException:
         abort_job(job, messages)
         raise
@@ -84,15 +95,81 @@ def write_appended(target: Target, changes: Changes, vectors: bool) -> Outcome:
     return Outcome(job, tuple(messages), updated, deleted, inserted, changes.file_count, millis)
 
 
+# ---------------------------------------------------------------------------------------------------- the kept changes
+
+
 Counts = Mapping[str | None, Mapping[str, int]]
 
 
-def _counts(kept: DataFrame) -> Counts:
-    """How many rows of each file change, by kind; None: rows that are new."""
-    found: dict[str | None, dict[str, int]] = {}
-    for row in kept.groupBy(ROW_FILE, KIND).agg(sf.count("*").alias("n")).collect():
-        found.setdefault(row[ROW_FILE], {})[row[KIND]] = row["n"]
-    return found
+class _KeptBySpark:
+    """Changes that Spark has computed, and brings to the tasks that need them."""
+
+    def __init__(self, frame: DataFrame) -> None:
+        self._frame = frame.localCheckpoint(True, StorageLevel.MEMORY_AND_DISK)
+        self.names = frame.columns
+
+    def counts(self) -> Counts:
+        """How many rows of each file change, by kind; None: rows that are new."""
+        found: dict[str | None, dict[str, int]] = {}
+        for row in self._frame.groupBy(ROW_FILE, KIND).agg(sf.count("*").alias("n")).collect():
+            found.setdefault(row[ROW_FILE], {})[row[KIND]] = row["n"]
+        return found
+
+    def by_owner(self, owners: Mapping[str, int], columns: Sequence[str], task: Task) -> Iterable[CommitMessage]:
+        """Runs a task on the rows of some files.
+
+        Args:
+            owners: the numbers of those who get the rows, by the names of files.
+            columns: which the task gets behind the owner, the name of the file and the number of the row, by which the
+                rows are sorted; it gets all rows of an owner.
+        """
+        known = self._frame.sparkSession.createDataFrame(sorted(owners.items()), f"{ROW_FILE} string, {_OWNER} int")
+        places = [_OWNER, ROW_FILE, ROW_NUMBER]
+        rows = self._frame.join(sf.broadcast(known), ROW_FILE).select(*places, *map(quoted, columns))
+        count = min(len(set(owners.values())), MAX_TASKS)
+        brought = rows.repartition(count, _OWNER).sortWithinPartitions(*places)
+        return collect_messages(with_plain_names(brought).mapInArrow(plainly(task), MESSAGE_ROWS))
+
+    def write_new(self, kinds: Sequence[str], names: Sequence[str], job: WriteJob) -> list[CommitMessage]:
+        """Writes the rows of some kinds, which go to new files."""
+        return write_by_bucket(self._frame.where(sf.col(KIND).isin(*kinds)).select(*map(quoted, names)), job)
+
+
+class _KeptHere:
+    """Changes of few rows, which this process holds, and applies itself."""
+
+    def __init__(self, rows: pa.Table) -> None:
+        self._rows = rows
+        self.names = rows.column_names
+
+    def counts(self) -> Counts:
+        """As of _KeptBySpark."""
+        found: dict[str | None, dict[str, int]] = {}
+        for row in self._rows.group_by([ROW_FILE, KIND]).aggregate([([], "count_all")]).to_pylist():
+            found.setdefault(row[ROW_FILE], {})[row[KIND]] = row["count_all"]
+        return found
+
+    def by_owner(self, owners: Mapping[str, int], columns: Sequence[str], task: Task) -> Iterable[CommitMessage]:
+        """As of _KeptBySpark."""
+        rows = self._rows.filter(pc.is_in(self._rows.column(ROW_FILE), pa.array(owners, pa.string())))
+        numbers = pa.array([owners[name] for name in rows.column(ROW_FILE).to_pylist()], pa.int32())
+        order = [(name, "ascending") for name in (_OWNER, ROW_FILE, ROW_NUMBER)]
+        owned = rows.append_column(_OWNER, numbers).select([*(name for name, _ in order), *columns])
+        return run_here(task, owned.take(pc.sort_indices(owned, order)))
+
+    def write_new(self, kinds: Sequence[str], names: Sequence[str], job: WriteJob) -> list[CommitMessage]:
+        """As of _KeptBySpark."""
+        rows = self._rows.filter(pc.is_in(self._rows.column(KIND), pa.array(kinds, pa.string())))
+        return write_rows(job, 0, rows.select(names).to_batches())
+
+
+_Kept: TypeAlias = _KeptBySpark | _KeptHere
+
+
+def _kept(changes: Changes, job: WriteJob) -> _Kept:
+    if changes.few and writes_here(changes.frame.sparkSession, job):
+        return _KeptHere(rows_here(changes.frame))
+    return _KeptBySpark(changes.frame)
 
 
 def _total(counts: Counts, kind: str) -> int:
@@ -112,22 +189,17 @@ def _tasks(target: Target, touched: Mapping[str, LiveFile]) -> dict[str, AppendT
 
 
 def _copy(
-    target: Target, kept: DataFrame, tasks: Mapping[str, AppendTask], counts: Counts, changes: Changes
-) -> list[CommitMessage]:
+    target: Target, kept: _Kept, tasks: Mapping[str, AppendTask], counts: Counts, changes: Changes
+) -> Iterator[CommitMessage]:
     """Rewrites the files; one of which no row is left is removed without being read."""
     gone = [name for name in tasks if _is_emptied(changes.files[name], counts[name], changes.moves)]
-    messages = [_removal(tasks[name]) for name in gone]
+    yield from (_removal(tasks[name]) for name in gone)
     left = {name: task for name, task in tasks.items() if name not in set(gone)}
     if left:
-        rows = kept.where(sf.col(ROW_FILE).isNotNull())
-        rows = rows if not gone else rows.where(~sf.col(ROW_FILE).isin(gone))
-        fields = target.table.schema.fields if all(f.name in kept.columns for f in target.table.schema.fields) else ()
-        columns = [ROW_FILE, ROW_NUMBER, KIND, *(quoted(f.name) for f in fields)]
-        count = min(len(left), MAX_TASKS)
-        owned = rows.select(*columns).repartition(count, ROW_FILE).sortWithinPartitions(ROW_FILE, ROW_NUMBER)
-        task = _rewriting(target.table, left, tuple(fields), changes.moves)
-        messages += collect_messages(with_plain_names(owned).mapInArrow(plainly(task), MESSAGE_ROWS))
-    return messages
+        names = [field.name for field in target.table.schema.fields]
+        names = names if set(names) <= set(kept.names) else []
+        owners = {name: number for number, name in enumerate(left)}
+        yield from kept.by_owner(owners, [KIND, *names], _rewriting(target.table, left, names, changes.moves))
 
 
 def _is_emptied(file: LiveFile, counts: Mapping[str, int], moves: bool) -> bool:
@@ -139,11 +211,11 @@ def _removal(task: AppendTask) -> CommitMessage:
     return CommitMessage(task.partition, task.bucket, task.total_buckets, deleted_files=task.files)
 
 
-def _rewriting(table: Table, tasks: Mapping[str, AppendTask], fields: tuple[DataField, ...], moves: bool) -> Task:
+def _rewriting(table: Table, tasks: Mapping[str, AppendTask], names: Sequence[str], moves: bool) -> Task:
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with nothing_committed():
             for name, parts in _by_file(batches):
-                changes = (_row_changes(part, table, fields, moves) for part in parts)
+                changes = (_row_changes(part, table, names, moves) for part in parts)
                 yield from message_rows([rewrite_file(table, tasks[name], changes)])
 
     return task
@@ -160,18 +232,18 @@ def _pieces(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
     """A batch cut where the file changes."""
     if not batch.num_rows:
         return
-    codes = batch.column(0).dictionary_encode().indices.to_numpy()
+    codes = batch.column(_FILE).dictionary_encode().indices.to_numpy()
     starts = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist(), batch.num_rows]
     for start, end in itertools.pairwise(starts):
-        yield batch.column(0)[start].as_py(), batch.slice(start, end - start)
+        yield batch.column(_FILE)[start].as_py(), batch.slice(start, end - start)
 
 
-def _row_changes(batch: pa.RecordBatch, table: Table, fields: tuple[DataField, ...], moves: bool) -> RowChanges:
-    positions = batch.column(1).to_numpy()
-    stays = np.array([kind == UPDATE and not moves for kind in batch.column(2).to_pylist()], np.bool_)
-    if not fields:
+def _row_changes(batch: pa.RecordBatch, table: Table, names: Sequence[str], moves: bool) -> RowChanges:
+    positions = batch.column(_ROW).to_numpy()
+    stays = np.array([kind == UPDATE and not moves for kind in batch.column(_ROW + 1).to_pylist()], np.bool_)
+    if not names:
         return RowChanges(positions, np.zeros(len(positions), np.bool_), _no_rows(table))
-    named = pa.RecordBatch.from_arrays(batch.columns[3:], names=[field.name for field in fields])
+    named = pa.RecordBatch.from_arrays(batch.columns[_ROW + 2 :], names=list(names))
     return RowChanges(positions, stays, align_rows(named.filter(pa.array(stays)), table.schema.fields))
 
 
@@ -183,17 +255,12 @@ def _no_rows(table: Table) -> pa.RecordBatch:
 
 
 def _hide(
-    target: Target, kept: DataFrame, tasks: Mapping[str, AppendTask], counts: Counts, changes: Changes
-) -> list[CommitMessage]:
+    target: Target, kept: _Kept, tasks: Mapping[str, AppendTask], counts: Counts, changes: Changes
+) -> Iterable[CommitMessage]:
     """Writes the vectors, one task to a bucket."""
     places = bucket_places(tasks)
     numbers = {place: number for number, place in enumerate(places)}
     owners = {name: numbers[task.partition, task.bucket] for name, task in tasks.items()}
-    known = target.spark.createDataFrame(sorted(owners.items()), f"{ROW_FILE} string, {_OWNER} int")
-    rows = kept.where(sf.col(ROW_FILE).isNotNull()).select(ROW_FILE, ROW_NUMBER)
-    owned = rows.join(sf.broadcast(known), ROW_FILE).select(_OWNER, ROW_FILE, ROW_NUMBER)
-    count = min(len(places), MAX_TASKS)
-    brought = owned.repartition(count, _OWNER).sortWithinPartitions(_OWNER, ROW_FILE, ROW_NUMBER)
     table = target.table
     live = find_vector_files(table, target.snapshot)
     ordered = tuple(places.values())
@@ -202,12 +269,11 @@ def _hide(
         found: dict[int, dict[str, list[np.ndarray[tuple[int], np.dtype[np.int64]]]]] = {}
         for batch in batches:
             for owner in np.unique(batch.column(0).to_numpy()).tolist():
-                part = batch.filter(pa.array(batch.column(0).to_numpy() == owner))
-                for name, piece in _pieces(part.select([1, 2])):
-                    found.setdefault(owner, {}).setdefault(name, []).append(piece.column(1).to_numpy())
+                for name, piece in _pieces(batch.filter(pa.array(batch.column(0).to_numpy() == owner))):
+                    found.setdefault(owner, {}).setdefault(name, []).append(piece.column(_ROW).to_numpy())
         with nothing_committed():
             for owner, files in found.items():
                 positions = {name: np.concatenate(parts) for name, parts in files.items()}
                 yield from message_rows([delete_rows(table, live, ordered[owner], positions)])
 
-    return collect_messages(brought.mapInArrow(plainly(task), MESSAGE_ROWS))
+    return kept.by_owner(owners, (), task)

@@ -1,4 +1,4 @@
-"""New values of rows: assignments to columns and nested fields, by Spark's store assignment (ANSI).
+"""New values of rows: assignments to columns and nested fields, cast to the types of their columns.
 
 Java: PaimonAssignmentUtils, which follows Spark's AssignmentUtils: fields of structs meet by their names.
 """

@@ -112,7 +112,7 @@ def run_attempts(
         if isinstance(made, TruncateResult):
             if batch is not None:
                 end_batch(table, batch, made.snapshot_id)
-            return _of_metadata(made, number)
+            return _of_metadata(target.table, made, number)
         spent = round((time.monotonic() - begun) * 1000)
         return replace(_commit(job, target, made, spent, published), attempts=number)
 
@@ -195,9 +195,14 @@ def _waiting(table: ReadableTable, settled: int) -> int:
     return sum(entry.file.level < settled for bucket in buckets for entry in bucket.entries)
 
 
-def _of_metadata(made: TruncateResult, number: int) -> RowChangeResult:
+def _of_metadata(table: Table, made: TruncateResult, number: int) -> RowChangeResult:
+    is_plain = not table.schema.primary_keys and not table.options.value(o.DELETION_VECTORS_ENABLED)
     return RowChangeResult(
-        rows_deleted=made.rows, files_rewritten=made.files, attempts=number, snapshot_id=made.snapshot_id
+        rows_deleted=made.rows,
+        counts_exact=is_plain or not made.rows,
+        files_rewritten=made.files,
+        attempts=number,
+        snapshot_id=made.snapshot_id,
     )
 
 
@@ -256,6 +261,7 @@ def _commit(job: Job, target: Target, made: Outcome, spent: int, published: list
         rows_updated=made.updated,
         rows_deleted=made.deleted,
         rows_inserted=made.inserted,
+        counts_exact=made.counts_exact,
         files_read=made.files_read,
         files_rewritten=sum(len(message.deleted_files) for message in made.messages),
         files_added=done.files,

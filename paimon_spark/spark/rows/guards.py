@@ -17,7 +17,7 @@ from paimon_spark.merge.engines.rules import aggregates
 from paimon_spark.spark.adapters.errors import raised
 from paimon_spark.spark.adapters.types import loses_digits
 from paimon_spark.spark.rows.assignments import Assignment
-from paimon_spark.spark.rows.changes import DELETE, UPDATE
+from paimon_spark.spark.rows.changes import DELETE, INSERT, UPDATE
 from paimon_spark.store.metadata.table import Table
 
 _GROUP = ".sequence-group"
@@ -56,7 +56,28 @@ def update_kind(table: Table, given: Sequence[Assignment], values: Sequence[Colu
                 "written one is NULL, so it cannot be set to NULL; give it another value"
             )
             kind = _unless(new[name].isNull() & old[name].isNotNull(), kind, text)
-    return kind
+    return _unless_told(table, kind, new)
+
+
+def insert_kind(table: Table, values: Sequence[Column]) -> Column:
+    """The kind +I, or an error of the job for a row that would not be added.
+
+    Args:
+        values: of all columns of the table.
+    """
+    return _unless_told(table, sf.lit(INSERT), dict(zip(table.schema.names, values, strict=True)))
+
+
+def _unless_told(table: Table, kind: Column, new: Mapping[str, Column]) -> Column:
+    """The kind, unless the column `rowkind.field`, which counts, says that the row is to be removed."""
+    name = table.options.value(o.ROWKIND_FIELD)
+    if name is None:
+        return kind
+    text = (
+        f"changing rows of {table.location}: the column '{name}' tells what a row does ('{o.ROWKIND_FIELD.key}'), and "
+        f"must be {INSERT} or {UPDATE} in a row that is updated or inserted; use DELETE to remove rows"
+    )
+    return _unless(~sf.coalesce(new[name].isin(INSERT, UPDATE), sf.lit(False)), kind, text)
 
 
 def delete_kind(table: Table, alias: str) -> Column:

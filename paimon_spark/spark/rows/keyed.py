@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as sf
+from pyspark.sql import types as st
 
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
+from paimon_spark.spark.adapters.dataframes import MOST_ROWS
 from paimon_spark.spark.adapters.options import WriteOptions
 from paimon_spark.spark.jobs.postpone_job import place_staged_with_spark
 from paimon_spark.spark.rows.changes import DELETE, INSERT, KIND, OLD, UPDATE, Changes, Wanted
@@ -19,7 +22,9 @@ from paimon_spark.spark.rows.guards import check_digits
 from paimon_spark.spark.rows.outcome import Outcome
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.spark.write.bucket_routing import write_by_bucket
+from paimon_spark.spark.write.local_write import rows_here, writes_here
 from paimon_spark.spark.write.open_write import job_for
+from paimon_spark.spark.write.task_rows import write_rows
 from paimon_spark.store.metadata.table import Table
 
 _BEFORE = "-U"
@@ -33,7 +38,8 @@ def wanted_of(table: Table) -> Wanted:
     options = table.options
     keeps = options.value(o.CHANGELOG_PRODUCER) is ChangelogProducer.INPUT
     takes = options.value(o.MERGE_ENGINE) is MergeEngine.DEDUPLICATE and not options.value(o.IGNORE_UPDATE_BEFORE)
-    return Wanted(old=keeps and takes and not options.value(o.IGNORE_DELETE))
+    is_told = options.value(o.ROWKIND_FIELD) is not None  # a column has the kind of a row, which is never -U
+    return Wanted(old=keeps and takes and not is_told and not options.value(o.IGNORE_DELETE))
 
 
 def write_keyed(target: Target, changes: Changes) -> Outcome:
@@ -46,15 +52,27 @@ def write_keyed(target: Target, changes: Changes) -> Outcome:
     """
     fields = target.table.schema.fields
     check_digits(target.table, target.table.schema.primary_keys, "the rows would get other keys")
-    counted, counts = _counted(changes.frame)
-    rows = _with_old_rows(counted, fields) if OLD in changes.frame.columns else counted.select(*_columns(fields))
     options = WriteOptions(target.table.location, row_kind_column=KIND)
-    job = replace(job_for(target.table, options, rows.schema, overwrite=False), evolution=target.evolution)
-    messages = place_staged_with_spark(target.spark, job, write_by_bucket(rows, job, changes.few))
+    shown = st.StructType([st.StructField(KIND, st.StringType()), *target.shown(fields).fields])
+    job = replace(job_for(target.table, options, shown, overwrite=False), evolution=target.evolution)
+    if changes.few and writes_here(target.spark, job):
+        few = rows_here(_rows(changes.frame, fields))
+        if few.num_rows <= MOST_ROWS:
+            numbers = collections.Counter(few.column(KIND).to_pylist())
+            messages = place_staged_with_spark(target.spark, job, write_rows(job, 0, few.to_batches()))
+            updated, deleted, inserted = (numbers[kind] for kind in (UPDATE, DELETE, INSERT))
+            return Outcome(job, tuple(messages), updated, deleted, inserted, changes.file_count)
+    counted, counts = _counted(changes.frame)
+    messages = place_staged_with_spark(target.spark, job, write_by_bucket(_rows(counted, fields), job))
     if not messages:  # Spark counts nothing where its optimizer has found out that there is no row
         return Outcome(job, (), 0, 0, 0, changes.file_count)
     updated, deleted, inserted = _numbers(counts)
     return Outcome(job, tuple(messages), updated, deleted, inserted, changes.file_count)
+
+
+def _rows(frame: DataFrame, fields: Sequence[DataField]) -> DataFrame:
+    """The rows that are written, each with its kind."""
+    return _with_old_rows(frame, fields) if OLD in frame.columns else frame.select(*_columns(fields))
 
 
 def _counted(frame: DataFrame) -> tuple[DataFrame, Observation]:

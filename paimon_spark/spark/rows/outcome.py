@@ -18,6 +18,7 @@ class Outcome:
         updated, deleted, inserted: rows that change.
         files_read: data files that were looked at.
         find_millis: the time to find the rows, where that was a job of its own.
+        counts_exact: as of RowChangeResult.
     """
 
     job: WriteJob
@@ -27,3 +28,4 @@ class Outcome:
     inserted: int
     files_read: int
     find_millis: int = 0
+    counts_exact: bool = True

@@ -12,8 +12,10 @@ class RowChangeResult(Result):
     """What a DELETE, UPDATE or MERGE did.
 
     Attributes:
-        rows_updated, rows_deleted, rows_inserted: rows that changed, as a reader sees them; a DELETE by metadata counts
-            the rows in the files, before equal keys are merged.
+        rows_updated, rows_deleted, rows_inserted: rows that changed, as a reader sees them.
+        counts_exact: False: of a DELETE by metadata, rows_deleted is the number of rows in the files, before equal keys
+            are merged and with those that deletion vectors hide; of a MERGE that has not read the table, rows_inserted
+            is the number of rows that are updated or inserted.
         files_read: data files that were looked at to find the rows, after pruning.
         files_rewritten: data files that were replaced or removed.
         files_added: new data files; bytes: their size.
@@ -28,6 +30,7 @@ class RowChangeResult(Result):
     rows_updated: int = 0
     rows_deleted: int = 0
     rows_inserted: int = 0
+    counts_exact: bool = True
     files_read: int = 0
     files_rewritten: int = 0
     files_added: int = 0

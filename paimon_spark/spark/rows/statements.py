@@ -102,7 +102,7 @@ def delete_where(statement: RowStatement) -> RowChangeResult:
         rows = _matching(found.frame, statement)
         changes = rows.select(sf.lit(DELETE).alias(KIND), *place_columns())
         return write_appended(
-            target, Changes(changes, found.file_count, dict(found.files)), way is Way.DELETION_VECTORS
+            target, Changes(changes, found.file_count, dict(found.files), few=found.few), way is Way.DELETION_VECTORS
         )
 
     return run_attempts(statement.job, write, by_metadata)

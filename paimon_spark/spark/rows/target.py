@@ -114,20 +114,20 @@ class Target:
         splits, shown = self.splits(predicate), self.shown(fields)
         settings = session_settings(self.spark)
         file_count = sum(split.file_count for split in splits)
-        few = settings.local and not placed and (is_small(splits) or is_key_lookup(self.table, predicate, splits))
-        if few and splits:
-            here = rows_here(self.spark, PythonRead(self.table, fields, predicate, shown, False), splits)
-            if here is not None:
-                return TargetRows(here, file_count, few=True)
-        found = self._sorted(fields, splits, placed, settings)
         schema = st.StructType([*shown.fields, *(PLACE.fields if placed else ())])
+        files = files_by_name(self.table, splits) if placed else {}
+        few = settings.local and (is_small(splits) or is_key_lookup(self.table, predicate, splits))
+        if few and splits:
+            here = rows_here(self.spark, PythonRead(self.table, fields, predicate, schema, placed), splits)
+            if here is not None:
+                return TargetRows(here, file_count, files, few=True)
+        found = self._sorted(fields, splits, placed, settings)
         frames = self._native(found, shown, placed)
         if found.rest:
             request = PythonRead(self.table, fields, predicate, schema, placed)
             frames.append(python_rows(self.spark, request, found.rest))
         if not frames:
             frames.append(self.spark.createDataFrame([], schema))
-        files = files_by_name(self.table, splits) if placed else {}
         return TargetRows(functools.reduce(DataFrame.unionAll, frames), file_count, files)
 
     def _more(self, fields: Sequence[DataField], predicate: Predicate) -> list[DataField]:

@@ -12,6 +12,7 @@ from pyspark.sql import types as st
 from paimon_spark.errors import SqlError
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.aligned_values import Naming, aligned, have_same_fields
+from paimon_spark.spark.adapters.options import MERGE_SCHEMA
 from paimon_spark.spark.adapters.store_assignment import StoredAs, StorePolicy, has_names_of, stored
 from paimon_spark.spark.adapters.types import spark_type
 from paimon_spark.sql.text.literals import Value
@@ -161,5 +162,6 @@ def _column(target: InsertTarget, name: str) -> DataField:
     found = target.naming.alike(name, names)
     if len(found) != 1:
         what = "ambiguous" if found else "no column of the table"
-        raise SqlError(f"INSERT INTO {target.name}: {name} is {what}; its columns are {', '.join(names)}")
+        adds = f"; '{MERGE_SCHEMA}' = 'true' lets INSERT ... BY NAME add it" if target.by_name and not found else ""
+        raise SqlError(f"INSERT INTO {target.name}: {name} is {what}; its columns are {', '.join(names)}{adds}")
     return target.fields[names.index(found[0])]

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from paimon_spark.spark.merge_into.clauses import Action, Clause, When
-from paimon_spark.spark.queries.results import no_rows
+from paimon_spark.spark.queries.results import rows_frame
 from paimon_spark.spark.queries.run_query import Args, is_temporary_view, run_query
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.queries.table_use import plan_use
@@ -28,12 +29,13 @@ def run_delete(session: SqlSession, delete: Delete, args: Args = None) -> DataFr
         args: for parameters, as ``spark.sql`` takes them.
 
     Returns:
-        No rows, as Spark does.
+        A row with the number of deleted rows, under the name that Delta Lake gives it; NULL where nobody has counted
+        them, because whole partitions went by metadata.
     """
     with sub_query_views(session, args) as views:
         where = None if delete.where is None else views.text(delete.where)
-        refreshing(session.table(delete.table), views.refresh).alias(delete.alias).delete(where)
-    return no_rows(session.spark)
+        done = refreshing(session.table(delete.table), views.refresh).alias(delete.alias).delete(where)
+    return _counts(session, affected=done.rows_deleted if done.counts_exact else None)
 
 
 def run_update(session: SqlSession, update: Update, args: Args = None) -> DataFrame:
@@ -43,14 +45,14 @@ def run_update(session: SqlSession, update: Update, args: Args = None) -> DataFr
         args: for parameters, as ``spark.sql`` takes them.
 
     Returns:
-        No rows, as Spark does.
+        A row with the number of updated rows, under the name that Delta Lake gives it.
     """
     with sub_query_views(session, args) as views:
         values = views.texts(update.values)
         where = None if update.where is None else views.text(update.where)
         table = refreshing(session.table(update.table), views.refresh).alias(update.alias)
-        table.update(where, values)
-    return no_rows(session.spark)
+        done = table.update(where, values)
+    return _counts(session, affected=done.rows_updated)
 
 
 def run_merge_into(session: SqlSession, merge: Merge, args: Args = None) -> DataFrame:
@@ -60,7 +62,8 @@ def run_merge_into(session: SqlSession, merge: Merge, args: Args = None) -> Data
         args: for parameters, as ``spark.sql`` takes them.
 
     Returns:
-        No rows, as Spark does.
+        A row with the numbers of rows that are affected, updated, deleted and inserted, under the names that Delta Lake
+        gives them; NULL for updated and inserted ones where the table was not read, so that nobody has told them apart.
     """
     with sub_query_views(session, args) as views:
         source = run_query(session, merge.source, views.taken(merge.source))
@@ -72,8 +75,20 @@ def run_merge_into(session: SqlSession, merge: Merge, args: Args = None) -> Data
             condition = None if clause.condition is None else views.text(clause.condition)
             values = None if clause.values is None else views.texts(clause.values)
             builder = builder.with_clause(Clause(When(clause.when), Action(clause.action), condition, values))
-        builder.execute()
-    return no_rows(session.spark)
+        done = builder.execute()
+    known = done.counts_exact
+    return _counts(
+        session,
+        affected=done.rows_matched + done.rows_inserted,
+        updated=done.rows_updated if known else None,
+        deleted=done.rows_deleted,
+        inserted=done.rows_inserted if known else None,
+    )
+
+
+def _counts(session: SqlSession, **numbers: int | None) -> DataFrame:
+    schema = pa.schema([pa.field(f"num_{name}_rows", pa.int64()) for name in numbers])
+    return rows_frame(session.spark, schema, [tuple(numbers.values())])
 
 
 class SubQueryViews:

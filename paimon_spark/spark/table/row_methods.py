@@ -63,6 +63,7 @@ class RowMethods(ABC):
 
         Raises:
             StaleBatch, CommitStateUnknown: as for ``append``, with `once`.
+            DataError: the merge engine would keep a row that is to be deleted; the message says why.
             UnsupportedFeature: rows of this table cannot be deleted; the message says why.
             CommitConflict: other jobs changed the same rows in every attempt; nothing was committed.
             CommitStateUnknown: the storage did not answer; nothing was deleted.
@@ -83,13 +84,14 @@ class RowMethods(ABC):
         Args:
             condition: as for delete; None: all rows.
             set: expressions by the names of columns, or of fields in them such as ``address.city``. They may name the
-                old values of all columns. A value is cast as Spark stores it (ANSI store assignment).
+                old values of all columns. A value is cast to the type of its column by the rules of ANSI SQL.
             once, once_skips_older: as for delete.
 
         Raises:
             StaleBatch, CommitStateUnknown: as for ``append``, with `once`.
             SqlError: a column is unknown, assigned twice, or part of the primary key.
-            DataError: a value cannot be stored in its column.
+            DataError: a value cannot be stored in its column, or the merge engine would not apply it: it is older than
+                the stored one by its sequence field, or NULL in a partial-update table.
             UnsupportedFeature: rows of this table cannot be updated; the message says why.
             CommitConflict: other jobs changed the same rows in every attempt; nothing was committed.
             CommitStateUnknown: the storage did not answer; nothing was deleted.
@@ -120,11 +122,11 @@ class RowMethods(ABC):
 
             - SqlError: no clause, an unknown column, a column assigned twice or of the primary key.
             - SchemaError: the columns of the table cannot become what the source needs.
-            - DataError: a value cannot be stored in its column.
+            - DataError: a value cannot be stored in its column; the merge engine would not apply it, as for update; or
+              several rows of the source match one row, whose key is shown.
             - UnsupportedFeature: rows of this table cannot be merged.
             - CommitConflict: other jobs changed the same rows in every attempt; nothing was committed.
             - CommitStateUnknown: the storage did not answer; nothing was deleted.
-            - Spark's exception for a failed job, if several rows of the source match one row; it shows the key.
         """
         job, alias = self._job(Statement.MERGE, Once.of(once, once_skips_older)), self._alias or _ALIAS
 

@@ -5,11 +5,12 @@ A job of Spark that runs Python takes longer to start than such a write takes, t
 
 from __future__ import annotations
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from paimon_spark.spark.adapters.dataframes import MOST_ROWS
 from paimon_spark.spark.adapters.session_options import is_switched_on
-from paimon_spark.spark.adapters.tasks import with_given_names, with_plain_names
+from paimon_spark.spark.adapters.tasks import with_plain_names
 from paimon_spark.spark.write.task_rows import write_rows
 from paimon_spark.spark.write.write_job import WriteJob
 from paimon_spark.store.metadata.messages import CommitMessage
@@ -39,7 +40,10 @@ def write_here(df: DataFrame, job: WriteJob) -> list[CommitMessage] | None:
         StorageError: a file could not be written.
         Spark's exception where it cannot compute the rows.
     """
-    rows = with_plain_names(df).toArrow()
-    if rows.num_rows > MOST_ROWS:
-        return None
-    return write_rows(job, 0, (with_given_names(batch, df.columns) for batch in rows.to_batches()))
+    rows = rows_here(df)
+    return None if rows.num_rows > MOST_ROWS else write_rows(job, 0, rows.to_batches())
+
+
+def rows_here(df: DataFrame) -> pa.Table:
+    """The rows of a DataFrame in this process, computed once; they must fit into memory."""
+    return with_plain_names(df).toArrow().rename_columns(df.columns)

@@ -29,7 +29,7 @@ class Way(StrEnum):
     ROWS_WITH_KINDS = "rows with kinds"
     """Rows of kind -D and +U are written; the merge engine applies them. Tables with keys."""
     MERGED_BUCKETS = "merged buckets"
-    """Buckets are merged and written again without the rows. Tables with keys whose merge engine removes no rows."""
+    """Buckets are merged and written again without the rows. Tables with keys where a row of kind -D removes none."""
     COPIED_FILES = "copied files"
     """Files are written again without the rows, or with new values. Append tables."""
     DELETION_VECTORS = "deletion vectors"
@@ -71,11 +71,6 @@ def _check_keyed(table: Table, statement: Statement) -> None:
         )
     if statement is not Statement.DELETE and engine is MergeEngine.PARTIAL_UPDATE:
         _check_no_functions(table, begin)
-    if table.options.value(o.ROWKIND_FIELD) is not None:
-        raise UnsupportedFeature(
-            f"{begin}: 'rowkind.field' = '{table.options.value(o.ROWKIND_FIELD)}' lets a column tell what a row does, "
-            "so rows cannot be written with other kinds; append rows with the kind in that column"
-        )
     if table.bucket_mode is BucketMode.POSTPONE_MODE and not writes_fixed_buckets(table):
         raise UnsupportedFeature(
             f"{begin}: rows of a table with postponed buckets are not visible before a compaction, so an update could "
@@ -96,8 +91,9 @@ def _check_no_functions(table: Table, begin: str) -> None:
 
 
 def _removes_rows(table: Table) -> bool:
+    """Java writes rows of kind -D also where they are ignored, or where a column tells another kind: none goes then."""
     options = table.options
-    if options.value(o.IGNORE_DELETE):
+    if options.value(o.IGNORE_DELETE) or options.value(o.ROWKIND_FIELD) is not None:
         return False
     match options.value(o.MERGE_ENGINE):
         case MergeEngine.DEDUPLICATE:

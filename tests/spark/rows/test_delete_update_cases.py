@@ -180,3 +180,34 @@ def test_texts_that_are_too_long(quick_spark: SparkSession, tmp_path: Path) -> N
             cat.sql(f"UPDATE t SET {column} = 'abc' WHERE id = 1")
     cat.sql("UPDATE t SET c = 'b', v = 'c' WHERE id = 1")
     assert [tuple(row) for row in cat.sql("SELECT id, trim(c), v FROM t").collect()] == [(1, "b", "c")]
+
+
+def test_statements_tell_how_many_rows_have_changed(quick_spark: SparkSession, tmp_path: Path) -> None:
+    """By the names of Delta Lake; NULL where nobody has counted."""
+    cat = paimon_spark.catalog(quick_spark, str(tmp_path))
+    cat.sql("CREATE DATABASE paimon.d")
+    for name, options in (("k", "'primary-key' = 'id,p', 'bucket' = '1'"), ("a", "'bucket' = '-1'")):
+        table = f"paimon.d.{name}"
+        cat.sql(f"CREATE TABLE {table} (id INT, v INT, p STRING) PARTITIONED BY (p) TBLPROPERTIES ({options})")
+        cat.sql(f"INSERT INTO {table} VALUES (1, 10, 'a'), (2, 20, 'a'), (3, 30, 'b')")
+        given = "SELECT * FROM VALUES (1, 11, 'a'), (2, 0, 'a'), (9, 90, 'b'), (8, 0, 'c') AS v(id, v, p)"
+        merge = f"MERGE INTO {table} t USING ({given}) s"
+        merged = f"""{merge} ON t.id = s.id AND t.p = s.p WHEN MATCHED AND s.v = 0 THEN DELETE
+            WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT *"""
+        four = [f"num_{what}_rows" for what in ("affected", "updated", "deleted", "inserted")]
+        for text, numbers in (
+            (f"UPDATE {table} SET v = v + 1 WHERE id < 3", (2,)),
+            (f"UPDATE {table} SET v = 0 WHERE id > 99", (0,)),
+            (merged, (4, 1, 1, 2)),
+            (f"DELETE FROM {table} WHERE id = 1", (1,)),
+            (f"DELETE FROM {table} WHERE p = 'b'", (2 if name == "a" else None,)),
+            (f"DELETE FROM {table} WHERE p = 'none'", (0,)),
+        ):
+            found = cat.sql(text)
+            assert found.columns == four[: len(numbers)]
+            assert [tuple(row) for row in found.collect()] == [numbers]
+            assert {kind for _, kind in found.dtypes} == {"bigint"}
+    both = "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    new = "(SELECT 7 AS id, 7 AS v, 'x' AS p) s"
+    found = cat.sql(f"MERGE INTO paimon.d.k t USING {new} ON t.id = s.id AND t.p = s.p {both}")
+    assert [tuple(row) for row in found.collect()] == [(1, None, 0, None)]

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from paimon_spark import PaimonTable
-from paimon_spark.errors import DataError, SqlError, UnsupportedFeature
+from paimon_spark.errors import DataError, OptionError, SqlError, UnsupportedFeature
 from paimon_spark.store.open import open_table
 
 pytestmark = pytest.mark.spark
@@ -28,6 +28,12 @@ def made(spark: SparkSession, path: Path, options: Mapping[str, str]) -> PaimonT
 
 def rows(table: PaimonTable) -> list[tuple[Any, ...]]:
     return sorted(tuple(row) for row in table.toDF().collect())
+
+
+def changelog_counts(path: Path) -> list[int]:
+    """How many rows each snapshot has in the changelog."""
+    snapshots = open_table(str(path / "t")).snapshots
+    return [snapshots.load(number).changelog_record_count or 0 for number in range(1, (snapshots.latest_id() or 0) + 1)]
 
 
 def source(spark: SparkSession, *given: tuple[int, int, str]) -> DataFrame:
@@ -127,10 +133,7 @@ def test_the_changelog_has_the_rows_that_a_rewrite_leaves_out(
     table = made(quick_spark, tmp_path, {**SUMS, "changelog-producer": producer, "write-only": "true"})
     table.unset_options("write-only")  # the rows wait for a compaction to write them to the changelog
     table.delete("id in (2, 4)")
-    snapshots = open_table(str(tmp_path / "t")).snapshots
-    counts = [
-        snapshots.load(number).changelog_record_count or 0 for number in range(1, (snapshots.latest_id() or 0) + 1)
-    ]
+    counts = changelog_counts(tmp_path)
     assert counts[-1] == 2
     assert sum(counts) == len(ROWS) + 2
     assert rows(table) == [row for row in ROWS if row[0] not in (2, 4)]
@@ -177,6 +180,52 @@ def test_an_update_that_would_lose_to_the_stored_row_is_an_error(spark: SparkSes
     assert rows(table)[3:5] == [(3, 30, "x"), (4, 41, "a")]
     assert table.delete("id = 3").rows_deleted == 1
     assert len(rows(table)) == 5
+
+
+def test_a_delete_removes_rows_where_rows_of_its_kind_are_ignored(quick_spark: SparkSession, tmp_path: Path) -> None:
+    """The official connector writes rows of kind -D, which do nothing, and says nothing."""
+    table = made(quick_spark, tmp_path, {**KEYED, "ignore-delete": "true", "changelog-producer": "input"})
+    assert table.delete("id < 2").rows_deleted == 2
+    with pytest.raises(UnsupportedFeature, match=r"'ignore-delete' = 'true' ignores .*; use DELETE"):
+        table.alias("t").merge(source(quick_spark, (2, 0, "a")).alias("s"), "t.id = s.id").whenMatchedDelete().execute()
+    assert changelog_counts(tmp_path) == [len(ROWS), 2]
+    table.optimize().compact()
+    assert rows(table) == ROWS[2:]
+    assert table.update("id = 2", {"v": "7"}).rows_updated == 1
+    assert not table.check().problems
+
+
+def test_a_column_that_tells_row_kinds(quick_spark: SparkSession, tmp_path: Path) -> None:
+    """Rows are updated and inserted while the column says so, as in Java; a DELETE rewrites files."""
+    changelog = {"changelog-producer": "input", "rowkind.field": "p"}
+    given = [(1, 10, "+I"), (2, 20, "+U"), (3, 30, "+I")]
+    frame = source(quick_spark, *given).coalesce(1)
+    frame.write.format("paimon").mode("append").options(**KEYED, **changelog).save(str(tmp_path / "t"))
+    table = PaimonTable.forPath(quick_spark, str(tmp_path / "t"))
+    assert table.update("id = 2", {"v": "21"}).rows_updated == 1
+    assert table.update("id = 1", {"p": "'+U'"}).rows_updated == 1
+    updates = source(quick_spark, (3, 31, "+I"), (4, 40, "+I")).alias("s")
+    merge = table.alias("t").merge(updates, "t.id = s.id")
+    done = merge.whenMatchedUpdate(set={"v": "s.v"}).whenNotMatchedInsertAll().execute()
+    assert (done.rows_updated, done.rows_inserted) == (1, 1)
+    after = [(1, 10, "+U"), (2, 21, "+U"), (3, 31, "+I"), (4, 40, "+I")]
+    gone = source(quick_spark, (1, 0, "-D"), (5, 0, "-D")).alias("s")
+    upsert = table.alias("t").merge(gone, "t.id = s.id").whenNotMatchedInsertAll()
+    for call in (
+        lambda: table.update("id = 2", {"p": "'-D'"}),
+        lambda: table.update("id = 2", {"p": "NULL"}),
+        upsert.execute,
+        lambda: upsert.whenMatchedUpdateAll().execute(),
+    ):
+        with pytest.raises(DataError, match=r"^changing rows of .* the column 'p' .*must be \+I or \+U"):
+            call()
+    with pytest.raises(UnsupportedFeature, match=r"a column tells .*\('rowkind.field'\); use DELETE"):
+        table.alias("t").merge(gone, "t.id = s.id").whenMatchedDelete().execute()
+    assert rows(table) == after
+    assert table.delete("id >= 3").rows_deleted == 2
+    assert rows(table) == after[:2]
+    assert changelog_counts(tmp_path) == [3, 1, 1, 2, 2]  # no row of kind -U before an update, as in Java
+    assert not table.check().problems
 
 
 def test_partial_update_cannot_set_null(spark: SparkSession, tmp_path: Path) -> None:
@@ -242,6 +291,13 @@ def test_what_is_wrong_is_said_before_anything_is_written(spark: SparkSession, t
         (SqlError, "may have no condition", lambda: (
             table.alias("t").merge(updates, "t.id = s.id").whenMatchedDelete().whenMatchedUpdateAll().execute()
         )),
+        (SqlError, r'src in the condition is the name of neither side.*source.alias\("src"\)', lambda: (
+            table.alias("t").merge(source(spark, (1, 1, "x")), "t.id = src.id").whenMatchedUpdateAll().execute()
+        )),
+        (AnalysisException, r"could be: .*`source`\.`id`", lambda: (
+            table.merge(source(spark, (1, 1, "x")), "id = id").whenMatchedDelete().execute()
+        )),
+        (OptionError, r"such as lit\(5\)", lambda: table.update(None, {"v": 5})),
         (SqlError, "belongs to the primary key", lambda: (
             table.alias("t").merge(updates, "t.v = s.v").whenMatchedUpdateAll().execute()
         )),

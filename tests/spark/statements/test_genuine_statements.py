@@ -129,7 +129,14 @@ def results(script: str) -> list[dict[str, Any]]:
 def is_equal(ours: dict[str, Any], expected: dict[str, Any]) -> bool:
     """Both are refused, or have the same columns and the same rows."""
     refused = "refused" in ours, "refused" in expected
-    return all(refused) or (not any(refused) and ours == expected)
+    return all(refused) or (not any(refused) and without_counts(ours) == expected)
+
+
+def without_counts(result: dict[str, Any]) -> dict[str, Any]:
+    """DELETE, UPDATE and MERGE tell how many rows have changed; the official ones return nothing."""
+    columns = result.get("columns", [])
+    counts = bool(columns) and all(column.startswith("num_") for column in columns)
+    return {"sql": result["sql"]} if counts else result
 
 
 @pytest.mark.parametrize(("script", "road"), SHARE)

@@ -27,6 +27,7 @@ def table(path: Path, options: dict[str, str], keys: tuple[str, ...] = ("id",)) 
     [
         ({}, Way.ROWS_WITH_KINDS),
         ({"ignore-delete": "true"}, Way.MERGED_BUCKETS),
+        ({"rowkind.field": "k"}, Way.MERGED_BUCKETS),
         ({"merge-engine": "first-row"}, Way.MERGED_BUCKETS),
         ({"merge-engine": "partial-update"}, Way.MERGED_BUCKETS),
         ({"merge-engine": "partial-update", "partial-update.remove-record-on-delete": "true"}, Way.ROWS_WITH_KINDS),
@@ -58,7 +59,6 @@ def test_append_tables(tmp_path: Path, statement: Statement) -> None:
             },
             "'fields.v.aggregate-function' = 'sum' combines",
         ),
-        ({"rowkind.field": "k"}, "'rowkind.field' = 'k'"),
     ],
 )
 def test_updates_that_an_engine_would_not_apply_are_refused(
