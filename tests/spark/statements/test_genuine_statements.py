@@ -25,8 +25,6 @@ OPEN = {
     "24_partitions",
     "25_tags_branches",
     "26_inserts",
-    "28_text_casts",
-    "29_structs",
     "30_defaults",
     "31_char_varchar",
     "32_updates",
