@@ -72,7 +72,8 @@ def _print(facts: TableFacts) -> None:
     print_pairs([*_definition(facts), *_history(facts), *_contents(facts)])
     console = stdout_console()
     if not facts.problems:
-        console.print(Text("no problem", style="green"))
+        told = "no problem in the metadata; whether all files are there and whole, paimon-spark check tells"
+        console.print(Text(told, style="green"), soft_wrap=True)
     for problem in facts.problems:
         console.print(Text.assemble(("! ", "bold yellow"), printable(problem)), soft_wrap=True)
 

@@ -26,10 +26,11 @@ from paimon_spark.store.checks.buckets import (
 from paimon_spark.store.checks.data_files import FileTask, check_data_file
 from paimon_spark.store.checks.hashes import HashFiles, check_disjoint, check_growth, check_hash_file
 from paimon_spark.store.checks.partition_checks import check_one_partition
-from paimon_spark.store.checks.report import Findings, Rule
+from paimon_spark.store.checks.report import KEPT, Findings, Rule
 from paimon_spark.store.checks.snapshots import SnapshotState, place_in
 from paimon_spark.store.checks.storage import Storage
 from paimon_spark.store.metadata.commit_changes import DELETION_VECTORS
+from paimon_spark.store.metadata.entries import Identity
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.index_manifests import HASH
 from paimon_spark.store.metadata.partitions import describe_partition
@@ -71,6 +72,7 @@ class Collector:
     _hash_files: dict[Place, str] = field(default_factory=dict)
     _compared: dict[Place, object] = field(default_factory=dict)
     _directories: dict[Place, str] = field(default_factory=dict)
+    _lost: dict[str, tuple[Place, Identity]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._storage = Storage(self.table.file_io)
@@ -80,6 +82,9 @@ class Collector:
         """The next state of the table."""
         if not state.follows:
             self._hash_files.clear()
+        for path, (place, identity) in self._lost.items():
+            if identity in state.live.get(place, ()):
+                self.findings.need(path, state.label)
         for entry in state.added:
             self._take_file(state.label, entry, self._hashes_of(state, entry))
         self.take_changelog(state.label, state.changelog)
@@ -122,7 +127,9 @@ class Collector:
             self.findings.note("changelog files that many buckets share (.cc-) are not looked at")
             return
         for name in meta.extra_files:
-            self._check_stored(label, extra_file_path(directory, meta, name), None)
+            extra = extra_file_path(directory, meta, name)
+            if not self._check_stored(label, extra, None):
+                self._lose(extra, entry)
         known = self.files.get(path)
         if known is not None:
             if _content(meta) != _content(known):
@@ -131,6 +138,8 @@ class Collector:
             return
         self.files[path] = meta
         is_there = self._check_stored(label, path, meta.file_size)
+        if not is_there:
+            self._lose(path, entry)
         if not (is_there and self.reads_files):
             return
         if file_format_of(meta.file_name) not in DATA_FORMATS:
@@ -140,6 +149,11 @@ class Collector:
         find = None if hashes is None else partial(self._hashes.find, hashes)
         task = FileTask(label, path, entry, is_changelog, find)
         self._add_job(meta.file_size, partial(check_data_file, self.table, task, self.findings))
+
+    def _lose(self, path: str, entry: ManifestEntry) -> None:
+        """Notes a file that is lost or cut, so that the states are told that need it; of many it is the first ones."""
+        if len(self._lost) < KEPT:
+            self._lost.setdefault(path, (place_in(entry), entry.identity))
 
     def _check_stored(self, label: str, path: str, size: int | None) -> bool:
         found = self._storage.wrong_size(path, size)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from paimon_spark.store.reporting.result import Result
 
+_SNAPSHOT = "snapshot"
 KEPT = 100  # problems of one rule that are listed; a table that lost a directory has one for every file
 
 
@@ -63,15 +64,38 @@ class Problem:
         snapshot: the first snapshot or tag that shows it.
         where: the file, bucket or snapshot.
         found: what was found and what was expected.
+        also: of a file that is lost or cut, the further snapshots and tags that need it.
+        in_latest: whether the latest snapshot is among those that need it.
     """
 
     rule: Rule
     snapshot: str
     where: str
     found: str
+    also: tuple[str, ...] = ()
+    in_latest: bool = False
 
     def __str__(self) -> str:
-        return f"[{self.rule}] {self.where}: {self.found} ({self.snapshot})"
+        needed = _states_text((self.snapshot, *self.also))
+        latest = "" if not self.in_latest else ", the latest among them" if self.also else ", the latest"
+        return f"[{self.rule}] {self.where}: {self.found} ({needed}{latest})"
+
+
+def _states_text(labels: Sequence[str]) -> str:
+    """Names of states, of which snapshots with consecutive ids become one."""
+    runs: list[tuple[str, str, str]] = []  # kind, first name, last name
+    for label in labels:
+        kind, _, name = label.partition(" ")
+        last = runs[-1] if runs else None
+        follows = last is not None and last[0] == kind == _SNAPSHOT and int(name) == int(last[2]) + 1
+        if last is not None and follows:
+            runs[-1] = (kind, last[1], name)
+        else:
+            runs.append((kind, label, name))
+    return ", ".join(
+        first if first.endswith(f" {last}") else f"{kind}s {first.partition(' ')[2]} to {last}"
+        for kind, first, last in runs
+    )
 
 
 @dataclass(frozen=True, repr=False)
@@ -133,6 +157,7 @@ class Findings:
         self._seen: set[tuple[Rule, str, str]] = set()
         self._counts: Counter[Rule] = Counter()
         self._notes: dict[str, None] = {}
+        self._needed: dict[str, list[str]] = {}
 
     def add(self, rule: Rule, snapshot: str, where: str, found: str) -> None:
         """Records a problem, unless one with the same rule, place and text is recorded already."""
@@ -145,6 +170,10 @@ class Findings:
                 self._seen.add(key)
                 self._problems.append(Problem(rule, snapshot, where, found))
 
+    def need(self, where: str, snapshot: str) -> None:
+        """Records that a further snapshot or tag needs a file of which a problem is recorded."""
+        self._needed.setdefault(where, []).append(snapshot)
+
     def note(self, text: str) -> None:
         """Records that something was not checked."""
         with self._lock:
@@ -153,15 +182,31 @@ class Findings:
     def forget(self, snapshots: Iterable[str]) -> None:
         """Drops the problems of snapshots that have expired during the check: their files may be deleted."""
         gone = set(snapshots)
-        self._counts.subtract(problem.rule for problem in self._problems if problem.snapshot in gone)
-        self._problems = [problem for problem in self._problems if problem.snapshot not in gone]
+        kept: list[Problem] = []
+        for problem in self._problems:
+            needed = [label for label in (problem.snapshot, *self._needed.get(problem.where, ())) if label not in gone]
+            if needed:
+                kept.append(replace(problem, snapshot=needed[0]))
+                self._needed[problem.where] = needed[1:]
+            else:
+                self._counts[problem.rule] -= 1
+        self._problems = kept
 
-    def problems(self) -> tuple[tuple[Problem, ...], dict[Rule, int]]:
-        """The problems in the order of the rules, and the number of further ones of each rule."""
+    def problems(self, latest: str | None = None) -> tuple[tuple[Problem, ...], dict[Rule, int]]:
+        """The problems in the order of the rules, and the number of further ones of each rule.
+
+        Args:
+            latest: the name of the latest snapshot; None: there is none.
+        """
+        self._problems = [self._complete(problem, latest) for problem in self._problems]
         order = list(Rule)
         kept = Counter(problem.rule for problem in self._problems)
         more = {rule: self._counts[rule] - kept[rule] for rule in order if self._counts[rule] > kept[rule]}
         return tuple(sorted(self._problems, key=lambda problem: order.index(problem.rule))), more
+
+    def _complete(self, problem: Problem, latest: str | None) -> Problem:
+        also = tuple(self._needed.get(problem.where, ())) if problem.rule is Rule.STORED else ()
+        return replace(problem, also=also, in_latest=latest is not None and latest in (problem.snapshot, *also))
 
     def notes(self) -> tuple[str, ...]:
         return tuple(self._notes)

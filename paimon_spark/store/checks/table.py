@@ -80,7 +80,7 @@ def check(
     _run(collector.jobs, progress)
     _note_branches(table, findings)
     findings.forget(_gone_meanwhile(table, ids, tags))
-    problems, left_out = findings.problems()
+    problems, left_out = findings.problems(f"snapshot {all_ids[-1]}" if all_ids else None)
     return CheckResult(
         location=table.location,
         snapshots=tuple(ids),

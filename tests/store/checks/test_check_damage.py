@@ -20,6 +20,7 @@ from support.faults.damage import (
     rewrite_data_file,
     snapshot_file,
 )
+from support.tables.compacting import compact, live_files, make, write
 from support.tables.golden_tables import GoldenTable
 
 from paimon_spark import check
@@ -27,6 +28,7 @@ from paimon_spark.format.binary_row import encode_arity_row
 from paimon_spark.format.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
 from paimon_spark.format.types import DataType, Root
 from paimon_spark.store.checks.report import Rule
+from paimon_spark.store.history.tags import create_tag
 
 INT = DataType(Root.INT)
 
@@ -349,3 +351,27 @@ def test_whatever_is_garbled_is_told_and_stops_nothing(name: str, tmp_path: Path
         assert check(str(table)).is_good == (path.name in ("LATEST", "EARLIEST")), path
         path.write_bytes(good)
     assert check(str(table)).is_good
+
+
+def test_all_states_that_need_a_lost_file_are_named(tmp_path: Path) -> None:
+    columns = pa.schema([pa.field("k", pa.int32(), False), ("v", pa.string())])
+    table = make(tmp_path / "t", columns, ["k"], {})
+    write(table, [(1, "a")])
+    (first,) = (tmp_path / "t/bucket-0").glob("data-*")
+    write(table, [(2, "b")])
+    create_tag(table, "kept", 2)
+    write(table, [(3, "c")])
+    compact(table)
+    write(table, [(4, "d")])
+    (merged,) = (file.file_name for file in live_files(table) if file.level > 0)
+    first.unlink()
+    (problem,) = check(str(tmp_path / "t"), read_files=False).problems
+    assert (problem.snapshot, problem.also, problem.in_latest) == ("snapshot 1", ("snapshot 2", "snapshot 3"), False)
+    assert str(problem).endswith(f"{first.name}: the file does not exist (snapshots 1 to 3)")
+    (tmp_path / "t/bucket-0" / merged).unlink()
+    assert {str(p).rpartition(" (")[2] for p in check(str(tmp_path / "t"), read_files=False).problems} == {
+        "snapshots 1 to 3)",
+        "snapshots 4 to 5, the latest among them)",
+    }
+    (latest,) = check(str(tmp_path / "t"), read_files=False, latest_only=True).problems
+    assert str(latest).endswith("(snapshot 5, the latest)")
