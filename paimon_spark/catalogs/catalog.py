@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -208,6 +209,29 @@ class Catalog(ViewCatalog, FunctionCatalog, Protocol):
             As open_table.
         """
         ...
+
+    def table(
+        self,
+        name: str,
+        *,
+        version: int | str | None = None,
+        timestamp: dt.datetime | str | None = None,
+        options: Mapping[str, str] = NO_OPTIONS,
+        time_zone: TimeZone | None = None,
+    ) -> ReadableTable:
+        """Opens a table by its name: ``database.table``, or ``table`` of the default database. ``catalog[name]`` too.
+
+        Args:
+            name: the table, perhaps with ``$branch_<name>``.
+            version, timestamp, options, time_zone: as for open_table.
+
+        Raises:
+            TableNotFound: there is no such table; the message names similar ones.
+            As open_table.
+        """
+        ...
+
+    def __getitem__(self, name: str) -> ReadableTable: ...
 
     def create_table(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool = False) -> TableSchema:
         """Creates a table.

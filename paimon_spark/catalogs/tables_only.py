@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from paimon_spark.arrow.zones import TimeZone
+from paimon_spark.catalogs.catalog import NO_OPTIONS, Catalog
 from paimon_spark.catalogs.functions import Function
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.views import View, ViewChange
@@ -12,6 +15,7 @@ from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.store.metadata.table_options import PATH
+from paimon_spark.store.open import ReadableTable, state_options
 
 _TABLE_TYPES = ("table", "materialized-table")
 _AUTO_CREATE = "auto-create"
@@ -81,6 +85,27 @@ class NoFunctions:
         raise no_functions(f"dropping the function {identifier}")
 
 
+class OpensByName:
+    """The part of a catalog that opens tables by names as people write them; see Catalog."""
+
+    def table(
+        self: Catalog,
+        name: str,
+        *,
+        version: int | str | None = None,
+        timestamp: dt.datetime | str | None = None,
+        options: Mapping[str, str] = NO_OPTIONS,
+        time_zone: TimeZone | None = None,
+    ) -> ReadableTable:
+        """See Catalog."""
+        found = Identifier.parse(name) if "." in name else Identifier(self.default_database, name)
+        chosen = {**options, **state_options(version, timestamp, time_zone)}
+        return self.load_table(found, chosen, time_zone)
+
+    def __getitem__(self: Catalog, name: str) -> ReadableTable:
+        return self.table(name)
+
+
 class NoTablesOfHive:
     """The part of a catalog that has no tables of Hive."""
 
@@ -99,7 +124,7 @@ class NoTablesOfHive:
         raise _no_hive(f"migrating {source}")
 
 
-class TablesOnly(NoViews, NoFunctions, NoTablesOfHive):
+class TablesOnly(OpensByName, NoViews, NoFunctions, NoTablesOfHive):
     """The part of a catalog that has nothing but files: neither views nor functions, and nothing to repair or cache."""
 
     def check_table(self, identifier: Identifier) -> None:

@@ -127,6 +127,11 @@ class WarehouseTable:
         """The path it is read by."""
         return f"{self.warehouse.location}/{SYS}/{self.name}"
 
+    @property
+    def hidden_fields(self) -> tuple[DataField, ...]:
+        """None: its rows lie in no files."""
+        return ()
+
     @cached_property
     def schema(self) -> TableSchema:
         """Its columns, as the schema of a table without keys."""

@@ -5,18 +5,21 @@ The modules that read rows, and the system tables, are imported on first use, so
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, NoReturn
 
-from paimon_spark.arrow.zones import TimeZone, session_zone
-from paimon_spark.errors import OptionError, SnapshotNotFound, TableNotFound, UnsupportedFeature
+from paimon_spark.arrow.zones import TimeZone, ZoneUnknown, session_zone
+from paimon_spark.errors import OptionError, SnapshotNotFound, TableNotFound, UnsupportedFeature, UnsupportedMethod
 from paimon_spark.file_io import FileIO, absolute_location, file_io_for, named_location
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.rules.supported import check_readable
-from paimon_spark.format.schema import ROW_KIND_FIELD, TableSchema
+from paimon_spark.format.schema import ROW_KIND_FIELD, TableSchema, metadata_fields
+from paimon_spark.format.types import DataField
 from paimon_spark.merge.engines.choice import check_engine
 from paimon_spark.store.metadata.external_paths import confined
 from paimon_spark.store.metadata.schemas import SchemaStore
@@ -30,9 +33,12 @@ from paimon_spark.store.storage.served import TableServer, find_served, is_serve
 from paimon_spark.store.system_tables.names import METADATA_NAMES, NAMES, near_names
 
 _BRANCH = re.compile(r"branch_([^$]+)")
+_NANOS_PER_MILLI = 1_000_000
 _OF_ALL_BRANCHES = ("query-auth.enabled",)  # what a server tells of a table, and must hold for its branches too
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from paimon_spark.arrow.predicates.expressions import Expr
     from paimon_spark.arrow.predicates.predicate import Predicate
     from paimon_spark.store.scan.table_scan import Scan
@@ -40,9 +46,28 @@ if TYPE_CHECKING:
     from paimon_spark.store.system_tables.table import MetadataScan, SystemTable
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ReadableTable(Table):
     """An open table: a Table that can be read; picklable."""
+
+    def __repr__(self) -> str:
+        branch = "" if self.branch == "main" else f"$branch_{self.branch}"
+        return f"<ReadableTable {self.location}{branch}: {self.schema!r}>"
+
+    if not TYPE_CHECKING:  # a checker of types shall go on to see that the name is not there
+
+        def __getattr__(self, name: str) -> NoReturn:
+            from paimon_spark.format.options.other_systems import READER_ADVICE
+
+            advice = READER_ADVICE.get(name)
+            if advice is None:
+                raise AttributeError(f"'ReadableTable' has no attribute '{name}'", name=name, obj=self)
+            raise UnsupportedMethod(f"a table of open_table has no '{name}': {advice}")
+
+    @cached_property
+    def hidden_fields(self) -> tuple[DataField, ...]:
+        """The columns that a read has only where it names them: the metadata columns."""
+        return metadata_fields(self.schema)
 
     def scan(
         self,
@@ -53,7 +78,9 @@ class ReadableTable(Table):
         """A read of some columns of the rows that satisfy a condition: of a state, or of a change (``incremental-*``).
 
         Args:
-            columns: names in the order wanted, any letter case, or one text such as "id, total"; None means all.
+            columns: names in the order wanted, any letter case, or one text such as "id, total"; None means all. The
+                metadata columns ``__paimon_file_path``, ``__paimon_row_index``, ``__paimon_partition`` and
+                ``__paimon_bucket`` may be among them.
             where: SQL text, an expression of ``col(...)``, or a bound Predicate.
             row_kinds: True adds a last column ``_row_kind`` with +I, -U, +U or -D, and includes retractions in the
                 result. To place the column elsewhere, name it among the columns.
@@ -66,10 +93,10 @@ class ReadableTable(Table):
         from paimon_spark.arrow.predicates.expressions import as_predicate
         from paimon_spark.store.scan.new_scan import new_scan
 
-        fields = self.schema.fields if columns is None else find_fields(self.schema, columns)
+        fields = self.schema.fields if columns is None else find_fields(self.schema, columns, self.hidden_fields)
         if row_kinds and ROW_KIND_FIELD not in fields:
             fields = (*fields, row_kind_field(self.schema))
-        predicate = as_predicate(where, self.schema.fields, self.time_zone)
+        predicate = as_predicate(where, (*self.schema.fields, *self.hidden_fields), self.time_zone)
         return new_scan(self, fields, predicate)
 
     def system_table(
@@ -94,6 +121,10 @@ class ReadableTable(Table):
 
         return system_table(self, name).scan(columns, where)
 
+    def history(self) -> pa.Table:
+        """The snapshots of the table, the newest first: the system table ``$snapshots``."""
+        return self.system_table("snapshots").to_arrow().sort_by([("snapshot_id", "descending")])
+
     def with_options(self, options: Mapping[str, str]) -> ReadableTable:
         """This table with further dynamic options, given as for open_table; storage options are ignored."""
         _, dynamic = split_storage_options(options)
@@ -101,13 +132,20 @@ class ReadableTable(Table):
 
 
 def open_table(
-    location: str, options: Mapping[str, str] | None = None, *, time_zone: TimeZone | None = None
+    location: str,
+    options: Mapping[str, str] | None = None,
+    *,
+    version: int | str | None = None,
+    timestamp: dt.datetime | str | None = None,
+    time_zone: TimeZone | None = None,
 ) -> ReadableTable:
     """The table at a location.
 
     Args:
         location: the table directory, a local path or a URI; ``<path>$branch_<name>`` opens a branch.
         options: table options for this use only (``scan.snapshot-id``, ...) and storage options (``s3.endpoint``, ...).
+        version: reads a snapshot, by its id, or a tag, by its name, instead of the latest state.
+        timestamp: reads the state at that time; one without a zone is in ``time_zone``.
         time_zone: the zone for conditions, a tzinfo or a name as in Spark (``Europe/Berlin``, ``+01:00``); None: a
             condition whose rows depend on the zone is an error.
 
@@ -117,6 +155,7 @@ def open_table(
         UnsupportedFeature: the table uses a feature this release cannot read.
         SnapshotNotFound: an option names a snapshot, tag, time or branch that does not exist.
     """
+    options = {**(options or {}), **state_options(version, timestamp, time_zone)}
     table = find_table(location, options, time_zone=time_zone)
     if table is None:
         place = _locate(location, options or {})
@@ -127,6 +166,34 @@ def open_table(
             raise TableNotFound(_wrong_suffix(root))
         raise TableNotFound(f"no Paimon table at {root}: {_what_is_there(file_io, root)}")
     return table
+
+
+def state_options(
+    version: int | str | None, timestamp: dt.datetime | str | None, time_zone: TimeZone | None
+) -> dict[str, str]:
+    """The options of a state that is named by a version or by a time; none: neither is given.
+
+    Raises:
+        OptionError: both are given, or the time is none, or has no zone and none is known.
+    """
+    if version is not None and timestamp is not None:
+        raise OptionError(f"version = {version!r} and timestamp = '{timestamp}' name two states: give one of them")
+    if version is not None:
+        return {o.SCAN_VERSION.key: str(version)}
+    if timestamp is None:
+        return {}
+    from paimon_spark.arrow.predicates.literal_text import parse_timestamp
+
+    text = timestamp.isoformat(sep=" ") if isinstance(timestamp, dt.datetime) else timestamp
+    try:
+        instant = parse_timestamp(text, session_zone(time_zone))
+    except ZoneUnknown:
+        raise OptionError(
+            f"timestamp = '{text}' has no zone: add one, such as '{text}+00:00', or give time_zone='UTC'"
+        ) from None
+    except ValueError as error:
+        raise OptionError(f"timestamp = '{text}' names no time: {error}") from None
+    return {o.SCAN_TIMESTAMP_MILLIS.key: str(instant // _NANOS_PER_MILLI)}
 
 
 def find_table(

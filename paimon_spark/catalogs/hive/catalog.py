@@ -27,7 +27,7 @@ from paimon_spark.catalogs.identifier import (
 )
 from paimon_spark.catalogs.moves import is_table
 from paimon_spark.catalogs.not_found import database_not_found
-from paimon_spark.catalogs.tables_only import NoFunctions
+from paimon_spark.catalogs.tables_only import NoFunctions, OpensByName
 from paimon_spark.errors import (
     DatabaseNotEmpty,
     DatabaseNotFound,
@@ -58,7 +58,7 @@ def open_hive_catalog(name: str, options: Mapping[str, str]) -> HiveCatalog:
 
 @checks_arguments
 @dataclass(frozen=True)
-class HiveCatalog(HiveDatabases, HiveTables, NoFunctions):
+class HiveCatalog(HiveDatabases, HiveTables, OpensByName, NoFunctions):
     """A catalog in a Hive metastore; see Catalog. Picklable. Names are found in any letter case."""
 
     @property

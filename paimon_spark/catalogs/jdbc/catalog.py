@@ -25,7 +25,7 @@ from paimon_spark.catalogs.jdbc.tables_part import JdbcTables
 from paimon_spark.catalogs.moves import is_table
 from paimon_spark.catalogs.not_found import database_not_found
 from paimon_spark.catalogs.secret_files import read_secrets
-from paimon_spark.catalogs.tables_only import NoFunctions, NoTablesOfHive
+from paimon_spark.catalogs.tables_only import NoFunctions, NoTablesOfHive, OpensByName
 from paimon_spark.errors import DatabaseNotEmpty, DatabaseNotFound, TableAlreadyExists, TableNotFound
 from paimon_spark.file_io import absolute_location, file_io_for
 
@@ -46,7 +46,7 @@ def open_jdbc_catalog(name: str, options: Mapping[str, str]) -> JdbcCatalog:
 
 @checks_arguments
 @dataclass(frozen=True)
-class JdbcCatalog(JdbcDatabases, JdbcTables, NoFunctions, NoTablesOfHive):
+class JdbcCatalog(JdbcDatabases, JdbcTables, OpensByName, NoFunctions, NoTablesOfHive):
     """A catalog in a database; see Catalog. Pickled, it has no password (see ``connection``)."""
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -26,7 +26,7 @@ from paimon_spark.catalogs.rest.functions_part import RestFunctions
 from paimon_spark.catalogs.rest.schema_json import schema_json
 from paimon_spark.catalogs.rest.served import check_kind
 from paimon_spark.catalogs.rest.views_part import RestViews
-from paimon_spark.catalogs.tables_only import NoTablesOfHive
+from paimon_spark.catalogs.tables_only import NoTablesOfHive, OpensByName
 from paimon_spark.errors import (
     DatabaseAlreadyExists,
     DatabaseNotEmpty,
@@ -50,7 +50,7 @@ _LOCATION = "location"
 
 @checks_arguments
 @dataclass(frozen=True)
-class RestCatalog(RestViews, RestFunctions, NoTablesOfHive):
+class RestCatalog(RestViews, RestFunctions, OpensByName, NoTablesOfHive):
     """A catalog on a REST server; see Catalog. Picklable: the credentials go along.
 
     A table is opened by its name (``table_location``), so that its snapshots are published by the server wherever it is

@@ -153,3 +153,30 @@ METHOD_ADVICE: Mapping[str, str] = MappingProxyType(
     }
 )
 """Method or attribute of a Delta table, an Iceberg table or a DataFrame -> what PaimonTable has in its place."""
+
+_READS_ONLY = "rows are written with Spark: PaimonTable.forPath(spark, '<path>') has append, delete, merge, ..."
+_SCAN = "scan(columns=..., where=...) is a read, with to_arrow(), to_pandas(), to_batches(), head(), count() and top()"
+_COMPACTS = "paimon-spark compact PATH, or PaimonTable.optimize() with Spark, compacts the table"
+_HISTORY = "history() shows the snapshots, the newest first"
+_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        _READS_ONLY: "append overwrite upsert insert write delete update merge add add_files",
+        _SCAN: "to_arrow to_pandas to_polars to_duckdb to_batches to_pyarrow to_pyarrow_table to_pyarrow_dataset "
+        "to_arrow_batch_reader toDF toPandas select filter where head limit count collect show read new_read_builder",
+        _HISTORY: "current_snapshot version",
+        _COMPACTS: "optimize compact",
+    }
+)
+READER_ADVICE: Mapping[str, str] = MappingProxyType(
+    {
+        **{name: advice for advice, names in _NAMES.items() for name in names.split()},
+        **{
+            name: f"system_table('{name}').to_arrow() shows them"
+            for name in ("files", "partitions", "tags", "branches", "manifests", "consumers", "buckets")
+        },
+        "columns": "schema.names are the names of the columns",
+        "load_as_version": "open_table('<path>', version=3) reads snapshot 3, version='<tag>' a tag",
+        "vacuum": "paimon_spark.expire_snapshots(table) drops old snapshots with their files",
+    }
+)
+"""Method or attribute of another system's table, or of a DataFrame -> what a table of open_table has in its place."""

@@ -33,6 +33,9 @@ class Readable(Protocol):
     def schema(self) -> TableSchema: ...
 
     @property
+    def hidden_fields(self) -> tuple[DataField, ...]: ...
+
+    @property
     def time_zone(self) -> TimeZone | None: ...
 
     def scan(
@@ -83,7 +86,7 @@ def find_column(table: Readable, name: str) -> DataField:
     if name in table.schema.by_name:
         return table.schema.by_name[name]
     fields = table.schema.fields if ROW_KIND in table.schema.by_name else (*table.schema.fields, ROW_KIND_FIELD)
-    found = [field for field in fields if field.name.lower() == name.lower()]
+    found = [field for field in (*fields, *table.hidden_fields) if field.name.lower() == name.lower()]
     if len(found) == 1:
         return found[0]
     what = f"ambiguous: {', '.join(f.name for f in found)}" if found else "not in the table"

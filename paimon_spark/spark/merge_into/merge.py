@@ -33,7 +33,7 @@ from paimon_spark.spark.rows.changes import KIND, Changes, Wanted
 from paimon_spark.spark.rows.guards import check_kept_digits, insert_kind
 from paimon_spark.spark.rows.keyed import wanted_of, write_keyed
 from paimon_spark.spark.rows.outcome import Outcome
-from paimon_spark.spark.rows.pruning import named_fields, pruning_of
+from paimon_spark.spark.rows.pruning import named_fields, named_metadata_fields, pruning_of
 from paimon_spark.spark.rows.reserved_names import check_names
 from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.spark.rows.stars import check_no_star
@@ -122,7 +122,8 @@ def run_merge(merge: Merge) -> RowChangeResult:
                 check_kept_digits(table, assignments_of(plan, clause))
         rows = source()
         fields = table.schema.fields if plan.needs_target_rows else _needed(plan, merge.expressions)
-        found = target.rows(fields, _predicate(plan, rows), placed=not keyed)
+        more = _metadata(merge, table)
+        found = target.rows((*fields, *more), _predicate(plan, rows), placed=not keyed)
         identity = table.schema.primary_keys if keyed else (ROW_FILE, ROW_NUMBER)
         frame = merged_rows(plan, found.frame, rows, identity)
         changes = Changes(frame, found.file_count, dict(found.files), not keyed and _moves(plan))
@@ -154,6 +155,17 @@ def _needed(plan: MergePlan, expressions: Sequence[Expression | None]) -> Sequen
     named = named_fields(fields, expressions)
     keys = [] if plan.wanted.places else [f for f in fields if f.name in plan.table.schema.primary_keys]
     return list({field.name: field for field in (*named, *keys)}.values()) or fields[:1]
+
+
+def _metadata(merge: Merge, table: Table) -> list[DataField]:
+    """The metadata columns of the target that expressions name, and do not mean as columns of the source."""
+    theirs = {name.lower() for name in merge.source.columns}
+    texts = [str(item).lower() for item in merge.expressions if item is not None]
+    return [
+        field
+        for field in named_metadata_fields(table.schema, merge.expressions)
+        if field.name not in theirs or any(f"{merge.alias.lower()}.{field.name}" in text for text in texts)
+    ]
 
 
 def _predicate(plan: MergePlan, source: DataFrame) -> Predicate:

@@ -16,6 +16,7 @@ from paimon_spark.format.paths import data_file_path
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
+from paimon_spark.spark.adapters.readable_columns import find_column
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
 from paimon_spark.spark.native.conditions import NotExpressible, spark_condition
 from paimon_spark.spark.native.file_sorting import FileSorter, SortedFiles
@@ -35,9 +36,12 @@ from paimon_spark.spark.native.store_probe import store_refusal
 from paimon_spark.spark.native.table_reading import Reading
 from paimon_spark.store.holds.expired import translate_missing_files
 from paimon_spark.store.open import ReadableTable
+from paimon_spark.store.read.row_places import named_metadata
 from paimon_spark.store.read.splits import Split
 from paimon_spark.store.scan.scan_source import Plan
 from paimon_spark.store.scan.table_scan import Scan
+
+_PLACES = "metadata columns were asked for"
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,8 @@ class DividedRead:
 
     def _condition(self, predicate: Predicate) -> Column | str | None:
         """The condition for Spark's own scan, or why it has none, in words; None: all rows are read."""
+        if named_metadata(self.table.schema, self.reading.fields, predicate):
+            return _PLACES
         if isinstance(predicate, AlwaysTrue):
             return None
         try:
@@ -128,7 +134,7 @@ class DividedRead:
         """The columns of the result, then those that only the condition needs."""
         shown = set(self.reading.shown.names)
         more = sorted(columns_of(predicate) - shown)
-        return (*self.reading.fields, *(self.table.schema.by_name[name] for name in more))
+        return (*self.reading.fields, *(find_column(self.table, name) for name in more))
 
     def _native_frames(self, scan: Scan, plan: Plan, found: SortedFiles) -> list[DataFrame]:
         more = self._fields(scan.predicate)[len(self.reading.shown.fields) :]

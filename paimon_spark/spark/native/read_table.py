@@ -20,8 +20,10 @@ from paimon_spark.spark.native.open_reading import open_reading
 from paimon_spark.spark.native.requests import ReadExplanation, ReadRequest, TableFrame
 from paimon_spark.spark.native.session_settings import SessionSettings, session_settings
 from paimon_spark.spark.native.source_read import read_by_source
+from paimon_spark.spark.native.system_rows import small_system_rows
 from paimon_spark.spark.native.table_reading import Reading, whole_read_reason
 from paimon_spark.store.open import ReadableTable
+from paimon_spark.store.system_tables.table import SystemTable
 
 __all__ = ["ReadExplanation", "ReadRequest", "TableFrame", "read_table"]
 
@@ -48,6 +50,10 @@ def read_table(spark: SparkSession, request: ReadRequest) -> TableFrame:
     if reason is None and isinstance(reading.table, ReadableTable):
         frame, told = DividedRead(spark, reading, reading.table, settings, native).frame()
         return _finished(frame, reading, told)
+    if isinstance(reading.table, SystemTable) and native is None:
+        rows = small_system_rows(spark, reading, reading.table, settings)
+        if rows is not None:
+            return _finished(rows, reading, replace(reading.explanation(), local_rows=True))
     if native:
         raise UnsupportedFeature(
             f"reading {reading.table.location} natively was asked for (native=True), but {reason}; leave native out"

@@ -10,6 +10,7 @@ from pyspark.sql import types as st
 from paimon_spark.format.schema import ROW_KIND_FIELD
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.options import FILTER, PUSH_FILTERS, TIME_ZONE, ReadOptions
+from paimon_spark.spark.adapters.readable_columns import find_column
 from paimon_spark.spark.native.requests import ReadExplanation
 from paimon_spark.store.metadata.table_options import other_branch
 from paimon_spark.store.open import ReadableTable
@@ -44,7 +45,7 @@ class Reading:
     @property
     def fields(self) -> tuple[DataField, ...]:
         """The columns that are read, as the table has them."""
-        return tuple(self.table.schema.by_name[field.name] for field in self.shown.fields)
+        return tuple(find_column(self.table, field.name) for field in self.shown.fields)
 
     def scan(self, table: ReadableTable) -> Scan:
         """The read of the table of this read by our own engine."""

@@ -15,9 +15,10 @@ from pyspark.sql import DataFrame
 from paimon_spark.catalogs.views import SPARK, View
 from paimon_spark.errors import SqlError, UnsupportedFeature
 from paimon_spark.format.quoting import quoted
+from paimon_spark.format.schema import METADATA_COLUMNS
 from paimon_spark.spark.native.read_table import ReadExplanation
 from paimon_spark.spark.queries.functions import with_functions
-from paimon_spark.spark.queries.known_answers import exchanged, known_answer
+from paimon_spark.spark.queries.known_answers import Answer, exchanged, known_answer
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.queries.table_use import TableRead, plan_use
 from paimon_spark.spark.queries.view_columns import as_stored
@@ -58,7 +59,25 @@ def run_query(session: SqlSession, query: Query, args: Args = None) -> DataFrame
         AnalysisException: Spark does not understand the rest.
     """
     planned = plan_query(session, query, args)
-    return session.spark.sql(planned.text, args, **planned.frames)  # type: ignore[arg-type]  # its stub lacks Mapping
+    try:
+        return session.spark.sql(planned.text, args, **planned.frames)  # type: ignore[arg-type]  # its stub lacks Mapping
+    except AnalysisException as error:
+        name = _unknown_metadata(error)
+        if name is None:
+            raise
+        raise SqlError(
+            f"SQL: there is no column {name} where it stands: metadata columns are those of a table in the FROM of the "
+            "same SELECT; a sub-query, a common table expression or a view has them if its own select list names them, "
+            "and system tables have none"
+        ) from None
+
+
+def _unknown_metadata(error: AnalysisException) -> str | None:
+    """The metadata column that Spark does not find; None: the error is another one."""
+    if not (error.getCondition() or "").startswith("UNRESOLVED_COLUMN"):
+        return None
+    name = (error.getMessageParameters() or {}).get("objectName", "").strip("`").rpartition("`.`")[2]
+    return name if name.lower() in METADATA_COLUMNS else None
 
 
 def run_untouched(session: SqlSession, statement: Untouched, args: Args = None) -> DataFrame:
@@ -93,7 +112,8 @@ def plan_query(session: SqlSession, query: Query, args: Args = None, depth: int 
             names.append(frame)
             continue
         used = plan_use(session, use, named)
-        answer = known_answer(session, use, used.opened, used.where)
+        uses[at] = replace(use, hidden=used.hidden)
+        answer = Answer() if used.hidden else known_answer(session, use, used.opened, used.where)
         if answer.frame is not None:
             frame = _FRAME.format(f"known_{at}")
             frames[frame] = answer.frame.frame

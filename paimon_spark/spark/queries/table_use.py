@@ -14,7 +14,7 @@ from paimon_spark.arrow.predicates.predicate import columns_of
 from paimon_spark.arrow.predicates.sql_text import parse_predicate
 from paimon_spark.arrow.zones import session_zone
 from paimon_spark.catalogs.identifier import Identifier
-from paimon_spark.errors import OptionError, SqlError, TableNotFound
+from paimon_spark.errors import OptionError, SqlError, TableNotFound, UnsupportedFeature
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.options import PATH, TIME_ZONE
@@ -48,6 +48,7 @@ class TableRead:
         where: a condition, read in the time zone of the session; None: all rows.
         native: as for ReadRequest.
         first: only these rows are wanted; None: all.
+        hidden: the metadata columns among them, which only the query itself names.
         opened: the table, which the plan has opened already.
     """
 
@@ -57,6 +58,7 @@ class TableRead:
     where: str | None
     native: bool | None = None
     first: FirstRows | None = None
+    hidden: tuple[str, ...] = ()
     opened: Readable | None = field(default=None, compare=False, repr=False)
 
     def run(self, spark: SparkSession) -> TableFrame:
@@ -103,10 +105,27 @@ def plan_use(session: SqlSession, use: Use, args: Mapping[str, Any]) -> TableRea
     fields, dialect = source.table.schema.fields, session.dialect()
     where = pushed_filter(use, fields, zone, args, dialect)
     source.check_full_scan(where)
-    columns = needed_columns(use, source.table.schema.names)
+    columns, hidden = needed_columns(use, source.table.schema.names), _hidden(use, source.table)
+    if hidden:
+        columns = (*(source.table.schema.names if columns is None else columns), *hidden)
     is_known = dialect is not Dialect.OTHER and is_whole_filter(use, fields, zone, args, dialect)
     first = _first_rows(use, fields) if is_known else None
-    return TableRead(source.path, source.options, columns, where, first=first, opened=source.table)
+    return TableRead(source.path, source.options, columns, where, first=first, hidden=hidden, opened=source.table)
+
+
+def _hidden(use: Use, table: Readable) -> tuple[str, ...]:
+    """The metadata columns that a query names of a table.
+
+    Raises:
+        UnsupportedFeature: the query cannot have them.
+    """
+    found = tuple(field.name for field in table.hidden_fields if field.name in use.metadata)
+    if found and use.metadata_refusal:
+        raise UnsupportedFeature(
+            f"SQL: {found[0]} of {use.name} cannot be read in this query, because {use.metadata_refusal}; read the "
+            f"column in a sub-query, such as (SELECT *, {found[0]} FROM {use.name})"
+        )
+    return found
 
 
 def _first_rows(use: Use, fields: Sequence[DataField]) -> FirstRows | None:

@@ -19,6 +19,7 @@ from paimon_spark.errors import CommitConflict
 from paimon_spark.format.manifest import ManifestEntry
 from paimon_spark.format.partition import Place
 from paimon_spark.format.quoting import quoted
+from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.options import WriteOptions
 from paimon_spark.spark.adapters.tasks import (
@@ -32,7 +33,7 @@ from paimon_spark.spark.adapters.tasks import (
 from paimon_spark.spark.rows.assignments import Expression, as_column
 from paimon_spark.spark.rows.guards import check_digits
 from paimon_spark.spark.rows.outcome import Outcome
-from paimon_spark.spark.rows.pruning import Pruning
+from paimon_spark.spark.rows.pruning import Pruning, named_metadata_fields
 from paimon_spark.spark.rows.python_read import PythonRead, python_rows
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.spark.rows.varying import may_vary
@@ -41,6 +42,7 @@ from paimon_spark.spark.write.open_write import job_for
 from paimon_spark.spark.write.task_rows import align_rows, current_task
 from paimon_spark.spark.write.write_job import WriteJob, nothing_committed
 from paimon_spark.store.compact.commit import place_of
+from paimon_spark.store.read.row_places import check_places
 from paimon_spark.store.read.splits import Split
 from paimon_spark.store.rows.bucket_rewrite import BucketRewrite, tells_changes
 from paimon_spark.store.rows.live_files import live_entries
@@ -70,7 +72,8 @@ def delete_from_buckets(target: Target, condition: Expression | None, alias: str
     job = job_for(table, WriteOptions(table.location), target.shown(table.schema.fields), overwrite=False)
     if not candidates:
         return Outcome(job, (), 0, 0, 0, 0)
-    marked = _marked(_rows(target, candidates, places), condition, alias)
+    more = named_metadata_fields(table.schema, [condition])
+    marked = _marked(_rows(target, candidates, places, more), condition, alias).drop(*(f.name for f in more))
     if once:
         marked = marked.localCheckpoint(True, StorageLevel.MEMORY_AND_DISK)
     found = marked.where(sf.col(_GOES)).groupBy(_NUMBER).agg(sf.count("*").alias("n")).collect()
@@ -89,7 +92,7 @@ def delete_from_buckets(target: Target, condition: Expression | None, alias: str
         rows = marked.where(sf.col(_NUMBER).isin([row[_NUMBER] for row in found]))
     else:
         places = sorted(touched)
-        rows = _marked(_rows(target, whole, places), condition, alias)
+        rows = _marked(_rows(target, whole, places, more), condition, alias).drop(*(f.name for f in more))
     rows = rows if tells_changes(table) else rows.where(~sf.col(_GOES))
     keys = [quoted(field.name) for field in table.schema.key_fields]
     brought = rows.repartition(len(touched), _NUMBER).sortWithinPartitions(_NUMBER, *keys)
@@ -140,9 +143,10 @@ def _place(target: Target, split: Split) -> Place:
     return place_of(target.table, split.partition, split.bucket)
 
 
-def _rows(target: Target, splits: Sequence[Split], places: Sequence[Place]) -> DataFrame:
-    """The merged rows of splits, with the number of their bucket among the places."""
-    fields = target.table.schema.fields
+def _rows(target: Target, splits: Sequence[Split], places: Sequence[Place], more: Sequence[DataField]) -> DataFrame:
+    """The merged rows of splits with metadata columns, and the number of their bucket among the places."""
+    fields = (*target.table.schema.fields, *more)
+    check_places(target.table, fields, AlwaysTrue(), splits)
     shown = target.shown(fields)
     numbers: Mapping[Place, int] = {place: number for number, place in enumerate(places)}
     of_place: dict[int, list[Split]] = {}
@@ -150,7 +154,7 @@ def _rows(target: Target, splits: Sequence[Split], places: Sequence[Place]) -> D
         of_place.setdefault(numbers[_place(target, split)], []).append(split)
     schema = st.StructType([*shown.fields, st.StructField(_NUMBER, st.IntegerType())])
     frames = [
-        python_rows(target.spark, PythonRead(target.table, tuple(fields), AlwaysTrue(), shown, False), part).withColumn(
+        python_rows(target.spark, PythonRead(target.table, fields, AlwaysTrue(), shown, False), part).withColumn(
             _NUMBER, sf.lit(number)
         )
         for number, part in of_place.items()

@@ -12,6 +12,7 @@ from paimon_spark.arrow.predicates.sql_text import parse_predicate
 from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.errors import PaimonError
 from paimon_spark.format.quoting import quoted
+from paimon_spark.format.schema import TableSchema, metadata_fields
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.rows.assignments import Expression
 from paimon_spark.sql.queries.conjuncts import reaches_end, where_parts
@@ -93,6 +94,11 @@ def _conjuncts(condition: str, alias: str) -> tuple[Sequence[Conjunct], int]:
         return (), 0
     wholes = [part if isinstance(part, Conjunct) else part.whole for part in use.conjuncts]
     return [part for part in wholes if part is not None], len(where_parts(tokens, use.end))
+
+
+def named_metadata_fields(schema: TableSchema, expressions: Sequence[Expression | None]) -> list[DataField]:
+    """The metadata columns of a table that expressions name; of a Column counts what it prints."""
+    return named_fields(metadata_fields(schema), [None if item is None else str(item) for item in expressions])
 
 
 def named_fields(fields: Sequence[DataField], expressions: Sequence[Expression | None]) -> list[DataField]:

@@ -16,7 +16,7 @@ from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.predicates.evaluate import filter_batch
 from paimon_spark.arrow.predicates.predicate import Predicate
 from paimon_spark.format.options import core_options as o
-from paimon_spark.format.schema import POSITION
+from paimon_spark.format.schema import POSITION, is_metadata
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.sizes import size_of_splits
@@ -75,11 +75,12 @@ def _work(read: PythonRead) -> Work[Sequence[Split]]:
 
 
 def _placed(reader: SplitReader, split: Split) -> Iterator[pa.RecordBatch]:
-    request = FileRequest(reader.fields, prunes=reader.predicate, probes=True, positions=True)
+    stored = tuple(field for field in reader.fields if not is_metadata(field))
+    request = FileRequest(stored, prunes=reader.predicate, probes=True, positions=True)
     names = [field.name for field in reader.fields]
     for file in split.raw_files:
         for batch in reader.rows_of_file(split, file, request):
-            rows = filter_batch(reader.predicate, batch)
+            rows = reader.placed(filter_batch(reader.predicate, batch), split, file)
             if not rows.num_rows:
                 continue
             place = [pa.repeat(pa.scalar(file.file_name), rows.num_rows), rows.column(POSITION)]

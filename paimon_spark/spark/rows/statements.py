@@ -25,7 +25,7 @@ from paimon_spark.spark.rows.keyed import wanted_of, write_keyed
 from paimon_spark.spark.rows.merged_buckets import delete_from_buckets
 from paimon_spark.spark.rows.outcome import Outcome
 from paimon_spark.spark.rows.partition_conditions import decides_partitions, matching_partitions
-from paimon_spark.spark.rows.pruning import Pruning, named_fields, pruning_of
+from paimon_spark.spark.rows.pruning import Pruning, named_fields, named_metadata_fields, pruning_of
 from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.spark.rows.stars import check_no_star
 from paimon_spark.spark.rows.target import Target
@@ -89,16 +89,18 @@ def delete_where(statement: RowStatement) -> RowChangeResult:
         if by_sub_query(table):
             found_rows = matching_partitions(target, str(statement.condition), statement.alias)
             return drop_partition_rows(table, found_rows, target.name_commit())
+        more = named_metadata_fields(table.schema, [statement.condition])
         if way is Way.MERGED_BUCKETS:
             return delete_from_buckets(target, statement.condition, statement.alias, pruning)
         if way is Way.ROWS_WITH_KINDS:
-            found = target.rows(table.schema.fields, pruning.predicate)
+            found = target.rows((*table.schema.fields, *more), pruning.predicate)
             rows = _matching(found.frame, statement)
             changes = rows.select(
                 delete_kind(table, statement.alias).alias(KIND), *(quoted(f.name) for f in table.schema.fields)
             )
             return write_keyed(target, Changes(changes, found.file_count, {}, few=found.few))
-        found = target.rows(_needed(table.schema.fields, [statement.condition]), pruning.predicate, placed=True)
+        needed = (*_needed(table.schema.fields, [statement.condition]), *more)
+        found = target.rows(needed, pruning.predicate, placed=True)
         rows = _matching(found.frame, statement)
         changes = rows.select(sf.lit(DELETE).alias(KIND), *place_columns())
         return write_appended(
@@ -131,7 +133,8 @@ def update_where(statement: RowStatement) -> RowChangeResult:
         check_keys_kept(table, given, statement.what)
         check_kept_digits(table, given)
         pruning, keyed = _pruning(statement, table), way is Way.ROWS_WITH_KINDS
-        found = target.rows(fields, pruning.predicate, placed=not keyed)
+        more = named_metadata_fields(table.schema, [statement.condition, *(statement.assignments or {}).values()])
+        found = target.rows((*fields, *more), pruning.predicate, placed=not keyed)
         rows = _matching(found.frame, statement)
         values = new_values(rows, statement.alias, fields, given, statement.what)
         kind = update_kind(table, given, values, statement.alias) if keyed else sf.lit(UPDATE)

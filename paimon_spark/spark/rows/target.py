@@ -13,6 +13,7 @@ from pyspark.sql import types as st
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, columns_of
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.paths import data_file_path
+from paimon_spark.format.schema import is_metadata
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
@@ -26,6 +27,7 @@ from paimon_spark.spark.write.write_job import Evolution
 from paimon_spark.store.clean.truncate import CommitName
 from paimon_spark.store.commit.row_conflicts import ReadState
 from paimon_spark.store.holds.expired import translate_missing_files
+from paimon_spark.store.read.row_places import check_places
 from paimon_spark.store.read.splits import Split
 from paimon_spark.store.rows.live_files import LiveFile, files_by_name
 from paimon_spark.store.scan.table_scan import BranchScan
@@ -106,12 +108,13 @@ class Target:
         """Rows that may satisfy a predicate, among others.
 
         Args:
-            fields: the columns.
+            fields: the columns; metadata columns may be among them.
             predicate: leaves out files, and some rows.
             placed: whether the places of the rows follow; for append tables only.
         """
         fields = (*fields, *self._more(fields, predicate)) if placed else tuple(fields)
         splits, shown = self.splits(predicate), self.shown(fields)
+        check_places(self.table, fields, predicate, splits)
         settings = session_settings(self.spark)
         file_count = sum(split.file_count for split in splits)
         schema = st.StructType([*shown.fields, *(PLACE.fields if placed else ())])
@@ -141,6 +144,8 @@ class Target:
         refusal = settings.refusal or ("native reads are off" if settings.native is False else None)
         if placed and any(f.name.lower() == "_metadata" for f in self.table.schema.fields):
             refusal = "the table has a column '_metadata'"
+        if any(map(is_metadata, fields)):
+            refusal = "metadata columns were asked for"
         raw = next(((split, file) for split in splits for file in split.raw_files), None)
         if refusal is None and raw is not None:
             refusal = store_refusal(self.spark, self.table.options, data_file_path(raw[0].bucket_path, raw[1]))

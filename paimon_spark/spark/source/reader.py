@@ -56,7 +56,8 @@ class PaimonReader(DataSourceReader):
         self._table = table
         self._push_filters = push_filters
         self._columns = asked_columns(table, schema)
-        self._predicate: Predicate = as_predicate(where, table.schema.fields, table.time_zone)
+        known = (*table.schema.fields, *table.hidden_fields)
+        self._predicate: Predicate = as_predicate(where, known, table.time_zone)
         self._arrow_schema = spark_arrow_schema(schema)
         self._sent: Scan | SystemScan | None = None  # in a task: the scan as it was sent
         # Not a method: Spark refuses every query of a reader class with its own pushFilters while

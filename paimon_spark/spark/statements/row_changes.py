@@ -6,6 +6,7 @@ import itertools
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -15,7 +16,7 @@ from paimon_spark.spark.merge_into.clauses import Action, Clause, When
 from paimon_spark.spark.queries.results import rows_frame
 from paimon_spark.spark.queries.run_query import Args, is_temporary_view, run_query
 from paimon_spark.spark.queries.session import SqlSession
-from paimon_spark.spark.queries.table_use import plan_use
+from paimon_spark.spark.queries.table_use import TableRead, plan_use
 from paimon_spark.spark.table.row_methods import refreshing
 from paimon_spark.sql.queries.parameters import question_marks, with_arguments
 from paimon_spark.sql.queries.query import Query, Use
@@ -125,21 +126,25 @@ class SubQueryViews:
     def text(self, expression: Expression) -> str:
         """The expression as Spark reads it."""
         query, names = expression.query, list[str | None]()
-        for use in query.uses:
+        uses = list(query.uses)
+        for at, use in enumerate(query.uses):
             if is_temporary_view(self._session, use.name):
                 names.append(None)
                 continue
             view = f"paimon_{uuid.uuid4().hex}"
             self._uses[view] = use
-            self._show(view, use)
+            uses[at] = replace(use, hidden=self._show(view, use).hidden)
             names.append(view)
+        query = replace(query, uses=tuple(uses))
         views = {name: name for name in names if name is not None}
         text = query.render(names).format(**views) if views else query.text
         own = text.removeprefix(PREFIX)
         return with_arguments(own, self._named, self._positional) if self._has_args else own
 
-    def _show(self, view: str, use: Use) -> None:
-        plan_use(self._session, use, self._named).run(self._session.spark).frame.createOrReplaceTempView(view)
+    def _show(self, view: str, use: Use) -> TableRead:
+        read = plan_use(self._session, use, self._named)
+        read.run(self._session.spark).frame.createOrReplaceTempView(view)
+        return read
 
 
 @contextmanager

@@ -106,6 +106,21 @@ class Leading:
 
 
 @dataclass(frozen=True)
+class StarPlace:
+    """A star in a text.
+
+    Attributes:
+        at: the offset at which the names of columns go that it does not stand for.
+        has_list: whether that is at the head of a list of such columns, ``* EXCEPT (``; else it is behind the star.
+        qualifier: of these names in the text; "": none.
+    """
+
+    at: int
+    has_list: bool
+    qualifier: str
+
+
+@dataclass(frozen=True)
 class Use:
     """One table of ours in a query, and what the query needs of it.
 
@@ -126,6 +141,10 @@ class Use:
         totals: what the query needs, if it needs no rows but their number and the ends of columns; None: it needs rows.
         edits: characters of the text that others take the place of, if the table is exchanged.
         leading: the rows that the query needs, if these are the first ones of an order; None: it may need all.
+        metadata: the metadata columns that the query may name of the table, by their names.
+        metadata_refusal: why the query cannot have them, in words; "": it can.
+        stars: the stars that stand for columns of the table, which must not stand for its metadata columns.
+        hidden: the metadata columns that the table is read with.
     """
 
     name: TableName
@@ -143,6 +162,10 @@ class Use:
     totals: Totals | None = None
     edits: tuple[Edit, ...] = ()
     leading: Leading | None = None
+    metadata: tuple[str, ...] = ()
+    metadata_refusal: str = ""
+    stars: tuple[StarPlace, ...] = ()
+    hidden: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -191,11 +214,26 @@ class Query:
                 edits.append((use.alias_at, use.alias_at, f" AS `{alias}`"))
         if not edits:
             return self.text
+        edits += self._without_hidden(frames)
         out, at = [], 0
         for start, end, new in sorted(edits):
             out += [_doubled(self.text[at:start]), new]
             at = end
         return "".join((*out, _doubled(self.text[at:])))
+
+    def _without_hidden(self, frames: Sequence[str | None]) -> list[Edit]:
+        """What keeps metadata columns out of stars."""
+        hidden: dict[tuple[int, bool], list[str]] = {}
+        for use, frame in zip(self.uses, frames, strict=True):
+            if frame is not None:
+                for star in use.stars:
+                    names = [_doubled(f"{star.qualifier}`{name}`") for name in use.hidden]
+                    hidden.setdefault((star.at, star.has_list), []).extend(names)
+        return [
+            (at, at, f"{', '.join(names)}, " if has_list else f" EXCEPT ({', '.join(names)})")
+            for (at, has_list), names in hidden.items()
+            if names
+        ]
 
 
 def _doubled(text: str) -> str:

@@ -10,6 +10,7 @@ from paimon_spark.errors import SqlError
 from paimon_spark.sql.queries.conjuncts import conjuncts, where_parts
 from paimon_spark.sql.queries.leading_rows import leading_rows
 from paimon_spark.sql.queries.masking import is_variant_path, mask
+from paimon_spark.sql.queries.metadata_use import with_metadata
 from paimon_spark.sql.queries.qualifiers import qualifiers
 from paimon_spark.sql.queries.query import Query, Use, fold
 from paimon_spark.sql.queries.references import Reference, find_references
@@ -25,6 +26,7 @@ from paimon_spark.sql.queries.tree import (
     stars,
     tables,
     why_all_columns,
+    why_unnamed,
 )
 from paimon_spark.sql.text.lexer import Token, error_at
 from paimon_spark.sql.text.names import Names, TableName
@@ -182,6 +184,9 @@ class _Reading:
             alias_at=None if alias or self._has_no_alias(reference) else self._behind_sample(reference),
             table_word=self._table_word(reference),
         )
+        named_by = None if self._has_no_alias(reference) else alias or table.alias
+        refusal = self.why_all or why_unnamed(node)
+        use = with_metadata(use, self._words(reference.first), refusal, self.masked, self.tokens, named_by)
         if self.why_all or reference.increment:
             return use
         own = _qualifiers_of(use, alias)

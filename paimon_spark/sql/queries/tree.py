@@ -173,6 +173,17 @@ def why_all_columns(node: Node, alias: str, found: Sequence[tuple[Node | None, s
         alias: what qualifies the table's columns.
         found: the stars of the tree.
     """
+    unnamed = why_unnamed(node)
+    if unnamed:
+        return unnamed
+    select, mine = select_of(node), fold(alias)
+    if any(of is None or (of is select and qualifier is None) or qualifier == mine for of, qualifier in found):
+        return "the query has a star"
+    return ""
+
+
+def why_unnamed(node: Node) -> str:
+    """Why the number of columns of a table, or all their names, matter to a query that has no star; "": they do not."""
     select = select_of(node)
     if select is None:
         return "the table does not stand in a FROM or JOIN of its own"
@@ -184,9 +195,6 @@ def why_all_columns(node: Node, alias: str, found: Sequence[tuple[Node | None, s
         return "NATURAL JOIN compares all columns"
     if alias_columns(node):
         return "the alias names the columns by their position"
-    mine = fold(alias)
-    if any(of is None or (of is select and qualifier is None) or qualifier == mine for of, qualifier in found):
-        return "the query has a star"
     return ""
 
 

@@ -42,6 +42,7 @@ from paimon_spark.store.read.bucket_filter import bucket_fields
 from paimon_spark.store.read.deletion_files import read_deleted_positions
 from paimon_spark.store.read.file_rows import FileRequest, Positions, StoredFile, read_file, snapshot_sequence
 from paimon_spark.store.read.lenient_read import STRICT, Tolerance, tolerate
+from paimon_spark.store.read.row_places import named_metadata, stored_part, with_places
 from paimon_spark.store.read.sorted_runs import sorted_runs
 from paimon_spark.store.read.splits import DiffSplit, PostponeSplit, ReadUnit, Split
 
@@ -56,8 +57,8 @@ class SplitReader:
 
     Attributes:
         table: the table, with the options of the read.
-        fields: the columns of the result, in order. With ROW_KIND_FIELD among them, retractions are kept;
-            SEQUENCE_FIELD is the sequence number of each row, of tables with primary keys.
+        fields: the columns of the result, in order; metadata columns may be among them. With ROW_KIND_FIELD rows that
+            retract are kept; SEQUENCE_FIELD is the sequence number of each row, of tables with primary keys.
         predicate: rows for which it is not true are left out.
         tolerance: which bad files are passed over; none by default, whatever the options of the table say.
         engine: merges the rows of a key; None: that of the table.
@@ -112,8 +113,18 @@ class SplitReader:
 
     def _state(self, split: Split, batch_rows: int) -> Iterator[pa.RecordBatch]:
         raw = (self._raw(split, file, batch_rows) for file in split.raw_files)
-        merged = (self._merged(split, section, batch_rows) for section in split.sections)
+        merged = (self._merged_placed(split, section, batch_rows) for section in split.sections)
         return itertools.chain.from_iterable(itertools.chain(raw, merged))
+
+    def _merged_placed(self, split: Split, section: Section, batch_rows: int) -> Iterator[pa.RecordBatch]:
+        for batch in self._merged(split, section, batch_rows):
+            yield self.placed(batch, split)
+
+    def placed(self, rows: pa.RecordBatch, split: Split, file: DataFileMeta | None = None) -> pa.RecordBatch:
+        """Rows with the metadata columns that the result or the condition needs; arguments as of ``with_places``."""
+        if not self._metadata:
+            return rows
+        return with_places(rows, self._metadata, self._partition(split), split, file)
 
     def _different(self, split: DiffSplit, batch_rows: int) -> Iterator[pa.RecordBatch]:
         """The difference of two states; all columns are compared, whichever are wanted.
@@ -147,10 +158,16 @@ class SplitReader:
     @cached_property
     def _read_fields(self) -> tuple[DataField, ...]:
         """The wanted columns, then those that only the predicate needs."""
-        stored = tuple(field for field in self.fields if field not in (ROW_KIND_FIELD, SEQUENCE_FIELD))
-        names = {field.name for field in stored}
+        made = (ROW_KIND_FIELD, SEQUENCE_FIELD, *self._metadata)
+        stored = tuple(field for field in self.fields if field not in made)
+        names = {field.name for field in (*stored, *self._metadata)}
         more = (self.table.schema.by_name[name] for name in sorted(columns_of(self.predicate) - names))
         return (*stored, *more)
+
+    @cached_property
+    def _metadata(self) -> tuple[DataField, ...]:
+        """The metadata columns of the result, then those that only the predicate needs."""
+        return named_metadata(self.table.schema, self.fields, self.predicate)
 
     @cached_property
     def _merge_fields(self) -> tuple[DataField, ...]:
@@ -189,12 +206,14 @@ class SplitReader:
         request = self._raw_request(file)
         has_kind = _KIND_FIELD in request.system
         for batch in self.rows_of_file(split, file, request, batch_rows, _selected_rows(split, file)):
-            yield _without_retractions(batch) if has_kind and not self.row_kinds else batch
+            kept = _without_retractions(batch) if has_kind and not self.row_kinds else batch
+            yield self.placed(kept, split, file)
 
     def _raw_request(self, file: DataFileMeta) -> FileRequest:
         has_kind = bool(self.table.schema.primary_keys) and (self.row_kinds or file.delete_row_count != 0)
         system = ((SEQUENCE_FIELD,) if self._numbers else ()) + ((_KIND_FIELD,) if has_kind else ())
-        return FileRequest(self._read_fields, system, self.predicate, probes=True)
+        stored = stored_part(self.table.schema, self.predicate)
+        return FileRequest(self._read_fields, system, stored, probes=True, positions=bool(self._metadata))
 
     def _merged(
         self, split: Split, section: Section, batch_rows: int, ordered: bool = False

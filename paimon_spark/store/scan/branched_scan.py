@@ -18,7 +18,7 @@ from paimon_spark.errors import SchemaError, UnsupportedFeature
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.rules.supported import check_readable
-from paimon_spark.format.schema import ROW_KIND_FIELD, SEQUENCE_FIELD, TableSchema
+from paimon_spark.format.schema import ROW_KIND_FIELD, SEQUENCE_FIELD, TableSchema, metadata_fields
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField
 from paimon_spark.merge.engines.choice import check_engine
@@ -201,7 +201,8 @@ def through_branches(own: BranchScan) -> BranchScan | BranchPair:
 
 def _fields_of(table: Table, fields: Iterable[DataField]) -> tuple[DataField, ...]:
     """The columns of the same names as a branch has them."""
-    made, by_name = (ROW_KIND_FIELD, SEQUENCE_FIELD), table.schema.by_name
+    made = (ROW_KIND_FIELD, SEQUENCE_FIELD)
+    by_name = {field.name: field for field in (*metadata_fields(table.schema), *table.schema.fields)}
     return tuple(field if field in made else by_name[field.name] for field in fields)
 
 

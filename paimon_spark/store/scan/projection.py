@@ -25,17 +25,20 @@ def row_kind_field(schema: TableSchema) -> DataField:
     return ROW_KIND_FIELD
 
 
-def find_fields(schema: TableSchema, columns: str | Sequence[str]) -> tuple[DataField, ...]:
+def find_fields(
+    schema: TableSchema, columns: str | Sequence[str], hidden: Sequence[DataField] = ()
+) -> tuple[DataField, ...]:
     """The fields of the columns, by exact name, else in any letter case; every table has the column ``_row_kind``.
 
     Args:
         columns: names, or one text of names with commas between them.
+        hidden: further columns that may be named.
 
     Raises:
         OptionError: a column does not exist, is named twice, or matches several columns in other letter cases.
     """
     by_lower: dict[str, list[DataField]] = {}
-    for field in (*schema.fields, *(() if ROW_KIND in schema.by_name else (ROW_KIND_FIELD,))):
+    for field in (*schema.fields, *(() if ROW_KIND in schema.by_name else (ROW_KIND_FIELD,)), *hidden):
         by_lower.setdefault(field.name.lower(), []).append(field)
     fields: list[DataField] = []
     for name in parse_columns(columns) if isinstance(columns, str) else columns:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from paimon_spark.arrow.predicates.predicate import AlwaysFalse, Predicate
+from paimon_spark.arrow.predicates.predicate import AlwaysFalse, AlwaysTrue, Predicate
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options import core_options as o
@@ -25,7 +25,9 @@ from paimon_spark.format.types import DataField
 from paimon_spark.store.holds.expired import translate_missing_files
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.arrow_rows import ArrowRows
 from paimon_spark.store.read.lenient_read import STRICT, tolerance
+from paimon_spark.store.read.row_places import check_places, stored_part
 from paimon_spark.store.read.splits import ReadUnit, divided, group_splits
 from paimon_spark.store.scan.increments import Difference, Increment, find_increment, reads_increment
 from paimon_spark.store.scan.projection import find_fields
@@ -46,11 +48,15 @@ READ_THREADS = 4
 _PIECES = 4 * READ_THREADS  # so that no thread waits long for the last one
 
 
-@dataclass(frozen=True)
-class Scan:
+@dataclass(frozen=True, repr=False)
+class Scan(ArrowRows):
     """Chosen columns of the rows that satisfy a predicate; picklable. Every plan() looks for the newest state."""
 
     source: ScanSource
+
+    def __repr__(self) -> str:
+        where = "" if isinstance(self.predicate, AlwaysTrue) else ", with a condition"
+        return f"<Scan of {self.table.location}: {', '.join(field.name for field in self.fields)}{where}>"
 
     @property
     def table(self) -> Table:
@@ -64,7 +70,7 @@ class Scan:
 
     @property
     def predicate(self) -> Predicate:
-        """Over the columns of the table; rows for which it is not true are left out."""
+        """Over the columns of the table, and its metadata columns; rows for which it is not true are left out."""
         return self.source.predicate
 
     @cached_property
@@ -344,6 +350,11 @@ class BranchScan:
         return states
 
     def _plan(self, chosen: Travel | Increment | Difference) -> Plan:
+        plan = self._planned(chosen)
+        check_places(self.table, self.fields, self.predicate, plan.splits)
+        return plan
+
+    def _planned(self, chosen: Travel | Increment | Difference) -> Plan:
         from paimon_spark.store.scan.scan_source import Plan
 
         states = _states(chosen)
@@ -375,7 +386,10 @@ class BranchScan:
         from paimon_spark.store.scan.split_plan import ScanRequest
 
         keeps, first = self.keeps_statistics, self.first
-        return ScanRequest(self.table, self.predicate, created_since, with_statistics=keeps, first=first)
+        stored = stored_part(self.table.schema, self.predicate)
+        if stored is not self.predicate:
+            first = None  # rows that the plan would take for wanted ones may not satisfy the condition
+        return ScanRequest(self.table, stored, created_since, with_statistics=keeps, first=first)
 
 
 def delete_read_tags(table: Table, tags: Iterable[ReadTag]) -> None:

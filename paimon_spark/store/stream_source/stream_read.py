@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from paimon_spark.arrow.predicates.expressions import Expr, as_predicate
 from paimon_spark.arrow.predicates.predicate import Predicate
-from paimon_spark.errors import OptionError
+from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
-from paimon_spark.format.schema import ROW_KIND_FIELD, TableSchema
+from paimon_spark.format.schema import ROW_KIND_FIELD, TableSchema, is_metadata, metadata_fields
 from paimon_spark.format.types import DataField
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.scan.projection import find_fields, row_kind_field
@@ -102,7 +102,13 @@ def stream_read(
     settings = stream_settings(table, options)
     streamed = streamed_table(table)
     schema = stream_schema(streamed, system)
-    fields: tuple[DataField, ...] = schema.fields if columns is None else find_fields(schema, columns)
+    hidden = metadata_fields(schema)
+    fields: tuple[DataField, ...] = schema.fields if columns is None else find_fields(schema, columns, hidden)
+    if any(map(is_metadata, fields)):
+        named = ", ".join(field.name for field in fields if is_metadata(field))
+        raise UnsupportedFeature(
+            f"streaming from {table.location}: {named} can be read from a state only, not streamed"
+        )
     if system is not None and (row_kinds or ROW_KIND_FIELD in fields):
         raise OptionError(f"streaming from {table.location}${system}: it has no row kinds but those that it shows")
     if row_kinds and ROW_KIND_FIELD not in fields:

@@ -19,6 +19,7 @@ from paimon_spark.format.options import core_options as o
 from paimon_spark.format.schema import ROW_KIND, ROW_KIND_FIELD, SEQUENCE_FIELD, TableSchema
 from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.arrow_rows import ArrowRows
 from paimon_spark.store.read.branched_reader import BranchedReader
 from paimon_spark.store.read.split_reader import SplitReader
 from paimon_spark.store.read.splits import ReadUnit, group_splits
@@ -127,7 +128,7 @@ def _whole_updates(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 
 
 @dataclass(frozen=True)
-class RowScan:
+class RowScan(ArrowRows):
     """A read of rows of a table in the shape of a system table; picklable, as parallel as a scan of the table.
 
     Attributes:

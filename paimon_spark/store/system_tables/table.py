@@ -18,8 +18,11 @@ from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.errors import TableNotFound
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField, Root
+from paimon_spark.store.metadata.manifest_files import read_manifest_list
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.arrow_rows import ArrowRows
 from paimon_spark.store.scan.projection import find_fields
+from paimon_spark.store.scan.split_plan import data_lists
 from paimon_spark.store.system_tables import definition, file_indexes, files, history, metadata, totals
 from paimon_spark.store.system_tables.names import NAMES, near_names
 from paimon_spark.store.system_tables.request import Columns, MetadataTable, Request, local_times
@@ -33,6 +36,8 @@ METADATA_TABLES: dict[str, MetadataTable] = {
     **totals.TABLES,
     **metadata.TABLES,
 }
+_OPENS_DATA_FILES = frozenset({"file_indexes"})
+_SNAPSHOT_BYTES = 2_000  # of its file
 
 
 class UnitReader(Protocol):
@@ -64,7 +69,7 @@ class Whole:
 
 
 @dataclass(frozen=True)
-class MetadataScan:
+class MetadataScan(ArrowRows):
     """A read of a system table that is made from metadata; picklable.
 
     Attributes:
@@ -132,6 +137,11 @@ class SystemTable:
         return f"{self.table.location}{branch}${self.name}"
 
     @property
+    def hidden_fields(self) -> tuple[DataField, ...]:
+        """None: system tables have no metadata columns."""
+        return ()
+
+    @property
     def time_zone(self) -> TimeZone | None:
         """That of the table."""
         return self.table.time_zone
@@ -144,6 +154,23 @@ class SystemTable:
         if known is not None and self.shows_instants:
             fields = tuple(_as_instant(field) if field.name in known.instants else field for field in fields)
         return TableSchema(0, fields, len(fields))
+
+    def metadata_size(self) -> int | None:
+        """About how many bytes of metadata files a read has to look at; None: that is not known, or rows are read.
+
+        Raises:
+            CorruptFile: a manifest list is missing or damaged.
+        """
+        if self.name not in METADATA_TABLES or self.name in _OPENS_DATA_FILES:
+            return None
+        latest = self.table.snapshots.latest()
+        if latest is None:
+            return 0
+        size = len(self.table.snapshots.ids()) * _SNAPSHOT_BYTES
+        for name, length in data_lists(latest):
+            manifests = read_manifest_list(self.table.file_io, self.table.location, name, length)
+            size += sum(meta.file_size for meta in manifests)
+        return size
 
     def scan(
         self,

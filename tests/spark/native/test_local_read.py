@@ -16,8 +16,9 @@ from paimon_spark import open_table
 from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.errors import OptionError
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
-from paimon_spark.spark.native import local_read
-from paimon_spark.spark.native.read_table import ReadExplanation, ReadRequest, read_table
+from paimon_spark.spark.native import local_read, system_rows
+from paimon_spark.spark.native.read_table import ReadExplanation, ReadRequest, TableFrame, read_table
+from paimon_spark.store.system_tables.names import METADATA_NAMES
 
 LOCAL = {"read.local": "true"}
 COLUMNS = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", pa.string())])
@@ -58,6 +59,38 @@ def test_the_option_the_setting_and_the_argument(spark: SparkSession, tmp_path: 
         spark.conf.set("spark.paimon.read.local", "true")
         assert told(spark, path, {}).local_rows
     spark.conf.set("spark.paimon.read.local", "false")
+
+
+def test_system_tables_of_metadata_are_read_here(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = make(tmp_path / "t", COLUMNS, ["k"], {"bucket": "2"})
+    write(table, [(number, "x") for number in range(9)])
+    write(table, [(number, "y") for number in range(5)])
+
+    def read(name: str, options: dict[str, str], where: str | None = None, native: bool | None = None) -> TableFrame:
+        return read_table(spark, ReadRequest(f"{table.location}${name}", options, where=where, native=native))
+
+    for name in METADATA_NAMES:
+        here, there = read(name, LOCAL), read(name, {})
+        assert here.told.local_rows == (name != "file_indexes"), name
+        assert not there.told.local_rows
+        assert here.frame.schema == there.frame.schema
+        assert comparable(here.frame.toArrow()) == comparable(there.frame.toArrow())
+    few = read("files", LOCAL, "bucket = 1")
+    assert few.told.local_rows
+    assert 0 < few.frame.count() < read("files", LOCAL).frame.count()
+    assert read_table(spark, ReadRequest(f"{table.location}$snapshots", LOCAL, ())).frame.count() == 2
+    assert [row[0] for row in read("snapshots", LOCAL).frame.select("snapshot_id").collect()] == [1, 2]
+    for name in ("audit_log", "ro", "binlog"):
+        assert not read(name, LOCAL).told.local_rows
+    assert not read("files", LOCAL, native=False).told.local_rows
+    for limit in (100, 2_500):  # of metadata, and of the rows of $files
+        monkeypatch.setattr(system_rows, "SMALL_BYTES", limit)
+        monkeypatch.setattr(local_read, "SMALL_BYTES", limit)
+        large = read("files", LOCAL)
+        assert not large.told.local_rows or limit > 100
+        assert large.frame.count() == read("files", {}).frame.count()
 
 
 def test_what_is_not_small(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,71 @@
+"""Rows that other libraries take as they are: DuckDB, Polars, pandas and pyarrow."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from paimon_spark.errors import OptionError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class ArrowRows(ABC):
+    """A read of rows. It has Arrow's C stream protocol, so that ``pa.table(scan)``, ``duckdb.sql("FROM scan")`` and
+    ``polars.DataFrame(scan)`` read it batch by batch.
+    """
+
+    @property
+    @abstractmethod
+    def arrow_schema(self) -> pa.Schema:
+        """The exact schema of every batch."""
+
+    @abstractmethod
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows as batches of arrow_schema."""
+
+    @abstractmethod
+    def to_arrow(self) -> pa.Table:
+        """All rows at once."""
+
+    def to_pandas(self) -> pd.DataFrame:
+        """All rows at once, as pyarrow makes them a pandas DataFrame."""
+        return self.to_arrow().to_pandas()
+
+    def head(self, count: int = 10) -> pa.Table:
+        """The first rows that are read, in no order; no further file is opened when there are enough. See ``Scan.top``.
+
+        Args:
+            count: how many rows at most.
+
+        Raises:
+            OptionError: it is less than 0.
+        """
+        if count < 0:
+            raise OptionError(f"the first {count} rows were asked for: give a number that is not negative")
+        found: list[pa.RecordBatch] = []
+        missing = count
+        batches = self.to_batches() if count else iter(())
+        for batch in batches:
+            found.append(batch.slice(0, missing))
+            missing -= found[-1].num_rows
+            if missing <= 0:
+                break
+        return pa.Table.from_batches(found, self.arrow_schema)
+
+    def __arrow_c_schema__(self) -> Any:
+        """The schema, by Arrow's PyCapsule interface."""
+        return self.arrow_schema.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The rows, by Arrow's PyCapsule interface; each call begins a new read of the newest state.
+
+        Args:
+            requested_schema: what the caller wishes; None: arrow_schema.
+        """
+        reader = pa.RecordBatchReader.from_batches(self.arrow_schema, self.to_batches())
+        return reader.__arrow_c_stream__(requested_schema)

@@ -1,0 +1,108 @@
+"""What other libraries take of a read without Spark, states by version and time, names, and what objects print."""
+
+from __future__ import annotations
+
+import datetime as dt
+import pickle
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from support.tables.compacting import make, write
+
+from paimon_spark import open_catalog, open_table
+from paimon_spark.errors import OptionError, PaimonError, SnapshotNotFound, TableNotFound, UnsupportedMethod
+from paimon_spark.store.open import ReadableTable
+
+COLUMNS = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", pa.string()), ("a", pa.list_(pa.int32()))])
+ROWS = [(1, "a", [1]), (2, "b", None), (3, "c", [])]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> ReadableTable:
+    made = make(tmp_path / "shop.db/t", COLUMNS, ["k"], {})
+    write(made, ROWS[:1])
+    write(made, ROWS[1:])
+    return open_table(made.location)
+
+
+def test_other_libraries_take_a_scan(table: ReadableTable) -> None:
+    scan = table.scan()
+    expected = scan.to_arrow()
+    assert expected.to_pylist() == [dict(zip("kva", row, strict=True)) for row in ROWS]
+    assert pa.schema(scan) == scan.arrow_schema
+    assert pa.table(scan) == expected
+    assert pa.table(scan) == expected  # each call is a read of its own
+    assert pa.RecordBatchReader.from_stream(scan).read_all() == expected
+    wide = pa.schema([("k", pa.float64())])
+    assert pa.RecordBatchReader.from_stream(table.scan("k"), wide).schema == wide
+    pd.testing.assert_frame_equal(scan.to_pandas(), expected.to_pandas())
+    empty = table.scan(where="k > 7")
+    assert (pa.table(empty).num_rows, pa.table(empty).schema) == (0, scan.arrow_schema)
+    assert empty.to_pandas().shape == (0, 3)
+
+
+def test_system_tables_are_taken_too(table: ReadableTable) -> None:
+    for name in ("snapshots", "files", "audit_log", "ro", "tags"):
+        scan = table.system_table(name)
+        assert pa.table(scan) == scan.to_arrow()
+        assert scan.to_pandas().shape == scan.to_arrow().shape
+    assert table.history().column("snapshot_id").to_pylist() == [2, 1]
+
+
+def test_the_first_rows(table: ReadableTable) -> None:
+    for count in (0, 1, 2, 3, 99):
+        found = table.scan().head(count)
+        assert found.num_rows == min(count, 3)
+        assert found.schema == table.scan().arrow_schema
+        assert set(found.column("k").to_pylist()) <= {1, 2, 3}
+    assert table.system_table("snapshots").head(1).num_rows == 1
+    with pytest.raises(OptionError, match="first -1 rows"):
+        table.scan().head(-1)
+
+
+def test_states_by_version_and_time(table: ReadableTable, tmp_path: Path) -> None:
+    path = table.location
+    first, second = (table.snapshots.load(number).time_millis for number in (1, 2))
+    assert open_table(path, version=1).scan().count() == 1
+    for moment, count in ((second + 5, 3), (second, 3), (first, 1)):
+        at = dt.datetime.fromtimestamp(moment / 1000, dt.UTC)
+        assert open_table(path, timestamp=at).scan().count() == count or first == second
+        assert open_table(path, timestamp=at.replace(tzinfo=None), time_zone="UTC").scan().count() == count
+        assert open_table(path, timestamp=f"{at:%Y-%m-%d %H:%M:%S.%f}+00:00").scan().count() == count
+    for bad, told in (
+        ({"version": 1, "timestamp": "2026-01-01"}, "two states"),
+        ({"timestamp": "2026-01-01 00:00:00"}, "has no zone"),
+        ({"timestamp": dt.datetime(2026, 1, 1)}, "has no zone"),
+        ({"timestamp": "noon", "time_zone": "UTC"}, "names no time"),
+    ):
+        with pytest.raises(OptionError, match=told):
+            open_table(path, **bad)
+    with pytest.raises(SnapshotNotFound):
+        open_table(path, version="nope")
+    catalog = open_catalog(str(tmp_path))
+    assert catalog["shop.t"].scan().count() == 3
+    assert catalog.table("shop.t", version=1).scan().count() == 1
+    with pytest.raises(TableNotFound, match="shop"):
+        catalog["shop.x"]
+    with pytest.raises(PaimonError):
+        catalog["t"]
+
+
+def test_names_of_other_systems(table: ReadableTable) -> None:
+    for name, told in {"append": "with Spark", "to_pandas": "scan", "select": "scan", "files": "system_table"}.items():
+        with pytest.raises(UnsupportedMethod, match=told):
+            getattr(table, name)
+        assert not hasattr(table, name)
+    with pytest.raises(AttributeError, match="nope"):
+        getattr(table, "nope")  # noqa: B009 - not for checkers of types
+    assert pickle.loads(pickle.dumps(table)) == table
+
+
+def test_what_objects_print(table: ReadableTable) -> None:
+    schema = "schema 0 (k BIGINT NOT NULL, v STRING, a ARRAY<INT>; primary key k)"
+    assert repr(table.schema) == schema
+    assert repr(table) == f"<ReadableTable {table.location}: {schema}>"
+    assert repr(table.scan("k")) == f"<Scan of {table.location}: k>"
+    assert repr(table.scan("k", "v = 'a'")) == f"<Scan of {table.location}: k, with a condition>"
