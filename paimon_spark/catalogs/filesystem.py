@@ -6,12 +6,13 @@ has done, and nothing is cached: a lookup costs one listing and one small read.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.arrow.zones import TimeZone
-from paimon_spark.catalogs.catalog import NO_OPTIONS, Database
+from paimon_spark.catalogs.catalog import NO_OPTIONS, Catalog, Database
 from paimon_spark.catalogs.catalog_options import (
     CASE_SENSITIVE,
     DEFAULT_DATABASE,
@@ -42,6 +43,7 @@ from paimon_spark.catalogs.tables_only import TablesOnly, check_creatable, not_s
 from paimon_spark.errors import (
     DatabaseAlreadyExists,
     DatabaseNotEmpty,
+    DatabaseNotFound,
     SchemaError,
     TableAlreadyExists,
     TableNotFound,
@@ -54,6 +56,19 @@ from paimon_spark.store.storage.parallel import map_parallel
 
 _SUFFIX = "$"
 _SHOWN = 5
+
+
+_log = logging.getLogger(__name__)
+
+
+def listed_databases(catalog: Catalog) -> list[str]:
+    """The databases of a catalog, for somebody who reads them: a warehouse that is not there is told in the log."""
+    names = catalog.list_databases()
+    if not names and isinstance(catalog, FileSystemCatalog) and not catalog.has_warehouse():
+        _log.warning(
+            "the warehouse %s does not exist: check the path, or create a database, which makes it", catalog.warehouse
+        )
+    return names
 
 
 @checks_arguments
@@ -120,7 +135,7 @@ class FileSystemCatalog(TablesOnly):
         if not self._has_database(name):
             if ignore_if_not_exists:
                 return
-            raise database_not_found(self, name)
+            raise self._no_database(name)
         location, tables = self._database_location(name), self.list_tables(name)
         if cascade:
             for table in tables:
@@ -239,4 +254,16 @@ class FileSystemCatalog(TablesOnly):
     def _check_database(self, name: str) -> None:
         check_addressable(name, "database")
         if not self._has_database(name):
-            raise database_not_found(self, name)
+            raise self._no_database(name)
+
+    def _no_database(self, name: str) -> DatabaseNotFound:
+        if self.has_warehouse():
+            return database_not_found(self, name)
+        return DatabaseNotFound(
+            f"there is no database '{name}' in the catalog '{self.name}': its warehouse {self.warehouse} does not "
+            "exist; check the path, or create a database, which makes it"
+        )
+
+    def has_warehouse(self) -> bool:
+        """Whether there is the directory of the databases. The first database makes it (Java: the first client)."""
+        return self.file_io.exists(self.warehouse)

@@ -16,7 +16,7 @@ from typing import IO, Any, Protocol, cast
 import pyarrow as pa
 from pyarrow import fs
 
-from paimon_spark.errors import UnsupportedFeature, fault_words
+from paimon_spark.errors import StorageError, UnsupportedFeature, fault_words
 from paimon_spark.file_io.base import FileStatus, NotCreated, WholeOrNothing, check_size
 from paimon_spark.file_io.faults import named_faults, names_faults
 
@@ -265,7 +265,14 @@ class HadoopFileIO:
 
     def _locate(self, path: str) -> tuple[HadoopClient, str]:
         root, plain = split_hadoop(path)
-        return self.connect(root), plain
+        try:
+            return self.connect(root), plain
+        except OSError as error:
+            told = (
+                f"there is no connection to {root} ({fault_words(error)}): check the address, that the name node runs, "
+                "and Hadoop's settings (HADOOP_CONF_DIR, CLASSPATH)"
+            )
+            raise StorageError(f"reaching {path}: {told}", of_store=told) from None
 
     @contextmanager
     def _temporary(self, path: str, data: bytes) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,12 @@ from support.tables.catalog_tables import ORDERS, append, ids_of, schema
 
 from paimon_spark import open_catalog
 from paimon_spark.catalogs.catalog import Catalog
+from paimon_spark.catalogs.filesystem import listed_databases
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.views import View
 from paimon_spark.catalogs.warehouse import find_warehouse_table
 from paimon_spark.errors import (
+    DatabaseNotFound,
     OptionError,
     TableNotFound,
     UnsupportedFeature,
@@ -126,6 +129,25 @@ def test_near_names(local: Catalog) -> None:
         local.load_table(Identifier("shop", "ORDER"))
     with pytest.raises(TableNotFound, match="it has customers, orders"):
         local.load_table(Identifier("shop", "zzz"))
+
+
+def test_a_warehouse_that_is_not_there(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Java makes it when it opens the catalog; here the first database does, and a typing error can be seen."""
+    catalog = open_catalog(f"{tmp_path}/lkae")
+    told = f"warehouse {tmp_path}/lkae does not exist.* create a database, which makes it"
+    with pytest.raises(DatabaseNotFound, match=f"no database 'shop' .*{told}"):
+        catalog.list_tables("shop")
+    with pytest.raises(TableNotFound, match=f"no table shop.orders: .*{told}"):
+        catalog.load_table(Identifier("shop", "orders"))
+    assert listed_databases(catalog) == []
+    assert re.search(told, caplog.text)
+    assert not (tmp_path / "lkae").exists()
+    caplog.clear()
+    catalog.create_database("shop")
+    assert listed_databases(catalog) == ["shop"]
+    catalog.drop_database("shop")
+    assert listed_databases(catalog) == []
+    assert caplog.text == ""
 
 
 def test_what_is_no_table_and_no_database(local: Catalog, lake: Path) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import pickle
+import re
 import threading
 from functools import partial
 from pathlib import Path
@@ -18,8 +19,8 @@ from support.programs.s3_server import s3_that_says
 
 from paimon_spark import open_table
 from paimon_spark.errors import OptionError, StorageError, UnsupportedFeature
-from paimon_spark.file_io import DirectoryIO, LocalFileIO, NotCreated, file_io_for, is_same_store
-from paimon_spark.file_io.hadoop import HadoopFileIO, split_hadoop
+from paimon_spark.file_io import DirectoryIO, LocalFileIO, NotCreated, file_io_for, is_same_store, named_location
+from paimon_spark.file_io.hadoop import HadoopClient, HadoopFileIO, split_hadoop
 from paimon_spark.file_io.object_store import ObstoreFileIO, azure_config, gcs_config, s3_config
 
 Store = tuple[DirectoryIO, str]
@@ -261,6 +262,20 @@ def test_hadoop_without_its_native_client(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.delenv("HADOOP_HOME", raising=False)
     with pytest.raises(UnsupportedFeature, match="HADOOP_HOME"):
         file_io_for("hdfs://name:8020/t", {}).read_bytes("hdfs://name:8020/t/x")
+
+
+def test_hadoop_without_a_name_node() -> None:
+    def refuse(root: str) -> HadoopClient:
+        raise ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")
+
+    told = "there is no connection to hdfs://name:8020 (Connection refused): check the address, that the name node runs"
+    io = HadoopFileIO(refuse)
+    for call in (lambda: io.list("hdfs://name:8020/t"), lambda: io.create_if_absent("hdfs://name:8020/t/x", b"x")):
+        with pytest.raises(StorageError, match=re.escape(told)):
+            call()
+    opening = named_location("opening", "hdfs://name:8020/t")
+    with pytest.raises(StorageError, match=rf"^opening hdfs://name:8020/t: {re.escape(told)}"), opening:
+        io.exists("hdfs://name:8020/t/schema")
 
 
 def test_hadoop_addresses() -> None:

@@ -132,7 +132,7 @@ class Database:
         try:
             self._make_tables(tables)
         except sa.exc.SQLAlchemyError as error:
-            raise self._failed("making the tables in", error) from None
+            raise self._failed("opening", error) from None
         self._ready = self._identity()
 
     def _identity(self) -> object:
@@ -172,6 +172,8 @@ class Database:
                 "its character set makes the keys of the tables of Java's catalog too long; create the database with "
                 "CHARACTER SET utf8mb3"
             )
+        elif self.kind == "sqlite":
+            why = f"{self._told(error)}; see that its directory exists, and that you may write there"
         else:
             why = f"{self._told(error)}; see that it runs and can be reached, then run this again"
         return CatalogUnavailable(f"{doing} the catalog in {shown}: {why}")
@@ -181,7 +183,7 @@ class Database:
         inner = getattr(error, "orig", None) or error
         first = inner.args[0] if inner.args else ""
         text = first.get("M", "") if isinstance(first, dict) else " ".join(str(arg) for arg in inner.args)
-        words = " ".join(str(text).split()) or type(inner).__name__
+        words = " ".join(str(text).split()).rstrip(".") or type(inner).__name__
         for secret in (self._address.url.password, *self._settings.properties.values()):
             if secret and len(str(secret)) > 3:
                 words = words.replace(str(secret), "***")

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 
 from paimon_spark.arrow.predicates.pruning import match_values
 from paimon_spark.arrow.predicates.sql_text import parse_predicate
+from paimon_spark.catalogs.filesystem import listed_databases
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.paths import escape, partition_text
@@ -51,7 +52,7 @@ def like(names: Sequence[str], pattern: str | None) -> list[str]:
 
 def show_databases(session: SqlSession, show: q.ShowDatabases) -> DataFrame:
     """The databases of the catalog."""
-    names = like(session.catalog.list_databases(), show.pattern)
+    names = like(listed_databases(session.catalog), show.pattern)
     return rows_frame(session.spark, _required("namespace"), [(name,) for name in names])
 
 
