@@ -23,6 +23,8 @@ from support.long_runs import examples
 from support.programs.hive_metastore import HiveMetastore, NoMetastore, drop_all, hive_metastore
 from support.shares import begin_run, left_out
 
+from paimon_spark.arguments.traces import SETTING as TRACEBACK
+
 # How long an example takes says more of the machine and its other work than of the code.
 settings.register_profile(
     "shared", max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -33,6 +35,7 @@ ROOT = Path(__file__).parent
 # A JVM of a test lives too briefly to win back what its second compiler costs: half of its processor time.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 os.environ.setdefault("SPARK_CONF_DIR", str(ROOT / "tests" / "support" / "spark_conf"))
+os.environ.setdefault(TRACEBACK, "full")  # a test that fails shows where
 IN_CI = os.environ.get("PAIMON_CI") == "1"
 QUICK_PLANS = {
     "spark.sql.codegen.wholeStage": "false",

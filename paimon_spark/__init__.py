@@ -29,6 +29,7 @@ _HOMES = {
     "open_table": "store.open",
     "register": "spark.source.source",
 }
+_CHECKED = ("check", "expire_changelogs", "expire_snapshots", "open_table")  # only here: tasks would pay for it
 _FORMER_NAMES = {
     "CompactionMetrics": "CompactResult",
     "ExpiryResult": "ExpireSnapshotsResult",
@@ -47,6 +48,8 @@ def __getattr__(name: str) -> object:
     if home is None:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     value = getattr(import_module(f"{__name__}.{home}"), name)
+    if name in _CHECKED:
+        value = import_module(f"{__name__}.arguments.checks").checked(value)
     globals()[name] = value
     return value
 

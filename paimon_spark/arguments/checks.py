@@ -13,6 +13,7 @@ from types import FunctionType
 from typing import Any, TypeVar, Unpack, cast, get_args, get_origin, get_type_hints
 
 from paimon_spark.arguments.kinds import Kind, Misfit, kind_of, told
+from paimon_spark.arguments.traces import is_told, shortened
 from paimon_spark.errors import OptionError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -22,10 +23,10 @@ _Take = Callable[[Any], Any]
 
 
 def checks_arguments(cls: C) -> C:
-    """Lets all public methods of a class, also those that it inherits, check their arguments as ``checked`` does."""
+    """Makes calls as ``checked`` does of all public methods of a class, also inherited ones, and of ``object[...]``."""
     for name in dir(cls):
         found = inspect.getattr_static(cls, name)
-        if name.startswith("_") or getattr(found, "__isabstractmethod__", False):
+        if (name.startswith("_") and name != "__getitem__") or getattr(found, "__isabstractmethod__", False):
             continue
         if isinstance(found, classmethod):
             setattr(cls, name, classmethod(checked(found.__func__, of_class=True)))
@@ -37,6 +38,8 @@ def checks_arguments(cls: C) -> C:
 def checked(function: F, of_class: bool = False) -> F:
     """A function that refuses arguments of other types than its annotations say, before it does anything.
 
+    An error that tells the user what to do leaves it without the calls below it (``traces``).
+
     Args:
         function: its annotations must have a meaning in its module when it is called.
         of_class: whether its first parameter is the object or the class that is called, which the message names.
@@ -46,22 +49,39 @@ def checked(function: F, of_class: bool = False) -> F:
 
     @wraps(function)
     def call(*args: Any, **named: Any) -> Any:
-        signature, takes = _declared(function, of_class)
         try:
-            given = signature.bind(*args, **named)
-        except TypeError:
-            return function(*args, **named)  # Python says which argument is missing or unknown
-        for name, value in given.arguments.items():
-            if name in takes:
-                try:
-                    given.arguments[name] = takes[name](value)
-                except OptionError as error:
-                    owner = f"{_name_of(args[0])}." if of_class else ""
-                    raise OptionError(f"{owner}{function.__name__}: {error}", arguments=error.arguments) from None
-        return function(*given.args, **given.kwargs)
+            given, more = _checked_arguments(function, of_class, args, named)
+            return function(*given, **more)
+        except Exception as error:
+            if not is_told(error):
+                raise
+            raise shortened(error)  # noqa: B904  # its cause is its own
 
     setattr(call, _MARK, True)
     return cast(F, call)
+
+
+def _checked_arguments(
+    function: Callable[..., Any], of_class: bool, args: tuple[Any, ...], named: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments as the function gets them.
+
+    Raises:
+        OptionError: one is of another kind.
+    """
+    signature, takes = _declared(function, of_class)
+    try:
+        given = signature.bind(*args, **named)
+    except TypeError:
+        return args, named  # Python says which argument is missing or unknown
+    for name, value in given.arguments.items():
+        if name in takes:
+            try:
+                given.arguments[name] = takes[name](value)
+            except OptionError as error:
+                owner = f"{_name_of(args[0])}." if of_class else ""
+                raise OptionError(f"{owner}{function.__name__}: {error}", arguments=error.arguments) from None
+    return given.args, given.kwargs
 
 
 def _name_of(owner: Any) -> str:

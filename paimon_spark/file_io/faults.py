@@ -42,7 +42,7 @@ def named_location(doing: str, location: str) -> Iterator[None]:
     except StorageError as error:
         if not error.of_store:
             raise
-        raise type(error)(f"{doing} {location}: {error.of_store}", of_store=error.of_store) from error
+        raise type(error)(f"{doing} {location}: {error.of_store}", of_store=error.of_store) from None
 
 
 def names_faults(doing: str) -> Callable[[Method], Method]:

@@ -6,6 +6,7 @@ options. The codes are those of S3, of the XML interface of Google Cloud Storage
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +15,8 @@ from dataclasses import dataclass, replace
 from obstore import exceptions
 
 from paimon_spark.errors import AccessDenied, OptionError, StorageError
+
+_log = logging.getLogger(__name__)
 
 _PAGE = "docs/guides/cluster-and-storage.md"
 
@@ -154,7 +157,8 @@ def named_errors(doing: str, path: str) -> Iterator[None]:
     except (exceptions.BaseError, OSError) as error:
         if isinstance(error, FileNotFoundError) and doing != "writing":
             raise FileNotFoundError(f"there is no {path}") from error
-        raise fault(doing, path, error) from error
+        _log.debug("%s %s failed", doing, path, exc_info=error)
+        raise fault(doing, path, error) from None  # the client's error is dozens of lines that repeat the request
 
 
 def fault(doing: str, path: str, error: Exception) -> StorageError:

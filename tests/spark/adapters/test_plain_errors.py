@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from paimon_spark import PaimonTable, catalog
-from paimon_spark.errors import DataError, StreamPositionLost
+from paimon_spark.arguments import checks
+from paimon_spark.arguments.traces import SETTING
+from paimon_spark.errors import DataError, PaimonError, StreamPositionLost
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.store.stream_source.ahead import PositionExpired
 
@@ -85,6 +89,37 @@ def test_errors_of_tasks_are_raised_on_the_driver_as_themselves(spark: SparkSess
         assert [tuple(row) for row in table.toDF().collect()] == [(1, 5, "a")]
 
 
+def test_calls_of_ours_are_not_shown(
+    quick_spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One frame of this package for each error of a statement or a call; what Spark says of a statement is its own."""
+    monkeypatch.delenv(SETTING, raising=False)
+    cat = catalog(quick_spark, f"{tmp_path}/lake")
+    cat.create_database("shop")
+    cat.sql("CREATE TABLE paimon.shop.t (id BIGINT NOT NULL, v STRING) TBLPROPERTIES ('primary-key' = 'id')")
+    quick_spark.range(1).createOrReplaceTempView("source")
+    failing: list[Callable[[], object]] = [
+        lambda: cat.sql("SELECT * FROM paimon.shop.none"),
+        lambda: cat.sql("INSERT INTO paimon.shop.t VALUES (NULL, 'a')"),
+        lambda: cat.sql("UPDATE paimon.shop.t SET id = 2"),
+        lambda: cat.sql("MERGE INTO paimon.shop.t t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET id = 3"),
+        lambda: cat.sql("SELECT nothing.here FROM paimon.shop.t"),
+        lambda: cat["shop.none"],
+        lambda: cat["shop.t"].toDF("none"),
+        lambda: PaimonTable.forPath(quick_spark, f"{tmp_path}/none"),
+    ]
+    try:
+        for call in failing:
+            with pytest.raises((PaimonError, AnalysisException)) as raised:
+                call()
+            frames = [frame.filename for frame in traceback.extract_tb(raised.value.__traceback__)]
+            assert [name for name in frames if "/paimon_spark/" in name or "/pyspark/" in name] == [checks.__file__]
+            assert raised.value.__cause__ is None
+            assert raised.value.__suppress_context__
+    finally:
+        quick_spark.catalog.dropTempView("source")
+
+
 def test_the_class_is_one_that_the_documentation_names() -> None:
     @plainly
     def fails() -> None:
@@ -95,8 +130,9 @@ def test_the_class_is_one_that_the_documentation_names() -> None:
     assert type(caught.value) is StreamPositionLost
 
 
-def test_on_the_driver_the_history_stays(spark: SparkSession, tmp_path: Path) -> None:
-    """There nobody stands between: a debugger goes where the error was raised."""
+def test_who_asks_for_it_sees_the_history(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A debugger goes where the error was raised."""
+    monkeypatch.setenv(SETTING, "full")
     rows = spark.createDataFrame([(1, "a")], SCHEMA)
     rows.write.format("paimon").mode("append").save(f"{tmp_path}/t")
     with pytest.raises(DataError) as caught:

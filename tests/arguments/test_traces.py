@@ -1,0 +1,112 @@
+"""What Python shows of an error that leaves a public call."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from paimon_spark import open_catalog, open_table
+from paimon_spark.arguments.checks import checked, checks_arguments
+from paimon_spark.arguments.traces import SETTING
+from paimon_spark.errors import OptionError, PaimonError, StorageError
+
+
+@pytest.fixture(autouse=True)
+def as_users_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests of the project see all calls."""
+    monkeypatch.delenv(SETTING, raising=False)
+
+
+def shown(call: Callable[[], object]) -> str:
+    """What Python prints of the error of a call, without the frame of this function."""
+    try:
+        call()
+    except Exception as error:  # what is raised is the matter of the caller
+        error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+        return "".join(traceback.format_exception(error))
+    raise AssertionError("nothing was raised")
+
+
+def frames(text: str) -> int:
+    return text.count('\n  File "')
+
+
+def below(depth: int, error: Exception) -> None:
+    if depth:
+        below(depth - 1, error)
+    try:
+        raise KeyError("inner")
+    except KeyError as cause:
+        raise error from cause
+
+
+@checks_arguments
+class Thing:
+    """A class with public calls."""
+
+    def call(self, error: object) -> None:
+        """Fails, far below."""
+        assert isinstance(error, Exception)
+        below(10, error)
+
+    def outer(self, error: object) -> None:
+        """Fails in another public call."""
+        self.call(error)
+
+    def __getitem__(self, name: str) -> object:
+        below(10, OptionError(f"no {name}"))
+        return name
+
+
+@checked
+def function(error: object) -> None:
+    """A public function."""
+    Thing().outer(error)
+
+
+def test_the_sentence_and_the_line_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    thing = Thing()
+    for call in (thing.call, thing.outer, function):
+        text = shown(lambda call=call: call(StorageError("it failed")))  # type: ignore[misc]  # mypy loses the argument
+        assert text.startswith("KeyError: 'inner'\n\nThe above exception was the direct cause")
+        assert text.endswith("paimon_spark.errors.StorageError: it failed\n")
+        assert frames(text) == 2  # the lambda, and the public call
+        assert "in below" not in text
+    assert frames(shown(lambda: thing["x"])) == 2
+    assert "'name' is 3: expected a text" in shown(lambda: thing[3])  # type: ignore[index]
+    monkeypatch.setenv(SETTING, "full")
+    assert "in below" in shown(lambda: thing.outer(StorageError("it failed")))
+
+
+def test_a_bug_stays_whole() -> None:
+    text = shown(lambda: Thing().outer(ZeroDivisionError("a fault of ours")))
+    assert "[Previous line repeated" in text
+    assert "KeyError: 'inner'" in text
+
+
+def test_the_cause_is_there_for_programs() -> None:
+    with pytest.raises(PaimonError) as raised:
+        Thing().call(StorageError("it failed"))
+    assert isinstance(raised.value.__cause__, KeyError)
+    assert raised.value.__cause__.__traceback__ is None
+
+
+def test_tables_and_catalogs_without_spark(tmp_path: Path) -> None:
+    (tmp_path / "file.csv").write_text("1,2\n")
+    calls: list[tuple[Callable[[], object], str]] = [
+        (lambda: open_table(f"{tmp_path}/none"), "TableNotFound: no Paimon table at "),
+        (lambda: open_table(3), "OptionError: open_table: the argument 'location' is 3: "),  # type: ignore[arg-type]
+        (lambda: open_catalog(f"{tmp_path}/lake").list_tables("shop"), "DatabaseNotFound: there is no database 'shop'"),
+        (
+            lambda: open_table(f"{tmp_path}/file.csv"),
+            f"TableNotFound: no Paimon table at {tmp_path}/file.csv: it is a file, or lies below one; a table is a "
+            "directory, and format('csv') reads such a file. Check the path",
+        ),
+    ]
+    for call, sentence in calls:
+        text = shown(call)
+        assert frames(text) == 2, text
+        assert f"paimon_spark.errors.{sentence}" in text
