@@ -79,3 +79,26 @@ COMMANDS = {
     for panel, commands in _PANELS.items()
     for name, (module, told) in commands.items()
 }
+
+OTHER_NAMES: dict[str, str] = {
+    "history": "The snapshots of a table, with what made each, are the command 'snapshots'.",
+    "log": "The snapshots of a table, with what made each, are the command 'snapshots'.",
+    "head": "Rows are the command 'read', with --limit.",
+    "cat": "Rows are the command 'read'.",
+    "show": "Rows are the command 'read'.",
+    "describe": "Columns, types and options are the command 'schema'.",
+    "vacuum": "Old snapshots go with the command 'expire', files that nothing names with 'orphans'.",
+    "optimize": "Files are merged and sorted by the command 'compact'.",
+    "restore": "The command 'rollback' takes a table back to a snapshot, tag or time.",
+    "tables": "The tables of a warehouse are told by 'sql': SHOW TABLES.",
+    "ls": "The files of a table are the command 'files'; the tables of a warehouse are told by 'sql': SHOW TABLES.",
+}
+"""Commands that people try first, of which other programs have the names, and what it is here."""
+
+OTHER_OPTIONS: dict[str, str] = {
+    "--json": "It is --output json.",
+    "--csv": "It is --output csv, where a command prints rows.",
+    "--format": "It is --output.",
+    "-n": "A number of rows is --limit, of the command 'read'; 'tail' prints what comes from now on.",
+}
+"""The same for options."""

@@ -23,7 +23,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from paimon_spark import __version__
-from paimon_spark.cli.command_list import COMMANDS, Place
+from paimon_spark.cli.command_list import COMMANDS, OTHER_NAMES, OTHER_OPTIONS, Place
 from paimon_spark.cli.messages import STOPPED, in_flags, say
 from paimon_spark.cli.stdout import OutputFailed, guard_streams, write_no_more
 from paimon_spark.cli.zone import zone_option
@@ -49,7 +49,13 @@ class _Later(TyperCommand):
         self._place = place
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        return self.loaded().make_context(info_name, args, parent, **extra)
+        try:
+            return self.loaded().make_context(info_name, args, parent, **extra)
+        except Exception as error:
+            told = OTHER_OPTIONS.get(getattr(error, "option_name", "") or "")
+            if type(error).__name__ == "NoSuchOption" and told:
+                error.message = f"{error.message}. {told}"  # type: ignore[attr-defined]
+            raise
 
     def loaded(self) -> Any:
         module = import_module(self._place.module)
@@ -72,6 +78,14 @@ class Commands(TyperGroup):
 
     def get_params(self, ctx: Any) -> Any:
         return _without_types_of_flags(super().get_params(ctx))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        try:
+            return super().resolve_command(ctx, args)
+        except Exception as error:
+            if type(error).__name__ == "UsageError" and args and args[0] in OTHER_NAMES:
+                error.message = f"No such command '{args[0]}'. {OTHER_NAMES[args[0]]}"  # type: ignore[attr-defined]
+            raise
 
     def invoke(self, ctx: Any) -> Any:
         _take_ctrl_c_once()

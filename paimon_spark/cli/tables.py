@@ -23,12 +23,9 @@ from paimon_spark.cli.values import cell, is_number, json_rows
 PAGE = 500
 """Rows that are laid out at once; the first page fixes the widths of all."""
 
-WIDEST = 60
-"""Cells of more are cut."""
-
 _NARROWEST = 8  # a column that had to be narrower says nothing
 _GAP = 3
-_NO_TERMINAL = 10_000  # characters of a line that goes to a file or another program: nothing is cut to a screen
+_NO_TERMINAL = 1_000_000_000  # characters of a line that goes to a file or another program, where nothing is cut
 
 
 @dataclass(frozen=True)
@@ -73,6 +70,16 @@ def print_rows(columns: Sequence[Column], rows: Iterable[Row]) -> None:
     print_page(page)
     while page := list(islice(left, PAGE)):
         print_page(page)
+
+
+def print_records(columns: Sequence[Column], rows: Iterable[Row]) -> None:
+    """Prints one row after the other on stdout: a line for each column, of which nothing is cut."""
+    _Layout(stdout_console(), columns, ()).print_records(list(rows))
+
+
+def print_text(text: str) -> None:
+    """Prints a text of several lines on stdout as it is, but for what could move the cursor."""
+    print("\n".join(printable(line) for line in text.splitlines()))
 
 
 def print_whole(names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -157,13 +164,13 @@ def _cell(column: Column, value: Any) -> str | None:
 
 
 def _width(column: Column, cells: Iterable[str | None]) -> int:
-    return min(WIDEST, max([cell_len(column.name), *(4 if value is None else cell_len(value) for value in cells)]))
+    return max([cell_len(column.name), *(4 if value is None else cell_len(value) for value in cells)])
 
 
 def _fitted(widths: Sequence[int], room: int) -> list[int] | None:
     """The widths with the widest ones cut down to fit; None: then nothing could be read."""
     room -= _GAP * (len(widths) - 1)
-    limit = max(widths, default=0)
+    limit = min(max(widths, default=0), max(room, 0))
     while sum(min(width, limit) for width in widths) > room:
         limit -= 1
         if limit < _NARROWEST:

@@ -19,6 +19,7 @@ from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 from paimon_spark.cli.messages import say
+from paimon_spark.cli.texts import printable
 from paimon_spark.errors import PaimonError
 from paimon_spark.shell.completion import suggest
 from paimon_spark.shell.known_names import KnownNames
@@ -28,10 +29,11 @@ from paimon_spark.spark.console.statement_thread import StatementThread, Stopped
 from paimon_spark.sql.text.script import is_complete, split_script
 
 _LEAVE = ("quit", "exit")
+_WORDS = (*_LEAVE, "help", "history")
 _HELP = """\
-A statement ends with a semicolon; Enter before it begins a new line.
+A statement ends with a semicolon; Enter before it begins a new line. With \\G it shows each row as lines.
 Tab       completes keywords, names of databases, tables and columns, and procedures behind CALL
-Up, Down  go through the history; Ctrl-R searches in it
+Up, Down  go through the history, which the word history prints; Ctrl-R searches in it
 Ctrl-C    clears the line, or stops the statement that runs
 Ctrl-D    ends the shell, as quit and exit do
 Examples: SHOW TABLES; DESCRIBE t; SELECT * FROM t$snapshots; CALL sys.compact(table => 'default.t');"""
@@ -77,6 +79,8 @@ class Shell:
                 return
             if word == "help":
                 print(_HELP)
+            elif word == "history":
+                print("\n".join(map(printable, self.session.history.get_strings()[:-1])))  # without this word itself
             else:
                 self._run(text)
 
@@ -144,7 +148,7 @@ def _keys() -> KeyBindings:
     @Condition
     def is_whole() -> bool:
         text = get_app().current_buffer.text
-        return _command_of(text) in (*_LEAVE, "help") or is_complete(text)
+        return _command_of(text) in _WORDS or is_complete(text)
 
     @keys.add("enter", filter=is_whole)
     def accept(event: KeyPressEvent) -> None:

@@ -50,7 +50,7 @@ def run_one(thread: StatementThread, statement: ScriptStatement, results: Result
     started = time.monotonic()
     with working("starting Spark" if thread.is_starting else "running"):
         rows = thread.run(statement.text, args, results.wanted)
-    results.show(rows, round((time.monotonic() - started) * 1000))
+    results.show(rows, round((time.monotonic() - started) * 1000), statement.vertical)
 
 
 def stop_text(stopped: Stopped) -> str:

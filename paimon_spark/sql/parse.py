@@ -72,7 +72,11 @@ def parse(text: str, names: Names) -> Statement:
         if token.upper == ";":
             if not is_named(tokens, names):
                 return Untouched(text)
-            raise error_at(text, following.start, "one statement at a time: a second one begins here")
+            raise error_at(
+                text,
+                following.start,
+                "one statement at a time: a second one begins here",
+            )
     return _statement(text, tokens, names)
 
 

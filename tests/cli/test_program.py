@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import signal
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from support.tables.golden_tables import GoldenTable
 import paimon_spark
 from paimon_spark import open_table
 from paimon_spark.catalogs.create import create_table, new_schema
-from paimon_spark.cli.command_list import COMMANDS
+from paimon_spark.cli.command_list import COMMANDS, OTHER_NAMES
 from paimon_spark.cli.program import _Later
 from paimon_spark.file_io import file_io_for
 
@@ -117,6 +118,27 @@ def test_a_mistyped_command(typed: str, meant: str) -> None:
     printed = command(typed, "t")
     assert (printed.code, printed.out) == (2, "")
     assert f"No such command '{typed}'. Did you mean '{meant}'" in printed.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["history", "t"], "No such command 'history'. The snapshots of a table, with what made each, are the command"),
+        (["vacuum", "t"], "No such command 'vacuum'. Old snapshots go with the command 'expire'"),
+        (["info", "--json", "t"], "No such option: --json. It is --output json."),
+        (["tail", "-n", "5", "t"], "No such option: -n. A number of rows is --limit, of the command 'read'"),
+    ],
+)
+def test_what_other_programs_call_it(arguments: list[str], told: str) -> None:
+    printed = command(*arguments, columns=200)
+    assert (printed.code, printed.out) == (2, "")
+    assert told in printed.err
+
+
+def test_the_names_of_others_lead_to_commands_that_are_there() -> None:
+    meant = {name for text in OTHER_NAMES.values() for name in re.findall(r"'([a-z-]+)[ ']", text)}
+    assert meant <= set(COMMANDS)
+    assert not set(OTHER_NAMES) & set(COMMANDS)
 
 
 def test_the_version() -> None:

@@ -67,11 +67,13 @@ def test_statements_until_the_user_leaves(typed: Typed) -> None:
         "SELECT 'never run';",
         CTRL_C,
         "help\r",
+        "history\r",
         "quit\r",
     )
     lines = [line.split() for line in shown.out.splitlines()]
     assert [lines[0], lines[2], lines[5]] == [["k", "b"], ["2", "y"], ["shop", "items", "false"]]
     assert "never run" not in shown.out
+    assert shown.out.splitlines()[-3:] == ["SELECT 1 / 0;", "USE shop; SHOW TABLES;", "help"]
     assert "Ctrl-D    ends the shell" in shown.out
     told = shown.err.splitlines()
     assert told[1].startswith("there is no table default.nothere ")

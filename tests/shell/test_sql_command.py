@@ -49,6 +49,18 @@ def test_several_statements_and_databases(spark: SparkSession, lake: Path, tmp_p
     assert (found.code, found.err) == (0, "")
 
 
+def test_long_texts_and_rows_one_after_the_other(spark: SparkSession, lake: Path) -> None:
+    created = command("sql", "SHOW CREATE TABLE orders", "--warehouse", lake).out
+    assert created.startswith("CREATE TABLE paimon.default.orders (\n  ")
+    assert created.count("\n") == created.strip().count("\n") + 1
+    assert "== Physical Plan ==\n" in command("sql", "EXPLAIN SELECT k FROM orders", "--warehouse", lake).out
+    assert command("sql", f"SELECT '{'x' * 500}' AS a, 1 AS b", "--warehouse", lake, columns=None).cells == [
+        ["x" * 500, "1"]
+    ]
+    rows = command("sql", "SELECT k, b FROM orders WHERE k = 1\\G SELECT 2 AS c;", "--warehouse", lake).out
+    assert [line.split() for line in rows.splitlines()[:4]] == [["row", "1"], ["k", "1"], ["b", "x;y"], ["c"]]
+
+
 def test_the_first_error_ends_the_run(spark: SparkSession, lake: Path) -> None:
     text = "SELECT 1 AS one;\n\nSELECT * FROM nothere;\nDROP TABLE orders"
     found = command("sql", "--warehouse", lake, "--output", "csv", answer=text)

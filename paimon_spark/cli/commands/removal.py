@@ -37,6 +37,7 @@ def remove(
     left: str,
     shows: Callable[[str], AbstractContextManager[None]] = working,
     stays: Callable[[R], str] | None = None,
+    reason: str = "",
 ) -> None:
     """Shows what would go, asks, and lets it go.
 
@@ -49,7 +50,9 @@ def remove(
         left: what state Ctrl-C leaves.
         shows: tells the user that the work goes on.
         stays: what is left alone that the user may have expected to go, in words; empty: nothing.
+        reason: why there may be nothing to do, in words.
     """
+    nothing = f"nothing to do: {reason}" if reason else "nothing to do"
     if output is Output.JSON and not (dry_run or yes):
         raise typer.BadParameter("JSON output does not ask: give --dry-run, or --yes", param_hint="'--output'")
     if dry_run or not yes:
@@ -59,7 +62,7 @@ def remove(
         if output is Output.JSON:
             print_json(asdict(planned))
             return
-        lines = [f"would go: {told}" if told else "nothing to do", *_some(planned), *_kept(stays, planned)]
+        lines = [f"would go: {told}" if told else nothing, *_some(planned), *_kept(stays, planned)]
         print("\n".join(lines), flush=True)
         if dry_run or not told:
             return
@@ -74,7 +77,7 @@ def remove(
         print_json(asdict(done))
     else:
         told = printable(words(done))
-        print("\n".join([f"gone: {told}" if told else "nothing to do", *_kept(stays, done)]))
+        print("\n".join([f"gone: {told}" if told else nothing, *_kept(stays, done)]))
 
 
 def _agreed() -> bool:

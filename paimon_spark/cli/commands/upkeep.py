@@ -28,6 +28,7 @@ from paimon_spark.cli.messages import if_stopped
 from paimon_spark.cli.progress import progress_bars
 from paimon_spark.cli.tables import print_json
 from paimon_spark.cli.texts import count_text, ids_text, list_text, names_text, size_text, span_text, time_text
+from paimon_spark.format.options.core_options import Options
 from paimon_spark.procedures.local_engine import LocalEngine, dry_or_real
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.rollbacks import Rollback
@@ -38,6 +39,7 @@ from paimon_spark.store.expire.snapshots import ExpireSnapshotsResult
 from paimon_spark.store.history.rollback import RollbackResult
 from paimon_spark.store.history.tag_deletion import DeleteTagResult
 from paimon_spark.store.history.tags import CreateTagResult, no_such_tag
+from paimon_spark.store.holds.retention import Limits, changelog_retention, retention
 from paimon_spark.store.holds.tag_holds import tags_being_deleted
 from paimon_spark.store.open import open_table
 
@@ -70,6 +72,7 @@ def expire(
         yes,
         output,
         "every snapshot that is still listed is whole; the next expiry finishes",
+        reason=_what_stays(kind, wanted, table.options),
     )
 
 
@@ -94,7 +97,8 @@ def orphans(
             return replace(call, dry_run=dry, progress=told).run(table, LocalEngine())
 
     left = "orphans that are left are found again; nothing else was touched"
-    remove(run, _orphaned, not delete, yes, output, left, lambda _: nullcontext(), _too_young)
+    why = "every older file has its place in the table"
+    remove(run, _orphaned, not delete, yes, output, left, lambda _: nullcontext(), _too_young, why)
 
 
 @app.command("create-tag")
@@ -162,6 +166,17 @@ def roll_back(
         yes,
         output,
         "the table can be read; call it again to go back all the way",
+    )
+
+
+def _what_stays(kind: str, call: ExpireSnapshots | ExpireChangelogs, options: Options) -> str:
+    """Why an expiry may find nothing."""
+    given = Limits(call.retain_max, call.retain_min, call.older_than, call.max_deletes)
+    kept = retention(options)
+    kept = changelog_retention(options, kept, given) if kind == "changelog" else retention(options, given)
+    return (
+        f"the last {count_text(kept.retain_min, kind)} stay (--retain-min), as do those since "
+        f"{time_text(kept.keep_since)} (--older-than) and those that tags, branches or consumers need"
     )
 
 

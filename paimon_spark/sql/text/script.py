@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from paimon_spark.errors import SqlError
 from paimon_spark.sql.text.lexer import Token, tokenize
 
+_VERTICAL = "\\G"
 _NOT_OF_BLOCKS = frozenset({"IF", "WHILE", "LOOP", "REPEAT", "FOR"})
 
 
@@ -19,14 +20,16 @@ class ScriptStatement:
         text: its characters, without the semicolon. Blanks stand for what is before it in the script, so that a place
             in an error is the place in the script.
         line: in which it begins, from 1.
+        vertical: whether ``\\G`` ends it, which asks for its rows one after the other, as clients of MySQL have it.
     """
 
     text: str
     line: int
+    vertical: bool = False
 
 
 def split_script(text: str) -> tuple[ScriptStatement, ...]:
-    """The statements of a text, which semicolons separate; those that are empty are left out.
+    """The statements of a text, which ``;`` or ``\\G`` separates; those that are empty are left out.
 
     Semicolons in strings, quoted names and comments separate nothing, nor do those between BEGIN and END in a script of
     Spark (Spark: SqlBaseParser, compoundStatement).
@@ -34,20 +37,20 @@ def split_script(text: str) -> tuple[ScriptStatement, ...]:
     Raises:
         SqlError: a string, a quoted name or a comment has no end.
     """
-    return tuple(_statement(text, tokens) for tokens, _ in _groups(tokenize(text)) if tokens)
+    return tuple(_statement(text, tokens, end == _VERTICAL) for tokens, end in _groups(tokenize(text)) if tokens)
 
 
 def is_complete(text: str) -> bool:
-    """Whether the last statement of a text has its semicolon; True too for a text without statements."""
+    """Whether the last statement of a text has its end; True too for a text without statements."""
     try:
         groups = list(_groups(tokenize(text)))
     except SqlError:  # a string or a comment goes on in the next line
         return False
-    return all(ended for _, ended in groups)
+    return all(end for _, end in groups)
 
 
-def _groups(tokens: Sequence[Token]) -> Iterator[tuple[Sequence[Token], bool]]:
-    """The tokens of each statement without the semicolon, and whether it had one."""
+def _groups(tokens: Sequence[Token]) -> Iterator[tuple[Sequence[Token], str]]:
+    """The tokens of each statement, and what ends it: ``;``, ``\\G``, or nothing."""
     start = depth = 0
     for at, token in enumerate(tokens):
         if _is_block(tokens[start : start + 3]):
@@ -55,10 +58,13 @@ def _groups(tokens: Sequence[Token]) -> Iterator[tuple[Sequence[Token], bool]]:
             before = tokens[at - 1].upper if at > start else ""
             depth += _step(token.upper, before, following)
         if token.upper == ";" and depth <= 0:
-            yield tokens[start:at], True
+            yield tokens[start:at], ";"
             start, depth = at + 1, 0
+        elif token.upper == "\\" and [after.upper for after in tokens[at + 1 : at + 2]] == ["G"]:
+            yield tokens[start:at], _VERTICAL
+            start, depth = at + 2, 0
     if start < len(tokens):
-        yield tokens[start:], False
+        yield tokens[start:], ""
 
 
 def _is_block(head: Sequence[Token]) -> bool:
@@ -74,9 +80,9 @@ def _step(word: str, before: str, following: str) -> int:
     return int(word in ("BEGIN", "CASE") and before != "END")
 
 
-def _statement(text: str, tokens: Sequence[Token]) -> ScriptStatement:
+def _statement(text: str, tokens: Sequence[Token], vertical: bool) -> ScriptStatement:
     start, end = tokens[0].start, tokens[-1].end
     before = text[:start]
     lines = before.count("\n")
     column = start - (before.rfind("\n") + 1)
-    return ScriptStatement("\n" * lines + " " * column + text[start:end], lines + 1)
+    return ScriptStatement("\n" * lines + " " * column + text[start:end], lines + 1, vertical)

@@ -54,7 +54,9 @@ def test_expire_shows_asks_and_expires(table: Path) -> None:
     assert agreed.code == 0
     assert agreed.out.splitlines()[-1].startswith("gone: 6 snapshots (1 to 6), 6 data files, ")
     assert snapshots(table) == [7]
-    assert command("expire", table, *RETAIN).out == "nothing to do\n"
+    why = "nothing to do: the last 1 snapshot stay (--retain-min), as do those since "
+    assert command("expire", table, *RETAIN).out.startswith(why)
+    assert "nothing to do: the last 10 snapshots stay (--retain-min)" in command("expire", table).out
     check_table(str(table))
 
 
@@ -85,7 +87,8 @@ def test_orphans_are_shown_and_only_then_deleted(table: Path) -> None:
     )
     young += "with a later time takes it\n"
     for words in ([], ["--delete"], ["--delete", "--yes"]):
-        assert command("orphans", table, *words).out == f"nothing to do\n{young}"
+        why = "every older file has its place in the table"
+        assert command("orphans", table, *words).out == f"nothing to do: {why}\n{young}"
     told = command("orphans", table, "--output", "json").document
     assert (told["paths"], told["younger_files"], told["younger_bytes"]) == ([], 1, 2048)
     os.utime(orphan, (LONG_AGO, LONG_AGO))

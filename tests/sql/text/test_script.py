@@ -50,6 +50,16 @@ def test_places_are_those_of_the_script() -> None:
     ]
 
 
+def test_rows_that_are_to_be_shown_one_after_the_other() -> None:
+    text = "SELECT 1\\G\nSELECT 'a\\\\G';SELECT 2 \\g SELECT 3"
+    assert [(statement.text.strip(), statement.vertical) for statement in split_script(text)] == [
+        ("SELECT 1", True),
+        ("SELECT 'a\\\\G'", False),
+        ("SELECT 2", True),
+        ("SELECT 3", False),
+    ]
+
+
 @pytest.mark.parametrize("text", ["SELECT 'a; SELECT 1;", "SELECT `a;", "SELECT 1; /* ;"])
 def test_what_has_no_end(text: str) -> None:
     assert not is_complete(text)
@@ -62,6 +72,7 @@ def test_what_has_no_end(text: str) -> None:
     [
         ("", True), ("  ", True), ("-- nothing", True), ("SELECT 1", False), ("SELECT 1;", True),
         ("SELECT 1; -- and so on", True), ("SELECT 1; SELECT 2", False), ("SELECT ';'", False),
+        ("SELECT 1\\G", True), ("SELECT 1\\G SELECT", False), ("SELECT '\\\\G'", False),
         ("BEGIN SELECT 1;", False), ("BEGIN SELECT 1; END;", True),
     ],
 )  # fmt: skip

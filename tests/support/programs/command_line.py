@@ -46,9 +46,11 @@ class Printed:
         return [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines]
 
 
-def command(*arguments: str | Path, answer: str | None = None, columns: int = 200) -> Printed:
-    """Runs a command in this process. answer: to its question; columns: of the terminal."""
-    result = CliRunner().invoke(app, [str(a) for a in arguments], input=answer, env={"COLUMNS": str(columns)})
+def command(*arguments: str | Path, answer: str | None = None, columns: int | None = 200) -> Printed:
+    """Runs a command in this process. answer: to its question; columns: of the terminal; None: there is none."""
+    result = CliRunner().invoke(
+        app, [str(a) for a in arguments], input=answer, env={"COLUMNS": None if columns is None else str(columns)}
+    )
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return Printed(result.exit_code, result.stdout, result.stderr)
