@@ -111,8 +111,8 @@ def _positions(schema: pa.Schema, fields: Sequence[DataField], omissible: Collec
             could_be_null = True
             default = "" if field.default_value is None else f", whose default value is {field.default_value},"
             differences.append(f"column '{field.name}' {type_sql(field.type)}{default} is missing")
-    taken = set(found.values())
-    extra = [f"column '{name}' is not in the table" for i, name in enumerate(schema.names) if i not in taken]
+    taken = {schema.names[position] for position in found.values()}
+    extra = [f"column '{name}' is not in the table" for name in dict.fromkeys(schema.names) if name not in taken]
     differences += extra
     if differences:
         advice = f". Write {_MISSING_COLUMNS_ADVICE}" if could_be_null else ""

@@ -6,6 +6,7 @@ The modules that read rows, and the system tables, are imported on first use, so
 from __future__ import annotations
 
 import datetime as dt
+import errno
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +14,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NoReturn
 
 from paimon_spark.arrow.zones import TimeZone, ZoneUnknown, session_zone
-from paimon_spark.errors import OptionError, SnapshotNotFound, TableNotFound, UnsupportedFeature, UnsupportedMethod
+from paimon_spark.errors import (
+    OptionError,
+    SnapshotNotFound,
+    StorageError,
+    TableNotFound,
+    UnsupportedFeature,
+    UnsupportedMethod,
+)
 from paimon_spark.file_io import FileIO, absolute_location, file_io_for, named_location
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
@@ -32,6 +40,7 @@ from paimon_spark.store.storage.publishers import publisher_of
 from paimon_spark.store.storage.served import TableServer, find_served, is_served
 from paimon_spark.store.system_tables.names import METADATA_NAMES, NAMES, near_names
 
+_FILES = ("parquet", "orc", "avro", "csv", "json")
 _BRANCH = re.compile(r"branch_([^$]+)")
 _NANOS_PER_MILLI = 1_000_000
 _OF_ALL_BRANCHES = ("query-auth.enabled",)  # what a server tells of a table, and must hold for its branches too
@@ -269,8 +278,18 @@ def find_stored_table(
         SnapshotNotFound: the branch does not exist.
     """
     session_zone(time_zone)
-    with named_location("opening", location):
-        return _stored_table(location, options or {}, time_zone)
+    try:
+        with named_location("opening", location):
+            return _stored_table(location, options or {}, time_zone)
+    except StorageError as error:
+        if error.errno != errno.ENOTDIR:
+            raise
+        kind = location.rpartition(".")[2].lower()
+        also = f", and format('{kind}') reads such a file" if kind in _FILES else ""
+        raise TableNotFound(
+            f"no Paimon table at {location}: it is a file, or lies below one; a table is a directory{also}. Check the "
+            "path"
+        ) from None
 
 
 def _stored_table(location: str, options: Mapping[str, str], time_zone: TimeZone | None) -> ReadableTable | None:
@@ -405,7 +424,7 @@ def _what_is_there(file_io: FileIO, root: str) -> str:
     databases = sorted(name for name, s in entries.items() if s.is_directory and name.endswith(".db"))
     if databases:
         return f"it is a warehouse with the databases {', '.join(databases[:5])}; give <warehouse>/<db>.db/<table>"
-    for kind in ("parquet", "orc", "avro", "csv", "json"):
+    for kind in _FILES:
         if any(name.endswith(f".{kind}") for name in files):
             return f"it holds {kind} files but no schema directory; read them with format('{kind}')"
     if "schema" in entries:

@@ -12,7 +12,9 @@ from types import MappingProxyType
 
 _CHANGES = (
     "'incremental-between' = '3,7' reads what the commits 4 to 7 did, 'incremental-between-timestamp' what was "
-    "committed between two times, and 'row-kinds' = 'true' tells updates and deletes apart; "
+    "committed between two times, and 'row-kinds' = 'true' shows deletes and adds a column with the kind of each row; "
+    "an update shows its old and its new row where the table has the changelog-producer lookup, and "
+    "without one rows are shown as they were written; "
     "spark.readStream begins at a snapshot with 'scan.snapshot-id', at a time with 'scan.timestamp'"
 )
 _MERGE_SCHEMA = "'write.merge-schema' = 'true' adds the columns of the rows to the table"

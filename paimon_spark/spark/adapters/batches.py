@@ -62,7 +62,9 @@ def spark_arrow_type(spark: st.DataType) -> pa.DataType:
             return pa.string()
         case st.UserDefinedType():
             return spark_arrow_type(spark.sqlType())
-    raise DataError(f"no column of a table can hold the Spark type {spark.simpleString()}: cast it to another type")
+    raise DataError(
+        f"no column of a table can hold the Spark type {spark.simpleString()}: cast it to STRING, or to a number"
+    )
 
 
 def spark_arrow_schema(schema: st.StructType) -> pa.Schema:

@@ -55,6 +55,7 @@ _WHAT_INSTEAD = {
     "void": "a column of untyped NULLs; cast it to the type it is meant to have",
     "variant": "cast it to STRING, or keep the columns you need",
     "time": "store the milliseconds of the day as INT, or a STRING",
+    "interval": "cast it to STRING, or an interval of one unit, such as INTERVAL DAY, to INT",
 }
 
 
@@ -184,8 +185,9 @@ def _paimon_type(spark: st.DataType, column: str) -> DataType:
             return DataType(Root.ROW, fields=paimon_fields(spark))
         case st.UserDefinedType():
             return _paimon_type(spark.sqlType(), column)
-    what = next((text for name, text in _WHAT_INSTEAD.items() if spark.typeName().startswith(name)), None)
-    hint = what or "cast it to a type a table can hold"
+    names = (spark.typeName(), spark.simpleString())
+    hints = (text for name, text in _WHAT_INSTEAD.items() if any(one.startswith(name) for one in names))
+    hint = next(hints, "cast it to STRING, or leave it out")
     raise SchemaError(f"column '{column}' has the Spark type {spark.simpleString()}, which a table cannot hold: {hint}")
 
 

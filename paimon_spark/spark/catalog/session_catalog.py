@@ -11,6 +11,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from paimon_spark.arguments.checks import checked, checks_arguments
 from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.factory import open_catalog
+from paimon_spark.catalogs.filesystem import listed_databases
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.cdc.batches.decoding import DecodingOptions, decoding_of
 from paimon_spark.cdc.batches.table_names import TableNames
@@ -183,7 +184,7 @@ class SessionCatalog:
 
     def databases(self) -> list[str]:
         """The names of the databases."""
-        return self._session.catalog.list_databases()
+        return listed_databases(self._session.catalog)
 
     def tables(self, database: str | None = None) -> list[str]:
         """The names of the tables of a database; None: of the current or the default one."""
@@ -234,7 +235,7 @@ class SessionCatalog:
 
         Queries over it see the newest rows, with the columns that the table has now: publish again after a change of
         the columns. It is a view, and can be read only. A table of Spark beside it, ``<name>__paimon_columns``, holds
-        the columns.
+        the columns, for Spark keeps no path of a table whose source is written in Python; lists of tables show both.
 
         Args:
             name: of the table, as for ``table``.

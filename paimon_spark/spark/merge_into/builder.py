@@ -15,7 +15,7 @@ _Values = Mapping[str, Expression]
 
 
 @checks_arguments
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MergeBuilder:
     """A MERGE that is being put together. Every call returns a new one; ``execute`` does it.
 
@@ -27,6 +27,12 @@ class MergeBuilder:
     _run: Callable[[Sequence[Clause], bool], RowChangeResult]
     _clauses: tuple[Clause, ...] = ()
     _evolves: bool = False
+
+    def __repr__(self) -> str:
+        """The clauses, and that nothing has been done: a notebook shows it where ``execute`` was left out."""
+        clauses = "; ".join(f"WHEN {clause.when} THEN {clause.action}" for clause in self._clauses)
+        said = clauses or "no clause yet, such as whenMatchedUpdateAll()"
+        return f"<MERGE that is not done yet: {said}; execute() does it>"
 
     def whenMatchedUpdate(self, condition: Expression | None = None, set: _Values | None = None) -> MergeBuilder:
         """Gives columns of a matched row new values: ``set`` maps columns, or fields in them, to expressions."""

@@ -11,6 +11,8 @@ from paimon_spark.errors import SqlError, TableAlreadyExists, TableNotFound, Uns
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.types import DataField
+from paimon_spark.spark.adapters.session_options import is_case_sensitive
 from paimon_spark.spark.adapters.types import paimon_fields
 from paimon_spark.spark.queries.results import no_rows
 from paimon_spark.spark.queries.run_query import Args, run_query
@@ -98,9 +100,24 @@ def _schema(session: SqlSession, create: CreateTable, rows: DataFrame | None) ->
         fields = declared_columns(create.columns)
     if not fields:
         raise SqlError(f"CREATE TABLE {create.table}: a table needs columns; declare them in parentheses, or write AS")
+    _check_names(session, create, fields)
     if create.partitioned_by:
         given[o.PARTITION.key] = _joined(create.partitioned_by)
     return new_table_schema(str(create.table), given, fields, comment, with_rows=rows is not None)
+
+
+def _check_names(session: SqlSession, create: CreateTable, fields: Sequence[DataField]) -> None:
+    """Refuses names that a query in this session could not tell apart (Spark: PreprocessTableCreation)."""
+    by_lower: dict[str, list[str]] = {}
+    for field in fields:
+        by_lower.setdefault(field.name.lower(), []).append(field.name)
+    same = next((names for names in by_lower.values() if len(names) > 1), None)
+    if same is None or (len(set(same)) == len(same) and is_case_sensitive(session.spark)):
+        return
+    told = f"the column '{same[0]}' stands there twice"
+    if len(set(same)) == len(same):
+        told = f"the columns {' and '.join(same)} differ in letter case alone, and spark.sql.caseSensitive is off"
+    raise SqlError(f"CREATE TABLE {create.table}: {told}; give each column a name of its own")
 
 
 def _joined(names: Sequence[str]) -> str:

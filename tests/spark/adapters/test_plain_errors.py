@@ -96,7 +96,8 @@ def test_calls_of_ours_are_not_shown(
     monkeypatch.delenv(SETTING, raising=False)
     cat = catalog(quick_spark, f"{tmp_path}/lake")
     cat.create_database("shop")
-    cat.sql("CREATE TABLE paimon.shop.t (id BIGINT NOT NULL, v STRING) TBLPROPERTIES ('primary-key' = 'id')")
+    made = "CREATE TABLE paimon.shop.t (id BIGINT NOT NULL, v STRING) TBLPROPERTIES "
+    cat.sql(f"{made} ('primary-key' = 'id', 'bucket' = '1')")
     quick_spark.range(1).createOrReplaceTempView("source")
     failing: list[Callable[[], object]] = [
         lambda: cat.sql("SELECT * FROM paimon.shop.none"),

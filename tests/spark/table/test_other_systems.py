@@ -79,7 +79,7 @@ def test_a_foreign_method_is_an_attribute_error_that_says_what_to_call() -> None
 FOREIGN = [
     ("versionAsOf", "1", "'scan.snapshot-id' reads a snapshot"),
     ("timestampAsOf", "2026-11-01", "'scan.timestamp'"),
-    ("readChangeFeed", "true", "'incremental-between' = '3,7'"),
+    ("readChangeFeed", "true", "'incremental-between' = '3,7'.*'row-kinds' = 'true'.*changelog-producer lookup"),
     ("snapshot-id", "1", "'scan.snapshot-id'"),
     ("as-of-timestamp", "1", "'scan.timestamp-millis'"),
     ("replaceWhere", "dt = 'a'", "'overwrite-where'"),

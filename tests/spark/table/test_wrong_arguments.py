@@ -142,6 +142,17 @@ def test_texts_and_numbers_that_mean_nothing(quick_spark: SparkSession, table: P
     assert table.history(limit=2**40).count() == 0
 
 
+def test_a_merge_that_nobody_does_says_so(quick_spark: SparkSession, table: PaimonTable) -> None:
+    merge = table.merge(quick_spark.range(1).alias("s"), "s.id = target.id")
+    assert (
+        repr(merge) == "<MERGE that is not done yet: no clause yet, such as whenMatchedUpdateAll(); execute() does it>"
+    )
+    merge = merge.whenMatchedDelete("s.id > 1").whenNotMatchedInsert(values={"id": "s.id"})
+    assert repr(merge) == (
+        "<MERGE that is not done yet: WHEN MATCHED THEN DELETE; WHEN NOT MATCHED THEN INSERT; execute() does it>"
+    )
+
+
 def test_a_refusal_shows_no_option(quick_spark: SparkSession, table: PaimonTable) -> None:
     secret = "s3.secret-key=hidden"
     for wrong in (secret, [secret], {"s3.secret-key": ["hidden"]}, {"s3.secret-key": b"hidden"}):
