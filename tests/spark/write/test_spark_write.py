@@ -173,7 +173,7 @@ def test_partial_update_rows_tell_only_what_they_change(spark: SparkSession, tmp
         ("select 1L id, 'x' v, 1 more", r"'v' is STRING, the table has INT.*'more' is not in the table"),
         ("select 1 v", r"'id' .*is missing and must not be null"),
         ("select 1L id, 1 v, 2 V", "column 'V' is not in the table.*'write.merge-schema' = 'true'"),
-        ("select 1L id, 1 v, 2 v", r"the table: column 'v' appears more than once\s"),
+        ("select 1L id, 1 v, 2 v", r"the table: column 'v' appears more than once; rename or drop one of them\s"),
         ("select 1L id, interval 1 day v", "'v'.*interval day.*: cast it to STRING"),
     ],
 )
