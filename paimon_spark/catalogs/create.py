@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from paimon_spark.arrow.default_values import check_defaults
 from paimon_spark.arrow.types import data_type
 from paimon_spark.errors import CorruptFile, SchemaError, TableAlreadyExists
 from paimon_spark.file_io import FileIO, NotCreated, absolute_location, file_io_for
@@ -71,6 +72,7 @@ def create_table(
     store = file_io or file_io_for(root, {})
     first = replace(schema, id=0, time_millis=time.time_ns() // 1_000_000)
     validate_table(first)
+    check_defaults(f"creating {root}", first.fields)
     if first.primary_keys:
         engine_for(first, Options(first.options))
     for _ in range(_TRIES):

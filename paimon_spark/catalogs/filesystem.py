@@ -54,6 +54,9 @@ from paimon_spark.format.schema import TableSchema
 from paimon_spark.store.open import ReadableTable, find_stored_table, open_table
 from paimon_spark.store.storage.parallel import map_parallel
 
+_LOCATION = "location"
+_log = logging.getLogger(__name__)
+
 _SUFFIX = "$"
 _SHOWN = 5
 
@@ -112,15 +115,18 @@ class FileSystemCatalog(TablesOnly):
     def create_database(
         self, name: str, properties: Mapping[str, str] = NO_OPTIONS, ignore_if_exists: bool = False
     ) -> None:
-        """As Catalog.create_database. Java drops properties other than the location without an error; here they are
-        refused, so that no comment is lost silently."""
+        """As Catalog.create_database. A database is a directory, which keeps no comment and no properties: they are
+        dropped, as in Java, and a location is refused."""
         check_not_system_database(name, "creating")
         check_new_name(name, "database")
-        if properties and not (ignore_if_exists and self._has_database(name)):
+        if _LOCATION in properties and not (ignore_if_exists and self._has_database(name)):
             raise UnsupportedFeature(
-                f"creating the database '{name}' with {', '.join(sorted(properties))}: a catalog in files stores a "
-                "database as a directory of the warehouse, which has neither a comment nor properties nor another "
-                "location; leave them out"
+                f"creating the database '{name}' with a location: a catalog in files stores a database as a directory "
+                "of the warehouse; leave the location out"
+            )
+        if properties:
+            _log.warning(
+                "creating the database '%s': a catalog in files keeps no %s of a database", name, ", ".join(properties)
             )
         if not self.file_io.make_directory(self._database_location(name)) and not ignore_if_exists:
             raise DatabaseAlreadyExists(

@@ -81,8 +81,9 @@ class NoFunctions:
         raise no_functions(f"changing the function {identifier}")
 
     def drop_function(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
-        """Always refused."""
-        raise no_functions(f"dropping the function {identifier}")
+        """Refused, unless a function that is not there is no error."""
+        if not ignore_if_not_exists:
+            raise no_functions(f"dropping the function {identifier}")
 
 
 class OpensByName:

@@ -94,6 +94,22 @@ class DescribeProcedure:
 
 
 @dataclass(frozen=True)
+class ShowFunctions:
+    """SHOW FUNCTIONS IN a database of ours, or in ``sys``. kind: USER, SYSTEM or ALL."""
+
+    database: str
+    kind: str = "ALL"
+    pattern: str | None = None
+
+
+@dataclass(frozen=True)
+class DropFunction:
+    database: str
+    function: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
 class CreateDatabase:
     database: str
     if_not_exists: bool = False

@@ -21,7 +21,7 @@ from paimon_spark.sql.read_database import (
     read_drop_database,
     read_use,
 )
-from paimon_spark.sql.read_function import refuse_function
+from paimon_spark.sql.read_function import read_function
 from paimon_spark.sql.read_insert import read_insert
 from paimon_spark.sql.read_listing import read_describe, read_show
 from paimon_spark.sql.read_row_change import read_row_change
@@ -140,19 +140,19 @@ _READERS: Mapping[str, tuple[Reader, ...]] = {
     "DELETE": (read_row_change,),
     "MERGE": (read_row_change,),
     "COPY": (read_copy,),
-    "CREATE": (refuse_function, read_create_table, read_create_database, read_create_view),
+    "CREATE": (read_function, read_create_table, read_create_database, read_create_view),
     "REPLACE": (read_create_table,),
-    "DROP": (refuse_function, read_drop, read_drop_database, read_drop_view),
+    "DROP": (read_function, read_drop, read_drop_database, read_drop_view),
     "ALTER": (read_alter, read_alter_database, read_alter_view),
     "COMMENT": (read_comment, read_comment_on_database),
     "TRUNCATE": (read_truncate,),
     "ANALYZE": (read_analyze,),
-    "REFRESH": (refuse_function, read_refresh),
+    "REFRESH": (read_function, read_refresh),
     "MSCK": (read_repair,),
     "REPAIR": (read_repair,),
-    "SHOW": (refuse_function, read_show),
-    "DESCRIBE": (refuse_function, read_describe),
-    "DESC": (refuse_function, read_describe),
+    "SHOW": (read_function, read_show),
+    "DESCRIBE": (read_function, read_describe),
+    "DESC": (read_function, read_describe),
     "USE": (read_use,),
 }
 """By the first word, what may read a statement of ours. Each returns None for a statement that is not its own."""

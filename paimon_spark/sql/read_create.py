@@ -21,6 +21,7 @@ _REFUSED = {
     "DEFAULT": "Paimon tables have none",
 }
 _CONSTRAINTS = (("CONSTRAINT",), ("PRIMARY", "KEY"), ("UNIQUE", "("), ("FOREIGN", "KEY"), ("CHECK", "("))
+_CHECKS = "Paimon checks no conditions on rows, so CHECK is not supported: filter the rows before they are written"
 _KEYS = "set the table property 'primary-key' instead, such as TBLPROPERTIES ('primary-key' = 'id,dt')"
 
 
@@ -81,6 +82,9 @@ def read_column(cursor: Cursor) -> ColumnDefinition:
         SqlError: it is put together wrongly.
         UnsupportedFeature: a constraint, or a generated column.
     """
+    named = cursor.peek(2) if cursor.sees("CONSTRAINT") else None
+    if cursor.sees("CHECK", "(") or (named is not None and named.upper == "CHECK"):
+        raise cursor.unsupported(_CHECKS)
     if any(cursor.sees(*words) for words in _CONSTRAINTS):
         raise cursor.unsupported(f"constraints of a table are not supported: {_KEYS}")
     column = ColumnDefinition(cursor.name("the name of a column"), column_type(cursor))
@@ -94,7 +98,14 @@ def read_column(cursor: Cursor) -> ColumnDefinition:
         elif cursor.accept("DEFAULT"):
             stops = lambda: cursor.sees("NOT", "NULL") or cursor.sees("COMMENT")  # noqa: E731
             column = replace(column, default=cursor.text_until(stops, "the default value"))
-        elif cursor.sees("GENERATED") or cursor.sees("PRIMARY") or cursor.sees("UNIQUE") or cursor.sees("CHECK"):
+        elif cursor.sees("GENERATED"):
+            raise cursor.unsupported(
+                f"columns whose values are generated are not supported, as {column.name}: Paimon has none; compute the "
+                "values in the query that inserts the rows, such as uuid() or monotonically_increasing_id()"
+            )
+        elif cursor.sees("CHECK"):
+            raise cursor.unsupported(f"the column {column.name}: {_CHECKS}")
+        elif cursor.sees("PRIMARY") or cursor.sees("UNIQUE"):
             raise cursor.unsupported(f"this is not supported for the column {column.name}: {_KEYS}")
         else:
             raise cursor.error("NOT NULL, COMMENT, DEFAULT or the end of the column is needed here")

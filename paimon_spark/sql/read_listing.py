@@ -53,7 +53,8 @@ def _place(cursor: Cursor) -> str | None:
     return cursor.names.database
 
 
-def _pattern(cursor: Cursor) -> str | None:
+def pattern_of(cursor: Cursor) -> str | None:
+    """The pattern of LIKE, whose word may be missing; None: there is none."""
     token = cursor.peek()
     if cursor.accept("LIKE") or (token is not None and token.kind is Kind.STRING):
         return cursor.string("the pattern")
@@ -65,7 +66,7 @@ def _tables(kind: str) -> Callable[[Cursor], Statement | None]:
         database = _place(cursor)
         if database is None:
             return None
-        pattern = _pattern(cursor)
+        pattern = pattern_of(cursor)
         if kind == "TABLE EXTENDED" and pattern is None:
             raise cursor.error("LIKE with a pattern is needed here")
         return ShowTables(database, kind, pattern, read_partition(cursor))
@@ -83,7 +84,7 @@ def _in_catalog(make: Callable[[str | None], Statement]) -> Callable[[Cursor], S
                 return None
         elif cursor.names.database is None:
             return None
-        return make(_pattern(cursor))
+        return make(pattern_of(cursor))
 
     return read
 

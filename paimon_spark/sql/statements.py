@@ -18,9 +18,11 @@ from paimon_spark.sql.listings import (
     DescribeProcedure,
     DescribeTable,
     DropDatabase,
+    DropFunction,
     ShowColumns,
     ShowCreateTable,
     ShowDatabases,
+    ShowFunctions,
     ShowNamespace,
     ShowPartitions,
     ShowProcedures,
@@ -297,5 +299,5 @@ Statement: TypeAlias = (
     | CreateCatalogView | DropView | RenameView | ReplaceViewQuery | SetViewProperties | UnsetViewProperties
     | ShowTables | ShowDatabases | ShowProcedures | ShowNamespace | ShowPartitions | ShowColumns | ShowCreateTable
     | ShowProperties | ShowTags | DescribeTable | DescribeDatabase | DescribeProcedure
-    | CreateDatabase | DropDatabase | AlterDatabase | UseDatabase
+    | CreateDatabase | DropDatabase | AlterDatabase | UseDatabase | ShowFunctions | DropFunction
 )  # fmt: skip

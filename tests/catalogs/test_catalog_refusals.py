@@ -115,9 +115,15 @@ def test_what_it_does_not_store(local: Catalog) -> None:
     }.items():
         with pytest.raises(UnsupportedFeature, match=action):
             words()
-    with pytest.raises(UnsupportedFeature, match="with comment, location"):
+    with pytest.raises(UnsupportedFeature, match="'new' with a location"):
         local.create_database("new", {"location": "/x", "comment": "y"})
     assert local.list_databases() == ["shop"]
+    local.create_database("told", {"comment": "y", "k": "v"})  # as Java, which drops them
+    assert local.load_database("told").properties == {}
+    local.drop_database("told")
+    local.drop_function(ORDERS, ignore_if_not_exists=True)
+    with pytest.raises(UnsupportedFeature, match="only a REST catalog stores functions"):
+        local.drop_function(ORDERS)
     assert (local.find_view(ORDERS), local.has_views) == (None, False)
     local.refresh()
 

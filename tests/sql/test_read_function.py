@@ -1,10 +1,11 @@
-"""Functions that a catalog of ours would store are refused by name; those of Spark stay Spark's."""
+"""Functions of a catalog of ours: DROP and SHOW are read, others refused by name; those of Spark stay Spark's."""
 
 from __future__ import annotations
 
 import pytest
 
 from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.sql.listings import DropFunction, ShowFunctions
 from paimon_spark.sql.parse import parse
 from paimon_spark.sql.statements import Statement, Untouched
 from paimon_spark.sql.text.names import Names
@@ -17,10 +18,8 @@ HERE, IN_SHOP = Names(), Names(database="shop")
     [
         ("CREATE FUNCTION paimon.shop.f(x INT) RETURNS INT RETURN x + 1", "CREATE FUNCTION paimon.shop.f"),
         ("CREATE OR REPLACE FUNCTION IF NOT EXISTS paimon.shop.f AS 'a.B'", "CREATE FUNCTION paimon.shop.f"),
-        ("DROP FUNCTION IF EXISTS paimon.shop.f", "DROP FUNCTION paimon.shop.f"),
         ("DESC FUNCTION EXTENDED `paimon`.shop.f", "DESC FUNCTION paimon.shop.f"),
         ("REFRESH FUNCTION paimon.shop.f", "REFRESH FUNCTION paimon.shop.f"),
-        ("SHOW FUNCTIONS IN paimon.shop", "SHOW FUNCTIONS IN paimon.shop"),
         ("SHOW USER FUNCTIONS FROM paimon LIKE 'a*'", "SHOW FUNCTIONS IN paimon"),
         ("SELECT paimon.shop.f(1)", "calling the function paimon.shop.f"),
         ("SELECT 1 + paimon.shop.f(id) FROM paimon.shop.t", "calling the function paimon.shop.f"),
@@ -37,8 +36,23 @@ def test_functions_of_ours(names: Names, text: str, doing: str) -> None:
 def test_names_without_the_catalog() -> None:
     for text in ("CREATE FUNCTION f AS 'a.B'", "DROP FUNCTION other.f"):
         assert parse(text, HERE) == Untouched(text)
-        with pytest.raises(UnsupportedFeature, match="runs no functions"):
-            parse(text, IN_SHOP)
+    with pytest.raises(UnsupportedFeature, match="runs no functions"):
+        parse("CREATE FUNCTION f AS 'a.B'", IN_SHOP)
+    assert parse("DROP FUNCTION other.f", IN_SHOP) == DropFunction("other", "f")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("DROP FUNCTION IF EXISTS paimon.shop.f", DropFunction("shop", "f", True)),
+        ("DROP FUNCTION paimon.shop.f", DropFunction("shop", "f")),
+        ("SHOW FUNCTIONS IN paimon.shop", ShowFunctions("shop")),
+        ("SHOW USER FUNCTIONS FROM paimon.sys LIKE 'max*'", ShowFunctions("sys", "USER", "max*")),
+    ],
+)
+def test_functions_that_are_dropped_and_shown(text: str, expected: Statement) -> None:
+    assert parse(text, HERE) == expected
+    assert parse(text, IN_SHOP) == expected
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from paimon_spark.arguments.checks import checks_arguments
+from paimon_spark.arrow.default_values import check_defaults
 from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.catalogs.catalog import NO_OPTIONS, Database
 from paimon_spark.catalogs.catalog_options import CASE_SENSITIVE, DEFAULT_DATABASE, bool_option, table_defaults
@@ -171,6 +172,7 @@ class RestCatalog(RestViews, RestFunctions, OpensByName, NoTablesOfHive):
         )
         check_kind(f"creating {identifier}", complete.options)
         validate_table(complete)
+        check_defaults(f"creating {identifier}", complete.fields)
         try:
             self.api.create_table(identifier.database, identifier.table, schema_json(complete))
         except Refused as error:

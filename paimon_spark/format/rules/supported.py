@@ -35,10 +35,11 @@ _ROW_NAMESPACES = (
     "merge-engine", "partial-update", "pk-clustering", "postpone", "primary-key", "query-auth", "record-level",
     "row-tracking", "rowkind", "scan.fallback", "scan.primary", "sequence", "table-read",
 )  # fmt: skip
-_WRITE_NAMESPACES = (
+WRITE_NAMESPACES = (
     *_ROW_NAMESPACES, "changelog", "changelog-file", "changelog-producer", "clustering", "commit", "dynamic-bucket",
     "file", "file-index", "global-index", "index-file", "manifest", "metadata.stats", "snapshot", "write",
 )  # fmt: skip
+"""An unknown key that begins with one of them and a dot or dash may be an option that a newer release writes by."""
 
 
 def check_readable(schema: TableSchema, options: Options) -> None:
@@ -88,7 +89,7 @@ def check_writable(schema: TableSchema, options: Options) -> None:
             why = unsupported_mark_done(action)
             if why is not None:
                 raise _refused(Moment.WRITE, o.PARTITION_MARK_DONE_ACTION.key, action, f"this action, {why}")
-    _refuse_unknown(options, schema.names, _WRITE_NAMESPACES, Moment.WRITE)
+    _refuse_unknown(options, schema.names, WRITE_NAMESPACES, Moment.WRITE)
 
 
 def check_tagging(options: Options) -> None:

@@ -18,6 +18,7 @@ from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.aligned_values import Naming, aligned
 from paimon_spark.spark.adapters.store_assignment import StoredAs, StorePolicy, has_names_of, stored
 from paimon_spark.spark.adapters.types import spark_type
+from paimon_spark.sql.text.default_texts import default_expression
 from paimon_spark.sql.text.single_name import column_path
 
 Expression = str | Column
@@ -90,8 +91,7 @@ def read_assignments(
             if other.field is column and other.inner[:shorter] == inner[:shorter]:
                 raise SqlError(f"{what}: {'.'.join((column.name, *inner))} is assigned more than once")
         is_default = isinstance(value, str) and value.strip().upper() == _DEFAULT
-        default = column.default_value if not inner else None
-        expression = sf.expr(default or "NULL") if is_default else as_column(value)
+        expression = sf.expr(default_expression(column) if not inner else "NULL") if is_default else as_column(value)
         found.append(Assignment(column, inner, expression, naming))
     return found
 

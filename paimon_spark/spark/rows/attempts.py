@@ -15,7 +15,6 @@ from paimon_spark.errors import (
     PaimonError,
     RetriesExhausted,
     StorageError,
-    TableNotFound,
     UnsupportedFeature,
 )
 from paimon_spark.format.options import core_options as o
@@ -243,7 +242,7 @@ def _commit(job: Job, target: Target, made: Outcome, spent: int, published: list
             try:
                 operation, read = job.statement.value, target.read_state
                 return commit.append(made.messages, write.identifier, operation=operation, read=read)
-            except (CommitConflict, RetriesExhausted, DataError, StorageError, TableNotFound):
+            except (CommitConflict, RetriesExhausted, DataError, StorageError):
                 abort_job(write, made.messages)
                 raise
 

@@ -19,6 +19,7 @@ from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements.declared_columns import declared_type
 from paimon_spark.sql import column_changes as q
 from paimon_spark.sql import statements as s
+from paimon_spark.sql.text.default_texts import stored_default
 from paimon_spark.store.evolution import changes as c
 from paimon_spark.store.evolution.alter import alter_table
 from paimon_spark.store.evolution.nested_fields import spelled, type_at
@@ -36,7 +37,7 @@ def run_alter_columns(session: SqlSession, alter: q.AlterColumns) -> DataFrame:
         UnsupportedFeature: columns are replaced, or added with a default value, as in the official connector.
     """
     table = session.open(alter.table)
-    changes = [made for change in alter.changes for made in _column_changes(change)]
+    changes = [made for change in alter.changes for made in _column_changes(table.schema, change)]
     for change in changes:
         if isinstance(change, c.UpdateType):
             _check_wider(table.schema, change)
@@ -47,7 +48,7 @@ def run_alter_columns(session: SqlSession, alter: q.AlterColumns) -> DataFrame:
 def run_set_properties(session: SqlSession, statement: s.SetProperties) -> DataFrame:
     """Stores table options; ``comment`` is the comment of the table."""
     for key in statement.properties:
-        _check_property(key)
+        _check_fixed(key)
     alter_table(session.open(statement.table), option_changes(statement.properties))
     return no_rows(session.spark)
 
@@ -55,7 +56,7 @@ def run_set_properties(session: SqlSession, statement: s.SetProperties) -> DataF
 def run_unset_properties(session: SqlSession, statement: s.UnsetProperties) -> DataFrame:
     """Removes table options; one that is not set is no error, with IF EXISTS or without, as in Spark."""
     for key in statement.keys:
-        _check_property(key)
+        _check_fixed(key)
     alter_table(session.open(statement.table), unset_changes(statement.keys))
     return no_rows(session.spark)
 
@@ -73,9 +74,18 @@ def _check_wider(schema: TableSchema, change: c.UpdateType) -> None:
         )
 
 
-def _check_property(key: str) -> None:
+def check_property(key: str) -> None:
+    """Checks that a table property may be set by a statement (Spark: AstBuilder.cleanTableProperties).
+
+    Raises:
+        OptionError: it is one that the catalog sets.
+    """
     if key.lower() in _OF_THE_CATALOG:
-        raise OptionError(f"the table property '{key}' is the catalog's: no statement changes it")
+        raise OptionError(f"the table property '{key}' is the catalog's: no statement sets it")
+
+
+def _check_fixed(key: str) -> None:
+    check_property(key)
     if key.lower() == o.PRIMARY_KEY.key:
         raise OptionError(
             "the table property 'primary-key' cannot change: create another table with it, and copy the rows; or, "
@@ -83,7 +93,7 @@ def _check_property(key: str) -> None:
         )
 
 
-def _column_changes(change: q.ColumnChange) -> Iterator[c.SchemaChange]:
+def _column_changes(schema: TableSchema, change: q.ColumnChange) -> Iterator[c.SchemaChange]:
     match change:
         case q.AddColumn():
             if change.default is not None:
@@ -103,10 +113,10 @@ def _column_changes(change: q.ColumnChange) -> Iterator[c.SchemaChange]:
                 "write CREATE OR REPLACE TABLE for a table with other columns"
             )
         case q.ChangeColumn():
-            yield from _change_column(change)
+            yield from _change_column(schema, change)
 
 
-def _change_column(change: q.ChangeColumn) -> Iterator[c.SchemaChange]:
+def _change_column(schema: TableSchema, change: q.ChangeColumn) -> Iterator[c.SchemaChange]:
     if change.type is not None:
         yield c.UpdateType(change.path, _type(change.path, change.type))
     if change.nullable is not None:
@@ -114,7 +124,11 @@ def _change_column(change: q.ChangeColumn) -> Iterator[c.SchemaChange]:
     if change.comment is not None:
         yield c.UpdateComment(change.path, change.comment)
     if change.default is not None:
-        yield c.UpdateDefault(change.path, change.default or None)
+        own = type_at(schema.fields, spelled(schema.fields, change.path))
+        default = change.default or None
+        if own is not None and default is not None:
+            default = stored_default(c.dotted(change.path), default, own)
+        yield c.UpdateDefault(change.path, default)
     position = _position(change)
     if position is not None:
         yield c.MoveColumn(change.path, position)

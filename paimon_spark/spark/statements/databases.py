@@ -1,10 +1,10 @@
-"""Statements of databases: CREATE, DROP, ALTER and USE."""
+"""Statements of databases: CREATE, DROP, ALTER and USE, and of the functions in them: DROP."""
 
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from paimon_spark.spark.adapters.whole_path import path_in_session
+from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.spark.queries.results import no_rows
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.sql import listings as q
@@ -17,7 +17,7 @@ def run_create_database(session: SqlSession, create: q.CreateDatabase) -> DataFr
     """Creates a database."""
     properties = dict(create.properties)
     properties |= {} if create.comment is None else {_COMMENT: create.comment}
-    properties |= {} if create.location is None else {_LOCATION: path_in_session(session.spark, create.location)}
+    properties |= {} if create.location is None else {_LOCATION: create.location}
     session.catalog.create_database(create.database, properties, ignore_if_exists=create.if_not_exists)
     return no_rows(session.spark)
 
@@ -31,8 +31,14 @@ def run_drop_database(session: SqlSession, drop: q.DropDatabase) -> DataFrame:
 def run_alter_database(session: SqlSession, alter: q.AlterDatabase) -> DataFrame:
     """Changes properties of a database, where the catalog keeps any."""
     properties = dict(alter.properties)
-    properties |= {} if alter.location is None else {_LOCATION: path_in_session(session.spark, alter.location)}
+    properties |= {} if alter.location is None else {_LOCATION: alter.location}
     session.catalog.alter_database(alter.database, properties, alter.unset)
+    return no_rows(session.spark)
+
+
+def run_drop_function(session: SqlSession, drop: q.DropFunction) -> DataFrame:
+    """Drops a function that a REST catalog stores; other catalogs have none, which IF EXISTS passes over."""
+    session.catalog.drop_function(Identifier(drop.database, drop.function), ignore_if_not_exists=drop.if_exists)
     return no_rows(session.spark)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 from pyspark.errors import ParseException
@@ -10,15 +11,16 @@ from pyspark.sql import types as st
 
 from paimon_spark.errors import SqlError
 from paimon_spark.format.types import DataField, DataType
-from paimon_spark.spark.adapters.types import COMMENT, CURRENT_DEFAULT, paimon_field
+from paimon_spark.spark.adapters.types import COMMENT, paimon_field
 from paimon_spark.sql.statements import ColumnDefinition
+from paimon_spark.sql.text.default_texts import stored_default
 
 
 def declared_columns(columns: Sequence[ColumnDefinition]) -> tuple[DataField, ...]:
     """The columns of CREATE TABLE, without ids; Spark reads all types in one question.
 
     Raises:
-        SqlError: Spark does not have a type.
+        SqlError: Spark does not have a type, or a default value is an expression.
         SchemaError: a type cannot be stored.
     """
     if not columns:
@@ -29,7 +31,7 @@ def declared_columns(columns: Sequence[ColumnDefinition]) -> tuple[DataField, ..
     except ParseException:
         types = [_spark_type(column.name, column.type) for column in columns]
     return tuple(
-        paimon_field(st.StructField(column.name, spark, column.nullable, _metadata(column)))
+        _with_default(column, paimon_field(st.StructField(column.name, spark, column.nullable, _metadata(column))))
         for column, spark in zip(columns, types, strict=True)
     )
 
@@ -52,5 +54,10 @@ def _spark_type(column: str, text: str) -> st.DataType:
 
 
 def _metadata(column: ColumnDefinition) -> dict[str, str]:
-    said = {COMMENT: column.comment, CURRENT_DEFAULT: column.default}
-    return {key: value for key, value in said.items() if value is not None}
+    return {} if column.comment is None else {COMMENT: column.comment}
+
+
+def _with_default(column: ColumnDefinition, field: DataField) -> DataField:
+    if column.default is None:
+        return field
+    return replace(field, default_value=stored_default(column.name, column.default, field.type))

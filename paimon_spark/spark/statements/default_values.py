@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from paimon_spark.format.types import DataField
 from paimon_spark.sql.queries.query import Query
+from paimon_spark.sql.text.default_texts import default_expression
 from paimon_spark.sql.text.lexer import Token, tokenize
-
-_NULL = "NULL"
 
 
 def with_defaults(query: Query, columns: Sequence[DataField]) -> Query:
@@ -25,7 +24,7 @@ def with_defaults(query: Query, columns: Sequence[DataField]) -> Query:
     text = query.text
     for token, position in reversed(_defaults(tokens)):
         if position < len(columns):
-            text = f"{text[: token.start]}{columns[position].default_value or _NULL}{text[token.end :]}"
+            text = f"{text[: token.start]}{default_expression(columns[position])}{text[token.end :]}"
     return replace(query, text=text)
 
 

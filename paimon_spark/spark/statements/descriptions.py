@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import replace
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
@@ -17,13 +19,14 @@ from paimon_spark.spark.queries.results import rows_frame, texts
 from paimon_spark.spark.queries.run_query import is_temporary_view
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements.catalog_views import description
-from paimon_spark.spark.statements.inserted_columns import fixed_values
+from paimon_spark.spark.statements.partition_specs import the_partition, whole_values
 from paimon_spark.spark.statements.table_words import shown_properties
 from paimon_spark.spark.statements.type_words import simple_type
 from paimon_spark.sql import listings as q
 from paimon_spark.sql.text.names import TableName
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.system_tables.names import METADATA_NAMES
+from paimon_spark.store.system_tables.totals import PartitionTotal
 
 _TABLE = pa.schema(
     [
@@ -52,13 +55,23 @@ def describe_table(session: SqlSession, describe: q.DescribeTable) -> DataFrame:
     table = session.open(describe.table)
     if describe.column:
         return _describe_column(session, describe, table)
-    fixed_values(str(describe.table), table.schema.partition_keys, describe.partition)
+    name = str(describe.table)
+    if describe.partition:
+        whole_values(session.spark, name, table.schema, describe.partition)
     rows = [_column(field) for field in table.schema.fields]
     if table.schema.partition_keys:
         rows += [("# Partition Information", "", ""), ("# col_name", "data_type", "comment")]
         rows += [_column(table.schema.by_name[key]) for key in table.schema.partition_keys]
-    if describe.extended and not describe.partition:
+    if describe.extended:
         rows += _details(str(session.identifier(describe.table)), table)
+    if describe.extended and describe.partition:
+        partition = the_partition(session.spark, name, table, describe.partition)
+        rows += _partition_details(session.identifier(describe.table), partition)
+    required = [field.name for field in table.schema.fields if not field.type.nullable]
+    if describe.extended and required:
+        rows += [_EMPTY] if describe.partition else []
+        rows.append(("# Column Not Null", "", ""))
+        rows += [(key, simple_type(table.schema.by_name[key].type), "NOT NULL") for key in required]
     return rows_frame(session.spark, _TABLE, rows)
 
 
@@ -90,11 +103,27 @@ def _details(name: str, table: ReadableTable) -> list[_Row]:
         rows += [(field.name, simple_type(field.type), field.default_value) for field in defaults]
     size, count = sum(split.size for split in plan.splits), sum(split.row_count for split in plan.splits)
     rows.append(("Statistics", f"{size} bytes, {count} rows", None))
-    required = [field.name for field in schema.fields if not field.type.nullable]
-    if required:
-        rows.append(("# Column Not Null", "", ""))
-        rows += [(key, simple_type(schema.by_name[key].type), "NOT NULL") for key in required]
     return rows
+
+
+def _partition_details(identifier: Identifier, partition: PartitionTotal) -> list[_Row]:
+    """What Spark tells of one partition (Spark: DescribeTablePartitionExec)."""
+    rows, size, files, made = partition.total
+    created = "UNKNOWN"
+    if made is not None:
+        created = f"{dt.datetime.fromtimestamp(made / 1000, dt.UTC):%a %b %d %H:%M:%S UTC %Y}"
+    parameters = f"fileCount={files}, fileSizeInBytes={size}, lastFileCreationTime={made}, recordCount={rows}"
+    return [
+        _EMPTY,
+        ("# Detailed Partition Information", "", ""),
+        ("Database", identifier.database, ""),
+        ("Table", identifier.table, ""),
+        ("Partition Values", f"[{partition.text.replace('/', ', ')}]", ""),
+        ("Partition Parameters", f"[{parameters}]", ""),
+        ("Created Time", created, ""),
+        ("Last Access", "UNKNOWN", ""),
+        ("Partition Statistics", f"{size} bytes, {rows} rows", ""),
+    ]
 
 
 def _describe_column(session: SqlSession, describe: q.DescribeTable, table: ReadableTable) -> DataFrame:

@@ -16,7 +16,6 @@ from paimon_spark.spark.adapters.options import MERGE_SCHEMA
 from paimon_spark.spark.adapters.store_assignment import StoredAs, StorePolicy, has_names_of, stored
 from paimon_spark.spark.adapters.types import spark_type
 from paimon_spark.sql.text.literals import Value
-from paimon_spark.sql.text.partitions import PartitionSpec
 
 _ANY_CASE = Naming()
 
@@ -40,27 +39,6 @@ class InsertTarget:
     by_name: bool = False
     fixed: Mapping[str, Value] = field(default_factory=dict)
     naming: Naming = _ANY_CASE
-
-
-def fixed_values(
-    name: str, partition_keys: Sequence[str], spec: PartitionSpec, naming: Naming = _ANY_CASE
-) -> dict[str, Value]:
-    """The values that PARTITION (...) gives partition columns, by the names that the table has for them.
-
-    Raises:
-        SqlError: it names a column that is no partition column.
-    """
-    found = {}
-    for item in spec:
-        alike = naming.alike(item.column, partition_keys)
-        if len(alike) != 1:
-            problem = "may be several columns" if alike else "is no partition column"
-            keys = ", ".join(partition_keys) or "none"
-            raise SqlError(f"PARTITION of {name}: {item.column} {problem}; those of the table are: {keys}")
-        (key,) = alike
-        if item.is_given:
-            found[key] = item.value
-    return found
 
 
 def insert_frame(spark: SparkSession, rows: DataFrame, target: InsertTarget) -> DataFrame:

@@ -17,11 +17,11 @@ from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements.default_values import with_defaults
 from paimon_spark.spark.statements.inserted_columns import (
     InsertTarget,
-    fixed_values,
     insert_frame,
     inserted_columns,
     with_fixed_values,
 )
+from paimon_spark.spark.statements.partition_specs import fixed_values
 from paimon_spark.sql.queries.value_lists import lists_rows
 from paimon_spark.sql.statements import Insert
 from paimon_spark.sql.text.literals import Value
@@ -42,7 +42,8 @@ def run_insert(session: SqlSession, insert: Insert, args: Args = None) -> DataFr
     table = session.table(insert.table)
     stored = session.open(insert.table)
     naming = Naming(is_case_sensitive(session.spark))
-    fixed = fixed_values(str(insert.table), stored.schema.partition_keys, insert.partition, naming)
+    partition_fields = stored.schema.partition_fields
+    fixed = fixed_values(session.spark, str(insert.table), partition_fields, insert.partition, naming)
     if insert.if_not_exists and _has_partition(session, insert, fixed):
         return no_rows(session.spark)
     options = {WRITE_MISSING_COLUMNS.key: DEFAULT, **insert.options}

@@ -8,27 +8,22 @@ from collections.abc import Sequence
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from paimon_spark.arrow.predicates.pruning import match_values
-from paimon_spark.arrow.predicates.sql_text import parse_predicate
 from paimon_spark.catalogs.filesystem import listed_databases
 from paimon_spark.catalogs.identifier import Identifier
-from paimon_spark.format.binary_row import decode_arity_row
-from paimon_spark.format.paths import escape, partition_text
+from paimon_spark.errors import SqlError
 from paimon_spark.format.quoting import quoted
-from paimon_spark.format.types import DataField
 from paimon_spark.procedures.catalogue import PROCEDURES
 from paimon_spark.spark.adapters.types import spark_schema
 from paimon_spark.spark.queries.results import rows_frame, texts
 from paimon_spark.spark.queries.run_query import is_temporary_view
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements.catalog_views import create_statement as create_view_statement
-from paimon_spark.spark.statements.inserted_columns import fixed_values
+from paimon_spark.spark.statements.partition_specs import find_partitions, required_values, the_partition
 from paimon_spark.spark.statements.table_words import create_statement, shown_properties
 from paimon_spark.sql import listings as q
-from paimon_spark.sql.text.writing import partition_condition
+from paimon_spark.sql.queries.functions import MAX_PT
+from paimon_spark.sql.queries.references import TABLE_FUNCTIONS
 from paimon_spark.store.open import ReadableTable
-from paimon_spark.store.system_tables.request import Request
-from paimon_spark.store.system_tables.totals import PartitionTotal, partition_totals
 
 _TABLES = pa.schema(
     [
@@ -71,9 +66,9 @@ def show_tables(session: SqlSession, show: q.ShowTables) -> DataFrame:
 
 
 def _information(session: SqlSession, identifier: Identifier, show: q.ShowTables) -> str:
-    table = session.catalog.load_table(identifier)
+    table = session.catalog.load_table(identifier, time_zone=session.time_zone())
     if show.partition:
-        return _partition_information(table, show)
+        return _partition_information(session, table, show)
     schema = table.schema
     keys = ", ".join(f"`{name}`" for name in schema.partition_keys)
     lines = [
@@ -91,11 +86,8 @@ def _information(session: SqlSession, identifier: Identifier, show: q.ShowTables
     return "\n".join(lines) + "\n"
 
 
-def _partition_information(table: ReadableTable, show: q.ShowTables) -> str:
-    spec = fixed_values(f"{show.database}.{show.pattern}", table.schema.partition_keys, show.partition)
-    found = [p for p in _partitions(table) if _fits(table, p, partition_condition(spec))]
-    if len(found) != 1:
-        return ""
+def _partition_information(session: SqlSession, table: ReadableTable, show: q.ShowTables) -> str:
+    found = [the_partition(session.spark, f"{show.database}.{show.pattern}", table, show.partition)]
     rows, size, files, made = found[0].total
     values = found[0].text.replace("/", ", ")
     return (
@@ -108,37 +100,12 @@ def _partition_information(table: ReadableTable, show: q.ShowTables) -> str:
 
 def show_partitions(session: SqlSession, show: q.ShowPartitions) -> DataFrame:
     """The partitions that have rows, as ``dt=2026-11-01/hour=1``."""
-    table = session.open(show.table)
-    spec = fixed_values(str(show.table), table.schema.partition_keys, show.partition)
-    condition = partition_condition(spec)
-    names = sorted(p.text for p in _partitions(table) if not condition or _fits(table, p, condition))
-    return rows_frame(session.spark, _required("partition"), [(name,) for name in names])
-
-
-def _partitions(table: ReadableTable) -> list[PartitionTotal]:
-    """The partitions with rows; their texts are those of Spark, whatever their directories are called."""
-
-    def names(partitions: Sequence[bytes], fields: Sequence[DataField]) -> pa.Array:
-        return pa.array([_name(partition, fields) for partition in partitions], pa.string())
-
-    return partition_totals(Request(table), names)
-
-
-def _name(partition: bytes, fields: Sequence[DataField]) -> str:
-    values = decode_arity_row(partition, [field.type for field in fields])
-    parts = []
-    for value, field in zip(values, fields, strict=True):
-        text = "null" if value is None else escape(partition_text(value, field.type, legacy=False))
-        parts.append(f"{escape(field.name)}={text}")
-    return "/".join(parts)
-
-
-def _fits(table: ReadableTable, partition: PartitionTotal, condition: str) -> bool:
-    """Whether a partition satisfies a condition on partition columns."""
-    schema = table.schema
-    values = decode_arity_row(partition.partition, schema.partition_types)
-    predicate = parse_predicate(condition, schema.fields, table.time_zone)
-    return match_values(predicate, dict(zip(schema.partition_keys, values, strict=True))) is True
+    table, name = session.open(show.table), str(show.table)
+    if not table.schema.partition_keys:
+        raise SqlError(f"SHOW PARTITIONS {name}: the table has no partitions")
+    values = required_values(session.spark, name, table.schema.partition_fields, show.partition)
+    rows = sorted((partition.text,) for partition in find_partitions(table, values))
+    return rows_frame(session.spark, _required("partition"), rows)
 
 
 def show_columns(session: SqlSession, show: q.ShowColumns) -> DataFrame:
@@ -182,6 +149,19 @@ def show_procedures(session: SqlSession, show: q.ShowProcedures) -> DataFrame:
     schema = texts("catalog", "schema", "procedure")
     rows = ((session.catalog.name, "sys", name) for name in like(sorted(PROCEDURES), show.pattern))
     return rows_frame(session.spark, schema, rows)
+
+
+def show_functions(session: SqlSession, show: q.ShowFunctions) -> DataFrame:
+    """The functions that a query can call: those of Spark, and with USER those of this package."""
+    names = []
+    if show.kind != "USER":
+        names += [str(row[0]) for row in session.spark.sql("SHOW SYSTEM FUNCTIONS").collect()]
+    if show.kind != "SYSTEM":
+        names += TABLE_FUNCTIONS
+        names += [f"{session.catalog.name}.sys.{MAX_PT}"] if show.database == "sys" else []
+    fitting = set(like([name.rpartition(".")[2] for name in names], show.pattern))
+    rows = sorted((name,) for name in names if name.rpartition(".")[2] in fitting)
+    return rows_frame(session.spark, _required("function"), rows)
 
 
 def _required(*names: str) -> pa.Schema:

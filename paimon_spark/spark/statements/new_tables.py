@@ -14,10 +14,10 @@ from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.session_options import is_case_sensitive
 from paimon_spark.spark.adapters.types import paimon_fields
-from paimon_spark.spark.adapters.whole_path import path_in_session
 from paimon_spark.spark.queries.results import no_rows
 from paimon_spark.spark.queries.run_query import Args, run_query
 from paimon_spark.spark.queries.session import SqlSession
+from paimon_spark.spark.statements.alters import check_property
 from paimon_spark.spark.statements.declared_columns import declared_columns
 from paimon_spark.spark.statements.filled_tables import create_filled_table
 from paimon_spark.spark.statements.replaced_tables import replace_table
@@ -42,6 +42,8 @@ def run_create_table(session: SqlSession, create: CreateTable, args: Args = None
         UnsupportedFeature: a clause that catalogs of this kind do not have.
     """
     _check(create)
+    for key in (*create.options, *create.properties):
+        check_property(key)
     identifier = session.identifier(create.table)
     session.make_default(identifier.database)
     there = session.catalog.find_table(identifier) is not None
@@ -90,7 +92,7 @@ def _check(create: CreateTable) -> None:
 def _schema(session: SqlSession, create: CreateTable, rows: DataFrame | None) -> TableSchema:
     given = {**create.options, **create.properties}
     if create.location is not None:
-        given[PATH] = path_in_session(session.spark, create.location)
+        given[PATH] = create.location
     comment = create.comment if create.comment is not None else given.pop(_TABLE_COMMENT, None)
     given.pop(_TABLE_COMMENT, None)
     if create.like:

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from pyspark.sql import DataFrame
 
+from paimon_spark.arrow.default_values import check_defaults
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options import core_options as o
@@ -49,6 +50,7 @@ def replace_table(session: SqlSession, identifier: Identifier, schema: TableSche
     fields, highest = assign_field_ids(schema.fields, table.schema.highest_field_id + 1)
     wanted = next_schema(table.schema, replace(schema, fields=fields, highest_field_id=highest))
     validate_table(wanted)
+    check_defaults(f"replacing {identifier}", wanted.fields)
     if rows is None:
         _empty(table, wanted)
         return

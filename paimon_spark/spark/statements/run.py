@@ -109,4 +109,6 @@ _RUNNERS: Mapping[type, Runner] = {
     q.DropDatabase: databases.run_drop_database,
     q.AlterDatabase: databases.run_alter_database,
     q.UseDatabase: databases.run_use,
+    q.ShowFunctions: listings.show_functions,
+    q.DropFunction: databases.run_drop_function,
 }

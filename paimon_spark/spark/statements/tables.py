@@ -7,7 +7,13 @@ from pyspark.sql import DataFrame
 from paimon_spark.errors import SnapshotNotFound, SqlError, UnsupportedFeature
 from paimon_spark.spark.queries.results import no_rows
 from paimon_spark.spark.queries.session import SqlSession
-from paimon_spark.spark.statements.inserted_columns import fixed_values
+from paimon_spark.spark.statements.partition_specs import (
+    find_partitions,
+    leading_values,
+    required_values,
+    shown_values,
+    whole_values,
+)
 from paimon_spark.sql import statements as s
 from paimon_spark.sql.text.names import TableName
 from paimon_spark.sql.text.partitions import PartitionSpec
@@ -39,17 +45,40 @@ def run_truncate(session: SqlSession, truncate: s.TruncateTable) -> DataFrame:
 
 
 def run_drop_partition(session: SqlSession, drop: s.DropPartition) -> DataFrame:
-    """Takes the rows of partitions out of a table; a partition that is not there is no error (Java: the same)."""
-    conditions = [f"({_condition(session, drop.table, spec)})" for spec in drop.partitions]
-    session.table(drop.table).drop_partitions(" OR ".join(conditions))
+    """Takes the rows of partitions out of a table.
+
+    Partitions are named by their first columns or all of them. One that is named by all and is not there is an error
+    without IF EXISTS, and none is dropped then; a part of the columns may stand for no partition (Java: the same).
+
+    Raises:
+        SqlError: the columns are not the first ones, a value does not fit, or a partition is not there.
+    """
+    table, name = session.open(drop.table), str(drop.table)
+    specs = [leading_values(session.spark, name, table.schema, spec) for spec in drop.partitions]
+    for values in specs:
+        is_whole = len(values) == len(table.schema.partition_keys)
+        if is_whole and not drop.if_exists and not find_partitions(table, values):
+            raise SqlError(
+                f"DROP PARTITION of {name}: there is no {shown_values(values)}, and no partition was dropped; SHOW "
+                "PARTITIONS lists them, and DROP IF EXISTS passes over those that are not there"
+            )
+    session.table(drop.table).drop_partitions(" OR ".join(f"({partition_condition(values)})" for values in specs))
     return no_rows(session.spark)
 
 
 def run_add_partition(session: SqlSession, add: s.AddPartition) -> DataFrame:
-    """Does nothing to a table whose partitions are those of its rows, as the JVM connector; the names are checked."""
-    keys = session.open(add.table).schema.partition_keys
+    """Does nothing to a table whose partitions are those of its rows, as the JVM connector; the names are checked.
+
+    Raises:
+        SqlError: a partition column has no value, or one that does not fit; or a partition is there already.
+    """
+    table, name = session.open(add.table), str(add.table)
     for spec in add.partitions:
-        fixed_values(str(add.table), keys, spec)
+        values = whole_values(session.spark, name, table.schema, spec)
+        if not add.if_not_exists and find_partitions(table, values):
+            raise SqlError(
+                f"ADD PARTITION of {name}: there is {shown_values(values)} already; write ADD IF NOT EXISTS PARTITION"
+            )
     return no_rows(session.spark)
 
 
@@ -86,9 +115,8 @@ def run_refresh(session: SqlSession, refresh: s.Refresh) -> DataFrame:
 
 
 def _condition(session: SqlSession, name: TableName, spec: PartitionSpec) -> str:
-    """PARTITION (...) as condition; a column without a value stands for all its values."""
-    keys = session.open(name).schema.partition_keys
-    values = fixed_values(str(name), keys, spec)
+    """PARTITION (...) as condition."""
+    values = required_values(session.spark, str(name), session.open(name).schema.partition_fields, spec)
     if not values:
         raise SqlError(f"PARTITION of {name}: give at least one partition column a value")
     return partition_condition(values)
@@ -114,10 +142,14 @@ def run_create_tag(session: SqlSession, create: s.CreateTag) -> DataFrame:
 
 
 def run_delete_tag(session: SqlSession, delete: s.DeleteTag) -> DataFrame:
-    """Deletes a tag; one that is not there is an error, unless IF EXISTS is said."""
-    if delete.if_exists and delete.tag not in session.open(delete.table).snapshots.tag_names():
-        return no_rows(session.spark)
-    session.table(delete.table).delete_tag([delete.tag])
+    """Deletes a tag, or several with commas between them; one that is not there is no error (Java: the same).
+
+    A tag whose name has a comma is deleted by its name where none of the tags between the commas is there.
+    """
+    there = session.open(delete.table).snapshots.tag_names()
+    several = [name.strip() for name in delete.tag.split(",")]
+    names = several if any(name in there for name in several) else [delete.tag]
+    session.table(delete.table).delete_tag(names)
     return no_rows(session.spark)
 
 

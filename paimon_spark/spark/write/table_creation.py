@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -17,8 +18,10 @@ from paimon_spark.format.rules.supported import check_call, check_writable
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField, DataType
 from paimon_spark.spark.adapters.types import paimon_fields
-from paimon_spark.store.metadata.table_options import resolve_keys, split_storage_options
+from paimon_spark.store.metadata.table_options import resolve_keys, resolve_properties, split_storage_options
 from paimon_spark.store.storage.served import is_served
+
+_NOT_YET = re.compile(r"^cannot (?:read|write(?: to)?) the table: ")  # which there is not
 
 
 def create_for_rows(location: str, options: Mapping[str, str], schema: StructType) -> None:
@@ -36,6 +39,7 @@ def create_for_rows(location: str, options: Mapping[str, str], schema: StructTyp
         OptionError: an option is unknown or bad.
         UnsupportedFeature: this release could not write to such a table.
     """
+    resolve_keys(split_storage_options(options)[1], schema.names)  # options of a write: a label would be a typing error
     create(location, options, nullable_fields(schema), ignore_if_exists=True, with_rows=True)
 
 
@@ -94,7 +98,7 @@ def new_table_schema(
         UnsupportedFeature: this release could not write to such a table.
     """
     names = [field.name for field in fields]
-    stored = resolve_keys(options, names)
+    stored = resolve_properties(options, names)
     if o.BRANCH.key in stored or "$branch_" in location.rstrip("/").rpartition("/")[2]:
         raise OptionError(f"creating {location}: a new table has no branch; create the table first, then the branch")
     primary_keys = _columns(stored.pop(o.PRIMARY_KEY.key, ""), names)
@@ -107,7 +111,8 @@ def new_table_schema(
     try:
         check_writable(schema, o.Options(stored))
     except UnsupportedFeature as error:
-        raise UnsupportedFeature(f"creating {location}: {error}") from None
+        why = _NOT_YET.sub("", str(error))
+        raise UnsupportedFeature(f"creating {location}: {why}") from None
     return schema
 
 

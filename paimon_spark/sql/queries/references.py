@@ -27,6 +27,7 @@ _INCREMENTS = {
     "paimon_incremental_between_timestamp": ("the start", "the end"),
     "paimon_incremental_to_auto_tag": ("the tag",),
 }
+TABLE_FUNCTIONS = tuple(_INCREMENTS)
 _SEARCHES = frozenset({"vector_search", "full_text_search", "hybrid_search"})
 _BEFORE_TABLES = frozenset({"FROM", "JOIN", ",", "LATERAL", "TABLE", "("})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from typing import TypeVar
 
 from paimon_spark.errors import SqlError, UnsupportedFeature
@@ -11,7 +12,9 @@ from paimon_spark.sql.text.literals import Value, number_value, string_value
 from paimon_spark.sql.text.names import Names, TableName
 
 T = TypeVar("T")
-_TYPED = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ"})
+TYPED = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ"})
+"""The words of a literal of a date or time, which stand before its text."""
+
 _CLOSE = {"(": ")", "<": ">", "[": "]"}
 
 
@@ -161,19 +164,22 @@ class Cursor:
     def _strings(self) -> str | bytes:
         found: list[str | bytes] = []
         while (token := self.peek()) is not None and token.kind is Kind.STRING:
-            try:
-                found.append(string_value(token.text))
-            except ValueError:
-                raise self.error(
-                    f"{token.text[:40]} holds something else than hexadecimal digits", token.start
-                ) from None
-            self.at += 1
+            found.append(self._one_string(token))
         if len(found) == 1:
             return found[0]
         texts = [part for part in found if isinstance(part, str)]
         if len(texts) < len(found):
             raise self.error("binary literals cannot stand in a row", self.tokens[self.at - 1].start)
         return "".join(texts)
+
+    def _one_string(self, token: Token) -> str | bytes:
+        """What the string literal that comes next stands for."""
+        try:
+            value = string_value(token.text)
+        except ValueError:
+            raise self.error(f"{token.text[:40]} holds something else than hexadecimal digits", token.start) from None
+        self.at += 1
+        return value
 
     def _worded(self, token: Token, what: str) -> Value:
         following = self.peek(1)
@@ -194,7 +200,7 @@ class Cursor:
                 if len(values) % 2 == 0:
                     return dict(zip(values[::2], values[1::2], strict=True))
                 raise self.error("MAP(...) needs a value for each key", token.start)
-            case typed if typed in _TYPED and following is not None and following.kind is Kind.STRING:
+            case typed if typed in TYPED and following is not None and following.kind is Kind.STRING:
                 return self.string("a date or time")
         self.at -= 1
         raise self.error(f"{what} must be a literal: an expression is not possible here")
@@ -251,9 +257,13 @@ class Cursor:
             self.accept("=") or self.accept("==")
             if key in found:
                 raise self.error(f"the property '{key}' is given twice", at)
-            found[key] = property_text(self.literal(f"the value of '{key}'"))
+            token = self.peek()
+            value = self.literal(f"the value of '{key}'")
             if not self.is_literal_end():
                 raise self.error(f"the value of '{key}' must be a literal")
+            if not isinstance(value, str | int | float | Decimal) or (token is not None and token.upper in TYPED):
+                raise self.error(f"the value of '{key}' is a text, a number, TRUE or FALSE", at)
+            found[key] = property_text(value)
 
         self.listed(read)
         return found
@@ -261,7 +271,10 @@ class Cursor:
     def property_key(self) -> str:
         token = self.peek()
         if token is not None and token.kind is Kind.STRING:
-            return self.string("the key of a property")
+            key = self._one_string(token)  # a second string would be the value
+            if isinstance(key, bytes):
+                raise self.error("the key of a property is a text, not a binary", token.start)
+            return key
         return ".".join(self.parts("the key of a property"))
 
 

@@ -31,7 +31,7 @@ from paimon_spark.store.evolution.changes import (
 from paimon_spark.store.evolution.column_changes import Draft, change_columns
 from paimon_spark.store.evolution.nested_fields import Fields, edit_fields, spelled
 from paimon_spark.store.evolution.option_changes import check_set, check_unset
-from paimon_spark.store.metadata.table_options import resolve_keys
+from paimon_spark.store.metadata.table_options import resolve_properties
 
 
 def changed_schema(
@@ -95,7 +95,7 @@ def _changed(
 
 
 def _set_option(draft: Draft, change: SetOption, current: TableSchema, has_snapshots: Callable[[], bool]) -> Draft:
-    (key,) = resolve_keys({change.key: change.value}, [field.name for field in draft.fields])
+    (key,) = resolve_properties({change.key: change.value}, [field.name for field in draft.fields])
     if not check_set(current, key, change.value, has_snapshots()):
         return draft
     if key == o.PRIMARY_KEY.key:

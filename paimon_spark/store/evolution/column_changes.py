@@ -12,7 +12,7 @@ from paimon_spark.format.options.value_texts import parse_bool, parse_list
 from paimon_spark.format.rules.new_tables import assign_field_ids
 from paimon_spark.format.rules.readable_columns import unreadable_root
 from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.types import NESTED, DataField, DataType, Root
+from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.store.evolution.changes import (
     AddColumn,
     ColumnChange,
@@ -201,8 +201,6 @@ def _with_default(fields: Fields, change: UpdateDefault) -> Fields:
     def with_default(field: DataField) -> DataField:
         changed = replace(field, default_value=change.default)
         if change.default is not None:
-            if field.type.root in NESTED:
-                raise UnsupportedFeature(f"column '{field.name}' is of a nested type, and takes no default value")
             default_scalar(changed)
         return changed
 

@@ -7,16 +7,17 @@ Spark lower-cases option keys, including keys that contain column names or capit
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from paimon_spark.errors import OptionError
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Option, Options
-from paimon_spark.format.options.keys import IMMUTABLE_OPTIONS, known_key, known_keys
+from paimon_spark.format.options.keys import IMMUTABLE_OPTIONS, known_key, known_keys, unknown_keys
 from paimon_spark.format.options.other_systems import OPTION_ADVICE
 from paimon_spark.format.options.value_texts import parse_list
-from paimon_spark.format.rules.supported import check_call
+from paimon_spark.format.rules.supported import WRITE_NAMESPACES, check_call
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.store.storage.publishers import CONNECTION
 
@@ -26,6 +27,8 @@ PATH = "path"
 WITHOUT_FALLBACK = {o.SCAN_FALLBACK_BRANCH.key: "", o.SCAN_PRIMARY_BRANCH.key: ""}
 """Options with which a table is read without another branch."""
 _SESSION_PREFIX = "spark.paimon."
+_LABEL_PREFIX = "user."
+_NEAR_MISS = 0.8
 
 
 def split_storage_options(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
@@ -56,18 +59,72 @@ def resolve_keys(options: Mapping[str, str], columns: Iterable[str]) -> dict[str
         OptionError: a key is unknown (the message names the nearest known keys, or the equivalent of an option of
             another system), or is given twice with two values.
     """
+    return _resolved(options, tuple(columns), takes_labels=False)
+
+
+def resolve_properties(options: Mapping[str, str], columns: Iterable[str]) -> dict[str, str]:
+    """The properties that a table is to store: options under their official keys, and labels of the user as they are.
+
+    A label is a key that no option has, such as ``team`` or ``my.contact``. To keep typing errors apart from labels, a
+    key is refused that is nearly that of an option, or that begins as options of Paimon do (``file.``, ``write-``,
+    ``fields.<column>.``), which a newer release may have. A key that begins with ``user.`` is always a label.
+
+    Args:
+        options: keys in any letter case; labels keep theirs.
+        columns: the columns of the table.
+
+    Raises:
+        OptionError: a key is neither, or belongs to another system or to a read or write, or is given twice.
+    """
+    return _resolved(options, tuple(columns), takes_labels=True)
+
+
+def _resolved(options: Mapping[str, str], columns: Sequence[str], takes_labels: bool) -> dict[str, str]:
     true_columns = {name.lower(): name for name in columns}
     resolved: dict[str, str] = {}
     for key, value in options.items():
         true_key = known_key(key, true_columns)
+        if true_key is None and takes_labels and key.lower().startswith(_LABEL_PREFIX):
+            true_key = key
         if true_key is None and key.lower().startswith(_SESSION_PREFIX):
             plain = key[len(_SESSION_PREFIX) :]
             raise OptionError(f"the option '{key}' is a session setting of the official connector; give '{plain}'")
+        if true_key is None:
+            true_key = _label(key, columns) if takes_labels else None
         if true_key is None:
             raise OptionError(_unknown(key))
         if resolved.setdefault(true_key, value) != value:
             raise OptionError(f"the option '{true_key}' is given twice: '{resolved[true_key]}' and '{value}'")
     return resolved
+
+
+def _label(key: str, columns: Sequence[str]) -> str | None:
+    """The key of a label of the user; None: it is an option of another system, or of a read or write.
+
+    Raises:
+        OptionError: it is nearly the key of an option, or may be one of a newer release.
+    """
+    from paimon_spark.format.options.connector_keys import CONNECTOR_KEYS  # for tables with labels only
+
+    lowered = key.lower()
+    if lowered in OPTION_ADVICE or lowered in {name.lower() for name in CONNECTOR_KEYS}:
+        return None
+    other_name = f"name it '{_LABEL_PREFIX}{key}' if it is a property of your own"
+    near = difflib.get_close_matches(lowered.replace("_", "-"), _plain_keys(), n=1, cutoff=_NEAR_MISS)
+    if near:
+        raise OptionError(f"the option '{key}' is not known; did you mean '{_plain_keys()[near[0]]}'? Or {other_name}")
+    if unknown_keys([key], columns, WRITE_NAMESPACES):
+        raise OptionError(
+            f"the option '{key}' is not known, and begins like those of Paimon, of which a newer release may have it; "
+            f"{other_name}"
+        )
+    return key
+
+
+@cache
+def _plain_keys() -> Mapping[str, str]:
+    """The keys without a variable part, by their form in lower case."""
+    return {name.lower(): name for name in known_keys() if "<" not in name}
 
 
 def _unknown(key: str) -> str:
@@ -80,7 +137,7 @@ def _unknown(key: str) -> str:
     if key.lower() in connector:
         name = connector[key.lower()]
         return f"the option '{name}' is one {CONNECTOR_KEYS[name]}, and would do nothing here; leave it out"
-    names = connector | {name.lower(): name for name in known_keys() if "<" not in name}
+    names = {**connector, **_plain_keys()}
     near = difflib.get_close_matches(key.lower().replace("_", "-"), names, n=3, cutoff=0.6)
     hint = f"; did you mean {' or '.join(repr(names[one]) for one in near)}?" if near else ""
     return f"the option '{key}' is not known{hint}"

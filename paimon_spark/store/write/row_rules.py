@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_spark.arrow.default_values import default_scalar
+from paimon_spark.arrow.default_values import default_scalar, fill_default
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.errors import DataError, SchemaError, UnsupportedFeature
+from paimon_spark.errors import DataError, SchemaError
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.row_kind import DELETE, KIND_TEXTS, UPDATE_BEFORE, Kinds
@@ -28,7 +28,7 @@ class RowRules:
         arrow: the schema of incoming batches: all table columns, in order.
         required: columns that must not be null.
         keys: those of them that are in the primary key; without any the table takes inserts only.
-        defaults: values that replace nulls, by column position; None: one that this release cannot make.
+        defaults: values that replace nulls, by column position.
         kind_column: the column (rowkind.field) that tells what a row does, or None.
         dropped: kinds of rows that are left out (ignore-delete, ignore-update-before).
     """
@@ -37,7 +37,7 @@ class RowRules:
     arrow: pa.Schema
     required: tuple[str, ...]
     keys: tuple[str, ...]
-    defaults: tuple[tuple[int, pa.Scalar | None], ...]
+    defaults: tuple[tuple[int, pa.Scalar], ...]
     kind_column: str | None
     dropped: tuple[int, ...]
 
@@ -50,7 +50,6 @@ class RowRules:
 
         Raises:
             DataError: a null where none may be, an unknown kind, a kind that the table cannot take, other columns.
-            UnsupportedFeature: a null in an ARRAY, MAP or ROW column that has a default value.
         """
         batch = self._conformed(batch)
         if self.kind_column is not None:
@@ -120,17 +119,8 @@ class RowRules:
     def _with_defaults(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         columns = batch.columns
         for position, value in self.defaults:
-            if columns[position].null_count:
-                if value is None:
-                    raise self._no_default(self.arrow.names[position], columns[position])
-                columns[position] = pc.fill_null(columns[position], value)
+            columns[position] = fill_default(columns[position], value)
         return pa.RecordBatch.from_arrays(columns, schema=self.arrow) if self.defaults else batch
-
-    def _no_default(self, name: str, column: pa.Array) -> UnsupportedFeature:
-        return UnsupportedFeature(
-            f"writing to {self.table}: column '{name}' is null in {column.null_count} of {len(column)} rows and has a "
-            f"default value, which this release makes of plain types only; give these rows a value"
-        )
 
 
 def row_rules(table: str, schema: TableSchema, options: Options) -> RowRules:
@@ -161,7 +151,7 @@ def row_rules(table: str, schema: TableSchema, options: Options) -> RowRules:
     )
 
 
-def _default(table: str, field: DataField) -> pa.Scalar | None:
+def _default(table: str, field: DataField) -> pa.Scalar:
     try:
         return default_scalar(field)
     except SchemaError as error:

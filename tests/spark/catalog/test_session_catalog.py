@@ -172,7 +172,7 @@ def test_replacing_a_table_keeps_it_if_the_rows_cannot_be_written(cat: SessionCa
         ("SELECT * FROM paimon.shop.orders TIMESTAMP AS OF 'noon'", SqlError, "names no time"),
         ("SELECT * FROM paimon.shop.orders VERSION AS OF 99", Exception, "99"),
         ("ALTER TABLE paimon.shop.orders ADD COLUMN x INT DEFAULT 1", UnsupportedFeature, "write ALTER COLUMN"),
-        ("ALTER TABLE paimon.shop.orders SET TBLPROPERTIES ('a' = 'b')", OptionError, "'a' is not known"),
+        ("ALTER TABLE paimon.shop.orders SET TBLPROPERTIES ('bukcet' = '2')", OptionError, "'bukcet' is not known"),
         ("CREATE TABLE paimon.shop.x (a INT) USING csv", UnsupportedFeature, "a format table"),
         ("CREATE TABLE paimon.shop.x (a INT) LOCATION '/x'", UnsupportedFeature, "leave LOCATION out"),
         ("CREATE TABLE paimon.shop.x (a WRONG)", SqlError, "type WRONG, which Spark does not have"),

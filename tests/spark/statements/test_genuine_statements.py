@@ -22,7 +22,6 @@ OPEN = {
     "20_create_tables",
     "22_properties",
     "23_databases",
-    "24_partitions",
     "25_tags_branches",
     "26_inserts",
     "30_defaults",
@@ -114,6 +113,10 @@ DIFFERENT = {
     "42_engines": {
         "CREATE TABLE bad2 (id INT, v STRING) TBLPROPERTIES ('primary-key' = 'id', 'merge-engine' = 'aggregation', "
         "'fields.v.aggregate-function' = 'sum')": "the official connector refuses the first INSERT only",
+    },
+    "10_ddl": {
+        "SELECT * FROM d1": "the official connector takes NULL behind DEFAULT of a STRING for the text NULL",
+        "CALL sys.rescale(table => 'ddl.rs', bucket_num => 2)": "ours gives a table without rows the number of buckets",
     },
 }
 """Statements of a script whose results differ on purpose, and why. One whose results are equal has no place here."""

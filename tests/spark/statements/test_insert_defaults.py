@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.spark.statements.default_values import with_defaults
 from paimon_spark.sql.queries.query import Query
@@ -12,6 +13,8 @@ COLUMNS = [
     DataField(0, "a", DataType(Root.INT), default_value="7"),
     DataField(1, "b", DataType(Root.VARCHAR), default_value="'it''s, (x)'"),
     DataField(2, "c", DataType(Root.INT)),
+    DataField(3, "d", DataType(Root.VARCHAR), default_value="as Flink writes it"),
+    DataField(4, "e", parse_type("ARRAY<INT>"), default_value="[1, 2]"),
 ]
 
 
@@ -23,7 +26,8 @@ COLUMNS = [
         ("VALUES (f(1, 2), DEFAULT, array(1, 2)[0])", "VALUES (f(1, 2), 'it''s, (x)', array(1, 2)[0])"),
         ("VALUES (f(1, DEFAULT), 'x', 3)", "VALUES (f(1, DEFAULT), 'x', 3)"),  # Spark refuses it
         ("VALUES (`DEFAULT`, 'x', DEFAULT + 1)", "VALUES (`DEFAULT`, 'x', DEFAULT + 1)"),
-        ("VALUES (1, 2, 3, DEFAULT)", "VALUES (1, 2, 3, DEFAULT)"),  # one column too many: refused later
+        ("VALUES (1, 'x', 2, DEFAULT, DEFAULT)", "VALUES (1, 'x', 2, NULL, NULL)"),  # a write fills them in
+        ("VALUES (1, 2, 3, 4, 5, DEFAULT)", "VALUES (1, 2, 3, 4, 5, DEFAULT)"),  # one column too many: refused later
         ("VALUES 1, DEFAULT", "VALUES 1, DEFAULT"),
         ("SELECT DEFAULT FROM t", "SELECT DEFAULT FROM t"),
         ("", ""),

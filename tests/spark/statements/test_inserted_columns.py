@@ -10,8 +10,7 @@ from paimon_spark.errors import SqlError
 from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.spark.adapters.aligned_values import Naming
 from paimon_spark.spark.adapters.store_assignment import can_store, has_names_of
-from paimon_spark.spark.statements.inserted_columns import InsertTarget, fixed_values, insert_frame
-from paimon_spark.sql.text.partitions import PartitionValue
+from paimon_spark.spark.statements.inserted_columns import InsertTarget, insert_frame
 
 INT, LONG, STRING, DATE = t.IntegerType(), t.LongType(), t.StringType(), t.DateType()
 TIME, LOCAL = t.TimestampType(), t.TimestampNTZType()
@@ -66,13 +65,6 @@ def test_store_assignment(have: t.DataType, want: t.DataType, ansi: bool, strict
     assert (can_store(have, want), can_store(have, want, is_strict=True)) == (ansi, strict)
 
 
-def test_values_of_partition_have_the_names_of_the_table() -> None:
-    spec = (PartitionValue("DT", True, "x"), PartitionValue("h"))
-    assert fixed_values("t", ("dt", "h"), spec) == {"dt": "x"}
-    with pytest.raises(SqlError, match="nope is no partition column; those of the table are: dt, h"):
-        fixed_values("t", ("dt", "h"), (PartitionValue("nope", True, 1),))
-
-
 def fields(*names: str) -> t.StructType:
     return t.StructType([t.StructField(name, INT) for name in names])
 
@@ -90,12 +82,6 @@ def test_fields_by_name_have_the_order_of_the_table() -> None:
 def test_where_letter_case_counts_names_are_exact() -> None:
     exact = Naming(is_exact=True)
     assert not has_names_of(t.ArrayType(fields("A")), t.ArrayType(fields("a")), exact)
-    with pytest.raises(SqlError, match="DT is no partition column"):
-        fixed_values("t", ("dt", "h"), (PartitionValue("DT", True, "x"),), exact)
-    twins = (PartitionValue("dt", True, "x"), PartitionValue("DT", True, "y"))
-    assert fixed_values("t", ("DT", "dt"), twins, exact) == {"dt": "x", "DT": "y"}
-    with pytest.raises(SqlError, match="Dt may be several columns"):
-        fixed_values("t", ("DT", "dt"), (PartitionValue("Dt", True, "x"),))
 
 
 @pytest.mark.spark

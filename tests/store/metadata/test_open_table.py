@@ -28,6 +28,7 @@ from paimon_spark.format.schema_json import encode_schema
 from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.metadata.table import BucketMode
+from paimon_spark.store.metadata.table_options import resolve_keys, resolve_properties
 from paimon_spark.store.open import find_table
 
 FIELDS = (
@@ -158,6 +159,32 @@ def test_storage_options_are_none_of_the_table(table: str) -> None:
 def test_an_unknown_option_is_an_error(key: str, hint: str, table: str) -> None:
     with pytest.raises(OptionError, match=hint):
         open_table(table, {key: "1"})
+
+
+def test_a_table_stores_labels_of_its_user() -> None:
+    labels = {"team": "x", "My.Contact": "y", "user.bukcet": "3", "row-owner": "z", "fields.nope.owner": "w"}
+    given = {**labels, "Write-Only": "true"}
+    assert resolve_properties(given, ["id"]) == {**labels, "write-only": "true"}
+    with pytest.raises(OptionError, match="'team' is not known"):
+        resolve_keys({"team": "x"}, ["id"])
+
+
+@pytest.mark.parametrize(
+    ("key", "why"),
+    [
+        ("bukcet", r"did you mean 'bucket'\? Or name it 'user.bukcet' if it is a property of your own"),
+        ("write.only", "did you mean 'write-only'"),
+        ("merge_engine", "did you mean 'merge-engine'"),
+        ("write.owner", "begins like those of Paimon, .*name it 'user.write.owner'"),
+        ("fields.id.owner", "begins like those of Paimon"),
+        ("mergeSchema", "Delta Lake"),
+        ("read.native", "would do nothing here"),
+        ("spark.paimon.bucket", "give 'bucket'"),
+    ],
+)
+def test_a_label_is_told_from_an_option(key: str, why: str) -> None:
+    with pytest.raises(OptionError, match=why):
+        resolve_properties({key: "1"}, ["id"])
 
 
 def test_one_option_twice(table: str) -> None:

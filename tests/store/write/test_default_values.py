@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
@@ -13,8 +14,11 @@ import pytest
 
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.catalogs.create import create_table, new_schema
-from paimon_spark.errors import SchemaError, UnsupportedFeature
+from paimon_spark.errors import SchemaError
+from paimon_spark.format.rules.new_tables import assign_field_ids
 from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.type_text import parse_type
+from paimon_spark.format.types import DataField
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
@@ -47,26 +51,53 @@ def test_default_values_replace_nulls(tmp_path: Path) -> None:
     assert rows_of(table) == [(1, 7, "it''s", date(2024, 2, 29)), (2, 3, "x", date(2020, 1, 1))]
 
 
-def test_a_default_value_that_does_not_fit(tmp_path: Path) -> None:
-    table = make(tmp_path, new_schema(pa.schema([("id", pa.int64()), ("n", pa.int32())])), n="seven")
-    with pytest.raises(SchemaError, match="default value seven of column 'n'"):
-        TableWrite(table, "u")
+@pytest.mark.parametrize(
+    ("data_type", "default"),
+    [
+        ("INT", "seven"),
+        ("INT", "NULL"),
+        ("BIGINT", "5L"),
+        ("DATE", "DATE '2025-01-01'"),
+        ("TIMESTAMP(6)", "current_timestamp()"),
+        ("VARCHAR(2)", "'abc'"),
+        ("ARRAY<INT>", "MAP(1, 2)"),
+        ("ARRAY<INT>", "ARRAY(1, NULL)"),
+        ("ARRAY<DATE>", "ARRAY('2025-01-01')"),
+        ("MAP<INT, INT>", "MAP(1)"),
+        ("MAP<INT, INT>", "{1 = 2}"),
+        ("ROW<x INT, y INT>", "STRUCT(1)"),
+        ("ROW<x INT, y INT>", "NAMED_STRUCT('x', 1, 'y', 2)"),
+    ],
+)
+def test_a_table_takes_no_default_that_it_cannot_store(tmp_path: Path, data_type: str, default: str) -> None:
+    fields, highest = assign_field_ids([DataField(0, "n", parse_type(data_type), default_value=default)])
+    with pytest.raises(SchemaError, match=rf"default value {re.escape(default)} of column 'n' is"):
+        create_table(str(tmp_path / "t"), TableSchema(0, fields, highest, (), (), {}, None))
+    assert not (tmp_path / "t").exists()
 
 
 @pytest.mark.parametrize(
-    ("nested", "value", "default"),
+    ("data_type", "default", "expected"),
     [
-        (pa.list_(pa.int32()), [1], "[1, 2]"),
-        (pa.map_(pa.string(), pa.int32()), [("a", 1)], "{a -> 1}"),
-        (pa.struct([("x", pa.int32())]), {"x": 1}, "{1}"),
+        ("ARRAY<INT>", "[1, 2]", [1, 2]),
+        ("ARRAY<INT>", "array ( 1 , null )", [1, None]),
+        ("ARRAY<STRING>", "ARRAY()", []),
+        ("ARRAY<STRING>", "ARRAY('a, b', \"c\", 'it''s')", ["a, b", "c", "it's"]),
+        ("ARRAY<STRING>", "[a b, c]", ["a b", "c"]),
+        ("ARRAY<ARRAY<INT>>", "[[1], [2, 3]]", [[1], [2, 3]]),
+        ("ARRAY<DATE>", "[2025-01-02]", [date(2025, 1, 2)]),
+        ("ARRAY<DOUBLE>", "ARRAY(1.5D, 2)", [1.5, 2.0]),
+        ("MAP<STRING, INT>", "{a -> 1, b->2}", [("a", 1), ("b", 2)]),
+        ("MAP<INT, ARRAY<STRING>>", "MAP(1, ARRAY('a', 'b'))", [(1, ["a", "b"])]),
+        ("ROW<x INT, y STRING>", "STRUCT(42, 'default_value')", {"x": 42, "y": "default_value"}),
+        ("ROW<x INT, y STRING>", "{42, null}", {"x": 42, "y": None}),
+        ("ROW<x ROW<y INT>, z ARRAY<INT>>", "STRUCT(STRUCT(1), ARRAY(1, 2))", {"x": {"y": 1}, "z": [1, 2]}),
     ],
 )
-def test_a_nested_default_value_is_refused_only_where_it_is_needed(
-    tmp_path: Path, nested: pa.DataType, value: Any, default: str
-) -> None:
-    table = make(tmp_path, new_schema(pa.schema([("id", pa.int64()), ("n", nested)])), n=default)
-    put(table, [(1, value)])
-    assert rows_of(table) == [(1, value)]
-    with pytest.raises(UnsupportedFeature, match=r"column 'n' is null in 1 of 2 rows and has a default.*give") as e:
-        put(table, [(2, value), (3, None)])
-    assert "old files" not in str(e.value)
+def test_default_values_of_arrays_maps_and_rows(tmp_path: Path, data_type: str, default: str, expected: object) -> None:
+    fields = (DataField(0, "id", parse_type("INT")), DataField(1, "n", parse_type(data_type), default_value=default))
+    numbered, highest = assign_field_ids(fields)
+    create_table(str(tmp_path), TableSchema(0, numbered, highest, (), (), {}, None))
+    table = open_table(str(tmp_path))
+    put(table, [(1, None), (2, expected), (3, None)])
+    assert rows_of(table) == [(1, expected), (2, expected), (3, expected)]
