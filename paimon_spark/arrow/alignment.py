@@ -224,7 +224,10 @@ def _store_decimal(array: pa.Array, source: DataType, target: DataType) -> pa.Ar
 
 
 def _store_text(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
-    """Text or bytes; longer than CHAR(n), VARCHAR(n) or VARBINARY(n) allow is an error, blanks at the end aside."""
+    """Text or bytes of at most the length of the type (Spark: CharVarcharCodegenUtils).
+
+    A longer text is cut where all that goes is blanks at the end, and is an error otherwise. CHAR(n) is padded.
+    """
     arrow = arrow_type(target)
     if source.root in STRINGS | BINARIES:
         array = conform(array, arrow)
@@ -233,17 +236,23 @@ def _store_text(array: pa.Array, source: DataType, target: DataType) -> pa.Array
     limit = target.length or MAX_LENGTH
     if limit >= MAX_LENGTH or not len(array):
         return array
-    lengths = pc.utf8_length if target.root in STRINGS else pc.binary_length
-    too_long = pc.greater(lengths(array), limit)
-    if too_long.true_count and target.root in STRINGS:
-        array = pc.if_else(too_long, pc.utf8_rtrim(array, " "), array)
-        too_long = pc.greater(lengths(array), limit)
+    if target.root in BINARIES:
+        _check_lengths(pc.binary_length(array), limit, target)
+        return array
+    too_long = pc.greater(pc.utf8_length(array), limit)
     if too_long.true_count:
+        _check_lengths(pc.utf8_length(pc.utf8_rtrim(array, " ")), limit, target)
+        array = pc.utf8_slice_codeunits(array, 0, limit)
+    return pc.utf8_rpad(array, limit) if target.root is Root.CHAR else array
+
+
+def _check_lengths(lengths: pa.Array, limit: int, target: DataType) -> None:
+    longest = pc.max(lengths).as_py()
+    if longest is not None and longest > limit:
         raise DataError(
-            f"a value of length {pc.max(lengths(array))} does not fit into {type_sql(target)}; shorten the values, or "
+            f"a value of length {longest} does not fit into {type_sql(target)}; shorten the values, or "
             "give the column a longer type"
         )
-    return array
 
 
 def _as_text(array: pa.Array, source: DataType) -> pa.Array:

@@ -14,13 +14,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_spark.arrow.conform import list_of, map_of, struct_of
 from paimon_spark.arrow.types import from_internal, to_internal
 from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.format.java.text import date_text, double_text, float_text, time_text, timestamp_text
 from paimon_spark.format.type_text import type_sql
-from paimon_spark.format.types import FLOATS, INTEGERS, MAX_LENGTH, TIMESTAMPS, DataType, Root
+from paimon_spark.format.types import FLOATS, INTEGERS, MAX_LENGTH, TIMESTAMPS, DataType, Root, has_char
 
 _EXACT = Context(prec=200, rounding=ROUND_HALF_UP)
+_COUNT = DataType(Root.INT, nullable=False)
 _LIMITS = {Root.TINYINT: 2**7, Root.SMALLINT: 2**15, Root.INT: 2**31, Root.BIGINT: 2**63}
 _BOOLEANS = {
     **dict.fromkeys(("t", "true", "y", "yes", "1"), True),
@@ -47,6 +49,21 @@ def cut_text(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
         return array
     cut = pc.utf8_slice_codeunits(array, 0, limit)
     return pc.utf8_rpad(cut, limit) if target.root is Root.CHAR else cut
+
+
+def padded_texts(array: pa.Array, data_type: DataType) -> pa.Array:
+    """An array with blanks behind texts that are shorter than their CHAR(n), at any depth; longer ones stay."""
+    if data_type.root is Root.CHAR:
+        return pc.utf8_rpad(array, data_type.length or 1)
+    if not has_char(data_type):
+        return array
+    if data_type.root is Root.ROW:
+        children = [padded_texts(array.field(i), field.type) for i, field in enumerate(data_type.fields)]
+        return struct_of(array, children, list(array.type))
+    if data_type.root is Root.ARRAY:
+        return list_of(array, padded_texts(array.values, data_type.inner), array.type)
+    key, item = (data_type.key_type, data_type.inner) if data_type.root is Root.MAP else (data_type.inner, _COUNT)
+    return map_of(array, padded_texts(array.keys, key), padded_texts(array.items, item), array.type)
 
 
 def parse_texts(array: pa.Array, source: DataType, target: DataType) -> pa.Array:

@@ -118,3 +118,9 @@ def _nested_fields(data_type: DataType) -> Iterator[DataField]:
     for inner in (data_type.key, data_type.element):
         if inner is not None:
             yield from _nested_fields(inner)
+
+
+def has_char(data_type: DataType) -> bool:
+    """Whether a type is, or holds at any depth, CHAR."""
+    parts = [data_type.element, data_type.key, *(field.type for field in data_type.fields)]
+    return data_type.root is Root.CHAR or any(has_char(part) for part in parts if part is not None)

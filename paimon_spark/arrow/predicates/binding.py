@@ -7,6 +7,7 @@ import difflib
 import math
 from collections.abc import Callable, Sequence
 
+from paimon_spark.arrow.predicates.char_columns import test_char
 from paimon_spark.arrow.predicates.coercion import Column, bind_comparison, bind_in_type, common_type
 from paimon_spark.arrow.predicates.literals import Literal, cast_literal, literal_words, zone_needed
 from paimon_spark.arrow.predicates.predicate import (
@@ -23,9 +24,11 @@ from paimon_spark.arrow.predicates.predicate import (
     Path,
     Predicate,
     StartsWith,
+    TextLeaf,
     UnlessNull,
     Value,
     Wildcard,
+    and_,
     or_,
 )
 from paimon_spark.arrow.predicates.pruning import match_values
@@ -92,8 +95,10 @@ def bind_compare(left: Column | Literal, op: Op, right: Column | Literal, zone: 
 
 
 def _compare_columns(left: Column, op: Op, right: Column) -> Predicate:
-    """Of two types Spark casts one; and in FLOAT and DOUBLE NaN is a value of its own."""
+    """Of two types Spark casts one; in FLOAT and DOUBLE NaN is a value of its own; and it pads the shorter CHAR."""
     roots = {left.type.root, right.type.root}
+    if roots == {Root.CHAR} and (len(left.path) == len(right.path) == 1 or left.type.length == right.type.length):
+        return CompareColumns(left.path, op, right.path, max(left.type.length or 1, right.type.length or 1))
     same = roots == {Root.VARCHAR} or left.type.with_nullable(True) == right.type.with_nullable(True)
     finer = max(left.type.precision or 0, right.type.precision or 0) > _MICROS and roots <= TIMESTAMPS
     if not same or not roots <= _COMPARED or finer:  # Spark compares no more than microseconds
@@ -140,6 +145,8 @@ def bind_in(column: Column, literals: Sequence[Literal], zone: dt.tzinfo) -> Pre
         bound = NULL if literal.value is None else bind_in_type(column, Op.EQ, literal, common, zone)
         if isinstance(bound, Compare):
             values.append(bound.value)
+        elif isinstance(bound, In):
+            values += bound.values
         elif bound != NULL and not isinstance(bound, UnlessNull):
             ranges.append(bound)
     if not values and not ranges and not has_null:
@@ -148,7 +155,7 @@ def bind_in(column: Column, literals: Sequence[Literal], zone: dt.tzinfo) -> Pre
     return or_(*listed, *ranges)
 
 
-_TEXT_TESTS: dict[str, Callable[[Path, str], Predicate]] = {
+_TEXT_TESTS: dict[str, Callable[[Path, str], TextLeaf]] = {
     "startswith": StartsWith,
     "endswith": EndsWith,
     "contains": Contains,
@@ -160,7 +167,12 @@ def bind_text_test(column: Column, test: str, literal: Literal) -> Predicate:
     text = _text_of(column, test, literal)
     if text is None:
         return NULL
-    return _TEXT_TESTS[test](column.path, text)
+    return _of_texts(column, _TEXT_TESTS[test](column.path, text))
+
+
+def _of_texts(column: Column, leaf: TextLeaf) -> Predicate:
+    """The condition on the texts as Spark reads them: those of CHAR are padded."""
+    return test_char(column.type.length or 1, leaf) if column.type.root is Root.CHAR else leaf
 
 
 def _text_of(column: Column, test: str, literal: Literal) -> str | None:
@@ -180,21 +192,25 @@ def bind_like(column: Column, literal: Literal, escape: str = "\\") -> Predicate
     pattern = _text_of(column, "LIKE", literal)
     if pattern is None:
         return NULL
-    match _pattern_parts(pattern, escape):
+    parts = _pattern_parts(pattern, escape)
+    if parts == [Wildcard.ANY]:
+        return UnlessNull(column.path, True)
+    return _of_texts(column, _matched(column.path, parts))
+
+
+def _matched(path: Path, parts: Sequence[str | Wildcard]) -> TextLeaf:
+    match parts:
         case []:
-            return Compare(column.path, Op.EQ, "")
+            return Compare(path, Op.EQ, "")
         case [str(text)]:
-            return Compare(column.path, Op.EQ, text)
-        case [Wildcard.ANY]:
-            return UnlessNull(column.path, True)
+            return Compare(path, Op.EQ, text)
         case [str(text), Wildcard.ANY]:
-            return StartsWith(column.path, text)
+            return StartsWith(path, text)
         case [Wildcard.ANY, str(text)]:
-            return EndsWith(column.path, text)
+            return EndsWith(path, text)
         case [Wildcard.ANY, str(text), Wildcard.ANY]:
-            return Contains(column.path, text)
-        case parts:
-            return Like(column.path, tuple(parts))
+            return Contains(path, text)
+    return Like(path, tuple(parts))
 
 
 def _pattern_parts(pattern: str, escape: str) -> list[str | Wildcard]:
@@ -218,6 +234,21 @@ def _pattern_parts(pattern: str, escape: str) -> list[str | Wildcard]:
         elif not (part is Wildcard.ANY and last is Wildcard.ANY):
             parts.append(part)
     return parts
+
+
+def bind_char_between(column: Column, low: Column | Literal, high: Column | Literal) -> Predicate:
+    """``column BETWEEN low AND high`` of a CHAR column, for which Spark does not pad the literals.
+
+    Raises:
+        PredicateError: a bound is no text.
+    """
+    parts = []
+    for op, bound in ((Op.GE, low), (Op.LE, high)):
+        if isinstance(bound, Column) or not isinstance(bound.value, str | None):
+            raise PredicateError(f"BETWEEN of {column} needs two texts in quotes")
+        leaf = NULL if bound.value is None else _of_texts(column, Compare(column.path, op, bound.value))
+        parts.append(leaf)
+    return and_(*parts)
 
 
 def bind_is_nan(column: Column) -> Predicate:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from paimon_spark.arrow.predicates.char_columns import compare_char, test_char
 from paimon_spark.arrow.predicates.literals import (
     DOUBLE,
     INTEGER_BITS,
@@ -164,12 +165,21 @@ def _bind_value(column: Column, op: Op, value: Value | None, common: DataType, z
         return IsNull(column.path) if op is Op.NULL_SAFE_EQ else NULL
     scale = _scale_of(column.type, common, zone)
     if scale is None:
-        return Compare(column.path, op, value)
+        return _bind_text(column, op, value)
     if column.type.root is Root.TIMESTAMP and common.root is Root.TIMESTAMP_LTZ:
         end = end_of_gap(int(value), zone)
         if end is not None:
             return _bound_after_gap(column.path, op, value, scale, end)
     return _bound(column.path, op, value, scale)
+
+
+def _bind_text(column: Column, op: Op, value: Value) -> Predicate:
+    """A comparison of values as they are; Spark pads texts for a CHAR column, but not for a field of that type."""
+    same = Compare(column.path, op, value)
+    if column.type.root is not Root.CHAR or not isinstance(value, str):
+        return same
+    length = column.type.length or 1
+    return compare_char(column.path, length, op, value) if len(column.path) == 1 else test_char(length, same)
 
 
 def _shown(literal: Literal) -> str:

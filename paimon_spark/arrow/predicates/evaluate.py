@@ -30,6 +30,7 @@ from paimon_spark.arrow.predicates.predicate import (
     Not,
     Op,
     Or,
+    Padded,
     Path,
     Predicate,
     StartsWith,
@@ -96,8 +97,9 @@ def evaluate(predicate: Predicate, batch: pa.RecordBatch) -> pa.BooleanArray:
             return reduce(pc.or_kleene, (evaluate(part, batch) for part in parts))
         case Not(part):
             return pc.invert(evaluate(part, batch))
-        case CompareColumns(column, op, other):
-            return _compare_columns(_column(batch, column), op, _column(batch, other))
+        case CompareColumns(column, op, other, padded):
+            left, right = (_with_blanks(_column(batch, path), padded) for path in (column, other))
+            return _compare_columns(left, op, right)
         case leaf:
             return _evaluate_leaf(leaf, _column(batch, leaf.column))
 
@@ -138,6 +140,13 @@ def _evaluate_leaf(leaf: Leaf, column: pa.Array) -> pa.BooleanArray:
             return pc.match_substring(column, text)
         case Like(_, parts):
             return pc.match_substring_regex(column, _like_regex(parts))
+        case Padded(_, length, part):
+            return _evaluate_leaf(part, _with_blanks(column, length))
+
+
+def _with_blanks(texts: pa.Array, length: int) -> pa.Array:
+    """The texts, with blanks behind those that are shorter; 0: as they are."""
+    return pc.utf8_rpad(texts, length) if length else texts
 
 
 def _unless_null(column: pa.Array, result: bool) -> pa.BooleanArray:

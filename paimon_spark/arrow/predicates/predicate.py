@@ -65,11 +65,15 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class CompareColumns:
-    """Two columns of one type, neither FLOAT nor DOUBLE. NULL_SAFE_EQ is true where both are NULL."""
+    """Two columns of one type, neither FLOAT nor DOUBLE. NULL_SAFE_EQ is true where both are NULL.
+
+    Texts that are shorter than ``padded`` count with blanks behind them up to that length, as of two CHAR columns.
+    """
 
     column: Path
     op: Op
     other: Path
+    padded: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +129,19 @@ class Like:
 
 
 @dataclass(frozen=True, slots=True)
+class Padded:
+    """A condition on the texts of a CHAR column, with blanks behind those that are shorter than ``length``.
+
+    No statistics, index or hash knows such texts, so the condition itself leaves out no file. It stands beside one on
+    the texts as they are stored, which follows from it and does (see ``char_columns``).
+    """
+
+    column: Path
+    length: int
+    part: TextLeaf
+
+
+@dataclass(frozen=True, slots=True)
 class And:
     parts: tuple[Predicate, ...]
 
@@ -140,7 +157,9 @@ class Not:
 
 
 Constant: TypeAlias = AlwaysTrue | AlwaysFalse | AlwaysNull
-Leaf: TypeAlias = UnlessNull | Compare | IsNull | IsNotNull | In | StartsWith | EndsWith | Contains | Like
+TextLeaf: TypeAlias = Compare | StartsWith | EndsWith | Contains | Like
+"""A leaf that a Padded one holds, of the same column."""
+Leaf: TypeAlias = UnlessNull | Compare | IsNull | IsNotNull | In | StartsWith | EndsWith | Contains | Like | Padded
 """A condition on one column."""
 Predicate: TypeAlias = Constant | Leaf | CompareColumns | And | Or | Not
 
@@ -227,6 +246,9 @@ def rename(predicate: Predicate, names: Mapping[str, str]) -> Predicate:
             return Not(rename(part, names))
         case CompareColumns(column, _, other):
             return replace(predicate, column=_renamed(column, names), other=_renamed(other, names))
+        case Padded(column, _, part):
+            path = _renamed(column, names)
+            return replace(predicate, column=path, part=replace(part, column=path))
         case leaf:
             return replace(leaf, column=_renamed(leaf.column, names))
 
@@ -286,7 +308,7 @@ def _settle(predicate: Predicate, wanted: bool) -> Predicate:
         case In(_, _, has_null) if has_null:
             # A list with NULL is never false. It is true only where a value matches, as in the list without NULL.
             return and_(replace(predicate, has_null=False), IsNotNull(predicate.column)) if wanted else FALSE
-        case IsNull() | IsNotNull() | Compare(_, Op.NULL_SAFE_EQ, _) | CompareColumns(_, Op.NULL_SAFE_EQ, _):
+        case IsNull() | IsNotNull() | Compare(_, Op.NULL_SAFE_EQ, _) | CompareColumns(_, Op.NULL_SAFE_EQ):
             return predicate if wanted else Not(predicate)
         case CompareColumns(column, _, other):
             return and_(predicate if wanted else Not(predicate), IsNotNull(column), IsNotNull(other))

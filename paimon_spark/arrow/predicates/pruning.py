@@ -26,6 +26,7 @@ from paimon_spark.arrow.predicates.predicate import (
     Not,
     Op,
     Or,
+    Padded,
     Path,
     Predicate,
     StartsWith,
@@ -109,7 +110,7 @@ def _possible_leaf(leaf: Leaf, stats: ColumnStats, row_count: int) -> _Possible:
         case Like(_, parts):
             head = parts[0] if parts and isinstance(parts[0], str) else ""
             return _Possible(_possible_prefix(head, stats).true, True)
-        case EndsWith() | Contains():
+        case EndsWith() | Contains() | Padded():
             return _ANY
 
 
@@ -185,8 +186,9 @@ def match_values(predicate: Predicate, values: Mapping[str, Any]) -> bool | None
             if absorbing in found:
                 return absorbing
             return None if None in found else not absorbing
-        case CompareColumns(column, op, other):
-            return _match_columns(op, _value(values, column), _value(values, other))
+        case CompareColumns(column, op, other, padded):
+            left, right = (_value(values, path) for path in (column, other))
+            return _match_columns(op, _with_blanks(left, padded), _with_blanks(right, padded))
         case leaf:
             return _match_leaf(leaf, _value(values, leaf.column))
 
@@ -195,6 +197,10 @@ def _value(values: Mapping[str, Any], path: Path) -> Any:
     if len(path) > 1:
         raise KeyError(".".join(path))
     return values[path[0]]
+
+
+def _with_blanks(text: Any, length: int) -> Any:
+    return text.ljust(length) if length and text is not None else text
 
 
 def _match_columns(op: Op, left: Any, right: Any) -> bool | None:
@@ -241,3 +247,5 @@ def _match_leaf(leaf: Leaf, value: Any) -> bool | None:
             wildcards = {Wildcard.ONE: ".", Wildcard.ANY: ".*"}
             pattern = "".join(re.escape(part) if isinstance(part, str) else wildcards[part] for part in parts)
             return re.fullmatch(pattern, value, re.DOTALL) is not None
+        case Padded(_, length, part):
+            return _match_leaf(part, _with_blanks(value, length))

@@ -19,6 +19,7 @@ from sqlglot.errors import SqlglotError
 from paimon_spark.arrow.predicates.arithmetic import Interval, Sum, calculate, interval_of, negated
 from paimon_spark.arrow.predicates.binding import (
     bind_boolean,
+    bind_char_between,
     bind_compare,
     bind_in,
     bind_is_nan,
@@ -197,6 +198,8 @@ class _Reading:
                 _check_parts(node, "this", "low", "high")
                 value = self._operand(node.this)
                 low, high = self._operand(node.args["low"]), self._operand(node.args["high"])
+                if isinstance(value, Column) and value.type.root is Root.CHAR:
+                    return bind_char_between(value, low, high)
                 return and_(self._compare(value, Op.GE, low), self._compare(value, Op.LE, high))
             case exp.In():
                 _check_parts(node, "this", "expressions")

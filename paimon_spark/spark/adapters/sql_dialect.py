@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from paimon_spark.arrow.predicates.dialect import Dialect
+from paimon_spark.spark.adapters.char_columns import AS_STRINGS, PADS_READS
 from paimon_spark.spark.adapters.session_options import is_case_sensitive
 
 _DEFAULTS = {
@@ -14,6 +15,9 @@ _DEFAULTS = {
     "spark.sql.legacy.consecutiveStringLiterals.enabled": "false",
     "spark.sql.legacy.literal.pickMinimumPrecision": "true",
     "spark.sql.legacy.typeCoercion.datetimeToString.enabled": "false",
+    AS_STRINGS: "false",
+    "spark.sql.legacy.noCharPaddingInPredicate": "false",
+    PADS_READS: "true",
 }
 
 

@@ -14,6 +14,7 @@ from pyspark.sql import types as st
 
 from paimon_spark.errors import DataError
 from paimon_spark.spark.adapters.aligned_values import Naming
+from paimon_spark.spark.adapters.char_columns import takes_as_strings
 from paimon_spark.spark.adapters.errors import raised
 from paimon_spark.spark.adapters.sql_dialect import is_ansi
 from paimon_spark.spark.adapters.types import nullable_type
@@ -34,16 +35,18 @@ class StorePolicy:
         policy: the setting `spark.sql.storeAssignmentPolicy`: ANSI or LEGACY, which cast what can be cast, or STRICT,
             which takes no value that could lose anything.
         is_ansi: whether casts that fail raise an error (`spark.sql.ansi.enabled`).
+        pads_char: whether texts for CHAR are padded.
     """
 
     policy: str
     is_ansi: bool
+    pads_char: bool = True
 
     @classmethod
     def of(cls, spark: SparkSession) -> StorePolicy:
         """The settings of a session, as they are now."""
         policy = (spark.conf.get(POLICY, "ANSI") or "ANSI").upper()
-        return cls(policy, is_ansi(spark))
+        return cls(policy, is_ansi(spark), not takes_as_strings(spark))
 
 
 @dataclass(frozen=True)

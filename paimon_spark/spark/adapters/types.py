@@ -1,20 +1,22 @@
 """Spark data types and Paimon data types, both ways (features 1.5; Java: SparkTypeUtils).
 
-What Spark cannot show as it is: TIME comes as INT, the milliseconds of the day; MULTISET<T> as MAP<T, INT>; CHAR(n) as
-STRING, because Spark would pad a CHAR column of a view and then refuse an INSERT into that view; a TIMESTAMP finer than
-microseconds loses the digits Spark has no room for. A table made from a DataFrame gets STRING, TIMESTAMP(6) and so on.
+What Spark cannot show as it is: TIME comes as INT, the milliseconds of the day; MULTISET<T> as MAP<T, INT>; a TIMESTAMP
+finer than microseconds loses the digits Spark has no room for. CHAR(n) and VARCHAR(n) are STRING with the declared type
+in the metadata of the column, as in all DataFrames of Spark: by it Spark pads CHAR in reads and comparisons. A table
+made from a DataFrame gets STRING, TIMESTAMP(6) and so on, or the declared types.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pyspark.sql import types as st
 
 from paimon_spark.errors import SchemaError, UnsupportedFeature
-from paimon_spark.format.types import MAX_LENGTH, TIMESTAMPS, DataField, DataType, Root
+from paimon_spark.format.quoting import quoted
+from paimon_spark.format.types import MAX_LENGTH, STRINGS, TIMESTAMPS, DataField, DataType, Root
 
 COMMENT = "comment"
 CURRENT_DEFAULT = "CURRENT_DEFAULT"  # Spark keeps the default of a column under this metadata key
@@ -51,6 +53,8 @@ _FROM_SPARK: dict[type[st.DataType], DataType] = {
     st.TimestampNTZType: DataType(Root.TIMESTAMP, precision=6),
     st.TimestampType: DataType(Root.TIMESTAMP_LTZ, precision=6),
 }
+_FIELD_NAME = re.compile(r"(`(?:[^`]|``)*`|\w+)\s*:")
+_TEXT_TYPE = re.compile(r"\b(?:(char|varchar)\s*\(\s*(\d+)\s*\)|string)")
 _WHAT_INSTEAD = {
     "void": "a column of untyped NULLs; cast it to the type it is meant to have",
     "variant": "cast it to STRING, or keep the columns you need",
@@ -91,13 +95,37 @@ def loses_digits(data_type: DataType) -> bool:
 
 
 def spark_field(field: DataField) -> st.StructField:
-    """A column as Spark sees it: comment and VARCHAR length are carried in the metadata, as Spark itself does it."""
+    """A column as Spark sees it: its comment, and a type with CHAR(n) or VARCHAR(n), are metadata, as Spark does it."""
     metadata: dict[str, Any] = {}
     if field.description:
         metadata[COMMENT] = field.description
-    if field.type.root is Root.VARCHAR and (field.type.length or MAX_LENGTH) < MAX_LENGTH:
-        metadata[CHAR_VARCHAR] = f"varchar({field.type.length})"
+    if _has_lengths(field.type):
+        metadata[CHAR_VARCHAR] = declared_type(field.type)
     return st.StructField(field.name, spark_type(field.type), field.type.nullable, metadata)
+
+
+def _has_lengths(data_type: DataType) -> bool:
+    """Whether a type is, or holds at any depth, texts of a length."""
+    if data_type.root in STRINGS:
+        return data_type.root is Root.CHAR or (data_type.length or MAX_LENGTH) < MAX_LENGTH
+    parts = [data_type.element, data_type.key, *(field.type for field in data_type.fields)]
+    return any(_has_lengths(part) for part in parts if part is not None)
+
+
+def declared_type(data_type: DataType) -> str:
+    """A type in the words of Spark's catalog, with the lengths of texts."""
+    match data_type.root:
+        case Root.CHAR | Root.VARCHAR if _has_lengths(data_type):
+            return f"{data_type.root.lower()}({data_type.length or 1})"
+        case Root.ARRAY:
+            return f"array<{declared_type(data_type.inner)}>"
+        case Root.MAP:
+            return f"map<{declared_type(data_type.key_type)},{declared_type(data_type.inner)}>"
+        case Root.MULTISET:
+            return f"map<{declared_type(data_type.inner)},int>"
+        case Root.ROW:
+            return f"struct<{','.join(f'{quoted(f.name)}:{declared_type(f.type)}' for f in data_type.fields)}>"
+    return spark_type(data_type).simpleString()
 
 
 def spark_schema(fields: Iterable[DataField]) -> st.StructType:
@@ -146,17 +174,48 @@ def paimon_field(field: st.StructField) -> DataField:
         SchemaError: its type cannot be stored.
     """
     declared = field.metadata.get(CHAR_VARCHAR)
-    data_type = _declared_text(declared) if isinstance(declared, str) else None
-    if data_type is None:
-        data_type = _paimon_type(field.dataType, field.name)
+    spark = _with_lengths(field.dataType, declared) if isinstance(declared, str) else field.dataType
+    data_type = _paimon_type(spark, field.name)
     comment, default = field.metadata.get(COMMENT), field.metadata.get(CURRENT_DEFAULT)
     return DataField(0, field.name, data_type.with_nullable(field.nullable), comment, default)
 
 
-def _declared_text(declared: str) -> DataType | None:
-    """char(n) or varchar(n) of a Spark column; None for a nested type, whose lengths Spark does not enforce either."""
-    match = re.fullmatch(r"(char|varchar)\((\d+)\)", declared.strip().lower())
-    return None if match is None else DataType(Root(match[1].upper()), length=int(match[2]))
+def _with_lengths(spark: st.DataType, declared: str) -> st.DataType:
+    """A type with the lengths of its texts, as Spark's words for the declared type have them.
+
+    Spark itself would read the words, but it does not run in the processes of a data source.
+    """
+    types = _FIELD_NAME.sub("", declared.lower())
+    texts = [(match[1], match[2]) for match in _TEXT_TYPE.finditer(types)]
+    return _given_lengths(spark, iter(texts)) if len(texts) == _count_texts(spark) else spark
+
+
+def _count_texts(spark: st.DataType) -> int:
+    match spark:
+        case st.ArrayType():
+            return _count_texts(spark.elementType)
+        case st.MapType():
+            return _count_texts(spark.keyType) + _count_texts(spark.valueType)
+        case st.StructType():
+            return sum(_count_texts(field.dataType) for field in spark.fields)
+    return int(isinstance(spark, st.StringType))
+
+
+def _given_lengths(spark: st.DataType, texts: Iterator[tuple[str | None, str | None]]) -> st.DataType:
+    match spark:
+        case st.ArrayType():
+            return st.ArrayType(_given_lengths(spark.elementType, texts), spark.containsNull)
+        case st.MapType():
+            key, value = (_given_lengths(part, texts) for part in (spark.keyType, spark.valueType))
+            return st.MapType(key, value, spark.valueContainsNull)
+        case st.StructType():
+            fields = [(f, _given_lengths(f.dataType, texts)) for f in spark.fields]
+            return st.StructType([st.StructField(f.name, inner, f.nullable, f.metadata) for f, inner in fields])
+        case st.StringType():
+            name, length = next(texts)
+            if length is not None:
+                return st.CharType(int(length)) if name == "char" else st.VarcharType(int(length))
+    return spark
 
 
 def _paimon_type(spark: st.DataType, column: str) -> DataType:

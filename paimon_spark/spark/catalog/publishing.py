@@ -10,7 +10,7 @@ from __future__ import annotations
 from paimon_spark.errors import NameTaken, OptionError, SqlError
 from paimon_spark.format.quoting import quoted
 from paimon_spark.spark.adapters.options import PATH
-from paimon_spark.spark.adapters.types import spark_schema
+from paimon_spark.spark.adapters.types import declared_type
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.sql.text.names import TableName
 from paimon_spark.sql.text.single_name import read_parts
@@ -36,7 +36,7 @@ def publish(session: SqlSession, name: TableName, as_: str) -> None:
             f"publishing {name}: the options {', '.join(secrets)} of the catalog would stand as plain text in Spark's "
             "catalog; give the credentials through the environment of the processes instead"
         )
-    columns = ", ".join(f"{quoted(f.name)} {f.dataType.simpleString()}" for f in spark_schema(session.fields(name)))
+    columns = ", ".join(f"{quoted(f.name)} {declared_type(f.type)}" for f in session.fields(name))
     parts = _parts(session, as_)
     view = ".".join(quoted(part) for part in parts)
     carrier = ".".join(quoted(part) for part in (*parts[:-1], f"{parts[-1]}{_COLUMNS_SUFFIX}"))

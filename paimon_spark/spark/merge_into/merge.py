@@ -37,6 +37,7 @@ from paimon_spark.spark.rows.pruning import named_fields, named_metadata_fields,
 from paimon_spark.spark.rows.reserved_names import check_names
 from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.spark.rows.stars import check_no_star
+from paimon_spark.spark.rows.stored_texts import stored_name
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.store.evolution.merged_schema import Merging
 from paimon_spark.store.metadata.table import Table
@@ -124,7 +125,7 @@ def run_merge(merge: Merge) -> RowChangeResult:
         fields = table.schema.fields if plan.needs_target_rows else _needed(plan, merge.expressions)
         more = _metadata(merge, table)
         found = target.rows((*fields, *more), _predicate(plan, rows), placed=not keyed)
-        identity = table.schema.primary_keys if keyed else (ROW_FILE, ROW_NUMBER)
+        identity = [stored_name(f) for f in _keys(table)] if keyed else (ROW_FILE, ROW_NUMBER)
         frame = merged_rows(plan, found.frame, rows, identity)
         changes = Changes(frame, found.file_count, dict(found.files), not keyed and _moves(plan))
         if keyed:
@@ -132,6 +133,10 @@ def run_merge(merge: Merge) -> RowChangeResult:
         return write_appended(target, changes, way is Way.DELETION_VECTORS)
 
     return run_attempts(merge.job, write)
+
+
+def _keys(table: Table) -> list[DataField]:
+    return [table.schema.by_name[name] for name in table.schema.primary_keys]
 
 
 def _check_deletes(table: Table, merge: Merge, keyed: bool) -> None:

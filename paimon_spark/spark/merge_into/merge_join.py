@@ -17,8 +17,9 @@ from pyspark.sql import functions as sf
 
 from paimon_spark.errors import DataError, SqlError
 from paimon_spark.format.quoting import quoted
-from paimon_spark.format.types import DataField
+from paimon_spark.format.types import DataField, Root
 from paimon_spark.spark.adapters.aligned_values import Naming
+from paimon_spark.spark.adapters.char_columns import with_blanks
 from paimon_spark.spark.adapters.errors import raised
 from paimon_spark.spark.adapters.types import spark_type
 from paimon_spark.spark.merge_into.clauses import Action, Clause, When
@@ -33,6 +34,7 @@ from paimon_spark.spark.rows.assignments import (
 )
 from paimon_spark.spark.rows.changes import DELETE, KIND, OLD, UPDATE, Wanted, place_columns
 from paimon_spark.spark.rows.guards import delete_kind, insert_kind, update_kind
+from paimon_spark.spark.rows.stored_texts import stored_column
 from paimon_spark.spark.rows.varying import may_vary
 from paimon_spark.store.metadata.table import Table
 
@@ -178,9 +180,10 @@ def _counted(plan: MergePlan, joined: DataFrame, identity: Sequence[str], target
     keys = plan.same.key_columns(plan.table)
     if keys is not None:
         columns = [sf.col(f"{quoted(plan.source_alias)}.{quoted(name)}") for name in keys]
-        has_key = functools.reduce(operator.and_, (column.isNotNull() for column in columns))  # NULL is no key
+        shown, columns = columns, _told_apart(plan, columns)
+        has_key = functools.reduce(operator.and_, (column.isNotNull() for column in shown))  # NULL is no key
         counts = sf.col(_IN_TARGET).isNotNull() | sf.col(_INSERTED)
-        applies, shown = sf.col(_IN_SOURCE).isNotNull() & has_key & counts, columns
+        applies = sf.col(_IN_SOURCE).isNotNull() & has_key & counts
     else:
         columns = [sf.col(f"{quoted(plan.alias)}.{quoted(name)}") for name in identity]
         applies = sf.col(_IN_SOURCE).isNotNull() & sf.col(_IN_TARGET).isNotNull()
@@ -200,6 +203,21 @@ def _counted(plan: MergePlan, joined: DataFrame, identity: Sequence[str], target
         counted = counted.withColumn(_TURN, sf.when(matched, turn).otherwise(1)).where(sf.col(_TURN) == 1)
         applies = applies & ~matched
     return counted.withColumn(_SEVERAL, sf.when(applies & (sf.col(_COUNT) > 1), several))
+
+
+def _told_apart(plan: MergePlan, source_keys: Sequence[Column]) -> list[Column]:
+    """What is equal in rows of one key: the key of the source; a CHAR is padded, and equals several keys of the target.
+
+    These are keys that other writers have not padded.
+    """
+    schema = plan.table.schema
+    keys = [schema.by_name[name] for name in schema.primary_keys]
+    texts = [key.type.root is Root.CHAR for key in keys]
+    padded = [
+        with_blanks(column, key.type.length or 1) if is_text else column
+        for column, key, is_text in zip(source_keys, keys, texts, strict=True)
+    ]
+    return [*padded, *(stored_column(key, plan.alias) for key in keys)] if any(texts) else padded
 
 
 def _inserted(plan: MergePlan, source: DataFrame) -> Column:
@@ -242,7 +260,7 @@ def _result(plan: MergePlan, rows: DataFrame, clause: Clause) -> Column:
 def _old(plan: MergePlan, field: DataField) -> Column:
     if plan.wanted.places:  # the place tells which row goes
         return sf.lit(None).cast(spark_type(field.type))
-    return sf.col(f"{quoted(plan.alias)}.{quoted(field.name)}")
+    return stored_column(field, plan.alias)
 
 
 def assignments_of(plan: MergePlan, clause: Clause) -> list[Assignment]:

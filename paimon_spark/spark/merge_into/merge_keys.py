@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
+from paimon_spark.arrow.predicates.char_columns import char_range
 from paimon_spark.arrow.predicates.expressions import as_predicate, col
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, and_
 from paimon_spark.errors import PaimonError
 from paimon_spark.format.quoting import quoted
+from paimon_spark.format.types import DataField, Root
 from paimon_spark.spark.adapters.types import spark_type
 from paimon_spark.spark.rows.assignments import Expression
 from paimon_spark.sql.queries.conjuncts import equalities
@@ -104,13 +107,18 @@ def source_range(table: Table, source: DataFrame, same: SameColumns) -> Predicat
     ]
     row = source.select(*bounds).collect()[0]
     found = [
-        (col(mine) >= row[f"low{number}"]) & (col(mine) <= row[f"high{number}"])
+        _between(table, table.schema.by_name[mine], row[f"low{number}"], row[f"high{number}"])
         for number, mine in enumerate(pairs)
         if row[f"low{number}"] is not None
     ]
-    return (
-        and_(*(as_predicate(part, table.schema.fields, table.time_zone) for part in found)) if found else AlwaysTrue()
-    )
+    return and_(*found) if found else AlwaysTrue()
+
+
+def _between(table: Table, field: DataField, low: Any, high: Any) -> Predicate:
+    if field.type.root is Root.CHAR:
+        return char_range((field.name,), low, high, field.type.length or 1)
+    within = (col(field.name) >= low) & (col(field.name) <= high)
+    return as_predicate(within, table.schema.fields, table.time_zone)
 
 
 def _is_comparable(table: Table, source: DataFrame, mine: str, theirs: str) -> bool:

@@ -35,6 +35,7 @@ from paimon_spark.arrow.predicates.predicate import (
     Not,
     Op,
     Or,
+    Padded,
     Path,
     Predicate,
     StartsWith,
@@ -44,6 +45,7 @@ from paimon_spark.arrow.predicates.predicate import (
 )
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import FLOATS, INTEGERS, STRINGS, DataField, DataType, Root
+from paimon_spark.spark.adapters.char_columns import with_blanks
 from paimon_spark.spark.adapters.types import spark_type
 
 _OPERATORS: dict[Op, Callable[[Column, Column], Column]] = {
@@ -86,8 +88,11 @@ def _condition(predicate: Predicate, types: dict[str, DataType]) -> Column:
             return functools.reduce(operator.or_, (_condition(part, types) for part in parts))
         case Not(part):
             return ~_condition(part, types)
-        case CompareColumns(column, op, other):
-            return _OPERATORS[op](_resolve(column, types)[0], _resolve(other, types)[0])
+        case CompareColumns(column, op, other, padded):
+            left, right = (_resolve(path, types)[0] for path in (column, other))
+            if padded:
+                left, right = with_blanks(left, padded), with_blanks(right, padded)
+            return _OPERATORS[op](left, right)
         case leaf:
             return _leaf(leaf, *_resolve(leaf.column, types))
 
@@ -120,6 +125,8 @@ def _leaf(leaf: Leaf, column: Column, data_type: DataType) -> Column:
             return column.contains(sf.lit(text))
         case Like(_, parts):
             return column.like("".join(map(_pattern, parts)))
+        case Padded(_, length, part):
+            return _leaf(part, with_blanks(column, length), data_type)
 
 
 def _compare(column: Column, op: Op, value: Value, data_type: DataType) -> Column:

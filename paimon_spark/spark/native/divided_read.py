@@ -16,6 +16,7 @@ from paimon_spark.format.paths import data_file_path
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
+from paimon_spark.spark.adapters.char_columns import as_read
 from paimon_spark.spark.adapters.readable_columns import find_column
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
 from paimon_spark.spark.native.conditions import NotExpressible, spark_condition
@@ -80,7 +81,7 @@ class DividedRead:
         told = self._explain(plan, found)
         local = self._local_rows(scan, splits, bool(found.rest))
         if local is not None:
-            return local, replace(told, native_files=0, merged_splits=0, merged_files=0, local_rows=True)
+            return self._as_read(local), replace(told, native_files=0, merged_splits=0, merged_files=0, local_rows=True)
         frames = self._native_frames(scan, plan, found)
         if isinstance(condition, Column):
             frames = [frame.where(condition) for frame in frames]
@@ -89,7 +90,10 @@ class DividedRead:
             frames.append(merged_rows(self.spark, self.reading, scan, found.rest))
         if not frames:
             frames.append(local_rows(self.spark, self._no_rows(), self.reading.shown))
-        return functools.reduce(DataFrame.unionAll, frames), told
+        return self._as_read(functools.reduce(DataFrame.unionAll, frames)), told
+
+    def _as_read(self, frame: DataFrame) -> DataFrame:
+        return as_read(frame, self.reading.fields, self.reading.shown)
 
     def _local_rows(self, scan: Scan, splits: Sequence[Split], has_rest: bool) -> DataFrame | None:
         """The rows, if they are few enough for this process to read them itself."""

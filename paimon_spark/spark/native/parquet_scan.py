@@ -23,6 +23,7 @@ from paimon_spark.format.quoting import quoted
 from paimon_spark.format.row_kind import DELETE, UPDATE_BEFORE
 from paimon_spark.format.schema import VALUE_KIND
 from paimon_spark.format.types import FLOATS
+from paimon_spark.spark.adapters.char_columns import as_stored
 from paimon_spark.spark.adapters.errors import raised
 from paimon_spark.spark.adapters.types import spark_type
 from paimon_spark.spark.native.file_lists import check_still_there, file_list
@@ -63,7 +64,7 @@ def scan_files(
         file_io: the store of the files, for deletion vectors.
         kind: what the files have in common.
         files: the files.
-        shown: the columns of the result, in the order of those of kind.
+        shown: the columns of the result, in the order of those of kind; texts of CHAR come as they are stored.
         placed: whether ROW_FILE and ROW_NUMBER follow the columns; the table has no column `_metadata` then.
 
     Raises:
@@ -71,6 +72,7 @@ def scan_files(
         CorruptFile: a deletion vector is missing or damaged.
     """
     parts = with_unique_names(files) if kind.has_vectors else [files]
+    shown = as_stored(shown)
     return [_scan(spark, file_io, kind, part, shown, placed) for part in parts]
 
 

@@ -44,7 +44,7 @@ from paimon_spark.spark.write.commit_write import abort_job
 from paimon_spark.spark.write.local_write import rows_here, writes_here
 from paimon_spark.spark.write.open_write import job_for
 from paimon_spark.spark.write.task_rows import align_rows, write_rows
-from paimon_spark.spark.write.write_job import WriteJob, nothing_committed
+from paimon_spark.spark.write.write_job import Texts, WriteJob, nothing_committed, texts_as_they_are
 from paimon_spark.store.commit.vector_files import find_vector_files
 from paimon_spark.store.compact.task import AppendTask
 from paimon_spark.store.metadata.messages import CommitMessage
@@ -71,7 +71,7 @@ def write_appended(target: Target, changes: Changes, vectors: bool) -> Outcome:
     began = time.monotonic()
     fields = target.table.schema.fields
     job = job_for(target.table, WriteOptions(target.table.location), target.shown(fields), overwrite=False)
-    job = replace(job, evolution=target.evolution)
+    job = replace(job, evolution=target.evolution, texts=Texts.KEPT)
     kept = _kept(changes, job)
     counts = kept.counts()
     millis = round((time.monotonic() - began) * 1000)
@@ -244,7 +244,8 @@ def _row_changes(batch: pa.RecordBatch, table: Table, names: Sequence[str], move
     if not names:
         return RowChanges(positions, np.zeros(len(positions), np.bool_), _no_rows(table))
     named = pa.RecordBatch.from_arrays(batch.columns[_ROW + 2 :], names=list(names))
-    return RowChanges(positions, stays, align_rows(named.filter(pa.array(stays)), table.schema.fields))
+    wanted = texts_as_they_are(table.schema.fields, checked=True)
+    return RowChanges(positions, stays, align_rows(named.filter(pa.array(stays)), wanted))
 
 
 def _no_rows(table: Table) -> pa.RecordBatch:

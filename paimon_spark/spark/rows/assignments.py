@@ -13,11 +13,12 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from paimon_spark.errors import SqlError
-from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.aligned_values import Naming, aligned
+from paimon_spark.spark.adapters.char_columns import padded
 from paimon_spark.spark.adapters.store_assignment import StoredAs, StorePolicy, has_names_of, stored
 from paimon_spark.spark.adapters.types import spark_type
+from paimon_spark.spark.rows.stored_texts import stored_column
 from paimon_spark.sql.text.default_texts import default_expression
 from paimon_spark.sql.text.single_name import column_path
 
@@ -149,20 +150,17 @@ def _stored(item: Assignment, have: st.DataType, alias: str | None, what: str, r
     want, name = spark_type(data_type), ".".join((item.field.name, *item.inner))
     value = item.value
     if item.naming.is_exact or not has_names_of(have, want):
-        old = None if alias is None or not item.keeps else _old(item.field, alias)
+        old = None if alias is None or not item.keeps else stored_column(item.field, alias)
         made = aligned(value, have, want, f"{what}: '{name}'", item.naming, old)
         value, have = made.value, made.type
-    return stored(value, have, StoredAs(name, want, what), rules)
-
-
-def _old(field: DataField, alias: str) -> Column:
-    return sf.col(f"{quoted(alias)}.{quoted(field.name)}")
+    made_as = stored(value, have, StoredAs(name, want, what), rules)
+    return padded(made_as, data_type) if rules.pads_char else made_as
 
 
 def _column(field: DataField, values: Mapping[Path, Column], alias: str | None) -> Column:
     if (field.name,) in values:
         return values[(field.name,)]
-    old = sf.lit(None).cast(spark_type(field.type)) if alias is None else _old(field, alias)
+    old = sf.lit(None).cast(spark_type(field.type)) if alias is None else stored_column(field, alias)
     return _nested(field, (field.name,), values, old)
 
 

@@ -18,6 +18,7 @@ from paimon_spark.spark.adapters.errors import raised
 from paimon_spark.spark.adapters.types import loses_digits
 from paimon_spark.spark.rows.assignments import Assignment
 from paimon_spark.spark.rows.changes import DELETE, INSERT, UPDATE
+from paimon_spark.spark.rows.stored_texts import stored_column
 from paimon_spark.store.metadata.table import Table
 
 _GROUP = ".sequence-group"
@@ -33,7 +34,7 @@ def update_kind(table: Table, given: Sequence[Assignment], values: Sequence[Colu
     """
     assigned = {item.field.name for item in given}
     new = dict(zip(table.schema.names, values, strict=True))
-    old = {name: sf.col(f"{quoted(alias)}.{quoted(name)}") for name in table.schema.names}
+    old = {field.name: stored_column(field, alias) for field in table.schema.fields}
     kind = sf.lit(UPDATE)
     fields = table.options.value(o.SEQUENCE_FIELD)
     if assigned.intersection(fields):

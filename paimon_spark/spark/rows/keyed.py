@@ -20,11 +20,13 @@ from paimon_spark.spark.jobs.postpone_job import place_staged_with_spark
 from paimon_spark.spark.rows.changes import DELETE, INSERT, KIND, OLD, UPDATE, Changes, Wanted
 from paimon_spark.spark.rows.guards import check_digits
 from paimon_spark.spark.rows.outcome import Outcome
+from paimon_spark.spark.rows.stored_texts import stored_column
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.spark.write.bucket_routing import write_by_bucket
 from paimon_spark.spark.write.local_write import rows_here, writes_here
 from paimon_spark.spark.write.open_write import job_for
 from paimon_spark.spark.write.task_rows import write_rows
+from paimon_spark.spark.write.write_job import Texts
 from paimon_spark.store.metadata.table import Table
 
 _BEFORE = "-U"
@@ -54,7 +56,8 @@ def write_keyed(target: Target, changes: Changes) -> Outcome:
     check_digits(target.table, target.table.schema.primary_keys, "the rows would get other keys")
     options = WriteOptions(target.table.location, row_kind_column=KIND)
     shown = st.StructType([st.StructField(KIND, st.StringType()), *target.shown(fields).fields])
-    job = replace(job_for(target.table, options, shown, overwrite=False), evolution=target.evolution)
+    job = job_for(target.table, options, shown, overwrite=False)
+    job = replace(job, evolution=target.evolution, texts=Texts.KEPT)
     if changes.few and writes_here(target.spark, job):
         few = rows_here(_rows(changes.frame, fields))
         if few.num_rows <= MOST_ROWS:
@@ -96,6 +99,6 @@ def _columns(fields: Sequence[DataField], prefix: str = "") -> list[str]:
 def _with_old_rows(frame: DataFrame, fields: Sequence[DataField]) -> DataFrame:
     """An update as two rows, the old one first: a writer keeps the order of rows with equal keys."""
     new = sf.struct(sf.col(KIND), *(sf.col(quoted(f.name)) for f in fields))
-    old = sf.struct(sf.lit(_BEFORE).alias(KIND), *(sf.col(f"{OLD}.{quoted(f.name)}").alias(f.name) for f in fields))
+    old = sf.struct(sf.lit(_BEFORE).alias(KIND), *(stored_column(f, OLD).alias(f.name) for f in fields))
     both = sf.when(sf.col(KIND) == UPDATE, sf.array(old, new)).otherwise(sf.array(new))
     return frame.select(sf.explode(both).alias("row")).select(*_columns(fields, "row."))

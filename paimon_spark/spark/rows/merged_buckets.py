@@ -35,12 +35,13 @@ from paimon_spark.spark.rows.guards import check_digits
 from paimon_spark.spark.rows.outcome import Outcome
 from paimon_spark.spark.rows.pruning import Pruning, named_metadata_fields
 from paimon_spark.spark.rows.python_read import PythonRead, python_rows
+from paimon_spark.spark.rows.stored_texts import stored_column
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.spark.rows.varying import may_vary
 from paimon_spark.spark.write.commit_write import abort_job
 from paimon_spark.spark.write.open_write import job_for
 from paimon_spark.spark.write.task_rows import align_rows, current_task
-from paimon_spark.spark.write.write_job import WriteJob, nothing_committed
+from paimon_spark.spark.write.write_job import WriteJob, nothing_committed, texts_as_they_are
 from paimon_spark.store.compact.commit import place_of
 from paimon_spark.store.read.row_places import check_places
 from paimon_spark.store.read.splits import Split
@@ -94,6 +95,7 @@ def delete_from_buckets(target: Target, condition: Expression | None, alias: str
         places = sorted(touched)
         rows = _marked(_rows(target, whole, places, more), condition, alias).drop(*(f.name for f in more))
     rows = rows if tells_changes(table) else rows.where(~sf.col(_GOES))
+    rows = rows.select(*(stored_column(field).alias(field.name) for field in table.schema.fields), _NUMBER, _GOES)
     keys = [quoted(field.name) for field in table.schema.key_fields]
     brought = rows.repartition(len(touched), _NUMBER).sortWithinPartitions(_NUMBER, *keys)
     task = _rewriting(job, places, brought.columns)
@@ -118,7 +120,7 @@ def _rewriting(job: WriteJob, places: Sequence[Place], names: Sequence[str]) -> 
     Args:
         names: of the columns that it gets.
     """
-    fields = job.table.schema.fields
+    wanted = texts_as_they_are(job.table.schema.fields, checked=False)
     buckets = np.array([bucket for _, bucket in places], np.int32)
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -128,7 +130,7 @@ def _rewriting(job: WriteJob, places: Sequence[Place], names: Sequence[str]) -> 
                 for batch in (with_given_names(given, names) for given in batches):
                     goes = batch.column(_GOES)
                     for part, take in ((batch.filter(pc.invert(goes)), write.keep), (batch.filter(goes), write.remove)):
-                        rows = align_rows(part.drop_columns([_NUMBER, _GOES]), fields)
+                        rows = align_rows(part.drop_columns([_NUMBER, _GOES]), wanted)
                         take(rows, buckets[part.column(_NUMBER).to_numpy()])
                 messages = write.finish()
             except BaseException:
@@ -159,7 +161,8 @@ def _rows(target: Target, splits: Sequence[Split], places: Sequence[Place], more
         )
         for number, part in of_place.items()
     ]
-    return functools.reduce(DataFrame.unionAll, frames) if frames else target.spark.createDataFrame([], schema)
+    found = functools.reduce(DataFrame.unionAll, frames) if frames else target.spark.createDataFrame([], schema)
+    return target.as_read(found, fields, shown, splits, [_NUMBER])
 
 
 def _check_all_read(target: Target, live: Mapping[Place, Sequence[ManifestEntry]]) -> None:

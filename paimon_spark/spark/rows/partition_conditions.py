@@ -9,6 +9,7 @@ from pyspark.sql import functions as sf
 
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import Root
+from paimon_spark.spark.adapters.char_columns import read_columns
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
 from paimon_spark.spark.rows.assignments import Expression
 from paimon_spark.spark.rows.target import Target
@@ -64,7 +65,8 @@ def matching_partitions(target: Target, condition: str, alias: str) -> list[byte
         return []
     names = [field.name for field in fields]
     known = pa.table([*partition_columns(table, rows), pa.array(range(len(rows)))], names=[*names, _NUMBER])
-    types = target.shown(fields).fields
-    columns = [sf.col(quoted(f.name)).cast(f.dataType).alias(f.name) for f in types]
-    frame = target.spark.createDataFrame(known).select(*columns, _NUMBER).alias(alias)
+    shown = target.shown(fields)
+    columns = [sf.col(quoted(f.name)).cast(f.dataType).alias(f.name) for f in shown.fields]
+    cast = target.spark.createDataFrame(known).select(*columns, _NUMBER)
+    frame = cast.select(*read_columns(target.spark, fields, shown), _NUMBER).alias(alias)
     return [rows[row[0]] for row in frame.where(condition).select(_NUMBER).collect()]

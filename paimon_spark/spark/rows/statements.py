@@ -11,7 +11,6 @@ from pyspark.sql import functions as sf
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue
 from paimon_spark.errors import SqlError
 from paimon_spark.format.options import core_options as o
-from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.aligned_values import Naming
 from paimon_spark.spark.adapters.session_options import is_case_sensitive
@@ -28,6 +27,7 @@ from paimon_spark.spark.rows.partition_conditions import decides_partitions, mat
 from paimon_spark.spark.rows.pruning import Pruning, named_fields, named_metadata_fields, pruning_of
 from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.spark.rows.stars import check_no_star
+from paimon_spark.spark.rows.stored_texts import stored_column
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.store.clean.partition_rows import drop_partition_rows
 from paimon_spark.store.clean.truncate import TruncateResult, drop_partitions, truncate_table
@@ -96,7 +96,8 @@ def delete_where(statement: RowStatement) -> RowChangeResult:
             found = target.rows((*table.schema.fields, *more), pruning.predicate)
             rows = _matching(found.frame, statement)
             changes = rows.select(
-                delete_kind(table, statement.alias).alias(KIND), *(quoted(f.name) for f in table.schema.fields)
+                delete_kind(table, statement.alias).alias(KIND),
+                *(stored_column(f).alias(f.name) for f in table.schema.fields),
             )
             return write_keyed(target, Changes(changes, found.file_count, {}, few=found.few))
         needed = (*_needed(table.schema.fields, [statement.condition]), *more)
@@ -140,7 +141,7 @@ def update_where(statement: RowStatement) -> RowChangeResult:
         kind = update_kind(table, given, values, statement.alias) if keyed else sf.lit(UPDATE)
         extra = [] if keyed else place_columns(statement.alias)
         if keyed and wanted_of(table).old:
-            extra = [sf.struct(*(sf.col(f"{quoted(statement.alias)}.{quoted(f.name)}") for f in fields)).alias(OLD)]
+            extra = [sf.struct(*(stored_column(f, statement.alias) for f in fields)).alias(OLD)]
         changes = Changes(
             rows.select(kind.alias(KIND), *extra, *values),
             found.file_count,

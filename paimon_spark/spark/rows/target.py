@@ -8,14 +8,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, columns_of
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.format.paths import data_file_path
+from paimon_spark.format.paths import data_file_path, file_format_of
+from paimon_spark.format.quoting import quoted
 from paimon_spark.format.schema import is_metadata
 from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.format.types import DataField
+from paimon_spark.format.types import DataField, has_char
+from paimon_spark.spark.adapters.char_columns import padded, read_columns
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
 from paimon_spark.spark.native.file_sorting import FileSorter, SortedFiles
 from paimon_spark.spark.native.local_read import is_key_lookup, is_small
@@ -23,6 +26,7 @@ from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER, scan_fi
 from paimon_spark.spark.native.session_settings import SessionSettings, session_settings
 from paimon_spark.spark.native.store_probe import store_refusal
 from paimon_spark.spark.rows.python_read import PythonRead, python_rows, rows_here
+from paimon_spark.spark.rows.stored_texts import stored_name
 from paimon_spark.spark.write.write_job import Evolution
 from paimon_spark.store.clean.truncate import CommitName
 from paimon_spark.store.commit.row_conflicts import ReadState
@@ -45,7 +49,8 @@ class TargetRows:
     """Rows of the table.
 
     Attributes:
-        frame: the columns asked for, as in every read of the table, then with places ROW_FILE and ROW_NUMBER.
+        frame: the columns asked for, as in every read of the table; those with CHAR once more under ``stored_name``,
+            with the texts that are stored; then with places ROW_FILE and ROW_NUMBER.
         file_count: how many files hold them.
         files: with places, the files by their names.
         few: whether this process has read them all: they fit into its memory.
@@ -119,11 +124,12 @@ class Target:
         file_count = sum(split.file_count for split in splits)
         schema = st.StructType([*shown.fields, *(PLACE.fields if placed else ())])
         files = files_by_name(self.table, splits) if placed else {}
+        more = PLACE.names if placed else ()
         few = settings.local and (is_small(splits) or is_key_lookup(self.table, predicate, splits))
         if few and splits:
             here = rows_here(self.spark, PythonRead(self.table, fields, predicate, schema, placed), splits)
             if here is not None:
-                return TargetRows(here, file_count, files, few=True)
+                return TargetRows(self.as_read(here, fields, shown, splits, more), file_count, files, few=True)
         found = self._sorted(fields, splits, placed, settings)
         frames = self._native(found, shown, placed)
         if found.rest:
@@ -131,7 +137,29 @@ class Target:
             frames.append(python_rows(self.spark, request, found.rest))
         if not frames:
             frames.append(self.spark.createDataFrame([], schema))
-        return TargetRows(functools.reduce(DataFrame.unionAll, frames), file_count, files)
+        found_rows = self.as_read(functools.reduce(DataFrame.unionAll, frames), fields, shown, splits, more)
+        return TargetRows(found_rows, file_count, files)
+
+    def as_read(
+        self,
+        frame: DataFrame,
+        fields: Sequence[DataField],
+        shown: st.StructType,
+        splits: Sequence[Split],
+        more: Sequence[str] = (),
+    ) -> DataFrame:
+        """The rows as Spark reads them, and their texts as they are stored; see TargetRows.
+
+        ORC files do not tell blanks at the end of CHAR: their rows are taken for padded ones, as Spark writes them.
+        """
+        chars = [field for field in fields if has_char(field.type)]
+        if not chars:
+            return frame
+        tells = all(file_format_of(file.file_name) != "orc" for split in splits for file in split.files)
+        known = [sf.col(quoted(field.name)) for field in chars]
+        kept = known if tells else [padded(column, field.type) for column, field in zip(known, chars, strict=True)]
+        stored = [column.alias(stored_name(field)) for column, field in zip(kept, chars, strict=True)]
+        return frame.select(*read_columns(self.spark, fields, shown), *stored, *map(sf.col, more))
 
     def _more(self, fields: Sequence[DataField], predicate: Predicate) -> list[DataField]:
         """The columns that only the predicate needs."""

@@ -111,6 +111,8 @@ def _resolve(attribute: tuple[str, ...], columns: Mapping[str, DataField]) -> tu
             raise _NotPushed
         path.append(field.name)
         data_type = field.type
+    if data_type.root is Root.CHAR:  # only Spark knows whether it pads what it reads
+        raise _NotPushed
     return tuple(path), data_type
 
 

@@ -11,9 +11,12 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
 from paimon_spark.arrow.conform import conform_batch
+from paimon_spark.arrow.text_casts import padded_texts
+from paimon_spark.format.types import has_char
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.even_batches import even_batches
+from paimon_spark.spark.adapters.readable_columns import asked_columns
 from paimon_spark.spark.stream_source.admission import (
     ReadLimit,
     SupportsTriggerAvailableNow,
@@ -50,7 +53,9 @@ class PaimonStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """
 
     def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
-        self._read: StreamRead | None = open_stream(options).start(schema)
+        opened = open_stream(options)
+        self._read: StreamRead | None = opened.start(schema)
+        self._types = tuple(field.type for field in asked_columns(opened.readable, schema).values())
         self._reader: UnitReader = self._read.reader
         self._arrow_schema = spark_arrow_schema(schema)
         self._at: Position | None = None  # where the query stands, for Spark 4.1, which does not say it
@@ -100,10 +105,15 @@ class PaimonStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if not isinstance(partition, UnitPartition):
             return iter(())
-        rows = (
-            conform_batch(batch, self._arrow_schema) for unit in partition.units for batch in self._reader.read(unit)
-        )
+        rows = (self._shown(batch) for unit in partition.units for batch in self._reader.read(unit))
         return even_batches(rows)
 
+    def _shown(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows for Spark, which pads CHAR in what it reads at once, but not in streams."""
+        if not any(map(has_char, self._types)):
+            return conform_batch(batch, self._arrow_schema)
+        padded = [padded_texts(array, data_type) for array, data_type in zip(batch.columns, self._types, strict=True)]
+        return conform_batch(pa.RecordBatch.from_arrays(padded, schema=batch.schema), self._arrow_schema)
+
     def __getstate__(self) -> dict[str, Any]:
-        return {"_read": None, "_reader": self._reader, "_arrow_schema": self._arrow_schema}
+        return {"_read": None, "_reader": self._reader, "_arrow_schema": self._arrow_schema, "_types": self._types}

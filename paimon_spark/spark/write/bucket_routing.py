@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pyspark.sql import DataFrame
 
+from paimon_spark.spark.adapters.char_columns import takes_as_strings
 from paimon_spark.spark.adapters.errors import job_errors
 from paimon_spark.spark.write.cross_partition_write import write_cross_partition
 from paimon_spark.spark.write.dynamic_write import write_dynamic
 from paimon_spark.spark.write.local_write import write_here, writes_here
 from paimon_spark.spark.write.shuffle_write import write_shuffled
-from paimon_spark.spark.write.write_job import WriteJob
+from paimon_spark.spark.write.write_job import Texts, WriteJob
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import BucketMode
 
@@ -25,6 +28,8 @@ def write_by_bucket(df: DataFrame, job: WriteJob, few: bool = False) -> list[Com
         PaimonError: the table, its options or the job do not fit together, or a task raised it.
         Spark's exception for a job that fails otherwise.
     """
+    if takes_as_strings(df.sparkSession):
+        job = replace(job, texts=Texts.FREE)
     if few and writes_here(df.sparkSession, job):
         written = write_here(df, job)
         if written is not None:

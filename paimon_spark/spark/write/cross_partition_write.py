@@ -35,7 +35,7 @@ from paimon_spark.spark.adapters.types import spark_type
 from paimon_spark.spark.write.dynamic_write import PlacedRows, by_owner, owned_buckets, owner_numbers, write_task
 from paimon_spark.spark.write.shuffle_write import OWNER, PLACE
 from paimon_spark.spark.write.task_rows import align_rows, job_rows
-from paimon_spark.spark.write.write_job import WriteJob
+from paimon_spark.spark.write.write_job import WriteJob, texts_as_they_are
 from paimon_spark.store.buckets.bucket_assigner import bucket_rules
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
@@ -210,7 +210,7 @@ def _travelling(table: Table, found: KeyRows, hashes: np.ndarray, schema: pa.Sch
 
 def _table_rows(table: Table, batch: pa.RecordBatch) -> pa.RecordBatch:
     """The table's columns of travelling rows, in its types."""
-    fields = table.schema.fields
+    fields = texts_as_they_are(table.schema.fields, checked=False)  # they were brought to their columns before
     return align_rows(with_given_names(batch, [f.name for f in fields]), fields)
 
 

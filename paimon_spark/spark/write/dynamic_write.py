@@ -49,7 +49,7 @@ def write_dynamic(df: DataFrame, job: WriteJob) -> list[CommitMessage]:
         Spark's exception for a failed job, with the text of the PaimonError that failed it.
     """
     channels = plan_channels(job.table, int(df.sparkSession.conf.get(SHUFFLE_PARTITIONS) or 1))
-    rows = _by_channel(with_plain_names(df), df.columns, job.table, channels)
+    rows = _by_channel(with_plain_names(df), df.columns, job, channels)
     if job.plan.dynamic.index_manifest is None:
         brought, task = rows.sortWithinPartitions(NUMBER, PLACE), _first_task(job, df.columns, channels)
     else:
@@ -74,16 +74,17 @@ def owned_buckets(batch: pa.RecordBatch) -> Buckets:
     return buckets
 
 
-def _by_channel(df: DataFrame, names: Sequence[str], table: Table, channels: Channels) -> DataFrame:
+def _by_channel(df: DataFrame, names: Sequence[str], job: WriteJob, channels: Channels) -> DataFrame:
     """The rows with PLACE and NUMBER, those of a channel in one Spark partition.
 
     Args:
         df: its columns have names that Spark does not trip over.
         names: those of the columns in the DataFrame that is written.
     """
+    table = job.table
     inputs = [column_of(df, names, field) for field in _key_columns(table)]
     # Without functionType, which the stub wants: Spark warns of it, the annotations of the functions say the same.
-    number = arrow_udf(plainly(_number_of(table)), "bigint")  # type: ignore[call-overload]  # see above
+    number = arrow_udf(plainly(_number_of(job)), "bigint")  # type: ignore[call-overload]  # see above
     placed = df.withColumn(PLACE, sf.monotonically_increasing_id()).withColumn(NUMBER, number(*inputs))
     partition = sf.shiftright(sf.col(NUMBER) + sf.lit(1 << 31), 32)  # channel_of, in Spark's words
     key = sf.col(NUMBER) - sf.shiftleft(partition, 32)
@@ -106,7 +107,7 @@ def _owned(df: DataFrame, names: Sequence[str], job: WriteJob, channels: Channel
 
 def _first_task(job: WriteJob, names: Sequence[str], channels: Channels) -> Task:
     """Assigns and writes: the buckets of a channel are all its own."""
-    prepare = _partition_columns(job.table)
+    prepare = _partition_columns(job)
 
     def placed(batches: Iterator[pa.RecordBatch]) -> Iterator[PlacedRows]:
         assigner = HashAssigner(job.table, job.plan.dynamic, channels)
@@ -151,9 +152,9 @@ def _key_columns(table: Table) -> tuple[DataField, ...]:
     return (*table.schema.partition_fields, *table.schema.key_fields)
 
 
-def _number_of(table: Table) -> Callable[..., pa.Array]:
-    keys = _key_columns(table)
-    stored = stored_columns(table, keys)
+def _number_of(job: WriteJob) -> Callable[..., pa.Array]:
+    table, keys = job.table, _key_columns(job.table)
+    stored = stored_columns(job, keys)
 
     def number(*columns: pa.Array) -> pa.Array:
         given = pa.RecordBatch.from_arrays(list(columns), names=[field.name for field in keys])
@@ -163,7 +164,7 @@ def _number_of(table: Table) -> Callable[..., pa.Array]:
 
 
 def _owner_of(job: WriteJob, channels: Channels) -> Callable[..., Iterator[pa.Array]]:
-    fields, prepare = job.table.schema.partition_fields, _partition_columns(job.table)
+    fields, prepare = job.table.schema.partition_fields, _partition_columns(job)
 
     def owner(batches: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
         assigner = HashAssigner(job.table, job.plan.dynamic, channels)
@@ -175,10 +176,10 @@ def _owner_of(job: WriteJob, channels: Channels) -> Callable[..., Iterator[pa.Ar
     return owner
 
 
-def _partition_columns(table: Table) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+def _partition_columns(job: WriteJob) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
     """A function from rows to their partition columns, as they will be stored."""
-    fields = table.schema.partition_fields
-    stored = stored_columns(table, fields)
+    fields = job.table.schema.partition_fields
+    stored = stored_columns(job, fields)
 
     def prepare(rows: pa.RecordBatch) -> pa.RecordBatch:
         return stored(rows.select([field.name for field in fields])) if fields else rows

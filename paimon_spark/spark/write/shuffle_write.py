@@ -104,7 +104,7 @@ def _sorted(df: DataFrame, names: Sequence[str], job: WriteJob, clustering: Clus
 
 def _place_of(job: WriteJob, clustering: Clustering) -> Callable[..., pa.Array]:
     """A function over the columns of a clustering: the place of each row on the curve."""
-    stored = stored_columns(job.table, clustering.fields)
+    stored = stored_columns(job, clustering.fields)
 
     def place(*columns: pa.Array) -> pa.Array:
         batch = stored(pa.RecordBatch.from_arrays(list(columns), names=clustering.names))
@@ -134,7 +134,7 @@ def _owner_of(job: WriteJob, keys: tuple[DataField, ...]) -> Callable[..., pa.Ar
     partition = table.schema.partition_fields
     bucket_key = keys[len(partition) :]
     buckets, function = table.options.value(o.BUCKET), table.options.value(o.BUCKET_FUNCTION)
-    stored = stored_columns(table, keys)
+    stored = stored_columns(job, keys)
 
     def owner(*columns: pa.Array) -> pa.Array:
         batch = stored(pa.RecordBatch.from_arrays(list(columns), names=[field.name for field in keys]))
@@ -150,15 +150,16 @@ def _owner_of(job: WriteJob, keys: tuple[DataField, ...]) -> Callable[..., pa.Ar
     return owner
 
 
-def stored_columns(table: Table, fields: tuple[DataField, ...]) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+def stored_columns(job: WriteJob, fields: tuple[DataField, ...]) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
     """A function that brings these columns of given rows to what will be stored of them.
 
     Defaults are filled in as they will be when the row is written: its place depends on them.
     """
+    table, wanted = job.table, job.row_fields(fields)
     rules = row_rules(table.location, table.schema, table.options).of_columns([field.name for field in fields])
 
     def stored(given: pa.RecordBatch) -> pa.RecordBatch:
-        rows, _ = rules.prepare(align_rows(given, fields), None)
+        rows, _ = rules.prepare(align_rows(given, wanted), None)
         return rows
 
     return stored

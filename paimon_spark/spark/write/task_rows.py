@@ -55,7 +55,7 @@ def job_rows(job: WriteJob, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Kind
 
 
 def _aligned(job: WriteJob, batch: pa.RecordBatch) -> pa.RecordBatch:
-    return align_rows(batch, job.table.schema.fields, job.omissible, job.completes)
+    return align_rows(batch, job.row_fields(), job.omissible, job.completes)
 
 
 def current_task() -> int:

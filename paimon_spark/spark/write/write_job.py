@@ -6,14 +6,16 @@ A job is frozen and picklable; its commit user is drawn when it is opened, so th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from paimon_spark.errors import StorageError
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER
+from paimon_spark.format.types import MAX_LENGTH, STRINGS, DataField, DataType, Root
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
 from paimon_spark.store.write.write_plan import WritePlan
@@ -37,6 +39,17 @@ class Evolution:
     empties: bool = False
 
 
+class Texts(StrEnum):
+    """What becomes of the texts of rows in columns of CHAR(n) and VARCHAR(n)."""
+
+    PADDED = "padded"
+    """Their lengths are checked, and those for CHAR are padded, as Spark stores them."""
+    KEPT = "kept"
+    """Their lengths are checked: rows of the table come back as they are stored, and new texts are padded."""
+    FREE = "free"
+    """They are stored as they are: the session takes CHAR and VARCHAR for STRING."""
+
+
 @dataclass(frozen=True)
 class WriteJob:
     """What the tasks and the commit need to know.
@@ -53,6 +66,7 @@ class WriteJob:
         evolution: the schema of the table is not published yet; None: it is.
         batch: the name and number under which it happens once, its user is commit_user; None: it has none.
         watermark: of its snapshot, in epoch milliseconds; None: that of the one before.
+        texts: what becomes of texts whose length the columns limit.
     """
 
     table: Table
@@ -66,6 +80,16 @@ class WriteJob:
     evolution: Evolution | None = None
     batch: Batch | None = None
     watermark: int | None = None
+    texts: Texts = Texts.PADDED
+
+    def row_fields(self, fields: Sequence[DataField] | None = None) -> tuple[DataField, ...]:
+        """Columns of the table with the types that rows are brought to.
+
+        Args:
+            fields: some of the columns; None: all.
+        """
+        chosen = self.table.schema.fields if fields is None else fields
+        return tuple(chosen) if self.texts is Texts.PADDED else texts_as_they_are(chosen, self.texts is Texts.KEPT)
 
     @property
     def identifier(self) -> int:
@@ -95,6 +119,27 @@ class WriteResult(Result):
     snapshot_id: int | None
     compaction: CompactResult | None = None
     repeated: bool = False
+
+
+def texts_as_they_are(fields: Sequence[DataField], checked: bool) -> tuple[DataField, ...]:
+    """Columns in which VARCHAR stands for CHAR at any depth, so that no text is padded.
+
+    Args:
+        checked: whether lengths remain.
+    """
+    return tuple(replace(field, type=_unpadded(field.type, checked)) for field in fields)
+
+
+def _unpadded(data_type: DataType, checked: bool) -> DataType:
+    if data_type.root in STRINGS:
+        length = (data_type.length or 1) if checked else MAX_LENGTH
+        return DataType(Root.VARCHAR, data_type.nullable, length=length)
+    return replace(
+        data_type,
+        element=None if data_type.element is None else _unpadded(data_type.element, checked),
+        key=None if data_type.key is None else _unpadded(data_type.key, checked),
+        fields=texts_as_they_are(data_type.fields, checked),
+    )
 
 
 @contextmanager

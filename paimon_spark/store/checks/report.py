@@ -111,7 +111,7 @@ class CheckResult(Result):
         live_files, live_rows: the totals of the latest snapshot, rows by its metadata.
         problems: the problems, at most KEPT for each rule.
         left_out: the number of further problems, by rule.
-        notes: what was not checked, and why.
+        notes: what was not checked, and why; and what is no problem, but good to know.
     """
 
     location: str

@@ -7,16 +7,20 @@ batches of key columns.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 
-from paimon_spark.errors import PaimonError, StorageError
+from paimon_spark.errors import CorruptFile, PaimonError, StorageError
+from paimon_spark.format.binary_row import decode_arity_row
+from paimon_spark.format.manifest import EMPTY_ROW, DataFileMeta, ManifestEntry
 from paimon_spark.format.paths import (
     MAIN_BRANCH,
 )
 from paimon_spark.format.rules.supported import check_key_order
 from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.format.type_text import type_sql
+from paimon_spark.format.types import Root
 from paimon_spark.store.checks.collect import Collector, Job
 from paimon_spark.store.checks.report import CheckResult, Findings, Rule
 from paimon_spark.store.checks.snapshots import Walk
@@ -77,6 +81,7 @@ def check(
     if latest is not None:
         collector.finish(f"snapshot {latest.id}", latest)
     live = [entry.file.row_count for entry in walk.live]
+    _note_unpadded(table, walk.live, findings)
     _run(collector.jobs, progress)
     _note_branches(table, findings)
     findings.forget(_gone_meanwhile(table, ids, tags))
@@ -176,6 +181,41 @@ def _note_branches(table: Table, findings: Findings) -> None:
         return
     for name in list_branches(table.file_io, table.location):
         findings.note(f"not looked at: {table.location}$branch_{name}, a branch")
+
+
+def _note_unpadded(table: Table, live: Iterable[ManifestEntry], findings: Findings) -> None:
+    """Tells of CHAR columns of the primary key or the partition that hold texts without their blanks.
+
+    That is no damage: Flink and the core of the Java system do not pad. But Spark takes such a text and the padded one
+    for equal, and they are two keys and lie in two partitions. What is looked at costs nothing: the values of
+    partitions, and the least and the greatest key of each file.
+    """
+    partition, key = table.schema.partition_fields, table.schema.key_fields
+    if not any(field.type.root is Root.CHAR for field in (*partition, *key)):
+        return
+    types = [field.type for field in key]
+    shortest: dict[str, str] = {}
+    for entry in live:
+        try:
+            rows = [(partition, decode_arity_row(entry.partition, table.schema.partition_types))]
+            rows += [(key, decode_arity_row(data, types)) for data in _keys_of(entry.file)]
+        except CorruptFile:  # which is a problem itself
+            continue
+        for fields, values in rows:
+            for field, value in zip(fields, values, strict=True):
+                if field.type.root is Root.CHAR and value is not None and len(value) < (field.type.length or 1):
+                    shortest[field.name] = min(value, shortest.get(field.name, value), key=len)
+    for name, text in shortest.items():
+        data_type = type_sql(table.schema.by_name[name].type.with_nullable(True))
+        findings.note(
+            f"the column '{name}' {data_type} holds texts without the blanks with which Spark pads them, such as "
+            f"{text!r}: other engines write them so; to Spark they equal the padded ones, which are other keys or "
+            "partitions"
+        )
+
+
+def _keys_of(file: DataFileMeta) -> Sequence[bytes]:
+    return () if file.min_key == EMPTY_ROW else (file.min_key, file.max_key)
 
 
 def _tell(progress: Progress | None, what: str, done: int, total: int) -> None:

@@ -6,6 +6,7 @@ import pytest
 from pyspark.sql import types as st
 
 from paimon_spark.errors import SchemaError, UnsupportedFeature
+from paimon_spark.format.type_text import parse_type, type_sql
 from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 from paimon_spark.spark.adapters.types import (
     can_show,
@@ -100,8 +101,23 @@ def test_a_column_shows_its_comment_and_its_varchar_length() -> None:
     assert paimon_field(shown) == DataField(0, "c", field.type, "why")
 
 
-def test_a_char_column_shows_no_length_because_spark_would_pad_it() -> None:
-    assert spark_field(DataField(0, "c", DataType(Root.CHAR, length=9))).metadata == {}
+@pytest.mark.parametrize(
+    ("data_type", "declared"),
+    [
+        ("CHAR(9)", "char(9)"),
+        ("ARRAY<CHAR(2)>", "array<char(2)>"),
+        ("MAP<CHAR(2) NOT NULL, VARCHAR(3)>", "map<char(2),varchar(3)>"),
+        (
+            "ROW<`string` CHAR(2), `a:b` ROW<x STRING, y VARCHAR(7)>, n DECIMAL(9, 2)>",
+            "struct<`string`:char(2),`a:b`:struct<`x`:string,`y`:varchar(7)>,`n`:decimal(9,2)>",
+        ),
+    ],
+)
+def test_texts_of_a_length_are_declared_to_spark_at_every_depth(data_type: str, declared: str) -> None:
+    field = DataField(0, "c", parse_type(data_type))
+    shown = spark_field(field)
+    assert shown.metadata == {"__CHAR_VARCHAR_TYPE_STRING": declared}
+    assert type_sql(paimon_field(shown).type) == type_sql(field.type)
 
 
 def test_a_schema_may_ask_for_less_certainty_about_nulls_but_not_for_more() -> None:

@@ -82,6 +82,9 @@ def test_a_session_of_other_rules_gets_the_rows_that_spark_finds(
         (LENIENT, Dialect.LENIENT),
         ("spark.sql.ansi.enabled=true", Dialect.ANSI),
         *((setting, Dialect.OTHER) for setting, _ in CASES if setting != LENIENT),
+        ("spark.sql.readSideCharPadding=false", Dialect.OTHER),
+        ("spark.sql.legacy.charVarcharAsString=true", Dialect.OTHER),
+        ("spark.sql.legacy.noCharPaddingInPredicate=true", Dialect.OTHER),
     ],
     indirect=["session"],
 )
