@@ -332,7 +332,7 @@ def test_types_that_spark_shows_differently_are_written_back_as_they_are_read(
     assert sorted(back.collect()) == [(1, 86_399_999, "a  ", "b"), (2, None, None, None)]
     save(back.withColumn("id", sf.col("id") + 10), path)
     spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW types_v USING paimon OPTIONS (path '{path}')")
-    with pytest.raises(PySparkException, match="(?i)insert"):  # Spark pads its CHAR
+    with pytest.raises(PySparkException, match=r"(?i)insert"):  # Spark pads its CHAR
         spark.sql("INSERT INTO types_v VALUES (3, 0, 'c', 'd')")
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     late = spark.read.format("paimon").option("push-filters", "true").load(str(path)).where("t > 86399998 and c = 'a'")
