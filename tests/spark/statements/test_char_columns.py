@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as sf
 from support.oracles.checker import check_table
 
 import paimon_spark
 from paimon_spark import PaimonTable, open_table
+from paimon_spark.errors import DataError
 from paimon_spark.spark.catalog.session_catalog import SessionCatalog
 
 AS_STRINGS = "spark.sql.legacy.charVarcharAsString"
@@ -114,7 +114,7 @@ def test_a_merge_meets_both_forms_and_inserts_padded_rows(
     assert stored(tmp_path) == [("n  ", 40), ("u", 33)]
     with unpadded(quick_spark):
         cat.sql("INSERT INTO s VALUES ('n ', 50)")
-    with pytest.raises(PySparkException, match="several rows of the source match"):
+    with pytest.raises(DataError, match="several rows of the source match"):
         cat.sql(merge)
 
 

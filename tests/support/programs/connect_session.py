@@ -64,9 +64,8 @@ def check_paths_and_errors(spark: SparkSession, lake: str) -> None:
     told = error_of(append)  # by the client, which has the rows
     assert told.startswith("the NOT NULL column 'id' is null"), told
     spark.conf.set("spark.paimon.write.local", "false")
-    lines = error_of(append).strip().splitlines()
-    assert "DataError: the NOT NULL column 'id' is null" in lines[-2], lines
-    assert len(lines) <= 7, lines
+    told = error_of(append)  # by a task of Spark
+    assert told.startswith("the NOT NULL column 'id' is null"), told
     print("errors are as they should be")
 
 
