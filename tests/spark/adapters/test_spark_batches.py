@@ -45,9 +45,7 @@ def test_the_arrow_schema_is_the_one_spark_computes_itself() -> None:
         DataType(Root.MAP, key=INT, element=DataType(Root.ARRAY, element=row)),
     ]
     schema = spark_schema(DataField(i, f"c{i}", t) for i, t in enumerate(types))
-    expected = to_arrow_schema(
-        as_stored(schema), timezone="UTC"
-    )  # what tells CHAR and VARCHAR is no business of batches
+    expected = to_arrow_schema(as_stored(schema), timezone="UTC")  # batches do not tell of CHAR
     assert spark_arrow_schema(schema).equals(expected, check_metadata=True)
 
 
