@@ -30,6 +30,13 @@ class ShowDatabases:
 
 
 @dataclass(frozen=True)
+class ShowCatalogs:
+    """SHOW CATALOGS: those of Spark, and ours beside them."""
+
+    pattern: str | None = None
+
+
+@dataclass(frozen=True)
 class ShowProcedures:
     pattern: str | None = None
 
@@ -137,10 +144,10 @@ class AlterDatabase:
 
 @dataclass(frozen=True)
 class UseDatabase:
-    """USE.
+    """USE and SET CATALOG.
 
     Attributes:
-        database: the current one from now on; None: names without a catalog are Spark's again.
+        database: the current one from now on; None: names without a catalog are Spark's from now on.
         text: the statement, which Spark must run too if there is no database.
     """
 

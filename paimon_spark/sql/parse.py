@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from itertools import pairwise
 from typing import TypeAlias
 
 from paimon_spark.errors import SqlError, UnsupportedFeature
 from paimon_spark.sql.queries.query import Query
 from paimon_spark.sql.queries.read_query import QUERY_VERBS, keep_tokens, read_query
-from paimon_spark.sql.queries.references import find_references, is_named
+from paimon_spark.sql.queries.references import is_named, named_tables, refuse_foreign
 from paimon_spark.sql.read_call import read_call
 from paimon_spark.sql.read_copy import read_copy
 from paimon_spark.sql.read_create import read_create_table
@@ -19,6 +20,7 @@ from paimon_spark.sql.read_database import (
     read_comment_on_database,
     read_create_database,
     read_drop_database,
+    read_set_catalog,
     read_use,
 )
 from paimon_spark.sql.read_function import read_function
@@ -35,7 +37,7 @@ from paimon_spark.sql.read_table import (
     read_truncate,
 )
 from paimon_spark.sql.read_view import read_alter_view, read_create_view, read_drop_view
-from paimon_spark.sql.statements import CreateView, Explain, Statement, Untouched
+from paimon_spark.sql.statements import CacheQuery, CreateView, Explain, Refresh, Statement, Untouched
 from paimon_spark.sql.text.cursor import Cursor
 from paimon_spark.sql.text.lexer import Kind, Token, error_at, tokenize
 from paimon_spark.sql.text.names import Names
@@ -70,13 +72,13 @@ def parse(text: str, names: Names) -> Statement:
         return Untouched(text)
     for token, following in pairwise(tokens):
         if token.upper == ";":
-            if not is_named(tokens, names):
+            named = named_tables(tokens, names)
+            if not named:
                 return Untouched(text)
-            raise error_at(
-                text,
-                following.start,
-                "one statement at a time: a second one begins here",
-            )
+            said = "one statement at a time: a second one begins here"
+            if tokens[0].upper == "BEGIN":
+                said = "one statement at a time: Spark runs scripts (BEGIN ... END), and does not know tables of ours"
+            raise error_at(text, following.start, said)
     return _statement(text, tokens, names)
 
 
@@ -112,8 +114,12 @@ def _with(cursor: Cursor) -> Statement | None:
 
 
 def _from(cursor: Cursor) -> Statement | None:
-    """FROM ... INSERT, which may fill several tables: refused if one of them is ours."""
+    """FROM ... INSERT: one INSERT is ours; it may fill several tables, which is refused if one of them is ours."""
     cursor.expect("FROM")
+    inserts = sum(
+        token.upper == "INSERT" and following.upper in ("INTO", "OVERWRITE")
+        for token, following in pairwise(cursor.tokens)
+    )
     while (token := cursor.peek()) is not None:
         before = cursor.at
         if cursor.accept("INSERT") and cursor.accept_any("INTO", "OVERWRITE"):
@@ -121,12 +127,64 @@ def _from(cursor: Cursor) -> Statement | None:
             following = cursor.peek()
             if following is not None and following.is_name and cursor.table() is not None:
                 cursor.at = before
-                raise cursor.unsupported("INSERT behind FROM is not supported; write INSERT INTO ... SELECT")
+                if inserts == 1:
+                    return read_insert(cursor, cursor.tokens[:before])
+                raise cursor.unsupported("several INSERTs behind FROM are not supported; write INSERT INTO ... SELECT")
         elif token.upper == "(":
             cursor.skip_group()
         else:
             cursor.at = before + 1
     return None
+
+
+def _cache(cursor: Cursor) -> Statement | None:
+    """CACHE [LAZY] TABLE: of a query over tables of ours; None: of a temporary view, or of Spark alone."""
+    cursor.expect("CACHE")
+    is_lazy = cursor.accept("LAZY")
+    token = cursor.peek(1)
+    if not cursor.accept("TABLE") or token is None or not token.is_name:
+        return None
+    at, parts = cursor.offset(), cursor.parts()
+    options = cursor.properties() if cursor.accept("OPTIONS") else {}
+    cursor.accept("AS")
+    if not cursor.is_done:
+        query = read_query(cursor.text, cursor.tokens[cursor.at :], cursor.names)
+        return CacheQuery(".".join(parts), query, is_lazy, options) if query.uses else Untouched(cursor.text)
+    if not cursor.names.may_be_ours(parts):
+        return None
+    name = ".".join(parts)
+    said = (
+        f"CACHE TABLE {name}: each query plans the reads of its tables anew, so Spark would not find what it cached; "
+        f"write CACHE TABLE <a new name> AS SELECT * FROM {name}, and read that"
+    )
+    raise UnsupportedFeature(str(error_at(cursor.text, at, said)))
+
+
+def _uncache(cursor: Cursor) -> Statement | None:
+    """UNCACHE TABLE of one of ours, of which nothing is cached; None: of a temporary view, or if it exists in Spark."""
+    cursor.expect("UNCACHE")
+    if not cursor.accept("TABLE") or cursor.accept("IF", "EXISTS"):
+        return None
+    token = cursor.peek()
+    table = cursor.table() if token is not None and token.is_name else None
+    return None if table is None else Refresh(table)
+
+
+_OF_OTHERS = frozenset({"OPTIMIZE", "VACUUM", "RESTORE", "FSCK", "REORG"})
+_BEFORE_NAME = ("REPAIR", "TABLE", "FULL", "LITE")
+
+
+def _of_others(cursor: Cursor) -> None:
+    """A statement of another system about a table of ours is refused with what is written here; others are Spark's."""
+    word, at = cursor.tokens[0].upper, cursor.offset()
+    cursor.at = 1
+    while cursor.accept_any(*_BEFORE_NAME) is not None:
+        pass
+    token = cursor.peek()
+    if token is not None and token.is_name:
+        parts = cursor.parts()
+        if cursor.names.may_be_ours(parts):
+            refuse_foreign(cursor, (word,), ".".join(parts), at)
 
 
 Reader: TypeAlias = Callable[[Cursor], Statement | None]
@@ -154,6 +212,10 @@ _READERS: Mapping[str, tuple[Reader, ...]] = {
     "DESCRIBE": (read_function, read_describe),
     "DESC": (read_function, read_describe),
     "USE": (read_use,),
+    "SET": (read_set_catalog,),
+    "CACHE": (_cache,),
+    "UNCACHE": (_uncache,),
+    **dict.fromkeys(_OF_OTHERS, (_of_others,)),
 }
 """By the first word, what may read a statement of ours. Each returns None for a statement that is not its own."""
 
@@ -176,13 +238,22 @@ def _in_spark(cursor: Cursor) -> Statement:
         return view
     if at is not None and (verb == "INSERT" or [token.upper for token in tokens[:2]] == ["CREATE", "TABLE"]):
         return _or_untouched(read_query(text, tokens[at:], names, whole=text))
-    certain = next((r for r in find_references(text, tokens, names) if r.is_certain), None)
-    if certain is None:
+    if at is not None and [token.upper for token in tokens[:2]] in (["SET", "VAR"], ["SET", "VARIABLE"]):
+        return _or_untouched(read_query(text, tokens[at:], names, whole=text))
+    named = named_tables(tokens, names)
+    if not named:
         return Untouched(text)
-    name, words = ".".join(certain.parts), " ".join(token.text for token in tokens[:2])
-    raise UnsupportedFeature(
-        f"SQL: {name} stands in a statement that begins with {words}, which this release of paimon_spark does not have "
-        "for tables of its own; it is not left to Spark, which does not know them"
+    raise _not_of_ours(tokens, named[0][1], "it is not left to Spark, which does not know them")
+
+
+def _not_of_ours(tokens: Sequence[Token], parts: Sequence[str], what_then: str) -> UnsupportedFeature:
+    words = " ".join(token.text for token in tokens[:2])
+    near = get_close_matches(tokens[0].upper, (*_READERS, *QUERY_VERBS), 1)
+    if near and tokens[0].upper not in near:
+        what_then = f"did you mean {near[0]}?"
+    return UnsupportedFeature(
+        f"SQL: {'.'.join(parts)} stands in a statement that begins with {words}, which this release of paimon_spark "
+        f"does not have for tables of its own; {what_then}"
     )
 
 

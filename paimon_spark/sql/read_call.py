@@ -35,9 +35,8 @@ def _procedure(cursor: Cursor) -> str | None:
     parts = cursor.parts("the name of a procedure")
     if cursor.names.is_certain(parts):
         if len(parts) != 3 or parts[1].lower() != "sys":
-            raise cursor.error(
-                f"{'.'.join(parts)} names no procedure: write {cursor.names.catalog}.sys.<procedure>", at
-            )
+            name = parts[2] if len(parts) == 3 else "<procedure>"
+            raise cursor.error(f"{'.'.join(parts)} names no procedure: write {cursor.names.catalog}.sys.{name}", at)
         return parts[2].lower()
     return parts[1].lower() if len(parts) == 2 and parts[0].lower() == "sys" else None
 

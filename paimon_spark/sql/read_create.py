@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.sql.queries.read_query import QUERY_VERBS
+from paimon_spark.sql.queries.references import refuse_foreign
 from paimon_spark.sql.read_insert import read_inner
 from paimon_spark.sql.statements import ColumnDefinition, CreateTable
 from paimon_spark.sql.text.cursor import Cursor
@@ -105,6 +106,8 @@ def read_column(cursor: Cursor) -> ColumnDefinition:
             )
         elif cursor.sees("CHECK"):
             raise cursor.unsupported(f"the column {column.name}: {_CHECKS}")
+        elif cursor.sees("CONSTRAINT"):
+            refuse_foreign(cursor, ("CONSTRAINT",), "", cursor.offset())
         elif cursor.sees("PRIMARY") or cursor.sees("UNIQUE"):
             raise cursor.unsupported(f"this is not supported for the column {column.name}: {_KEYS}")
         else:
@@ -139,6 +142,8 @@ def _clauses(cursor: Cursor, made: CreateTable) -> CreateTable:
         if word in seen:
             raise cursor.error(f"{word} stands here a second time", at)
         seen.add(word)
+        if word in ("SHALLOW", "DEEP", "CLONE"):
+            refuse_foreign(cursor, ("CLONE",), ".".join(_cloned(cursor)), at)
         if word in _REFUSED:
             raise cursor.unsupported(f"this clause is not supported for a table: {_REFUSED[word]}")
         read = _CLAUSES.get(word)
@@ -147,6 +152,12 @@ def _clauses(cursor: Cursor, made: CreateTable) -> CreateTable:
         cursor.at += 1
         made = read(cursor, made)
     return made
+
+
+def _cloned(cursor: Cursor) -> tuple[str, ...]:
+    cursor.accept_any("SHALLOW", "DEEP")
+    cursor.expect("CLONE")
+    return cursor.parts("the name of a table")
 
 
 def _partitioned(cursor: Cursor, made: CreateTable) -> CreateTable:

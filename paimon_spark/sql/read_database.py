@@ -1,4 +1,4 @@
-"""CREATE, DROP and ALTER DATABASE, and USE."""
+"""CREATE, DROP and ALTER DATABASE, USE, and SET CATALOG."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from paimon_spark.sql.listings import AlterDatabase, CreateDatabase, DropDatabas
 from paimon_spark.sql.read_listing import DATABASE_WORDS
 from paimon_spark.sql.statements import Statement
 from paimon_spark.sql.text.cursor import Cursor
+from paimon_spark.sql.text.lexer import Kind
 
 
 def _database(cursor: Cursor) -> str | None:
@@ -99,9 +100,21 @@ def read_use(cursor: Cursor) -> Statement | None:
         return None
     parts, names = cursor.parts("the name of a database"), cursor.names
     cursor.expect_end()
-    if len(parts) == 1 and not is_database and parts[0].lower() == names.catalog.lower():
-        return UseDatabase("default", cursor.text)
+    if not is_database and names.is_catalog(parts):
+        return UseDatabase(names.first_database, cursor.text)
     database = names.find_database(parts)
     if database is None and names.database is None:
         return None
     return UseDatabase(database, cursor.text)
+
+
+def read_set_catalog(cursor: Cursor) -> Statement | None:
+    """SET CATALOG c, a name or a string; None: another SET, or the session stays with Spark's catalogs."""
+    token = cursor.peek(2)
+    if not cursor.accept("SET", "CATALOG") or token is None or not (token.is_name or token.kind is Kind.STRING):
+        return None
+    parts = cursor.parts() if token.is_name else (cursor.string("the name of a catalog"),)
+    cursor.expect_end()
+    if cursor.names.is_catalog(parts):
+        return UseDatabase(cursor.names.first_database, cursor.text)
+    return None if cursor.names.database is None else UseDatabase(None, cursor.text)

@@ -8,6 +8,7 @@ from paimon_spark.sql.listings import (
     DescribeDatabase,
     DescribeProcedure,
     DescribeTable,
+    ShowCatalogs,
     ShowColumns,
     ShowCreateTable,
     ShowDatabases,
@@ -21,7 +22,7 @@ from paimon_spark.sql.listings import (
 from paimon_spark.sql.statements import Statement
 from paimon_spark.sql.text.cursor import Cursor
 from paimon_spark.sql.text.lexer import Kind
-from paimon_spark.sql.text.names import Names, TableName
+from paimon_spark.sql.text.names import TableName
 from paimon_spark.sql.text.partitions import read_partition
 
 DATABASE_WORDS = ("DATABASE", "SCHEMA", "NAMESPACE")
@@ -80,17 +81,13 @@ def _in_catalog(make: Callable[[str | None], Statement]) -> Callable[[Cursor], S
     def read(cursor: Cursor) -> Statement | None:
         if cursor.accept_any("FROM", "IN"):
             token = cursor.peek()
-            if token is None or not token.is_name or not _is_catalog(cursor.names, cursor.parts()):
+            if token is None or not token.is_name or not cursor.names.is_catalog(cursor.parts()):
                 return None
         elif cursor.names.database is None:
             return None
         return make(pattern_of(cursor))
 
     return read
-
-
-def _is_catalog(names: Names, parts: tuple[str, ...]) -> bool:
-    return len(parts) == 1 and parts[0].lower() == names.catalog.lower()
 
 
 def _namespace(cursor: Cursor) -> Statement | None:
@@ -136,6 +133,7 @@ _SHOWS: dict[tuple[str, ...], Callable[[Cursor], Statement | None]] = {
     ("TABLES",): _tables("TABLES"),
     ("VIEWS",): _tables("VIEWS"),
     ("TABLE", "EXTENDED"): _tables("TABLE EXTENDED"),
+    ("CATALOGS",): lambda cursor: ShowCatalogs(pattern_of(cursor)),
     ("DATABASES",): _in_catalog(ShowDatabases),
     ("SCHEMAS",): _in_catalog(ShowDatabases),
     ("NAMESPACES",): _in_catalog(ShowDatabases),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from paimon_spark.sql.queries.references import refuse_foreign
 from paimon_spark.sql.read_column_changes import read_column_changes
 from paimon_spark.sql.read_create import same_database
 from paimon_spark.sql.statements import (
@@ -28,6 +29,21 @@ from paimon_spark.sql.text.names import TableName
 from paimon_spark.sql.text.partitions import PartitionSpec, read_partition
 
 _UNITS = ("DAYS", "HOURS", "MINUTES")
+_OF_OTHERS = {
+    ("CREATE", "BRANCH"): ("BRANCH",),
+    ("CREATE", "OR", "REPLACE", "BRANCH"): ("BRANCH",),
+    ("REPLACE", "BRANCH"): ("BRANCH",),
+    ("DROP", "BRANCH"): ("BRANCH",),
+    ("ADD", "PARTITION", "FIELD"): ("PARTITION", "FIELD"),
+    ("DROP", "PARTITION", "FIELD"): ("PARTITION", "FIELD"),
+    ("REPLACE", "PARTITION", "FIELD"): ("PARTITION", "FIELD"),
+    ("ADD", "CONSTRAINT"): ("CONSTRAINT",),
+    ("DROP", "CONSTRAINT"): ("CONSTRAINT",),
+    ("WRITE", "ORDERED"): ("WRITE", "ORDERED"),
+    ("WRITE", "LOCALLY", "ORDERED"): ("WRITE", "ORDERED"),
+    ("CLUSTER", "BY"): ("CLUSTER", "BY"),
+}
+"""What Delta Lake and Iceberg have behind ALTER TABLE -> words of STATEMENT_ADVICE."""
 
 
 def _head(cursor: Cursor, *words: str) -> TableName | None:
@@ -119,6 +135,9 @@ def read_alter(cursor: Cursor) -> Statement | None:
     table = _head(cursor, "ALTER", "TABLE")
     if table is None:
         return None
+    for before, words in _OF_OTHERS.items():
+        if cursor.sees(*before):
+            refuse_foreign(cursor, words, str(table), cursor.offset())
     for words, read in _ALTERS.items():
         if cursor.accept(*words):
             found = read(cursor, table)

@@ -19,6 +19,7 @@ from paimon_spark.sql.listings import (
     DescribeTable,
     DropDatabase,
     DropFunction,
+    ShowCatalogs,
     ShowColumns,
     ShowCreateTable,
     ShowDatabases,
@@ -62,6 +63,16 @@ class CreateView:
     replace: bool = False
     is_global: bool = False
     columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CacheQuery:
+    """CACHE TABLE ... AS a query with tables of ours: a temporary view that Spark caches. options: of OPTIONS."""
+
+    name: str
+    query: Query
+    is_lazy: bool = False
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -292,12 +303,12 @@ class RenameTag:
 
 
 Statement: TypeAlias = (
-    Untouched | Query | CreateView | Explain | Call | Insert | Delete | Update | Merge | CopyInto
+    Untouched | Query | CreateView | CacheQuery | Explain | Call | Insert | Delete | Update | Merge | CopyInto
     | CreateTable | DropTable | RenameTable | TruncateTable | AddPartition | DropPartition
     | SetProperties | UnsetProperties | AlterColumns | Analyze | Refresh | RepairTable
     | CreateTag | DeleteTag | RenameTag
     | CreateCatalogView | DropView | RenameView | ReplaceViewQuery | SetViewProperties | UnsetViewProperties
-    | ShowTables | ShowDatabases | ShowProcedures | ShowNamespace | ShowPartitions | ShowColumns | ShowCreateTable
-    | ShowProperties | ShowTags | DescribeTable | DescribeDatabase | DescribeProcedure
+    | ShowTables | ShowDatabases | ShowCatalogs | ShowProcedures | ShowNamespace | ShowPartitions | ShowColumns
+    | ShowCreateTable | ShowProperties | ShowTags | DescribeTable | DescribeDatabase | DescribeProcedure
     | CreateDatabase | DropDatabase | AlterDatabase | UseDatabase | ShowFunctions | DropFunction
 )  # fmt: skip

@@ -141,6 +141,7 @@ METHOD_ADVICE: Mapping[str, str] = MappingProxyType(
         "df": _FRAME,
         "clusterBy": "optimize().executeOrderBy('<column>') sorts the rows; 'bucket-key' chooses buckets",
         "partitionBy": "partitionedBy('<column>') of PaimonTable.create(spark)",
+        "explain": "toDF(where=...) is a DataFrame, and the explain of a catalog tells how a query reads its tables",
         "show": _FRAME,
         "count": _FRAME,
         "collect": _FRAME,
@@ -182,3 +183,65 @@ READER_ADVICE: Mapping[str, str] = MappingProxyType(
     }
 )
 """Method or attribute of another system's table, or of a DataFrame -> what a table of open_table has in its place."""
+
+_TABLES = "tables('<database>') names the tables of a database"
+_DATABASES = "databases() names the databases"
+_CREATE_TABLE = "sql('CREATE TABLE ...') creates a table, and so does PaimonTable.create(spark)"
+_OBJECT = "catalog['<database>.<table>'] is the table, and table('<database>.<table>') its rows"
+
+CATALOG_ADVICE: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("listTables", "list_tables", "show_tables", "showTables"), _TABLES),
+        **dict.fromkeys(("listDatabases", "list_databases", "list_namespaces", "listNamespaces"), _DATABASES),
+        **dict.fromkeys(("tableExists", "table_exists"), "exists('<database>.<table>') tells whether a table is there"),
+        **dict.fromkeys(("createTable", "create_table", "createExternalTable"), _CREATE_TABLE),
+        **dict.fromkeys(("getTable", "get_table", "load_table", "loadTable"), _OBJECT),
+        **dict.fromkeys(("dropTable", "purge_table"), "drop_table('<database>.<table>') drops a table"),
+        **dict.fromkeys(("createDatabase", "create_namespace"), "create_database('<database>') creates a database"),
+        **dict.fromkeys(("dropDatabase", "drop_namespace"), "drop_database('<database>') drops a database"),
+        "renameTable": "rename_table('<database>.<table>', '<database>.<new>') gives a table another name",
+        "setCurrentDatabase": "use('<database>') chooses the current database",
+        "currentDatabase": "sql('SHOW CURRENT NAMESPACE') tells the current database",
+        "read": "table('<database>.<table>') is the rows of a table, and sql('SELECT ...') those of a query",
+        "query": "sql('SELECT ...') runs a query",
+        "execute": "sql('...') runs a statement",
+        "refreshTable": "leave it out: each statement reads the latest snapshot",
+        "cacheTable": "table('<database>.<table>') is a DataFrame, which can be cached",
+    }
+)
+"""Method of the catalog of Spark or Iceberg -> what SessionCatalog has in its place."""
+
+_COPY = "CALL sys.copy(source_table => '{t}', target_table => 'db.new') copies its state, CREATE TABLE AS a query"
+_SORTED = "SET TBLPROPERTIES ('clustering.columns' = 'a,b') sorts the rows of each write"
+
+STATEMENT_ADVICE: Mapping[tuple[str, ...], str] = MappingProxyType(
+    {
+        ("OPTIMIZE",): (
+            "CALL sys.compact(table => '{t}') compacts, and sorts with order_strategy => 'zorder', order_by => 'a,b'"
+        ),
+        ("VACUUM",): (
+            "CALL sys.expire_snapshots(table => '{t}') drops old snapshots with their files, as every commit does; "
+            "CALL sys.remove_orphan_files(table => '{t}') removes the files of jobs that crashed"
+        ),
+        ("RESTORE",): (
+            "CALL sys.rollback(table => '{t}', version => '3') goes back to a snapshot or a tag and deletes what came "
+            "later, CALL sys.rollback_to_timestamp to a time"
+        ),
+        ("DESCRIBE", "HISTORY"): "SELECT * FROM {t}$snapshots shows the snapshots",
+        ("DESCRIBE", "DETAIL"): "DESCRIBE EXTENDED {t} shows the table, SELECT * FROM {t}$options its options",
+        ("CLONE",): _COPY,
+        ("FSCK",): "CALL sys.remove_unexisting_files(table => '{t}') takes lost files out of the table",
+        ("REORG",): "CALL sys.compact(table => '{t}', compact_strategy => 'full') rewrites the files",
+        ("TABLE_CHANGES",): "SELECT * FROM paimon_incremental_query('{t}', 1, 3) reads what the commits 2 and 3 did",
+        ("@",): "write {t} VERSION AS OF 1, or TIMESTAMP AS OF '2026-11-01 12:00:00'",
+        ("BRANCH",): "CALL sys.create_branch(table => '{t}', branch => 'b1') makes a branch, sys.delete_branch ends it",
+        ("PARTITION", "FIELD"): "a table is partitioned by columns, for good: create another table and INSERT the rows",
+        ("CONSTRAINT",): (
+            "a table has no constraints but NOT NULL and its primary key, which TBLPROPERTIES ('primary-key' = 'id') "
+            "declares when it is created"
+        ),
+        ("WRITE", "ORDERED"): _SORTED,
+        ("CLUSTER", "BY"): _SORTED,
+    }
+)
+"""Words of a statement of Delta Lake or Iceberg, in capitals -> what is written here; ``{t}`` is the table."""

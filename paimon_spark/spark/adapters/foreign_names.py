@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from abc import ABCMeta
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from paimon_spark.errors import UnsupportedMethod
 from paimon_spark.format.options.other_systems import METHOD_ADVICE
 
 
-def refuse_name(owner: type, name: str, asked: object) -> NoReturn:
+def refuse_name(owner: type[ForeignNames], name: str, asked: object) -> NoReturn:
     """
     Raises:
         UnsupportedMethod: another system has a method of this name; the message says what is called here.
         AttributeError: nobody has.
     """
-    advice = METHOD_ADVICE.get(name)
+    advice = owner._advice.get(name)
     if advice is None:
         raise AttributeError(f"'{owner.__name__}' has no attribute '{name}'", name=name, obj=asked)
     raise UnsupportedMethod(f"{owner.__name__} has no '{name}': {advice}")
@@ -31,7 +32,13 @@ class AdvisedType(ABCMeta):
 
 
 class ForeignNames(metaclass=AdvisedType):
-    """An object whose missing names are answered with what to call; to Python it is an AttributeError as any other."""
+    """An object whose missing names are answered with what to call; to Python it is an AttributeError as any other.
+
+    Attributes:
+        _advice: by the name that another system has.
+    """
+
+    _advice: ClassVar[Mapping[str, str]] = METHOD_ADVICE
 
     if not TYPE_CHECKING:
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from paimon_spark.errors import SqlError
 from paimon_spark.spark.native.read_table import ReadExplanation
-from paimon_spark.spark.queries.functions import with_functions
-from paimon_spark.spark.queries.run_query import Args, plan_query
+from paimon_spark.spark.queries.asking import Args
+from paimon_spark.spark.queries.reading import read_statement
+from paimon_spark.spark.queries.run_query import plan_query
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.sql import statements as s
-from paimon_spark.sql.parse import parse
 from paimon_spark.sql.queries.query import Query, Use
+from paimon_spark.sql.row_statements import Delete, Merge, Update
 
 
 def explain_text(session: SqlSession, text: str, args: Args = None) -> str:
@@ -18,10 +19,16 @@ def explain_text(session: SqlSession, text: str, args: Args = None) -> str:
     Raises:
         SqlError: the statement has no query over tables of this catalog.
     """
-    statement = parse(with_functions(session, text), session.names)
+    statement = read_statement(session, text)
     query = statement if isinstance(statement, Query) else getattr(statement, "query", None)
     if isinstance(statement, s.Explain) and isinstance(statement.inner, Query):
         query = statement.inner
+    if isinstance(statement, Delete | Update | Merge):
+        where = " WHERE <condition>" if not isinstance(statement, Merge) else ""
+        raise SqlError(
+            f"SQL: this explains how a query reads its tables, and {type(statement).__name__.upper()} is none; explain "
+            f"the query of the same rows: SELECT * FROM {statement.table}{where}"
+        )
     if not isinstance(query, Query) or not query.uses:
         raise SqlError(f"SQL: no table of the catalog {session.catalog.name} is read here; {session.names.how_to}")
     return "\n".join(_told(use, told) for use, told in plan_query(session, query, args).told)

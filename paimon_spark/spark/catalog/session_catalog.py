@@ -16,7 +16,9 @@ from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.cdc.batches.decoding import DecodingOptions, decoding_of
 from paimon_spark.cdc.batches.table_names import TableNames
 from paimon_spark.errors import OptionError
+from paimon_spark.format.options.other_systems import CATALOG_ADVICE
 from paimon_spark.spark.adapters.default_catalogs import set_default_catalog
+from paimon_spark.spark.adapters.foreign_names import ForeignNames
 from paimon_spark.spark.adapters.session_options import settings_below
 from paimon_spark.spark.catalog.database_sync import keys_by_table, sync_messages
 from paimon_spark.spark.catalog.explanation import explain_text
@@ -70,7 +72,7 @@ def _options_of_session(spark: SparkSession, name: str) -> dict[str, str]:
 
 
 @checks_arguments
-class SessionCatalog:
+class SessionCatalog(ForeignNames):
     """The tables of a warehouse by name, in one Spark session.
 
     - Rows: ``sql``, ``table``, ``stream``, ``catalog["db.table"]`` (a PaimonTable), ``explain``
@@ -79,6 +81,8 @@ class SessionCatalog:
     - Names for plain Spark: ``create_views``, ``publish``
     - Follow the tables of a database: ``sync_database``
     """
+
+    _advice = CATALOG_ADVICE
 
     def __init__(self, session: SqlSession) -> None:
         """Use ``paimon_spark.catalog``."""
@@ -101,10 +105,11 @@ class SessionCatalog:
     # ------------------------------------------------------------------------------------------------------------ rows
 
     def sql(self, text: str, args: Mapping[str, Any] | Sequence[Any] | None = None) -> DataFrame:
-        """Runs one statement of SQL, in which ``paimon.<database>.<table>`` and ``paimon.`<path>``` are tables.
+        """Runs one statement of SQL in this catalog: ``database.table`` and ``paimon.`<path>``` are its tables.
 
         Queries run in Spark, which reads the columns and rows it needs of each table. Statements that change something
-        have been done when this returns. What names no table of this catalog goes to ``spark.sql`` as it is.
+        have been done when this returns. Temporary views of Spark come before tables with a name of one part, and
+        Spark's own tables are ``spark_catalog.database.table``. What names no table goes to ``spark.sql`` as it is.
 
         Args:
             args: for the parameters ``:name`` or ``?`` of a query, as ``spark.sql`` takes them.
@@ -179,7 +184,7 @@ class SessionCatalog:
     # ------------------------------------------------------------------------------------------------------- databases
 
     def use(self, database: str | None) -> None:
-        """Chooses the current database: names without a catalog then mean its tables; None: they are Spark's."""
+        """Chooses the database of names that have none, first the default one; None: short names are Spark's."""
         self._session.use(database)
 
     def databases(self) -> list[str]:

@@ -89,9 +89,7 @@ class StatementThread:
     def _open(self, start: Callable[[], SparkSession]) -> SqlSession:
         session = SqlSession(start(), self.catalog)
         set_default_catalog(session.spark, self.catalog)
-        if self._database is None:  # not session.use, which makes it if it is missing: a query must not write
-            session.database = self.catalog.default_database
-        else:
+        if self._database is not None:
             session.use(self._database)
         return session
 

@@ -1,4 +1,4 @@
-"""The values of functions of ours in a text: ``sys.max_pt`` (features 8.3; Java: MaxPtFunction)."""
+"""The values of functions in a text that we know: ``sys.max_pt`` (features 8.3; Java: MaxPtFunction), current names."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from typing import Any
 
 from paimon_spark.errors import SqlError
 from paimon_spark.format.paths import partition_text
+from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField, Root
 from paimon_spark.spark.queries.session import SqlSession
-from paimon_spark.sql.queries.functions import max_partitions, with_values
+from paimon_spark.sql.queries.functions import Call, current_names, max_partitions, with_values
 from paimon_spark.sql.text.writing import literal_text
 from paimon_spark.store.system_tables.largest_partition import largest_partition_value
 
 
 def with_functions(session: SqlSession, text: str) -> str:
-    """The text with the values of ``sys.max_pt('db.t')`` as literals; a text without it as it is.
+    """The text with the values of ``sys.max_pt('db.t')`` as literals, and those of ``current_catalog()`` and
+    ``current_schema()`` while our catalog is the current one; a text without them as it is.
 
     Raises:
         SqlError: the argument is not one string, or the table has no partition columns or no partition with rows.
@@ -22,8 +24,13 @@ def with_functions(session: SqlSession, text: str) -> str:
         UnsupportedFeature: another function of ``sys`` is called.
     """
     calls = max_partitions(text, session.names)
-    literals = {name: _largest(session, name) for name in {call.table for call in calls}}
-    return with_values(text, {call: literals[call.table] for call in calls})
+    largest = {name: _largest(session, name) for name in {call.table for call in calls}}
+    literals: dict[Call, str] = {call: largest[call.table] for call in calls}
+    if session.database is not None:
+        for called in current_names(text):
+            value = literal_text(session.catalog.name if called.is_catalog else session.database)
+            literals[called] = value + (f" AS {quoted(called.alias)}" if called.alias else "")
+    return with_values(text, literals)
 
 
 def _largest(session: SqlSession, name: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
 
 
 def rows_frame(spark: SparkSession, schema: pa.Schema, rows: Iterable[Sequence[Any]]) -> DataFrame:
@@ -18,7 +19,10 @@ def rows_frame(spark: SparkSession, schema: pa.Schema, rows: Iterable[Sequence[A
     """
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)
     arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
-    return spark.createDataFrame(pa.Table.from_arrays(arrays, schema=schema))
+    table = pa.Table.from_arrays(arrays, schema=schema)
+    if not table.num_rows:  # Spark Connect takes no schema from a table without rows
+        return spark.createDataFrame(table, from_arrow_schema(schema, prefer_timestamp_ntz=True))
+    return spark.createDataFrame(table)
 
 
 def texts(*names: str) -> pa.Schema:

@@ -5,18 +5,18 @@ The user's own characters go to ``spark.sql``, with ``{paimon_0}`` in the place 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 from paimon_spark.catalogs.views import SPARK, View
 from paimon_spark.errors import SqlError, UnsupportedFeature
-from paimon_spark.format.quoting import quoted
 from paimon_spark.format.schema import METADATA_COLUMNS
 from paimon_spark.spark.native.read_table import ReadExplanation
+from paimon_spark.spark.queries.asking import Args, ask_spark
 from paimon_spark.spark.queries.functions import with_functions
 from paimon_spark.spark.queries.known_answers import Answer, exchanged, known_answer
 from paimon_spark.spark.queries.session import SqlSession
@@ -27,8 +27,8 @@ from paimon_spark.sql.queries.query import Query, Use
 from paimon_spark.sql.statements import Untouched
 from paimon_spark.sql.text.names import Names, TableName
 
-Args = Mapping[str, Any] | Sequence[Any] | None
 _FRAME = "paimon_{}"
+_UNKNOWN_NAME = re.compile("UNRESOLVED_(?:COLUMN|USING|MAP_KEY)|CANNOT_RESOLVE_STAR")
 _DEEPEST = 100  # as Spark's spark.sql.view.maxNestedViewDepth
 
 
@@ -47,20 +47,31 @@ class QueryFrames:
     told: tuple[tuple[Use, ReadExplanation], ...]
 
 
-def run_query(session: SqlSession, query: Query, args: Args = None) -> DataFrame:
+def run_query(session: SqlSession, query: Query, args: Args = None, before: str = "") -> DataFrame:
     """The result of a query, as a DataFrame.
 
     Args:
         args: for the parameters of the query, as ``spark.sql`` takes them.
+        before: words before the query, such as EXPLAIN.
 
     Raises:
         TableNotFound: a table of ours is not there.
         PaimonError: a table of ours cannot be read as the query asks.
         AnalysisException: Spark does not understand the rest.
     """
+    try:
+        return _asked(session, query, args, before)
+    except AnalysisException as error:
+        if not _UNKNOWN_NAME.search(error.getCondition() or ""):
+            raise
+    # of all columns Spark names those that are like the one it does not know
+    return _asked(session, query.with_all_columns(), args, before)
+
+
+def _asked(session: SqlSession, query: Query, args: Args, before: str) -> DataFrame:
     planned = plan_query(session, query, args)
     try:
-        return session.spark.sql(planned.text, args, **planned.frames)  # type: ignore[arg-type]  # its stub lacks Mapping
+        return ask_spark(session, f"{before}{planned.text}", args, planned.frames, query.text)
     except AnalysisException as error:
         name = _unknown_metadata(error)
         if name is None:
@@ -82,7 +93,7 @@ def _unknown_metadata(error: AnalysisException) -> str | None:
 
 def run_untouched(session: SqlSession, statement: Untouched, args: Args = None) -> DataFrame:
     """What Spark makes of a statement that names nothing of ours."""
-    return session.spark.sql(statement.text, args)  # type: ignore[arg-type]  # its stub lacks Mapping
+    return ask_spark(session, statement.text, args)
 
 
 def plan_query(session: SqlSession, query: Query, args: Args = None, depth: int = 0) -> QueryFrames:
@@ -102,7 +113,7 @@ def plan_query(session: SqlSession, query: Query, args: Args = None, depth: int 
     told: list[tuple[Use, ReadExplanation]] = []
     uses = list(query.uses)
     for at, use in enumerate(query.uses):
-        if depth == 0 and is_temporary_view(session, use.name):
+        if depth == 0 and session.is_temporary_view(use.name):
             names.append(None)
             continue
         view = session.find_view(use.name)
@@ -169,11 +180,3 @@ def parse_view(session: SqlSession, database: str, text: str) -> Query:
     if not isinstance(found, Query):
         raise SqlError("SQL: the text of a view is no query")
     return found
-
-
-def is_temporary_view(session: SqlSession, name: TableName) -> bool:
-    """Whether Spark has a temporary view of a name of one part, which comes before a table of the current database."""
-    try:
-        return name.is_bare and session.spark.catalog.getTable(quoted(name.table)).isTemporary
-    except AnalysisException:
-        return False

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from paimon_spark.arrow.predicates.dialect import Dialect
@@ -13,6 +15,7 @@ from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.views import View
 from paimon_spark.errors import SqlError
+from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.session_options import SessionOptions, chosen_options, paimon_settings
 from paimon_spark.spark.adapters.sql_dialect import sql_dialect
@@ -31,27 +34,28 @@ class SqlSession:
     Attributes:
         spark: the session.
         catalog: the catalog; its name is the first part of full names of its tables.
-        database: the current database, in which names without a database are looked up; None: names without the
-            catalog are Spark's.
+        database: the current database, in which names without a database are looked up; a session starts in the default
+            one, which need not be there. None: Spark's own catalog is current, and names without ours are Spark's.
     """
 
     def __init__(self, spark: SparkSession, catalog: Catalog) -> None:
         self.spark = spark
         self.catalog = catalog
-        self.database: str | None = None
+        self.database: str | None = catalog.default_database
         self._settings: dict[str, str] | None = None
         self._dialect: Dialect | None = None
+        self._times: dict[str, int] = {}
 
     @property
     def names(self) -> Names:
-        return Names(self.catalog.name, self.database)
+        return Names(self.catalog.name, self.database, first_database=self.catalog.default_database)
 
     @cached_property
     def storage_options(self) -> Mapping[str, str]:
         return self.catalog.table_options()
 
     def use(self, database: str | None) -> None:
-        """Chooses the current database; None: names without the catalog are Spark's.
+        """Chooses the current database; None: Spark's own catalog.
 
         Raises:
             DatabaseNotFound: there is none. The default database is made if it is missing, as by the JVM connector.
@@ -110,10 +114,36 @@ class SqlSession:
             return None
         return self.catalog.find_view(Identifier(name.database, name.table))
 
+    def is_temporary_view(self, name: TableName) -> bool:
+        """Whether Spark has a temporary view of a name of one part, which comes before a table of the database."""
+        try:
+            return name.is_bare and self.spark.catalog.getTable(quoted(name.table)).isTemporary
+        except AnalysisException:
+            return False
+
     def begin(self) -> None:
         """A statement begins: the settings of the Spark session are asked for again, once."""
         self._settings = None
         self._dialect = None
+        self._times = {}
+
+    def time_of(self, expression: str, args: Mapping[str, Any]) -> int:
+        """What Spark makes of the expression of a time, in milliseconds since 1970; the same in all of a statement.
+
+        Args:
+            args: the values of the named parameters of the statement.
+
+        Raises:
+            SqlError: it is no time.
+            AnalysisException: Spark does not understand it.
+        """
+        if expression not in self._times:
+            text = f"SELECT unix_millis(TRY_CAST(({expression}) AS TIMESTAMP))"
+            millis = self.spark.sql(text, dict(args)).collect()[0][0]
+            if millis is None:
+                raise SqlError(f"SQL: TIMESTAMP AS OF {expression} is no time")
+            self._times[expression] = int(millis)
+        return self._times[expression]
 
     def dialect(self) -> Dialect:
         """By which rules the Spark session reads the conditions of this statement."""

@@ -35,6 +35,7 @@ _INCREMENTS = {
     "paimon_incremental_to_auto_tag": o.INCREMENTAL_TO_AUTO_TAG,
 }
 _NANOS_PER_MILLI = 1_000_000
+_NO_ARGS: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def plan_read(session: SqlSession, wish: ReadWish) -> TableRead:
         SqlError: there is no such time.
         OptionError: the session asks for a condition on the partitions, and there is none; or an option is bad.
     """
-    source = _Source(session, wish.name, _travel(wish.travel, session.time_zone()), wish.options)
+    source = _Source(session, wish.name, _travel(session, wish.travel, _NO_ARGS), wish.options)
     source.check_full_scan(wish.where)
     return TableRead(source.path, source.options, wish.columns, wish.where, wish.native, opened=source.table)
 
@@ -100,7 +101,7 @@ def plan_use(session: SqlSession, use: Use, args: Mapping[str, Any]) -> TableRea
         args: the values of the named parameters of the query.
     """
     zone = session.time_zone()
-    state = {**_travel(use.travel, zone), **_increment(use.increment)}
+    state = {**_travel(session, use.travel, args), **_increment(use.increment)}
     source = _Source(session, use.name, state, use.options)
     fields, dialect = source.table.schema.fields, session.dialect()
     where = pushed_filter(use, fields, zone, args, dialect)
@@ -177,16 +178,18 @@ def _open(session: SqlSession, name: TableName, options: Mapping[str, str]) -> R
         raise
 
 
-def _travel(travel: Travel | None, zone: str | None) -> dict[str, str]:
-    """The options of a state (features 1.1)."""
+def _travel(session: SqlSession, travel: Travel | None, args: Mapping[str, Any]) -> dict[str, str]:
+    """The options of a state (features 1.1). args: the values of the named parameters of the query."""
     if travel is None:
         return {}
     if travel.kind == "version":
         return {o.SCAN_VERSION.key: str(travel.value)}
+    if travel.is_expression:
+        return {o.SCAN_TIMESTAMP_MILLIS.key: str(session.time_of(str(travel.value), args))}
     if isinstance(travel.value, int):
         return {o.SCAN_TIMESTAMP_MILLIS.key: str(travel.value * 1000)}
     try:
-        instant = parse_timestamp(travel.value, session_zone(zone))
+        instant = parse_timestamp(travel.value, session_zone(session.time_zone()))
     except ValueError as error:
         raise SqlError(f"SQL: TIMESTAMP AS OF '{travel.value}' names no time: {error}") from None
     return {o.SCAN_TIMESTAMP_MILLIS.key: str(instant // _NANOS_PER_MILLI)}

@@ -22,7 +22,7 @@ from paimon_spark.format.quoting import quoted_if_needed
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.types import paimon_fields
 from paimon_spark.spark.queries.results import no_rows
-from paimon_spark.spark.queries.run_query import is_temporary_view, parse_view, plan_query
+from paimon_spark.spark.queries.run_query import parse_view, plan_query
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements.type_words import simple_type
 from paimon_spark.sql import view_statements as v
@@ -46,10 +46,7 @@ def run_create(session: SqlSession, create: v.CreateCatalogView) -> DataFrame:
 
 
 def run_drop(session: SqlSession, drop: v.DropView) -> DataFrame:
-    """Drops a view: the temporary one of Spark if it has the name, as Spark does."""
-    if is_temporary_view(session, drop.view):
-        session.spark.catalog.dropTempView(drop.view.table)
-        return no_rows(session.spark)
+    """Drops a view."""
     session.catalog.drop_view(session.identifier(drop.view), ignore_if_not_exists=drop.if_exists)
     return no_rows(session.spark)
 
@@ -130,7 +127,7 @@ def _stored(session: SqlSession, view: TableName) -> Identifier:
         UnsupportedFeature: it means a temporary one of Spark.
     """
     identifier = session.identifier(view)
-    if is_temporary_view(session, view):
+    if session.is_temporary_view(view):
         raise UnsupportedFeature(
             f"ALTER VIEW {view}: this is a temporary view; create it anew (CREATE OR REPLACE TEMPORARY VIEW), or write "
             f"{session.catalog.name}.{identifier} for the view of the catalog"

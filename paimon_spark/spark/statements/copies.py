@@ -11,8 +11,9 @@ from pyspark.sql import DataFrame
 from paimon_spark.spark.copy.file_format import export_format, import_format
 from paimon_spark.spark.copy.load import ABORT, LoadRequest, load_files
 from paimon_spark.spark.copy.unload import unload_rows
+from paimon_spark.spark.queries.asking import Args
 from paimon_spark.spark.queries.results import rows_frame
-from paimon_spark.spark.queries.run_query import Args, run_query
+from paimon_spark.spark.queries.run_query import run_query
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.queries.table_use import ReadWish, plan_read
 from paimon_spark.sql.statements import CopyInto

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.spark.queries.asking import ask_spark
 from paimon_spark.spark.queries.results import no_rows
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.sql import listings as q
@@ -43,6 +44,7 @@ def run_drop_function(session: SqlSession, drop: q.DropFunction) -> DataFrame:
 
 
 def run_use(session: SqlSession, use: q.UseDatabase) -> DataFrame:
-    """Chooses the database in which names without a catalog are looked up, or gives such names back to Spark."""
+    """Chooses the database in which names without a catalog are looked up, or gives such names to Spark."""
+    done = ask_spark(session, use.text) if use.database is None else None
     session.use(use.database)
-    return session.spark.sql(use.text) if use.database is None else no_rows(session.spark)
+    return no_rows(session.spark) if done is None else done

@@ -9,14 +9,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from paimon_spark.catalogs.identifier import Identifier
-from paimon_spark.errors import OptionError, UnsupportedFeature
-from paimon_spark.format.quoting import quoted
+from paimon_spark.errors import OptionError, TableNotFound, UnsupportedFeature
+from paimon_spark.format.options.other_systems import STATEMENT_ADVICE
 from paimon_spark.format.types import DataField
 from paimon_spark.procedures.catalogue import PROCEDURES
 from paimon_spark.procedures.procedure import arguments_of, sql_signature
 from paimon_spark.spark.adapters.readable_columns import find_column
 from paimon_spark.spark.queries.results import rows_frame, texts
-from paimon_spark.spark.queries.run_query import is_temporary_view
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements.catalog_views import description
 from paimon_spark.spark.statements.partition_specs import the_partition, whole_values
@@ -44,15 +43,20 @@ def describe_table(session: SqlSession, describe: q.DescribeTable) -> DataFrame:
     """The columns of a table or view, and with EXTENDED what else is known of it; or one column."""
     if describe.as_json:
         raise UnsupportedFeature(f"DESCRIBE {describe.table} AS JSON is not supported, leave AS JSON out")
-    if not describe.column and is_temporary_view(session, describe.table):
-        return session.spark.sql(f"DESCRIBE {'EXTENDED ' if describe.extended else ''}{quoted(describe.table.table)}")
     view = session.find_view(describe.table)
     if view is not None and not describe.column and not describe.partition:
         name = str(session.identifier(describe.table))
         return rows_frame(session.spark, _TABLE, description(name, view, describe.extended))
     if describe.table.system is not None and not describe.column:
         return rows_frame(session.spark, _TABLE, _of_system_table(session, describe.table))
-    table = session.open(describe.table)
+    try:
+        table = session.open(describe.table)
+    except TableNotFound:
+        advice = STATEMENT_ADVICE.get(("DESCRIBE", describe.table.table.upper()))
+        if advice is None or not describe.column or not describe.table.is_bare:
+            raise
+        told = advice.replace("{t}", ".".join(describe.column))
+        raise UnsupportedFeature(f"DESCRIBE {describe.table} is of another system: {told}") from None
     if describe.column:
         return _describe_column(session, describe, table)
     name = str(describe.table)

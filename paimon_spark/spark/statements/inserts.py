@@ -11,8 +11,9 @@ from paimon_spark.spark.adapters.aligned_values import Naming
 from paimon_spark.spark.adapters.dataframes import FewRows
 from paimon_spark.spark.adapters.options import DYNAMIC_OVERWRITE, MERGE_OPTIONS, MERGE_SCHEMA, WRITE_MISSING_COLUMNS
 from paimon_spark.spark.adapters.session_options import is_case_sensitive
+from paimon_spark.spark.queries.asking import Args
 from paimon_spark.spark.queries.results import no_rows
-from paimon_spark.spark.queries.run_query import Args, run_query
+from paimon_spark.spark.queries.run_query import run_query
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements.default_values import with_defaults
 from paimon_spark.spark.statements.inserted_columns import (

@@ -11,11 +11,9 @@ from pyspark.sql import DataFrame
 from paimon_spark.catalogs.filesystem import listed_databases
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import SqlError
-from paimon_spark.format.quoting import quoted
 from paimon_spark.procedures.catalogue import PROCEDURES
 from paimon_spark.spark.adapters.types import spark_schema
 from paimon_spark.spark.queries.results import rows_frame, texts
-from paimon_spark.spark.queries.run_query import is_temporary_view
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements.catalog_views import create_statement as create_view_statement
 from paimon_spark.spark.statements.partition_specs import find_partitions, required_values, the_partition
@@ -49,6 +47,13 @@ def show_databases(session: SqlSession, show: q.ShowDatabases) -> DataFrame:
     """The databases of the catalog."""
     names = like(listed_databases(session.catalog), show.pattern)
     return rows_frame(session.spark, _required("namespace"), [(name,) for name in names])
+
+
+def show_catalogs(session: SqlSession, show: q.ShowCatalogs) -> DataFrame:
+    """The catalogs of Spark that it has loaded, and ours."""
+    of_spark = (catalog.name for catalog in session.spark.catalog.listCatalogs())
+    names = like(sorted({*of_spark, session.catalog.name}), show.pattern)
+    return rows_frame(session.spark, _required("catalog"), [(name,) for name in names])
 
 
 def show_tables(session: SqlSession, show: q.ShowTables) -> DataFrame:
@@ -110,8 +115,6 @@ def show_partitions(session: SqlSession, show: q.ShowPartitions) -> DataFrame:
 
 def show_columns(session: SqlSession, show: q.ShowColumns) -> DataFrame:
     """The names of the columns."""
-    if is_temporary_view(session, show.table):
-        return session.spark.sql(f"SHOW COLUMNS IN {quoted(show.table.table)}")
     view = session.find_view(show.table)
     names = [field.name for field in (session.fields(show.table) if view is None else view.fields)]
     return rows_frame(session.spark, _required("col_name"), [(name,) for name in names])

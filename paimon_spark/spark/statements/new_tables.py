@@ -14,8 +14,9 @@ from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.session_options import is_case_sensitive
 from paimon_spark.spark.adapters.types import paimon_fields
+from paimon_spark.spark.queries.asking import Args
 from paimon_spark.spark.queries.results import no_rows
-from paimon_spark.spark.queries.run_query import Args, run_query
+from paimon_spark.spark.queries.run_query import run_query
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements.alters import check_property
 from paimon_spark.spark.statements.declared_columns import declared_columns

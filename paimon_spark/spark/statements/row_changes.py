@@ -13,8 +13,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from paimon_spark.spark.merge_into.clauses import Action, Clause, When
+from paimon_spark.spark.queries.asking import Args
 from paimon_spark.spark.queries.results import rows_frame
-from paimon_spark.spark.queries.run_query import Args, is_temporary_view, run_query
+from paimon_spark.spark.queries.run_query import run_query
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.queries.table_use import TableRead, plan_use
 from paimon_spark.spark.table.row_methods import refreshing
@@ -128,7 +129,7 @@ class SubQueryViews:
         query, names = expression.query, list[str | None]()
         uses = list(query.uses)
         for at, use in enumerate(query.uses):
-            if is_temporary_view(self._session, use.name):
+            if self._session.is_temporary_view(use.name):
                 names.append(None)
                 continue
             view = f"paimon_{uuid.uuid4().hex}"

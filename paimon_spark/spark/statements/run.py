@@ -7,8 +7,10 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from paimon_spark.spark.queries.functions import with_functions
-from paimon_spark.spark.queries.run_query import Args, run_query, run_untouched
+from paimon_spark.errors import DatabaseNotFound, TableNotFound
+from paimon_spark.spark.queries.asking import Args
+from paimon_spark.spark.queries.reading import named_in_spark, read_statement
+from paimon_spark.spark.queries.run_query import run_query, run_untouched
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements import alters, catalog_views, databases, descriptions, listings, tables
 from paimon_spark.spark.statements.calls import run_call
@@ -16,12 +18,11 @@ from paimon_spark.spark.statements.copies import run_copy
 from paimon_spark.spark.statements.inserts import run_insert
 from paimon_spark.spark.statements.new_tables import run_create_table
 from paimon_spark.spark.statements.row_changes import run_delete, run_merge_into, run_update
-from paimon_spark.spark.statements.views import run_create_view, run_explain
+from paimon_spark.spark.statements.views import run_cache, run_create_view, run_explain
 from paimon_spark.sql import listings as q
 from paimon_spark.sql import statements as s
 from paimon_spark.sql import view_statements as v
 from paimon_spark.sql.column_changes import AlterColumns
-from paimon_spark.sql.parse import parse
 from paimon_spark.sql.queries.query import Query
 from paimon_spark.sql.row_statements import Delete, Merge, Update
 
@@ -46,7 +47,11 @@ def run_sql(session: SqlSession, text: str, args: Args = None) -> DataFrame:
         PaimonError: the statement cannot be done.
         AnalysisException, ParseException: of Spark, for what it runs.
     """
-    return run_statement(session, parse(with_functions(session, text), session.names), args)
+    statement = read_statement(session, text)
+    try:
+        return run_statement(session, statement, args)
+    except (TableNotFound, DatabaseNotFound) as error:
+        raise named_in_spark(session, statement, error) from None
 
 
 def run_statement(session: SqlSession, statement: s.Statement, args: Args = None) -> DataFrame:
@@ -67,6 +72,7 @@ _WITH_ARGS: Mapping[type, RunnerWithArgs] = {
     Update: run_update,
     Merge: run_merge_into,
     s.CreateView: run_create_view,
+    s.CacheQuery: run_cache,
     s.Explain: run_explain,
 }
 """What may hold parameters."""
@@ -95,6 +101,7 @@ _RUNNERS: Mapping[type, Runner] = {
     v.UnsetViewProperties: catalog_views.run_unset_properties,
     q.ShowTables: listings.show_tables,
     q.ShowDatabases: listings.show_databases,
+    q.ShowCatalogs: listings.show_catalogs,
     q.ShowProcedures: listings.show_procedures,
     q.ShowNamespace: listings.show_namespace,
     q.ShowPartitions: listings.show_partitions,

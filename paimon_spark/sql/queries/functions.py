@@ -1,7 +1,8 @@
-"""Functions of the schema ``sys``: which a text calls, and what it is when the values stand in their places.
+"""Functions whose values we know and Spark does not: which a text calls, and what it is with values in their places.
 
 ``sys.max_pt('db.t')`` is a literal for a query: it is exchanged before the query is read, so that it also limits what
-is read of a table. All other functions of ``sys`` are refused by name.
+is read of a table. All other functions of ``sys`` are refused by name. ``current_catalog()`` and ``current_schema()``
+are exchanged while our catalog is the current one.
 """
 
 from __future__ import annotations
@@ -29,21 +30,43 @@ _OTHERS = frozenset(
         "try_descriptor_to_presigned_url",
     }
 )
+_CATALOG, _DATABASE = "current_catalog()", "current_schema()"  # as Spark names a column of them
+_CURRENT = {"current_catalog": _CATALOG, "current_database": _DATABASE, "current_schema": _DATABASE}
+_BEHIND_ITEMS = frozenset({"", ",", ")", ";", "FROM", "WHERE", "UNION", "EXCEPT", "INTERSECT", "LIMIT", "ORDER"})
+_BEHIND_SELECT = frozenset({"FROM", "WHERE", "GROUP", "HAVING", "ORDER", "VALUES", "ON"})
 _NOT_CALLED_BEHIND = frozenset({"CALL", "FUNCTION", "TABLE", "INTO", "EXISTS"})  # other names with parentheses
 
 
 @dataclass(frozen=True)
-class MaxPartition:
-    """A call of max_pt.
+class Call:
+    """A call of a function.
 
     Attributes:
-        table: the name in it.
         start, end: the offsets of its first character and behind its last.
     """
 
-    table: str
     start: int
     end: int
+
+
+@dataclass(frozen=True)
+class MaxPartition(Call):
+    """A call of max_pt. table: the name in it."""
+
+    table: str
+
+
+@dataclass(frozen=True)
+class CurrentName(Call):
+    """A call of a function that tells a name of the session.
+
+    Attributes:
+        is_catalog: the name of the current catalog; False: that of the current database.
+        alias: how Spark names the column, where the call is all of an item of a SELECT; "": elsewhere.
+    """
+
+    is_catalog: bool
+    alias: str
 
 
 def max_partitions(text: str, names: Names) -> tuple[MaxPartition, ...]:
@@ -68,7 +91,49 @@ def max_partitions(text: str, names: Names) -> tuple[MaxPartition, ...]:
     return tuple(found)
 
 
-def with_values(text: str, literals: Mapping[MaxPartition, str]) -> str:
+def current_names(text: str) -> tuple[CurrentName, ...]:
+    """The calls of current_catalog, current_database and current_schema in a query, from left to right.
+
+    The query of a permanent view and the default of a column keep theirs: they are asked for each time.
+    """
+    if "current_" not in text.lower():
+        return ()
+    try:
+        tokens = tokenize(text)
+    except SqlError:
+        return ()
+    found = []
+    words = [token.upper for token in tokens]
+    is_definition = words[:1] in (["CREATE"], ["REPLACE"], ["ALTER"])
+    if is_definition and "VIEW" in words[1:4] and not {"TEMP", "TEMPORARY"}.intersection(words[1:5]):
+        return ()
+    for at, token in enumerate(tokens):
+        name = words[at].lower()
+        if name not in _CURRENT or words[at + 1 : at + 3] != ["(", ")"] or words[at - 1 : at] == ["."]:
+            continue
+        if is_definition and "SELECT" not in words[:at]:
+            continue
+        alias = _CURRENT[name] if _is_item(words, at, at + 2) else ""
+        found.append(CurrentName(token.start, tokens[at + 2].end, _CURRENT[name] == _CATALOG, alias))
+    return tuple(found)
+
+
+def _is_item(words: Sequence[str], first: int, last: int) -> bool:
+    """Whether some tokens are all of an item of a SELECT, which has no alias."""
+    behind = words[last + 1] if last + 1 < len(words) else ""
+    if words[first - 1] not in ("SELECT", "DISTINCT", "ALL", ",") or behind not in _BEHIND_ITEMS:
+        return False
+    depth = 0
+    for word in reversed(words[:first]):
+        depth += {")": 1, "]": 1, "(": -1, "[": -1}.get(word, 0)
+        if depth < 0 or (depth == 0 and word in _BEHIND_SELECT):
+            return False
+        if depth == 0 and word == "SELECT":
+            return True
+    return False
+
+
+def with_values(text: str, literals: Mapping[Call, str]) -> str:
     """The text with literals in the places of calls.
 
     Blanks fill up the place of a call, so that errors name the places of the user's own text where possible.
@@ -103,4 +168,4 @@ def _call(cursor: Cursor, last: int, name: str) -> MaxPartition:
     if not cursor.sees(")"):
         raise cursor.error(f"{_SCHEMA}.{MAX_PT} takes the name of one table, as a string")
     cursor.expect(")")
-    return MaxPartition(table, start, cursor.tokens[cursor.at - 1].end)
+    return MaxPartition(start, cursor.tokens[cursor.at - 1].end, table)

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import TypeAlias
 
-from paimon_spark.sql.queries.references import TRAVEL_WORDS, Reference, identifier_parts
+from paimon_spark.sql.queries.references import Reference, identifier_parts
+from paimon_spark.sql.queries.time_travel import TRAVEL_WORDS
 from paimon_spark.sql.text.lexer import Kind, Token
 
 _BEFORE_QUERIES = frozenset({"", "(", ")", "AS", "ALL", "DISTINCT", "UNION", "EXCEPT", "INTERSECT", "MINUS"})
@@ -19,6 +20,15 @@ _BEHIND_TABLES = (
     | TRAVEL_WORDS.keys()
     | _SET_OPERATORS
 )
+_KEYWORDS = frozenset(
+    {
+        "ALTER", "AND", "ANY", "AS", "BETWEEN", "CREATE", "CROSS", "DISTINCT", "DROP", "ELSE", "EXCEPT", "FETCH", "FOR",
+        "FROM", "GRANT", "HAVING", "INNER", "INSERT", "INTERSECT", "JOIN", "LATERAL", "LIKE", "ILIKE", "ON", "OR",
+        "OUTER", "REVOKE", "RLIKE", "ROLLBACK", "MINUS", "TABLESAMPLE", "THEN", "UNCACHE", "UNION", "USING", "VALUES",
+        "WHEN", "WHERE", "WITH",
+    }
+)  # fmt: skip
+"""Words that Spark takes for names before a point, and sqlglot does not."""
 _IN_SET_OPERATORS = frozenset({"ALL", "DISTINCT", "BY", "NAME", "TABLE"})
 Put: TypeAlias = Callable[[int, str], None]
 
@@ -78,6 +88,8 @@ def _mask_words(tokens: Sequence[Token], put: Put) -> None:
     for at, token in enumerate(tokens):
         if words[at : at + 3] == ["MAX", "RECURSION", "LEVEL"] and words[at + 4 : at + 5] == ["AS"]:
             put(token.start, " " * (tokens[at + 3].end - token.start))
+        elif _is_name_too(words, at):
+            put(token.start, "_")
         elif token.upper == "TABLE" and _is_query(tokens, at):
             put(token.start, "FROM ")
         elif token.upper == "|>":
@@ -91,6 +103,14 @@ def _mask_words(tokens: Sequence[Token], put: Put) -> None:
         elif is_variant_path(tokens, at):
             end = tokens[at + 1].end if tokens[at + 1].is_name else token.end
             put(token.start, " " * (end - token.start))
+
+
+def _is_name_too(words: Sequence[str], at: int) -> bool:
+    """Whether a keyword is a name, as Spark takes it: a struct before a point, or OUTER that belongs to no join."""
+    before, behind = words[at - 1] if at else "", words[at + 1] if at + 1 < len(words) else ""
+    if words[at] in _KEYWORDS and behind == "." and before != ".":
+        return True
+    return words[at] == "OUTER" and behind != "JOIN" and before not in ("LEFT", "RIGHT", "FULL", "VIEW", ".")
 
 
 def is_variant_path(tokens: Sequence[Token], at: int) -> bool:

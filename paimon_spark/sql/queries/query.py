@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from paimon_spark.sql.text.names import TableName
@@ -16,10 +16,12 @@ class Travel:
     Attributes:
         kind: "version" (a snapshot, a tag or ``watermark-<ms>``) or "timestamp".
         value: the literal; an int for a number. A number as timestamp is in seconds since 1970.
+        is_expression: the value is the text of an expression, which Spark computes.
     """
 
     kind: str
     value: str | int
+    is_expression: bool = False
 
 
 @dataclass(frozen=True)
@@ -189,6 +191,12 @@ class Query:
             found += [self.text[at : use.start], use]
             at = use.end
         return (*found, self.text[at:])
+
+    def with_all_columns(self) -> Query:
+        """The same query, which is to get all columns and rows of its tables."""
+        why = "a name of the query is that of no column"
+        uses = (replace(use, words=None, why_all=why, conjuncts=(), totals=None, leading=None) for use in self.uses)
+        return replace(self, uses=tuple(uses))
 
     def render(self, frames: Sequence[str | None]) -> str:
         """The text for ``spark.sql(text, **frames)``, whose braces are doubled.

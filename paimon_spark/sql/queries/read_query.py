@@ -241,7 +241,11 @@ class _Reading:
         for reference in references:
             if reference.start in known or not reference.is_certain:
                 continue
-            if len(reference.parts) > 3:
+            if len(reference.parts) == 4:
+                problem = (
+                    f"names no table: a system table is written {'.'.join(reference.parts[:3])}${reference.parts[3]}"
+                )
+            elif len(reference.parts) > 3:
                 problem = f"names no table: {self.names.how_to}"
             else:
                 problem = "stands where no table of ours can be read; name it in FROM or JOIN"

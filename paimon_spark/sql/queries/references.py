@@ -8,27 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from paimon_spark.errors import SqlError, UnsupportedFeature
+from paimon_spark.format.options.other_systems import STATEMENT_ADVICE
 from paimon_spark.sql.queries.catalog_functions import is_called, refuse
 from paimon_spark.sql.queries.query import Increment, Travel
+from paimon_spark.sql.queries.time_travel import read_travel
 from paimon_spark.sql.text.cursor import Cursor
-from paimon_spark.sql.text.lexer import Kind, Token, tokenize
+from paimon_spark.sql.text.lexer import Kind, Token, error_at, tokenize
 from paimon_spark.sql.text.names import Names, TableName
 
-TRAVEL_WORDS = {
-    "VERSION": "version",
-    "SYSTEM_VERSION": "version",
-    "TIMESTAMP": "timestamp",
-    "SYSTEM_TIME": "timestamp",
-}
 _INCREMENTS = {
     "paimon_incremental_query": ("the start", "the end"),
     "paimon_incremental_between_timestamp": ("the start", "the end"),
     "paimon_incremental_to_auto_tag": ("the tag",),
 }
 TABLE_FUNCTIONS = tuple(_INCREMENTS)
+_CHANGES = "table_changes"
 _SEARCHES = frozenset({"vector_search", "full_text_search", "hybrid_search"})
+_CALLS_WITH_FROM = frozenset({"EXTRACT", "TRIM", "SUBSTRING", "SUBSTR", "OVERLAY"})
 _BEFORE_TABLES = frozenset({"FROM", "JOIN", ",", "LATERAL", "TABLE", "("})
 
 
@@ -71,7 +70,7 @@ def find_references(text: str, tokens: Sequence[Token], names: Names) -> tuple[R
             reference = _function(text, tokens, names, first) or _identifier(text, tokens, names, first)
         elif names.is_certain(parts) and is_called(tokens, first, last):
             refuse(text, tokens[first].start, f"calling the function {'.'.join(parts)}")
-        elif names.is_certain(parts) or (names.database is not None and len(parts) <= 2):
+        elif names.may_be_ours(parts):
             reference = _named(text, tokens, names, first, last, parts)
         else:
             reference = None
@@ -86,6 +85,47 @@ def is_named(tokens: Sequence[Token], names: Names) -> bool:
         names.is_certain(identifier_parts(tokens, first) or parts)
         or (len(parts) == 1 and _is_call(tokens, last) and _is_function(tokens, first))
         for first, last, parts in dotted_names(tokens)
+    )
+
+
+def named_tables(tokens: Sequence[Token], names: Names) -> list[tuple[int, tuple[str, ...]]]:
+    """(index of the first token, parts) of the names that can mean nothing but a table of ours, told by what stands
+    before them. A temporary view or a common table expression may be meant by those of one part.
+    """
+    found = []
+    common = _common_names(tokens)
+    for first, last, parts in dotted_names(tokens):
+        certain = names.is_certain(identifier_parts(tokens, first) or parts)
+        is_common = len(parts) == 1 and parts[0].lower() in common
+        is_table = not is_common and not _is_call(tokens, last) and _stands_as_table(tokens, first)
+        certain = certain or (len(parts) == 1 and _is_call(tokens, last) and _is_function(tokens, first))
+        if certain or (is_table and names.find_table(parts) is not None):
+            found.append((first, parts))
+    return found
+
+
+def _stands_as_table(tokens: Sequence[Token], first: int) -> bool:
+    before = tuple(token.upper for token in tokens[max(first - 2, 0) : first])
+    if before[-1:] == ("FROM",):
+        return before[0] not in ("DISTINCT", "NEXT") and not _in_call_with_from(tokens, first)
+    return before[-1:] in (("JOIN",), ("TABLE",)) or before in (("INSERT", "INTO"), ("MERGE", "INTO"))
+
+
+def _in_call_with_from(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a token stands in the parentheses of a function whose arguments hold FROM, such as EXTRACT."""
+    depth = 0
+    for i in range(at - 1, 0, -1):
+        depth += {")": 1, "(": -1}.get(tokens[i].upper, 0)
+        if depth < 0:
+            return tokens[i - 1].upper in _CALLS_WITH_FROM
+    return False
+
+
+def _common_names(tokens: Sequence[Token]) -> frozenset[str]:
+    """The names before AS and a parenthesis, as those of common table expressions are, in small letters."""
+    words = [token.upper for token in tokens]
+    return frozenset(
+        token.name.lower() for at, token in enumerate(tokens) if token.is_name and words[at + 1 : at + 3] == ["AS", "("]
     )
 
 
@@ -110,7 +150,7 @@ def _is_call(tokens: Sequence[Token], last: int) -> bool:
 
 def _is_function(tokens: Sequence[Token], first: int) -> bool:
     word, before = tokens[first].name.lower(), tokens[first - 1].upper if first else ""
-    return word in _INCREMENTS or (word in _SEARCHES and before in ("FROM", "JOIN", "LATERAL"))
+    return word in _INCREMENTS or (word in (*_SEARCHES, _CHANGES) and before in ("FROM", "JOIN", "LATERAL"))
 
 
 def _cursor_behind(text: str, tokens: Sequence[Token], names: Names, last: int) -> Cursor:
@@ -119,13 +159,30 @@ def _cursor_behind(text: str, tokens: Sequence[Token], names: Names, last: int) 
     return cursor
 
 
+def refuse_foreign(cursor: Cursor, words: tuple[str, ...], table: str, at: int) -> NoReturn:
+    """Refuses what another system writes, with what is written here.
+
+    Args:
+        words: of STATEMENT_ADVICE.
+        table: as it is written.
+        at: the offset of the words.
+
+    Raises:
+        UnsupportedFeature: always.
+    """
+    said = f"{' '.join(words)} is of another system: {STATEMENT_ADVICE[words].replace('{t}', table)}"
+    raise UnsupportedFeature(str(error_at(cursor.text, at, said)))
+
+
 def _named(
     text: str, tokens: Sequence[Token], names: Names, first: int, last: int, parts: tuple[str, ...]
 ) -> Reference | None:
     cursor = _cursor_behind(text, tokens, names, last)
     is_certain = names.is_certain(parts)
     before = tokens[first - 1].upper if first else ""
-    travel = _travel(cursor, is_certain or before in _BEFORE_TABLES)
+    if cursor.sees("@") and (is_certain or before in _BEFORE_TABLES):
+        refuse_foreign(cursor, ("@",), ".".join(parts), cursor.offset())
+    travel = read_travel(cursor, is_certain or before in _BEFORE_TABLES)
     options: dict[str, str] = {}
     if is_certain or before in _BEFORE_TABLES:
         following = cursor.peek(2)
@@ -134,35 +191,6 @@ def _named(
             options = cursor.properties()
     end = tokens[cursor.at - 1].end
     return Reference(first, last, parts, is_certain, tokens[first].start, end, travel=travel, options=options)
-
-
-def _travel(cursor: Cursor, is_table: bool) -> Travel | None:
-    """The time travel that comes next; None: there is none, or what looks like it is an alias."""
-    first = cursor.at
-    cursor.accept("FOR")
-    word = cursor.accept_any(*TRAVEL_WORDS)
-    if word is None or not cursor.accept("AS", "OF"):
-        cursor.at = first
-        return None
-    token = cursor.peek()
-    at, value = cursor.offset(), None
-    is_word = token is not None and token.upper in ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ")
-    if token is not None and (token.kind in (Kind.STRING, Kind.NUMBER) or is_word):
-        value = cursor.literal("the state to read")
-    if isinstance(value, str | int) and not _is_operator(cursor.peek()):
-        return Travel(TRAVEL_WORDS[word], value)
-    if not is_table:
-        cursor.at = first
-        return None
-    raise cursor.error(
-        f"time travel needs a literal behind {word} AS OF, such as 3, 'tag' or '2026-11-01 12:00:00'; an expression "
-        "or a parameter is not possible",
-        at,
-    )
-
-
-def _is_operator(token: Token | None) -> bool:
-    return token is not None and token.upper in ("+", "-", "*", "/", "%", "||", "::", ".", "[", "(")
 
 
 def identifier_parts(tokens: Sequence[Token], first: int) -> tuple[str, ...]:
@@ -184,7 +212,7 @@ def identifier_parts(tokens: Sequence[Token], first: int) -> tuple[str, ...]:
 
 def _identifier(text: str, tokens: Sequence[Token], names: Names, first: int) -> Reference | None:
     parts = identifier_parts(tokens, first)
-    if parts and (names.is_certain(parts) or (names.database is not None and len(parts) <= 2)):
+    if parts and names.may_be_ours(parts):
         return _named(text, tokens, names, first, first + 3, parts)
     return None
 
@@ -196,6 +224,12 @@ def _function(text: str, tokens: Sequence[Token], names: Names, first: int) -> R
     if word in _SEARCHES:
         raise UnsupportedFeature(f"the table-valued function {word} is not supported by this release of paimon_spark")
     cursor = _cursor_behind(text, tokens, names, first)
+    if word == _CHANGES:
+        asked = cursor.peek(1)
+        name = asked.text[1:-1] if asked is not None and asked.kind is Kind.STRING else ""
+        if not names.may_be_ours(name.split(".")):
+            return None  # of Delta Lake, in a session that has it
+        refuse_foreign(cursor, ("TABLE_CHANGES",), name or "db.t", tokens[first].start)
     at, wanted = cursor.offset(), _INCREMENTS[word]
     values = cursor.listed(lambda: cursor.literal(f"an argument of {word}"))
     if len(values) != 1 + len(wanted) or not isinstance(values[0], str):

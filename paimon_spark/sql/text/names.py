@@ -57,17 +57,36 @@ class Names:
 
     Attributes:
         catalog: the first part of full names, in any letter case.
-        database: the current database; None: none is, and names without the catalog are Spark's.
+        database: the current database; None: Spark's own catalog is current, and names without the catalog are Spark's.
         foreign: catalogs and databases that are always Spark's, in small letters.
+        temporary: names of one part that are temporary views of Spark, in small letters, as far as they are asked for.
+        first_database: the one that is current when the catalog becomes current.
     """
 
     catalog: str = "paimon"
     database: str | None = None
     foreign: frozenset[str] = _FOREIGN
+    temporary: frozenset[str] = frozenset()
+    first_database: str = "default"
 
     def is_certain(self, parts: Sequence[str]) -> bool:
         """True if a name can mean nothing but a table or a column of ours: it begins with the catalog."""
         return len(parts) > 1 and parts[0].lower() == self.catalog.lower()
+
+    def may_be_ours(self, parts: Sequence[str]) -> bool:
+        """True if a name means a table of ours where a table stands."""
+        if self.is_certain(parts):
+            return True
+        if self.database is None or len(parts) > 2:
+            return False
+        if len(parts) == 1:
+            return parts[0].lower() not in self.temporary
+        # parquet.`/path` is a file that Spark reads
+        return parts[0].lower() not in self.foreign and "/" not in parts[1]
+
+    def is_catalog(self, parts: Sequence[str]) -> bool:
+        """True if a name is that of the catalog itself."""
+        return len(parts) == 1 and parts[0].lower() == self.catalog.lower()
 
     def find_table(self, parts: Sequence[str]) -> TableName | None:
         """The table of ours that a name means; None: the name is Spark's.
@@ -77,14 +96,9 @@ class Names:
         """
         if self.is_certain(parts):
             return self._full_name(tuple(parts))
-        if self.database is None or not 1 <= len(parts) <= 2:
+        if self.database is None or not self.may_be_ours(parts):
             return None
-        if len(parts) == 1:
-            return _split_suffix(tuple(parts), self.database)
-        database, table = parts
-        if database.lower() in self.foreign or "/" in table:  # parquet.`/path` is a file that Spark reads
-            return None
-        return _split_suffix(tuple(parts), database)
+        return _split_suffix(tuple(parts), self.database if len(parts) == 1 else parts[0])
 
     def load_table(self, parts: Sequence[str]) -> TableName:
         """The table of ours that a name means where only one of ours can stand, as in a function of ours.

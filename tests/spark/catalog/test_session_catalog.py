@@ -168,7 +168,12 @@ def test_replacing_a_table_keeps_it_if_the_rows_cannot_be_written(cat: SessionCa
     [
         ("SELECT * FROM paimon.shop.order", TableNotFound, "shop.order"),
         ("SELECT * FROM paimon.shop", SqlError, "names no table"),
-        ("SELECT * FROM paimon.shop.orders VERSION AS OF 1 + 1", SqlError, "needs a literal"),
+        ("SELECT * FROM paimon.shop.orders VERSION AS OF 1 + 1", SqlError, "takes a literal"),
+        (
+            "SELECT * FROM paimon.shop.orders TIMESTAMP AS OF concat('no', 'on')",
+            SqlError,
+            "concat('no', 'on') is no time",
+        ),
         ("SELECT * FROM paimon.shop.orders TIMESTAMP AS OF 'noon'", SqlError, "names no time"),
         ("SELECT * FROM paimon.shop.orders VERSION AS OF 99", Exception, "99"),
         ("ALTER TABLE paimon.shop.orders ADD COLUMN x INT DEFAULT 1", UnsupportedFeature, "write ALTER COLUMN"),

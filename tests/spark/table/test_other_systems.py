@@ -17,14 +17,18 @@ from paimon_spark import PaimonTable, open_table
 from paimon_spark.errors import OptionError, PaimonError, UnsupportedFeature
 from paimon_spark.format.options.connector_keys import CONNECTOR_KEYS
 from paimon_spark.format.options.keys import known_key
-from paimon_spark.format.options.other_systems import METHOD_ADVICE, OPTION_ADVICE
+from paimon_spark.format.options.other_systems import CATALOG_ADVICE, METHOD_ADVICE, OPTION_ADVICE, STATEMENT_ADVICE
+from paimon_spark.procedures.catalogue import PROCEDURES
+from paimon_spark.procedures.procedure import sql_signature
 from paimon_spark.spark.adapters import options as connector
 from paimon_spark.spark.adapters.types import paimon_fields
+from paimon_spark.spark.catalog.session_catalog import SessionCatalog
 from paimon_spark.spark.source.source import PaimonDataSource
 from paimon_spark.spark.table.new_table import NewTable
 from paimon_spark.spark.table.optimizer import TableOptimizer
 from paimon_spark.spark.write.table_creation import create
 from paimon_spark.store.metadata.table_options import resolve_keys
+from paimon_spark.store.system_tables.names import NAMES
 
 OURS = {value for name, value in vars(connector).items() if re.fullmatch(r"[A-Z_]+", name) and isinstance(value, str)}
 VALUES = {"true", "deduplicate", "overwrite", "restart"}  # in quotes, but no option
@@ -52,6 +56,29 @@ def called(advice: str) -> list[str]:
 def test_a_foreign_method_is_not_there_and_those_in_its_advice_are(name: str) -> None:
     assert not all(hasattr(owner, name) for owner in OWNERS)
     assert all(any(hasattr(owner, method) for owner in OWNERS) for method in called(METHOD_ADVICE[name]))
+
+
+@pytest.mark.parametrize("name", CATALOG_ADVICE)
+def test_a_foreign_method_of_a_catalog_is_not_there_and_those_in_its_advice_are(name: str) -> None:
+    assert not hasattr(SessionCatalog, name)
+    advice = CATALOG_ADVICE[name].replace("PaimonTable.create(spark)", "")
+    assert all(hasattr(SessionCatalog, method) for method in called(advice))
+    with pytest.raises(UnsupportedFeature, match=f"^SessionCatalog has no '{name}': "):
+        getattr(SessionCatalog, name)
+
+
+@pytest.mark.parametrize("words", STATEMENT_ADVICE)
+def test_procedures_and_options_in_advice_about_statements_are_there(words: tuple[str, ...]) -> None:
+    advice = STATEMENT_ADVICE[words]
+    for name in re.findall(r"sys\.(\w+)", advice):
+        assert name in PROCEDURES
+    for name, arguments in re.findall(r"sys\.(\w+)\((.*?)\)", advice):
+        ordered, named = sql_signature(PROCEDURES[name])
+        assert set(re.findall(r"(\w+) =>", arguments)) <= {*ordered, *named}
+    for key in re.findall(r"'([a-z][a-z.-]+)' =", advice):
+        assert known_key(key), key
+    for table in re.findall(r"\$(\w+)", advice):
+        assert table in NAMES
 
 
 def test_most_advice_names_a_method() -> None:

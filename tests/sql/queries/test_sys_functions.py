@@ -1,4 +1,4 @@
-"""sys.max_pt is found and exchanged for a literal; the rest of a text stays as it is."""
+"""sys.max_pt and current names are found and exchanged for literals; the rest of a text stays as it is."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_spark.errors import SqlError, UnsupportedFeature
-from paimon_spark.sql.queries.functions import max_partitions, with_values
+from paimon_spark.sql.queries.functions import current_names, max_partitions, with_values
 from paimon_spark.sql.text.names import Names
 
 NAMES = Names("Lake")
@@ -63,3 +63,34 @@ def test_other_functions_are_refused_by_name(name: str) -> None:
 
 def test_a_text_that_is_no_sql_is_left_alone() -> None:
     assert max_partitions("sys.max_pt('t", NAMES) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "rendered"),
+    [
+        ("SELECT current_catalog(), CURRENT_DATABASE( ) FROM t",
+         "SELECT c AS current_catalog(), d AS current_schema() FROM t"),
+        ("SELECT DISTINCT current_schema()", "SELECT DISTINCT d AS current_schema()"),
+        ("SELECT a, current_catalog() AS x, current_catalog() y", "SELECT a, c AS x, c y"),
+        ("SELECT concat('a', current_catalog(), 'b')", "SELECT concat('a', c, 'b')"),
+        ("SELECT array(1)[0], [current_catalog(), 1], current_catalog()",
+         "SELECT array(1)[0], [c, 1], c AS current_catalog()"),
+        ("SELECT 1 WHERE a IN ('x', current_schema(), 'y')", "SELECT 1 WHERE a IN ('x', d, 'y')"),
+        ("SELECT a FROM t GROUP BY b, current_schema(), c", "SELECT a FROM t GROUP BY b, d, c"),
+        ("SELECT (SELECT current_schema()), s.current_schema(), 'current_schema()'",
+         "SELECT (SELECT d AS current_schema()), s.current_schema(), 'current_schema()'"),
+        ("INSERT INTO t VALUES (1, current_schema(), 2)", "INSERT INTO t VALUES (1, d, 2)"),
+        ("CREATE TABLE t (a STRING DEFAULT current_schema())", None),
+        ("CREATE TABLE t AS SELECT current_schema() AS a", "CREATE TABLE t AS SELECT d AS a"),
+        ("CREATE OR REPLACE VIEW v AS SELECT current_schema() AS a", None),
+        ("CREATE OR REPLACE TEMPORARY VIEW v AS SELECT current_schema() AS a",
+         "CREATE OR REPLACE TEMPORARY VIEW v AS SELECT d AS a"),
+        ("SELECT 'current_schema() ", None),
+    ],
+)  # fmt: skip
+def test_names_of_the_session(text: str, rendered: str | None) -> None:
+    values = {
+        call: ("c" if call.is_catalog else "d") + (f" AS {call.alias}" if call.alias else "")
+        for call in current_names(text)
+    }
+    assert "".join(with_values(text, values).split()) == "".join((rendered or text).split())

@@ -1,0 +1,115 @@
+"""A text goes to Spark, and what Spark does not understand of it comes back in the user's words.
+
+Spark sees temporary views, ``_pyspark_<hexadecimal digits>``, in the places of tables of ours: its errors show their
+names, and the plan with them.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import DataFrame
+
+from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.errors import SqlError, TableNotFound
+from paimon_spark.spark.queries.session import SqlSession
+from paimon_spark.sql.text.single_name import column_path
+
+Args = Mapping[str, Any] | Sequence[Any] | None
+_NO_FRAMES: Mapping[str, DataFrame] = {}
+_INTERNAL = re.compile(r"`?_pyspark_\w+`?")
+_BEHIND_SENTENCE = re.compile(r"\n\s*== SQL|;\s*line \d+ pos \d+|;\s*\n|\n\s*'|\n\s*\+-|\n\n|\(line \d+, pos \d+\)")
+_NO_CATALOG = "REQUIRES_SINGLE_PART_NAMESPACE"
+_NO_CATALOG_OF_NAME = "CATALOG_NOT_FOUND"
+_NO_DATABASE = "SCHEMA_NOT_FOUND"
+_NO_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
+
+
+def ask_spark(
+    session: SqlSession, text: str, args: Args = None, frames: Mapping[str, DataFrame] = _NO_FRAMES, asked: str = ""
+) -> DataFrame:
+    """What ``spark.sql`` returns.
+
+    Args:
+        text: with the names of the frames in braces, if there are any.
+        args: for the parameters of the text.
+        frames: in the places of tables of ours.
+        asked: the user's text, where frames took the places of tables.
+
+    Raises:
+        SqlError: a name begins with a catalog that is not there.
+        TableNotFound: the name of a table is looked up in Spark's own catalog, and ours has the table.
+        AnalysisException, ParseException: of Spark; without the names of the frames, and without the plan, where there
+            are frames.
+    """
+    try:
+        return session.spark.sql(text, args, **frames)  # type: ignore[arg-type]  # its stub lacks Mapping
+    except ParseException as error:
+        raise (_of_text(session, error, asked) if frames else error) from None
+    except AnalysisException as error:
+        raise (_of_names(session, error) or (_without_plan(error) if frames else error)) from None
+    except Exception as error:  # Spark's for a catalog that is not there is no error of PySpark
+        if _NO_CATALOG_OF_NAME not in str(error):
+            raise
+        raise _no_catalog(session, (re.findall(r"catalog `([^`]*)` not found", str(error)) or [text])[:1]) from None
+
+
+def _of_names(session: SqlSession, error: AnalysisException) -> SqlError | TableNotFound | None:
+    """The sentence for a name that begins with no catalog of Spark, or that is one of ours; None: another error."""
+    told, condition = error.getMessageParameters() or {}, error.getCondition()
+    if condition == _NO_CATALOG:
+        return _no_catalog(session, column_path(told["identifier"]))
+    if condition == _NO_DATABASE:
+        parts = column_path(told["schemaName"])
+        return _no_catalog(session, parts[1:]) if len(parts) > 2 else None
+    if condition == _NO_TABLE and session.database is None:
+        parts = column_path(told["relationName"])
+        if len(parts) == 2 and session.catalog.find_table(Identifier(*parts)) is not None:
+            name, ours = ".".join(parts), session.catalog.name
+            return TableNotFound(
+                f"there is no table {name} in Spark's own catalog, which is the current one; the catalog '{ours}' has "
+                f"it: write {ours}.{name}, or USE {ours}"
+            )
+    return None
+
+
+def _no_catalog(session: SqlSession, parts: Sequence[str]) -> SqlError:
+    name, ours = ".".join(parts), session.catalog.name
+    begins = f"{name} begins with {parts[0]}, which is no catalog" if len(parts) > 1 else f"{name} is no catalog"
+    known = [ours, *(catalog.name for catalog in session.spark.catalog.listCatalogs())]
+    near = difflib.get_close_matches(parts[0].lower(), [one.lower() for one in known], 1)
+    meant = f"did you mean {'.'.join((*near, *parts[1:]))}? " if near else ""
+    return SqlError(f"SQL: {begins}: {meant}there are {', '.join(known)}")
+
+
+def _without_plan(error: AnalysisException) -> AnalysisException:
+    """The error without the plan of Spark, in which the frames stand."""
+    return _same(AnalysisException, error, _sentence(error))
+
+
+def _of_text(session: SqlSession, error: ParseException, asked: str) -> AnalysisException:
+    """The error that Spark has for the user's own text, in which no frame stands."""
+    try:
+        session.spark.sql(f"EXPLAIN\n{asked}")  # which runs nothing
+    except ParseException as own:
+        error = own
+    except Exception:  # the text itself can be read: its names are not there for Spark
+        pass
+    return _same(ParseException, error, _sentence(error))
+
+
+def _sentence(error: AnalysisException) -> str:
+    """What the text of an error of Spark says, up to the plan of the query or its text."""
+    text = str(error).strip()
+    head = text[: match.start()] if (match := _BEHIND_SENTENCE.search(text)) else text
+    head = head.strip().removeprefix(f"[{error.getCondition()}]").strip()
+    return _INTERNAL.sub("a table", " ".join(head.split()))
+
+
+def _same(kind: type[AnalysisException], error: AnalysisException, message: str) -> AnalysisException:
+    parameters = {key: _INTERNAL.sub("a table", value) for key, value in (error.getMessageParameters() or {}).items()}
+    return kind(message, error.getCondition(), parameters)
