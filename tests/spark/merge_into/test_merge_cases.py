@@ -172,21 +172,21 @@ def test_keys_are_not_updated(sql: Sql) -> None:
     )  # fmt: skip
 
 
-def test_texts_are_stored_as_numbers_where_the_session_says_so(quick_spark: SparkSession, sql: Sql) -> None:
-    """Java casts texts to numbers in every MERGE; here that is the store assignment of the session, ANSI or LEGACY."""
+def test_texts_are_stored_as_numbers_unless_the_session_is_strict(quick_spark: SparkSession, sql: Sql) -> None:
+    """Java casts texts to numbers in every MERGE; here the store assignment STRICT refuses that."""
     sql("CREATE TABLE t (a INT, b INT)")
     sql("INSERT INTO t VALUES (1, 10)")
     text = (
         "USING (SELECT * FROM VALUES (1, '111'), (4, '400') AS v(a, b)) s ON t.a = s.a "
         "WHEN MATCHED THEN UPDATE SET b = s.b WHEN NOT MATCHED THEN INSERT (a, b) VALUES (s.a, s.b)"
     )
-    with pytest.raises(DataError, match="string cannot be stored in the column 'b', which is int"):
-        merge(sql, text)
-    quick_spark.conf.set("spark.sql.storeAssignmentPolicy", "LEGACY")
+    quick_spark.conf.set("spark.sql.storeAssignmentPolicy", "STRICT")
     try:
-        merge(sql, text, (1, 111), (4, 400))
+        with pytest.raises(DataError, match="string cannot be stored in the column 'b', which is int"):
+            merge(sql, text)
     finally:
         quick_spark.conf.unset("spark.sql.storeAssignmentPolicy")
+    merge(sql, text, (1, 111), (4, 400))
 
 
 def test_a_text_that_equals_a_number_is_another_key(sql: Sql) -> None:
