@@ -18,7 +18,7 @@ from support.tables.catalog_script import SCRIPTS, Step
 import paimon_spark
 from paimon_spark.errors import PaimonError
 from paimon_spark.spark.catalog.session_catalog import SessionCatalog
-from paimon_spark.sql import row_statements
+from paimon_spark.sql import listings, row_statements
 from paimon_spark.sql import statements as s
 from paimon_spark.sql.parse import parse
 from paimon_spark.sql.queries.query import Query
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.spark
 
 OTHER_CHAPTERS = (
     s.Untouched, Query, s.Explain, s.Call, s.Insert, s.CopyInto, row_statements.Delete, row_statements.Update,
-    row_statements.Merge, s.ShowProcedures, s.DescribeProcedure,
+    row_statements.Merge, s.ShowProcedures, s.DescribeProcedure, listings.DropFunction, listings.ShowFunctions,
 )  # fmt: skip
 """Statements of features 2 and 7."""
 

@@ -67,11 +67,13 @@ def refused(text: str, words: str) -> Step:
 
 
 DATABASES = (
+    holds("SHOW CATALOGS", "paimon"),
     do("CREATE DATABASE paimon.plain"),
     do("CREATE SCHEMA IF NOT EXISTS paimon.plain"),
     refused("CREATE DATABASE paimon.plain", "there is a database 'plain' already"),
     show("SHOW DATABASES LIKE 'pla*'", ("plain",)),
     do("CREATE DATABASE paimon.told COMMENT 'c' WITH DBPROPERTIES ('who' = 'us')"),  # which files do not keep
+    holds("DESCRIBE DATABASE paimon.told", "Namespace Name", "told"),
     *(
         unless("properties of databases", step, FILES)
         for step in (
@@ -240,10 +242,12 @@ _OF_TEMPORARY_VIEWS = (
     show("SELECT * FROM tv_{database}", (1,)),
     holds("DESCRIBE tv_{database}", "id", "int", None),
     show("SHOW COLUMNS IN tv_{database}", ("id",)),
-    *(
-        refused(f"ALTER VIEW tv_{{database}} {change}", "this is a temporary view")
-        for change in ("RENAME TO x", "AS SELECT 1 AS id", "SET TBLPROPERTIES ('a' = 'b')")
-    ),
+    refused("ALTER VIEW tv_{database} AS SELECT 1 AS id", "this is a temporary view"),
+    do("ALTER VIEW tv_{database} RENAME TO other_{database}"),  # by Spark
+    do("ALTER VIEW other_{database} RENAME TO tv_{database}"),
+    do("CACHE TABLE cached_{database} AS SELECT id FROM paimon.base.t WHERE id = 2"),
+    show("SELECT * FROM cached_{database}", (2,)),
+    do("DROP VIEW cached_{database}"),
     unless(_NO_VIEWS, do("CREATE VIEW tv_{database} AS SELECT 'stored' AS what"), FILES),
     do("DROP VIEW tv_{database}"),
     unless(_NO_VIEWS, show("SELECT * FROM tv_{database}", ("stored",)), FILES),
