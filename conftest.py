@@ -132,6 +132,14 @@ def quick_spark(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator
         spark.conf.set(key, value or "")
 
 
+@pytest.fixture
+def unpadded(spark: SparkSession) -> Iterator[SparkSession]:
+    """The session while it shows CHAR values as they are stored, as reads without Spark do."""
+    spark.conf.set("spark.sql.readSideCharPadding", "false")
+    yield spark
+    spark.conf.unset("spark.sql.readSideCharPadding")
+
+
 @pytest.fixture(scope="session")
 def metastore() -> Iterator[HiveMetastore]:
     """A Hive metastore."""

@@ -28,10 +28,10 @@ TABLES = [
 
 
 @pytest.mark.parametrize("table", TABLES, ids=str)
-def test_spark_reads_as_its_writer(table: GoldenTable, spark: SparkSession, tmp_path: Path) -> None:
+def test_spark_reads_as_its_writer(table: GoldenTable, unpadded: SparkSession, tmp_path: Path) -> None:
     path = str(table.unpack(tmp_path))
     types = [field.type for field in open_table(path).schema.fields]
-    rows = spark.read.format("paimon").load(path).toArrow()
+    rows = unpadded.read.format("paimon").load(path).toArrow()
     assert comparable(rows) == expected_rows(table.expectation()["rows"], types)
 
 

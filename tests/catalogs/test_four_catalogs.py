@@ -120,6 +120,11 @@ def load_table(shop: Shop) -> None:
     assert ids_of(shop.catalog.load_table(shop.table, {"scan.snapshot-id": "1"})) == [1, 2]
 
 
+def table(shop: Shop) -> None:
+    name = f"{shop.table.database}.{shop.table.table}"
+    assert ids_of(shop.catalog.table(name)) == ids_of(shop.catalog[name]) == [1, 2]
+
+
 def check_table(shop: Shop) -> None:
     shop.catalog.check_table(shop.table)
     if shop.kind in (JDBC, HIVE):
@@ -223,7 +228,17 @@ CALLS: dict[str, Callable[[Shop], None]] = {
         call.__name__: call
         for call in (
             *(list_databases, load_database, create_database, drop_database, alter_database),
-            *(create_table, list_tables, drop_table, rename_table, find_table, load_table, check_table, table_location),
+            *(
+                create_table,
+                list_tables,
+                drop_table,
+                rename_table,
+                find_table,
+                load_table,
+                table,
+                check_table,
+                table_location,
+            ),
             *(repair, tables_of_hive, migrate_table),
             *(list_views, find_view, load_view, alter_view, rename_view, drop_view),
             *(load_function, list_functions, alter_function, drop_function),

@@ -20,7 +20,7 @@ from paimon_spark import PaimonTable
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.cdc import decode
-from paimon_spark.errors import OptionError, SchemaError
+from paimon_spark.errors import DataError, OptionError, SchemaError
 
 pytestmark = pytest.mark.spark
 
@@ -133,7 +133,7 @@ def test_dead_letters(spark: SparkSession, tmp_path: Path) -> None:
     messages = frame(
         spark, values_batch({"type": "insert", "data": {"id": 1}}, "{", {"type": "insert", "data": {"id": "x"}})
     )
-    with pytest.raises(PySparkException, match="offset 1 cannot be decoded"):
+    with pytest.raises(DataError, match="offset 1 cannot be decoded"):
         target.sync(messages, "maxwell-json")
     assert rows_of(target) == []
     for rows in (messages, decode(messages, "maxwell-json", "id INT", dead_letters=True)):

@@ -26,11 +26,11 @@ TABLES = readable_tables()
 
 
 @pytest.mark.parametrize("table", TABLES if LONG else draws().sample(TABLES, 20), ids=str)
-def test_rows_read_here_are_those_of_our_reader(table: GoldenTable, spark: SparkSession, tmp_path: Path) -> None:
+def test_rows_read_here_are_those_of_our_reader(table: GoldenTable, unpadded: SparkSession, tmp_path: Path) -> None:
     path = str(table.unpack(tmp_path))
     names = tuple(f.name for f in open_table(path).schema.fields if f.name != READ_BUT_FOR.get(table.name))
-    made = read_table(spark, ReadRequest(path, LOCAL, names))
-    by_source = read_table(spark, ReadRequest(path, {}, names, native=False))
+    made = read_table(unpadded, ReadRequest(path, LOCAL, names))
+    by_source = read_table(unpadded, ReadRequest(path, {}, names, native=False))
     assert made.frame.schema == by_source.frame.schema
     as_shown = spark_arrow_schema(made.frame.schema)
     mine = [conform_batch(batch, as_shown) for batch in open_table(path).scan(names).to_batches()]

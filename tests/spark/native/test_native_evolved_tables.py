@@ -21,7 +21,7 @@ from paimon_spark.spark.native.read_table import ReadRequest, read_table
 TABLES = tries("PAIMON_NATIVE_TABLES", ci=6, long=300)
 
 
-def test_rows_do_not_depend_on_who_reads_them(spark: SparkSession, tmp_path: Path) -> None:
+def test_rows_do_not_depend_on_who_reads_them(unpadded: SparkSession, tmp_path: Path) -> None:
     read: Counter[str] = Counter()
 
     @settings(
@@ -32,7 +32,7 @@ def test_rows_do_not_depend_on_who_reads_them(spark: SparkSession, tmp_path: Pat
     @given(st.data())
     def same_rows(data: st.DataObject) -> None:
         path = data.draw(evolved_tables(tmp_path)).location
-        made = read_table(spark, ReadRequest(path))
+        made = read_table(unpadded, ReadRequest(path))
         read.update(native=made.told.native_files, rest=made.told.merged_files, tables=1)
         assert comparable(made.frame.toArrow()) == comparable(open_table(path).scan().to_arrow())
 

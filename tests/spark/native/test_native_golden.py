@@ -25,14 +25,14 @@ SHARE = TABLES if LONG else draws().sample(TABLES, len(TABLES) // CI_SHARE)
 
 
 @pytest.mark.parametrize("table", SHARE, ids=str)
-def test_native_rows_are_ours_at_all_snapshots(table: GoldenTable, spark: SparkSession, tmp_path: Path) -> None:
+def test_native_rows_are_ours_at_all_snapshots(table: GoldenTable, unpadded: SparkSession, tmp_path: Path) -> None:
     path = str(table.unpack(tmp_path))
     for number in open_table(path).snapshots.ids():
         then = {"scan.snapshot-id": str(number)}
         fields = [f for f in open_table(path, then).schema.fields if f.name != READ_BUT_FOR.get(table.name)]
         plain = tuple(f.name for f in fields if may_be_native(f.type))
         for columns in {tuple(f.name for f in fields), plain}:
-            made = read_table(spark, ReadRequest(path, then, columns))
+            made = read_table(unpadded, ReadRequest(path, then, columns))
             if not made.told.native_files:
                 continue  # our source alone: test_golden_spark
             assert made.told.snapshot_id == number
