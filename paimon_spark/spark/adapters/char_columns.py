@@ -43,7 +43,7 @@ def as_read(frame: DataFrame, fields: Sequence[DataField], shown: st.StructType)
         fields: the columns, as the table has them.
         shown: the schema of the DataFrame.
     """
-    if not any(has_char(field.type) for field in fields):
+    if not any(CHAR_VARCHAR in own.metadata for own in shown.fields):
         return frame
     return frame.select(*read_columns(frame.sparkSession, fields, shown))
 
@@ -54,7 +54,7 @@ def read_columns(spark: SparkSession, fields: Sequence[DataField], shown: st.Str
     columns = []
     for field, own in zip(fields, shown.fields, strict=True):
         column = sf.col(quoted(own.name))
-        if has_char(field.type):
+        if CHAR_VARCHAR in own.metadata:
             value = padded(column, field.type) if pads else column
             column = value.alias(own.name, metadata=own.metadata)
         columns.append(column)
