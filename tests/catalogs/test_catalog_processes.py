@@ -74,7 +74,9 @@ def test_tables(pool: ProcessPoolExecutor, tmp_path: Path, names: int) -> None:
     jobs = [pool.submit(change_tables, str(tmp_path), seed, STEPS, names) for seed in range(PROCESSES)]
     done = sum((job.result(timeout=600) for job in jobs), Counter())
     tables = catalog.list_tables("d")
-    assert done["create"] - done["drop"] == len(tables), done
+    # A metastore tells some calls under load that there is such a table already, which the call itself has made.
+    untold = done["lost create"] if options.get("metastore") == "hive" else 0
+    assert 0 <= len(tables) - (done["create"] - done["drop"]) <= untold, done
     assert done["create"] > 0
     assert done["drop"] > 0
     for name in tables:
