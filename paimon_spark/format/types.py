@@ -8,7 +8,7 @@ TIMESTAMP_LTZ int **nanoseconds** since the epoch (unbounded Python int; TIMESTA
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -120,7 +120,12 @@ def _nested_fields(data_type: DataType) -> Iterator[DataField]:
             yield from _nested_fields(inner)
 
 
+def holds(data_type: DataType, test: Callable[[DataType], bool]) -> bool:
+    """Whether a test is true of a type, or of one that it holds at any depth."""
+    parts = [data_type.element, data_type.key, *(field.type for field in data_type.fields)]
+    return test(data_type) or any(holds(part, test) for part in parts if part is not None)
+
+
 def has_char(data_type: DataType) -> bool:
     """Whether a type is, or holds at any depth, CHAR."""
-    parts = [data_type.element, data_type.key, *(field.type for field in data_type.fields)]
-    return data_type.root is Root.CHAR or any(has_char(part) for part in parts if part is not None)
+    return holds(data_type, lambda part: part.root is Root.CHAR)

@@ -16,7 +16,7 @@ from pyspark.sql import types as st
 
 from paimon_spark.errors import SchemaError, UnsupportedFeature
 from paimon_spark.format.quoting import quoted
-from paimon_spark.format.types import MAX_LENGTH, STRINGS, TIMESTAMPS, DataField, DataType, Root
+from paimon_spark.format.types import MAX_LENGTH, STRINGS, TIMESTAMPS, DataField, DataType, Root, holds
 
 COMMENT = "comment"
 CURRENT_DEFAULT = "CURRENT_DEFAULT"  # Spark keeps the default of a column under this metadata key
@@ -106,10 +106,11 @@ def spark_field(field: DataField) -> st.StructField:
 
 def _has_lengths(data_type: DataType) -> bool:
     """Whether a type is, or holds at any depth, texts of a length."""
-    if data_type.root in STRINGS:
-        return data_type.root is Root.CHAR or (data_type.length or MAX_LENGTH) < MAX_LENGTH
-    parts = [data_type.element, data_type.key, *(field.type for field in data_type.fields)]
-    return any(_has_lengths(part) for part in parts if part is not None)
+    return holds(data_type, _is_limited)
+
+
+def _is_limited(part: DataType) -> bool:
+    return part.root is Root.CHAR or (part.root in STRINGS and (part.length or MAX_LENGTH) < MAX_LENGTH)
 
 
 def declared_type(data_type: DataType) -> str:
