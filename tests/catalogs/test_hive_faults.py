@@ -34,7 +34,7 @@ def through(proxy: CuttingProxy, hive_options: dict[str, str]) -> HiveCatalog:
     return made
 
 
-def test_commits_and_schemas_take_the_lock(hive_options: dict[str, str]) -> None:
+def test_changes_take_the_lock(hive_options: dict[str, str]) -> None:
     locked = {
         **hive_options,
         "lock.enabled": "true",
@@ -53,6 +53,11 @@ def test_commits_and_schemas_take_the_lock(hive_options: dict[str, str]) -> None
             set_option(opened, "file.format", "orc")
     with table_lock(hive.metastore, new), pytest.raises(CatalogUnavailable, match="others have held the lock"):
         hive.create_table(new, schema())
+    with table_lock(hive.metastore, ORDERS), pytest.raises(CatalogUnavailable, match="others have held the lock"):
+        hive.drop_table(ORDERS)
+    for held in (ORDERS, new):
+        with table_lock(hive.metastore, held), pytest.raises(CatalogUnavailable, match="others have held the lock"):
+            hive.rename_table(ORDERS, new)
     append(opened, 2)
     assert ids_of(hive.load_table(ORDERS)) == [2]
     without = open_catalog(hive_options)

@@ -59,6 +59,8 @@ def streamed_changelog(paimon: Any, path: str, first: int) -> list[tuple[str, Ro
     table = table_at(paimon, path).copyWithoutTimeTravel(jpype.java.util.HashMap(start))  # in the newest schema
     codecs, found = [codec(t) for t in table.rowType().getFieldTypes()], list[tuple[str, Row]]()
     builder, last = table.newReadBuilder(), table.snapshotManager().latestSnapshotId()
+    if last is None:  # a table that no change has given a row would be waited for without end
+        return []
     scan = builder.newStreamScan()
     while scan.checkpoint() is None or scan.checkpoint() <= last:
         with builder.newRead().createReader(scan.plan()).toCloseableIterator() as cursor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 
 from paimon_spark.arrow.zones import TimeZone
@@ -119,25 +119,37 @@ class HiveTables(HiveViews):
         return made
 
     def drop_table(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
-        """As Catalog.drop_table. The files of an external table stay."""
+        """As Catalog.drop_table. The files of an external table stay.
+
+        A metastore may answer two drops of one table that run at once as if both had done it. Under the lock only one
+        of them finds the table. Without locks the files of a table that was made anew meanwhile are left alone.
+        """
         check_not_system(identifier, "dropping")
-        found = self.paimon_table(identifier)
-        try:
+        with table_lock(self.metastore, identifier):
+            found = self.paimon_table(identifier)
+            try:
+                if found is not None:
+                    self.metastore.drop_table(identifier)
+            except Missing:
+                found = None
             if found is not None:
-                self.metastore.drop_table(identifier)
-        except Missing:
-            found = None
-        if found is None:
-            if ignore_if_not_exists:
-                return
+                location = place_of_table(found) or self.table_location(identifier)
+                self._unmake(identifier, location, is_external(found))
+        if found is None and not ignore_if_not_exists:
             raise self.no_table(identifier)
-        if not is_external(found):
-            self._drop_files(place_of_table(found) or self.table_location(identifier))
 
     def rename_table(self, identifier: Identifier, to: Identifier, ignore_if_not_exists: bool = False) -> None:
         check_not_system(identifier, "renaming")
         check_not_system(to, "renaming a table to")
         check_new_name(to.table, "table")
+        first, second = sorted((identifier, to), key=str)  # an order that all clients keep
+        with (
+            table_lock(self.metastore, first),
+            table_lock(self.metastore, second) if first != second else nullcontext(),
+        ):
+            self._rename(identifier, to, ignore_if_not_exists)
+
+    def _rename(self, identifier: Identifier, to: Identifier, ignore_if_not_exists: bool) -> None:
         found = self.paimon_table(identifier)
         if found is None:
             if ignore_if_not_exists:
@@ -191,7 +203,7 @@ class HiveTables(HiveViews):
             ) from None
 
     def _unmake(self, identifier: Identifier, location: str, external: bool) -> None:
-        """Deletes the files of a table that the metastore did not take, unless it has it now."""
+        """Deletes the files of a table that the metastore has not taken, or has dropped, unless it has it now."""
         found: HiveTable | None = self.hive_table(identifier)
         if not external and (found is None or place_of_table(found) != location):
             self._drop_files(location)
