@@ -19,7 +19,6 @@ import our_engine
 import pytest
 from genuine import NO_OPTIONS, Genuine
 from genuine_spark import GenuineSpark
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from readers import assert_same
 from row_tables import Kind, draw_table
@@ -29,7 +28,7 @@ from support.oracles.checker import check_table
 from support.oracles.naive_table import Change, Lost, NaiveTable, Role, Values
 
 from paimon_spark import PaimonTable, open_table
-from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.spark.merge_into.clauses import Action
 from paimon_spark.store.evolution import changes as c
@@ -243,7 +242,7 @@ class RowHistory:
         except Lost as reason:
             if not self._is_of_files(condition):
                 self._note(f"refused: {reason}")
-                self._expect(PySparkException, "NULL", lambda: table.delete(condition.sql))
+                self._expect(DataError, "NULL", lambda: table.delete(condition.sql))
             return
         result = table.delete(condition.sql)
         self.done["DELETE"] += 1
@@ -263,7 +262,7 @@ class RowHistory:
             changes = self.model.updated(lambda row: condition.of(row, {}), _on_target(sets))
         except Lost as reason:
             self._note(f"refused: {reason}")
-            self._expect(PySparkException, "sequence|NULL", lambda: table.update(condition.sql, given))
+            self._expect(DataError, "sequence|NULL", lambda: table.update(condition.sql, given))
             return
         result = table.update(condition.sql, given)
         self.done["UPDATE"] += 1
@@ -289,7 +288,7 @@ class RowHistory:
             changes = merge_changes(self.model, rows, steps, on)
         except Lost as reason:
             self._note(f"refused: {reason}")
-            self._expect(PySparkException, "sequence|NULL", merge.execute)
+            self._expect(DataError, "sequence|NULL", merge.execute)
             return
         merge.execute()
         self.done["MERGE"] += 1
