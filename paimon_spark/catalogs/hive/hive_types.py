@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
+from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root, holds
 
 _CHAR_LENGTH, _VARCHAR_LENGTH = 255, 65535
 """The longest that Hive has."""
@@ -84,8 +84,7 @@ def hive_type(data_type: DataType, has_local_zoned: bool = False) -> str:
 
 def has_local_zoned(data_type: DataType) -> bool:
     """Whether a type is, or holds, instants."""
-    inner = (data_type.element, data_type.key, *(field.type for field in data_type.fields))
-    return data_type.root == Root.TIMESTAMP_LTZ or any(one is not None and has_local_zoned(one) for one in inner)
+    return holds(data_type, lambda part: part.root == Root.TIMESTAMP_LTZ)
 
 
 def paimon_type(text: str) -> DataType:

@@ -17,7 +17,7 @@ from pyspark.sql import types as st
 from paimon_spark.arrow.alignment import match_columns
 from paimon_spark.arrow.conform import list_of, map_of, struct_of
 from paimon_spark.errors import DataError
-from paimon_spark.format.types import DataField, DataType, Root
+from paimon_spark.format.types import DataField, DataType, Root, holds
 
 MILLIS_PER_DAY = 86_400_000
 _ANYTHING = DataType(Root.BOOLEAN)  # stands for a field the table does not have
@@ -84,8 +84,7 @@ def spark_arrow_schema(schema: st.StructType) -> pa.Schema:
 
 def contains_time(data_type: DataType) -> bool:
     """True if a type is TIME or holds one, at any depth."""
-    parts = [data_type.element, data_type.key, *(field.type for field in data_type.fields)]
-    return data_type.root is Root.TIME or any(contains_time(part) for part in parts if part is not None)
+    return holds(data_type, lambda part: part.root is Root.TIME)
 
 
 def with_times(batch: pa.RecordBatch, fields: Iterable[DataField]) -> pa.RecordBatch:

@@ -88,10 +88,7 @@ def spark_type(data_type: DataType) -> st.DataType:
 
 def loses_digits(data_type: DataType) -> bool:
     """Whether a type is, or holds at any depth, a time finer than microseconds, of which Spark sees a part."""
-    if data_type.root in TIMESTAMPS:
-        return (6 if data_type.precision is None else data_type.precision) > 6
-    parts = [data_type.element, data_type.key, *(field.type for field in data_type.fields)]
-    return any(loses_digits(part) for part in parts if part is not None)
+    return holds(data_type, lambda part: part.root in TIMESTAMPS and (part.precision or 0) > 6)
 
 
 def spark_field(field: DataField) -> st.StructField:
