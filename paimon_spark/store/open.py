@@ -310,7 +310,8 @@ def _stored_table(location: str, options: Mapping[str, str], time_zone: TimeZone
     told = place.options if branch == "main" else {k: v for k, v in place.options.items() if k in _OF_ALL_BRANCHES}
     known = {**schema.options, **told}
     guarded = confined(file_io, root, dynamic, publisher_of(options))
-    return ReadableTable(root, guarded, schema, Options(known), branch, time_zone, place.server)
+    opened = schema if place.server is None else None
+    return ReadableTable(root, guarded, schema, Options(known), branch, time_zone, place.server, opened)
 
 
 def _with_dynamic(table: ReadableTable, dynamic: Mapping[str, str]) -> ReadableTable:

@@ -15,6 +15,7 @@ from paimon_spark.errors import (
     PaimonError,
     RetriesExhausted,
     StorageError,
+    TableNotFound,
     UnsupportedFeature,
 )
 from paimon_spark.format.options import core_options as o
@@ -242,7 +243,7 @@ def _commit(job: Job, target: Target, made: Outcome, spent: int, published: list
             try:
                 operation, read = job.statement.value, target.read_state
                 return commit.append(made.messages, write.identifier, operation=operation, read=read)
-            except (CommitConflict, RetriesExhausted, DataError, StorageError):
+            except (CommitConflict, RetriesExhausted, DataError, StorageError, TableNotFound):
                 abort_job(write, made.messages)
                 raise
 

@@ -19,6 +19,7 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import split_storage_options
 
 QUERY_ID = "sql.streaming.queryId"
+_RUN_ID = "spark.jobGroup.id"  # Spark groups the jobs of a run by its id
 _BATCH_ID = "streaming.sql.batchId"
 _CUT = "batchTimestampMs"
 
@@ -43,6 +44,13 @@ def local_query(spark: SparkSession) -> str | None:
     """The id of the query whose batch the thread runs, as classic Spark tells; None: Connect, or no stream."""
     context = getattr(spark, "_sc", None)
     found: str | None = None if context is None else context.getLocalProperty(QUERY_ID)
+    return found
+
+
+def local_run(spark: SparkSession) -> str | None:
+    """What tells a run of a query from its other runs, as classic Spark tells; None: Connect, or no stream."""
+    context = getattr(spark, "_sc", None)
+    found: str | None = None if context is None else context.getLocalProperty(_RUN_ID)
     return found
 
 

@@ -15,6 +15,7 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 from pyspark.sql.types import StructType
 
 from paimon_spark.errors import CommitConflict, DataError, OptionError, TableNotFound
+from paimon_spark.format.schema import TableSchema
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.stream_sink.options import COMMIT_USER, StreamOptions, stream_options
 from paimon_spark.spark.stream_sink.query import batch_cut, checkpoint_query, finished_batch, task_query
@@ -42,6 +43,7 @@ class BatchFiles(WriterCommitMessage):
         event_millis: the greatest value of the watermark column, in epoch milliseconds; None: there was none.
         since, base: the snapshot that its write was planned on, as for WritePlan.
         schema_id: the schema that its files are in.
+        opened: the schema by which the table of its files is known, as for Table.
     """
 
     messages: tuple[CommitMessage, ...]
@@ -52,6 +54,7 @@ class BatchFiles(WriterCommitMessage):
     since: int
     base: str | None
     schema_id: int
+    opened: TableSchema | None
 
 
 class PaimonStreamWriter(DataSourceStreamArrowWriter):
@@ -73,7 +76,8 @@ class PaimonStreamWriter(DataSourceStreamArrowWriter):
                 f"batch {batch} of the stream into {job.table.location}: {error}. Nothing of this batch is in the table"
             ) from None
         plan, schema = job.plan, job.table.schema
-        return BatchFiles(tuple(messages), query, batch, seen.rows, seen.latest, plan.since, plan.base, schema.id)
+        state = (plan.since, plan.base, schema.id, job.table.opened)
+        return BatchFiles(tuple(messages), query, batch, seen.rows, seen.latest, *state)
 
     @plainly
     @remembering()
@@ -126,9 +130,10 @@ class PaimonStreamWriter(DataSourceStreamArrowWriter):
         cut = batch_cut(table, options.checkpoint, number, storage)
         batch = Batch(user, number, "OVERWRITE" if job.overwrites else "APPEND", rows, cut, options.unknown)
         plan = replace(job.plan, since=tasks[0].since, base=tasks[0].base) if tasks else job.plan
+        table = replace(table, opened=tasks[0].opened) if tasks else table
         latest = max((t.event_millis for t in tasks if t.event_millis is not None), default=None)
         watermark = None if latest is None else latest - options.watermark_delay
-        return replace(job, commit_user=user, plan=plan, batch=batch, watermark=watermark)
+        return replace(job, table=table, commit_user=user, plan=plan, batch=batch, watermark=watermark)
 
 
 @remembering()

@@ -5,7 +5,7 @@ On Spark Connect this runs in a process of its own on the server, with a session
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from pyspark.sql import Column, DataFrame, Observation
@@ -19,9 +19,10 @@ from paimon_spark.spark.adapters.options import Once
 from paimon_spark.spark.jobs.write_run import run_write
 from paimon_spark.spark.stream_sink.identity import StreamIdentity
 from paimon_spark.spark.stream_sink.options import StreamOptions
-from paimon_spark.spark.stream_sink.query import compute
+from paimon_spark.spark.stream_sink.query import compute, local_run
 from paimon_spark.spark.write.open_write import open_job
 from paimon_spark.store.metadata.remembered import remembering
+from paimon_spark.store.metadata.table import Table
 
 _LATEST = "latest"
 
@@ -35,12 +36,14 @@ class EachBatch:
         identity: of the query.
         watermark_column: of the rows; None: none.
         overwrites: whether each batch replaces all rows.
+        opened: by the run of the query, the table of its first batch. On Connect each run has a copy of its own.
     """
 
     options: StreamOptions
     identity: StreamIdentity
     watermark_column: str | None
     overwrites: bool = False
+    opened: dict[str | None, Table] = field(default_factory=dict)
 
     @remembering()
     def __call__(self, rows: DataFrame, number: int) -> None:
@@ -59,6 +62,7 @@ class EachBatch:
         once = Once(name, number, user=user, of_stream=True)
         write = replace(options.write, once=once)
         job = open_job(write, rows.schema, self.overwrites, partial(_refuse_lost_table, write.path))
+        self._check_same_table(local_run(spark), job.table)
         if self.watermark_column is None:
             if run_write(spark, rows, job).repeated:
                 compute(rows)
@@ -72,6 +76,21 @@ class EachBatch:
 
         if run_write(spark, observed, job, watermark=watermark).repeated:
             compute(rows)
+
+    def _check_same_table(self, run: str | None, table: Table) -> None:
+        """Refuses a table that was made where that of the earlier batches of a run was (protocol C11).
+
+        Raises:
+            TableNotFound: it is another one; nothing was written.
+        """
+        if run not in self.opened:
+            self.opened.clear()
+        if not self.opened.setdefault(run, table).is_there:
+            raise TableNotFound(
+                f"the table at {self.options.write.path} is another one than that of the earlier batches: it was "
+                "dropped or renamed while the stream ran, and another table was made there. Nothing was written. Start "
+                "with a new checkpoint to have all rows of the source, or with the same one to have those from now on"
+            )
 
 
 def _refuse_lost_table(path: str) -> None:

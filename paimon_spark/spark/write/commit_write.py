@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from paimon_spark.errors import CommitConflict, DataError, RetriesExhausted, StorageError
+from paimon_spark.errors import CommitConflict, DataError, RetriesExhausted, StorageError, TableNotFound
 from paimon_spark.spark.write.write_job import WriteJob, nothing_committed
 from paimon_spark.store.commit.table_commit import CommitResult, TableCommit
 from paimon_spark.store.metadata.messages import CommitMessage
@@ -47,7 +47,7 @@ def commit_job(job: WriteJob, messages: Sequence[CommitMessage]) -> CommitResult
             if job.overwrites:
                 return commit.overwrite(messages, job.replaced, job.identifier, job.watermark)
             return commit.append(messages, job.identifier, job.watermark)
-        except (CommitConflict, RetriesExhausted, DataError, StorageError) as error:
+        except (CommitConflict, RetriesExhausted, DataError, StorageError, TableNotFound) as error:
             _abort(job, commit, messages)
             if job.evolution is None:
                 raise
@@ -70,7 +70,7 @@ def publish_schema_of(job: WriteJob, messages: Sequence[CommitMessage]) -> None:
     with nothing_committed():
         try:
             publish_job_schema(job)
-        except (CommitConflict, StorageError):
+        except (CommitConflict, StorageError, TableNotFound):
             abort_job(job, messages)
             raise
 

@@ -1,6 +1,6 @@
-"""Checks of the snapshot that a commit builds on (its base); the Java system has no such checks.
+"""Checks of the snapshot that a commit builds on (its base), and of the table; the Java system has no such checks.
 
-Three races can leave a published snapshot outside of the table's history:
+Four races can leave a published snapshot outside of the table's history:
 
 - A rollback or a fast-forward removed the base after the commit had been prepared. Publishing the prepared snapshot
   would bring back rows that were removed. So a commit checks after publishing that its base still exists, and
@@ -13,8 +13,10 @@ Three races can leave a published snapshot outside of the table's history:
 - A snapshot that will be withdrawn is visible for a moment. A snapshot built on it would be withdrawn too, although
   its writer had already reported success. So nobody builds on a snapshot whose own base is missing
   (``may_be_withdrawn``).
+- The table was dropped, and perhaps another one made at its place, after the commit had looked for it. So a commit
+  looks again after publishing, and withdraws a snapshot that stands in no table, or in another one.
 
-Invariants: protocol C4 to C6.
+Invariants: protocol C4 to C6 and C11.
 """
 
 from __future__ import annotations
@@ -94,14 +96,16 @@ def withdrawn_error(table: Table, withdrawn: Snapshot, why: object) -> CommitSta
     """The error of a commit whose snapshot was withdrawn and whose next attempt failed. why: in words, or its error."""
     return CommitStateUnknown(
         f"the commit of user {withdrawn.commit_user} to the table at {table.location} was snapshot {withdrawn.id} "
-        f"for a moment, was taken back because of a rollback or an expiry, and failed then: {why}. As somebody may "
-        "have made a tag of it in that moment, nothing was deleted. Run the job again"
+        f"for a moment, was taken back because of a rollback, an expiry or a drop, and failed then: {why}. As somebody "
+        "may have made a tag of it in that moment, nothing was deleted. Run the job again"
     )
 
 
 def _confirm(table: Table, base: Snapshot | None, published: Snapshot) -> bool:
     if table.server is not None:
         return True  # it has compared the base with the latest snapshot
+    if not table.is_there:
+        return not _withdraw_from_place(table, published)
     now = _base_state(table.snapshots, base)
     if now == _Base.ROLLED_BACK:
         _withdraw(table.snapshots, published)
@@ -155,6 +159,36 @@ def _withdraw(store: SnapshotStore, published: Snapshot) -> None:
             f"{published.id} on top of a snapshot that a rollback or a fast-forward took away meanwhile, and could not "
             f"be taken back: {error}. Roll the table back again, then run the job again"
         ) from error
+
+
+def _withdraw_from_place(table: Table, published: Snapshot) -> bool:
+    """Removes a snapshot from a place where its table is not any more.
+
+    Returns:
+        False: it is not there: it was committed, and the table was dropped or renamed afterwards.
+
+    Raises:
+        CommitStateUnknown: others have built on it, in the table that was made there.
+        StorageError: the storage failed; the snapshot may still be there.
+    """
+    store = table.snapshots
+    if store.find(published.id) != published:
+        return False
+    later = [number for number in store.ids() if number > published.id]
+    if later:
+        raise CommitStateUnknown(
+            f"the commit of user {published.commit_user} to {table.location} was published as snapshot {published.id} "
+            "of another table: the one that this job had opened was dropped at the same moment, and another one was "
+            f"made there, to which others have committed the snapshots up to {later[-1]} since. Nothing was deleted. "
+            f"Roll that table back to a snapshot before {published.id}, and run those jobs again"
+        )
+    _log.warning(
+        "snapshot %d of %s was published while the table was dropped or renamed: it is taken back",
+        published.id,
+        table.location,
+    )
+    store.file_io.delete(snapshot_path(store.table, published.id, store.branch))
+    return True
 
 
 def _is_overtaken(table: Table, published: Snapshot) -> bool:

@@ -1,6 +1,6 @@
 """One request becomes one snapshot, or none: attempt by attempt, until nobody is faster (Java: FileStoreCommitImpl).
 
-Invariants: protocol C1 to C3 and C10.
+Invariants: protocol C1 to C3, C10 and C11.
 """
 
 from __future__ import annotations
@@ -171,13 +171,14 @@ class _Attempts(Generic[Detail]):
 
 
 def _check_still_there(table: Table, state: TableState) -> None:
-    """A table that was dropped or renamed has no schema at its path, and what is committed there is never read."""
-    if table.schema.id not in state.schema_ids:
-        raise TableNotFound(
-            f"the commit to {table.location}: the table is not there any more, for its schema {table.schema.id} is "
-            "gone; it was dropped or renamed since this job opened it. Nothing was committed; run the job again on the "
-            "table of today"
-        )
+    """Nothing is committed to a place without a table, or to another table that was made there since (protocol C11)."""
+    if table.schema.id in state.schema_ids and table.is_there:
+        return
+    others = ", and another table was made there" if state.schema_ids else ""
+    raise TableNotFound(
+        f"the commit to {table.location}: the table is not there any more; it was dropped or renamed since this job "
+        f"opened it{others}. Nothing was committed; run the job again on the table of today"
+    )
 
 
 def _check_ground(table: Table, history: CommitHistory) -> None:

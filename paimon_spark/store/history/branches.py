@@ -204,7 +204,8 @@ def on_branch(table: Table, branch: str) -> Table:
     schema = SchemaStore(table.file_io, table.location, branch).latest() if is_name else None
     if schema is None:
         raise no_such_branch(table, branch)
-    return replace(table, schema=schema, options=Options(schema.options), branch=branch)
+    opened = schema if table.server is None else None
+    return replace(table, schema=schema, options=Options(schema.options), branch=branch, opened=opened)
 
 
 def _begin_with(table: Table, name: str, snapshot: Snapshot, tag: tuple[str, Tag] | None) -> None:

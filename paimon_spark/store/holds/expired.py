@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
-from paimon_spark.errors import MissingFile, SnapshotNotFound
+from paimon_spark.errors import MissingFile, SnapshotNotFound, TableNotFound
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.store.holds.expiry_marks import expiring_below
+from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 
 _ANY_NUMBER = 2**31 - 1
@@ -58,6 +59,7 @@ def translate_missing_files(store: SnapshotStore, options: Options, *snapshot_id
         snapshot_ids: the snapshots that are read; None stands for an unknown one.
 
     Raises:
+        TableNotFound: instead of MissingFile, if there is no table any more.
         SnapshotNotFound: instead of MissingFile, if one of the snapshots and all its tags are deleted, or are being
             deleted.
         MissingFile: a file is missing for another reason.
@@ -68,6 +70,11 @@ def translate_missing_files(store: SnapshotStore, options: Options, *snapshot_id
         gone = next((i for i in snapshot_ids if i is not None and _is_gone(store, i)), None)
         if gone is None:
             raise
+        if not SchemaStore(store.file_io, store.table, store.branch).ids():
+            raise TableNotFound(
+                f"the table at {store.table} was dropped or renamed while it was being read: {error.path} is deleted; "
+                "open it again where it is now"
+            ) from error
         what = f"snapshot {gone} of the table at {store.table} expired while it was being read"
         raise expired_error(store, options, f"{what}: {error.path} is deleted") from error
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-from paimon_spark.errors import CommitConflict
+from paimon_spark.errors import CommitConflict, TableNotFound
 from paimon_spark.format.paths import schema_path
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.schema_json import encode_schema
@@ -53,11 +53,25 @@ def publish_schema(table: Table, schema: TableSchema) -> bool:
     """False: there is another schema with this id.
 
     A server is told what is different from the schema before, and numbers schemas and new columns by itself.
+
+    Raises:
+        TableNotFound: the table is not there any more, or another one was made at its place (protocol C11).
     """
     if table.server is not None:
         table.server.change_schema(table.branch, table.schemas.load(schema.id - 1), schema)
         return _is_there(table, schema)
-    return publish_file(table.file_io, schema_path(table.location, schema.id, table.branch), encode_schema(schema))
+    path, data = schema_path(table.location, schema.id, table.branch), encode_schema(schema)
+    if table.is_there:
+        if not publish_file(table.file_io, path, data):
+            return False
+        if table.is_there:
+            return True
+        if table.schemas.holds(schema):  # the place is empty, or has another table
+            table.file_io.delete(path)
+    raise TableNotFound(
+        f"publishing schema {schema.id} of {table.location}: the table is not there any more; it was dropped or "
+        "renamed since this job opened it. Nothing was changed; run the job again on the table of today"
+    )
 
 
 def _replaced(table: Table, schema: TableSchema) -> bool:

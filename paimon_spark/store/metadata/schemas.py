@@ -57,6 +57,17 @@ class SchemaStore:
             self._loaded[newest] = remembered(version, lambda: (self.load(newest), status.size * _PARSED))
         return self.load(newest)
 
+    def holds(self, schema: TableSchema) -> bool:
+        """Whether the file of a schema is there and has its content, by a look at the storage.
+
+        It tells a table from another one that was made at its place since: their first schemas differ in their times.
+        """
+        path = schema_path(self.table, schema.id, self.branch)
+        try:
+            return decode_schema(self.file_io.read_bytes(path), path) == schema
+        except FileNotFoundError:
+            return False
+
     def load(self, schema_id: int) -> TableSchema:
         """The schema with this id.
 

@@ -43,6 +43,8 @@ class Table:
         branch: the branch whose schemas and snapshots are used.
         time_zone: the zone for conditions that compare local times with instants; None: these conditions are refused.
         server: publishes its snapshots and schemas; None: the creation of their files does.
+        opened: the latest schema when the table was opened, which is in a file as long as the table is there; None: a
+            server knows the table, or nobody has opened it.
     """
 
     location: str
@@ -52,6 +54,7 @@ class Table:
     branch: str = "main"
     time_zone: TimeZone | None = None
     server: TableServer | None = None
+    opened: TableSchema | None = None
 
     @cached_property
     def schemas(self) -> SchemaStore:
@@ -60,6 +63,14 @@ class Table:
     @cached_property
     def snapshots(self) -> SnapshotStore:
         return SnapshotStore(self.file_io, self.location, self.branch, self.server)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the table that was opened is still at its location: not dropped, renamed, or dropped and made anew.
+
+        The storage is asked. Of a table with a server it says nothing: that compares the ids of tables.
+        """
+        return self.opened is None or self.schemas.holds(self.opened)
 
     @property
     def bucket_mode(self) -> BucketMode:

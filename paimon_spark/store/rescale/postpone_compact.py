@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 
 from paimon_spark.arrow.predicates.predicate import Predicate
-from paimon_spark.errors import CommitConflict, RetriesExhausted, UnsupportedFeature
+from paimon_spark.errors import CommitConflict, RetriesExhausted, TableNotFound, UnsupportedFeature
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.partition import Partition
 from paimon_spark.format.paths import POSTPONE_BUCKET
@@ -145,7 +145,7 @@ def commit_postpone_compaction(
     request = CommitRequest(commit_user, BATCH_COMMIT_IDENTIFIER, CommitKind.COMPACT, None, propose, True)
     try:
         made = commit_request(table, request, compaction.plan.since)
-    except (CommitConflict, RetriesExhausted):
+    except (CommitConflict, RetriesExhausted, TableNotFound):
         delete_created(table, messages)
         raise
     left: Set[Partition] = set() if made.proposal is None else made.proposal.detail

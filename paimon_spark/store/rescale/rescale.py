@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from paimon_spark.arrow.predicates.predicate import Predicate
-from paimon_spark.errors import CommitConflict, OptionError, RetriesExhausted, UnsupportedFeature
+from paimon_spark.errors import CommitConflict, OptionError, RetriesExhausted, TableNotFound, UnsupportedFeature
 from paimon_spark.format.manifest import DataFileMeta, FileKind, IndexManifestEntry
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.rules.supported import check_writable
@@ -112,7 +112,7 @@ def rescale(
         messages = run(plan.rewrite)
         try:
             result = commit_rescale(table, plan, messages)
-        except (CommitConflict, RetriesExhausted):
+        except (CommitConflict, RetriesExhausted, TableNotFound):
             delete_created(table, messages)
             raise
     if where is None and table.bucket_mode == BucketMode.HASH_FIXED:

@@ -208,7 +208,7 @@ def _fields_of(table: Table, fields: Iterable[DataField]) -> tuple[DataField, ..
 
 def _other_table(table: Table, branch: str) -> Table | None:
     """The other branch: its own stored options, with those that the caller gave on top; None: it is not there."""
-    other = replace(table, branch=branch)
+    other = replace(table, branch=branch, opened=None)
     schema = other.schemas.latest()
     if schema is None:
         return None

@@ -111,7 +111,7 @@ def find_target(source: Table, location: str, options: Mapping[str, str]) -> Cop
     file_io = file_io_for(root, storage)
     schemas = _new_schemas(source)
     latest = schemas[-1]
-    made = Table(root, confined(file_io, root, {}), latest, Options(latest.options))
+    made = Table(root, confined(file_io, root, {}), latest, Options(latest.options), opened=latest)
     _check_apart(source, root)
     there = SchemaStore(file_io, root)
     ids = there.ids()

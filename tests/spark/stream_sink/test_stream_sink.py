@@ -239,6 +239,29 @@ def test_a_dropped_table_is_not_made_anew(spark: SparkSession, events: Events, t
     assert not table.exists()
 
 
+def test_a_running_stream_leaves_a_table_alone_that_was_made_anew(
+    spark: SparkSession, events: Events, tmp_path: Path
+) -> None:
+    """Another start of the writer is another job, which opens the table that is there then."""
+    table, stream = tmp_path / "t", events.stream()
+    builder = PaimonTable.create(spark).location(str(table)).addColumns(stream.schema).primaryKey("id")
+    made = builder.property("bucket", "1")
+    writer = made.execute().write_stream(stream, str(tmp_path / "ck"))
+    query = writer.start()
+    try:
+        query.processAllAvailable()
+        assert len(ids(table)) == 20
+        shutil.rmtree(table)
+        made.execute()
+        events.add()
+        refused(query.processAllAvailable, "TableNotFound", "another one than that of the earlier batches")
+        assert ids(table) == []
+    finally:
+        query.stop()
+    writer.trigger(availableNow=True).start().awaitTermination()
+    assert ids(table) == list(range(20, 30))
+
+
 def test_a_table_made_in_sql_words_is_no_target(events: Events, tmp_path: Path) -> None:
     writer = events.stream().writeStream.format("paimon").option("checkpointLocation", str(tmp_path / "ck"))
     with pytest.raises(Exception, match=r"USING paimon is not supported|path|not support"):

@@ -104,7 +104,8 @@ def plain_table_by_part(path: Path) -> Table:
     for field in stored["fields"]:
         field["type"] = field["type"].removesuffix(" NOT NULL")
     schema.write_text(json.dumps(stored))
-    return replace(from_keyed, schema=type(from_keyed.schemas)(LocalFileIO(), str(path)).load(0))
+    changed = type(from_keyed.schemas)(LocalFileIO(), str(path)).load(0)
+    return replace(from_keyed, schema=changed, opened=changed)
 
 
 def test_new_files_of_an_overwrite_go_to_the_top_level(two_parts: Table) -> None:

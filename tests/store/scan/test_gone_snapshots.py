@@ -15,7 +15,7 @@ from support.tables.compacting import Row, make, write
 from support.tables.expiring import COLUMNS, copied, live_on, new_table, rules, state, tag
 from support.tables.golden_tables import GoldenTable
 
-from paimon_spark.errors import MissingFile, SnapshotNotFound
+from paimon_spark.errors import MissingFile, SnapshotNotFound, TableNotFound
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.store.expire.snapshots import expire_snapshots_by
 from paimon_spark.store.metadata.table import Table
@@ -241,3 +241,14 @@ def test_system_tables_tell_it_too(tmp_path: Path, name: str) -> None:
         except SnapshotNotFound as error:
             outcomes.add(re.sub(".*; (the only snapshot is 4), .*", r"\1", str(error)))
     assert outcomes == {True, "the only snapshot is 4"}
+
+
+def test_a_table_that_is_dropped_while_it_is_read(tmp_path: Path) -> None:
+    """It did not expire, and keeping snapshots longer would not help."""
+    table = new_table(tmp_path / "t")
+    live_on(table, "ww")
+    of = scan(table, {})
+    splits = of.plan().splits
+    Path(table.location).rename(tmp_path / ".dropped")
+    with pytest.raises(TableNotFound, match=r"was dropped or renamed while it was being read: .* is deleted"):
+        read(splits, of)

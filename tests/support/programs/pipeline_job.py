@@ -70,8 +70,8 @@ def generate(folder: str, ends: bool) -> None:
         columns = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), _ARROW, strict=True)]
         job = replace(made._job, commit_user=USER)
         files = write_rows(job, 0, [pa.RecordBatch.from_arrays(columns, schema=_ARROW)])
-        plan, schema = job.plan, job.table.schema
-        task = BatchFiles(tuple(files), QUERY, number, len(rows), None, plan.since, plan.base, schema.id)
+        state = (job.plan.since, job.plan.base, job.table.schema.id, job.table.opened)
+        task = BatchFiles(tuple(files), QUERY, number, len(rows), None, *state)
         made.commit([task], number)
         if ends:
             return

@@ -56,8 +56,8 @@ def tasks(made: PaimonStreamWriter, number: int, *rows: Sequence[Row], query: st
     for task, mine in enumerate(rows):
         batch = pa.RecordBatch.from_pylist([dict(zip(ARROW.names, row, strict=True)) for row in mine], schema=ARROW)
         files = tuple(write_rows(job, task, [batch]))
-        plan = job.plan
-        found.append(BatchFiles(files, query, number, len(mine), None, plan.since, plan.base, job.table.schema.id))
+        state = (job.plan.since, job.plan.base, job.table.schema.id, job.table.opened)
+        found.append(BatchFiles(files, query, number, len(mine), None, *state))
     return found
 
 
