@@ -26,6 +26,7 @@ CONNECTOR_KEYS: Mapping[str, str] = MappingProxyType(
         "read.stream": _STREAM_READ,
         "scan.on-expired": _STREAM_READ,
         "row-kind-column": _WRITE,
+        "write.create-table": _WRITE,
         "write.missing-columns": _WRITE,
         "write.merge-schema": _WRITE,
         "write.merge-schema.type-widening": _WRITE,

@@ -7,7 +7,10 @@ from weakref import WeakKeyDictionary
 from pyspark.sql import SparkSession
 
 from paimon_spark.catalogs.catalog import Catalog
-from paimon_spark.errors import OptionError
+from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.errors import OptionError, SqlError
+from paimon_spark.sql.text.names import Names
+from paimon_spark.sql.text.single_name import read_table_name
 
 _DEFAULTS: WeakKeyDictionary[SparkSession, Catalog] = WeakKeyDictionary()
 
@@ -27,6 +30,23 @@ def default_catalog(spark: SparkSession) -> Catalog:
     if found is None:
         raise OptionError(
             "a table is named, and this session has no catalog to look it up in: call paimon_spark.catalog(spark, "
-            "'<warehouse>') first"
+            "'<warehouse>') first, or give the path of the table"
         )
     return found
+
+
+def named_table(spark: SparkSession, name: str) -> tuple[Catalog, Identifier, str]:
+    """What a name means in the default catalog of a session: ``table`` or ``database.table``.
+
+    Returns:
+        The catalog, the table, and the suffix of a branch, which may be empty.
+
+    Raises:
+        OptionError: the session has no catalog.
+        SqlError: it is no name of a table.
+    """
+    catalog = default_catalog(spark)
+    found = read_table_name(name, Names(catalog.name, catalog.default_database))
+    if found.database is None or found.system is not None:
+        raise SqlError(f"{name} is not the name of a table of the catalog {catalog.name}")
+    return catalog, Identifier(found.database, found.table), found.suffixes

@@ -29,6 +29,8 @@ ROW_KIND_COLUMN = "row-kind-column"
 OVERWRITE_WHERE = "overwrite-where"
 DYNAMIC_OVERWRITE = "dynamic-partition-overwrite"
 TIME_ZONE = "time-zone"
+CREATES_TABLE = "write.create-table"
+OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
 MERGE_SCHEMA = "write.merge-schema"
 TYPE_WIDENING = "write.merge-schema.type-widening"
 EXPLICIT_CAST = "write.merge-schema.explicit-cast"
@@ -131,7 +133,7 @@ class WriteOptions:
         path: the table directory.
         row_kind_column: the column of the DataFrame that holds +I, -U, +U or -D and is not stored.
         overwrite_where: SQL text over the partition columns: what an overwrite replaces.
-        overwrite_dynamic: an overwrite replaces the partitions that the rows touch.
+        overwrite_dynamic: an overwrite replaces the partitions that the rows touch; None: nobody has said.
         table: options of a new table, or of this write to an existing one; storage options.
         missing_columns: what becomes of table columns that the DataFrame lacks, as for omissible_columns.
         time_zone: in which `overwrite_where` is read; None: nobody has said.
@@ -139,12 +141,13 @@ class WriteOptions:
         overwrite_schema: an overwrite replaces the columns, and the keys and options that are given, too.
         once: the name and number under which the write happens once; None: each call writes.
         unknown: what to do when nobody can tell whether it has happened: fail, skip or write.
+        creates: whether a table that is missing is made for the rows, or is an error; None: nobody has said.
     """
 
     path: str
     row_kind_column: str | None = None
     overwrite_where: str | None = None
-    overwrite_dynamic: bool = False
+    overwrite_dynamic: bool | None = None
     table: Mapping[str, str] = field(default_factory=dict)
     missing_columns: str = ERROR
     time_zone: str | None = None
@@ -152,6 +155,7 @@ class WriteOptions:
     overwrite_schema: bool = False
     once: Once | None = None
     unknown: str = FAIL
+    creates: bool | None = None
 
 
 def read_options(options: Mapping[str, str]) -> ReadOptions:
@@ -169,6 +173,7 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
         f"paimon or saveAsTable has none, because Spark hands it no path: drop that name, and {_VIEW}",
     )
     _refuse(given, _WRITE_ONLY, "is an option of writes; leave it out of the read")
+    given.pop(CREATES_TABLE, None)  # a view is read and written by the same options
     columns = given.pop(COLUMNS, None)
     where = given.pop(FILTER, None)
     names = None if columns is None else parse_columns(columns)
@@ -219,6 +224,7 @@ def write_options(options: Mapping[str, str], save: str = "save") -> WriteOption
         given.setdefault(WRITE_MISSING_COLUMNS.key, DEFAULT)  # rows with other columns are what it is for
         if replaces_schema:
             raise OptionError(f"'{MERGE_SCHEMA}' and '{OVERWRITE_SCHEMA}' contradict each other: give one")
+    creates = given.pop(CREATES_TABLE, None)
     once, unknown = _once(given), Options(given).value(_UNKNOWN)
     given.pop(UNKNOWN_BATCH, None)
     missing = Options(given).value(WRITE_MISSING_COLUMNS)
@@ -229,7 +235,7 @@ def write_options(options: Mapping[str, str], save: str = "save") -> WriteOption
         path,
         given.pop(ROW_KIND_COLUMN, None),
         where,
-        dynamic is not None and _bool(DYNAMIC_OVERWRITE, dynamic),
+        None if dynamic is None else _bool(DYNAMIC_OVERWRITE, dynamic),
         given,
         missing,
         zone,
@@ -237,6 +243,7 @@ def write_options(options: Mapping[str, str], save: str = "save") -> WriteOption
         replaces_schema,
         once,
         unknown,
+        None if creates is None else _bool(CREATES_TABLE, creates),
     )
 
 
@@ -291,7 +298,7 @@ def _merging(given: dict[str, str]) -> Merging | None:
 
 def _lowered(options: Mapping[str, str]) -> dict[str, str]:
     """The options with connector keys in lower case; table options keep their case for the table layer to find."""
-    own = (PATH, PATHS, *_READ_ONLY, *_WRITE_ONLY, DYNAMIC_OVERWRITE, TIME_ZONE)
+    own = (PATH, PATHS, *_READ_ONLY, *_WRITE_ONLY, DYNAMIC_OVERWRITE, TIME_ZONE, CREATES_TABLE)
     return {key.lower() if key.lower() in own else key: str(value) for key, value in options.items()}
 
 

@@ -11,6 +11,7 @@ from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.spark.adapters.batch_errors import named_batch
+from paimon_spark.spark.adapters.whole_path import path_in_session
 from paimon_spark.spark.cdc.database_sync import DatabasePlan, DatabaseTarget, sync_database_batch
 from paimon_spark.spark.cdc.table_sync import Once, check_stream
 from paimon_spark.spark.stream_sink.identity import StreamIdentity
@@ -64,7 +65,8 @@ def _target(spark: SparkSession, catalog: Catalog, database: str, dead_letters: 
         catalog.create_table(Identifier(database, name), schema, ignore_if_exists=True)
         return opened(name)
 
-    letters = None if dead_letters is None else TableTarget(PaimonTable(spark, dead_letters, options))
+    place = None if dead_letters is None else path_in_session(spark, dead_letters)
+    letters = None if place is None else TableTarget(PaimonTable(spark, place, options))
     return DatabaseTarget(find, create, letters)
 
 

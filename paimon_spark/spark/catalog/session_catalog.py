@@ -10,6 +10,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from paimon_spark.arguments.checks import checked, checks_arguments
 from paimon_spark.catalogs.catalog import Catalog
+from paimon_spark.catalogs.catalog_options import METASTORE, WAREHOUSE
 from paimon_spark.catalogs.factory import open_catalog
 from paimon_spark.catalogs.filesystem import listed_databases
 from paimon_spark.catalogs.identifier import Identifier
@@ -20,6 +21,7 @@ from paimon_spark.format.options.other_systems import CATALOG_ADVICE
 from paimon_spark.spark.adapters.default_catalogs import set_default_catalog
 from paimon_spark.spark.adapters.foreign_names import ForeignNames
 from paimon_spark.spark.adapters.session_options import settings_below
+from paimon_spark.spark.adapters.whole_path import path_in_session
 from paimon_spark.spark.catalog.database_sync import keys_by_table, sync_messages
 from paimon_spark.spark.catalog.explanation import explain_text
 from paimon_spark.spark.catalog.publishing import publish
@@ -46,7 +48,8 @@ def catalog(spark: SparkSession, options: str | Mapping[str, str] | None = None,
 
     Args:
         options: the warehouse, or Paimon's catalog options such as ``{"warehouse": "s3://lake", "s3.endpoint": ...}``.
-            None: the settings ``spark.sql.catalog.<name>.<option>`` of the session.
+            None: the settings ``spark.sql.catalog.<name>.<option>`` of the session. A relative warehouse begins where
+            the session was started, on Spark Connect where this process is.
         name: the first part of the names of its tables in SQL: ``paimon.db.table``.
 
     Raises:
@@ -55,7 +58,10 @@ def catalog(spark: SparkSession, options: str | Mapping[str, str] | None = None,
     """
     if options is None:
         options = _options_of_session(spark, name)
-    session = SqlSession(spark, open_catalog(options, name))
+    given = {WAREHOUSE: options} if isinstance(options, str) else {key: str(text) for key, text in options.items()}
+    if WAREHOUSE in given and given.get(METASTORE) != "rest":  # there it is a name
+        given[WAREHOUSE] = path_in_session(spark, given[WAREHOUSE])
+    session = SqlSession(spark, open_catalog(given, name))
     set_default_catalog(spark, session.catalog)
     return SessionCatalog(session)
 

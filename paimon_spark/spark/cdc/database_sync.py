@@ -17,6 +17,7 @@ from paimon_spark.errors import DataError, SchemaError
 from paimon_spark.format.rules.new_tables import assign_field_ids
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField
+from paimon_spark.spark.adapters.options import CREATES_TABLE
 from paimon_spark.spark.cdc.message_frames import decoded_frame, message_columns, routed_frame
 from paimon_spark.spark.cdc.table_sync import Once, Target, followed, write_changes
 from paimon_spark.spark.write.write_job import WriteResult
@@ -104,7 +105,7 @@ def sync_database_batch(
     try:
         groups = _groups(routed, plan.names, keeps)
         if target.letters is not None:
-            target.letters.append(_dead_letters(routed), {}, once)
+            target.letters.append(_dead_letters(routed), {CREATES_TABLE: "true"}, once)
         return {name: _write(name, group, routed, plan, target, once) for name, group in groups.items()}
     finally:
         routed.unpersist()

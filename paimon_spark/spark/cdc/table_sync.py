@@ -30,7 +30,7 @@ from paimon_spark.errors import DataError, OptionError
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.spark.adapters.errors import raised
-from paimon_spark.spark.adapters.options import MERGE_SCHEMA, ROW_KIND_COLUMN, TYPE_WIDENING
+from paimon_spark.spark.adapters.options import CREATES_TABLE, MERGE_SCHEMA, ROW_KIND_COLUMN, TYPE_WIDENING
 from paimon_spark.spark.cdc.message_frames import decoded_frame, message_columns, routed_frame, told_of
 from paimon_spark.spark.write.write_job import WriteResult
 from paimon_spark.store.evolution.alter import alter_table
@@ -133,7 +133,7 @@ def write_changes(
             raise OptionError("the rows hold dead letters: say with dead_letters= which table they go to")
         rows = rows.persist()
         try:
-            letters.append(_dead_letters(rows), {}, _once_for_letters(once, table))
+            letters.append(_dead_letters(rows), {CREATES_TABLE: "true"}, _once_for_letters(once, table))
             return _write(rows.where(sf.col(ERROR).isNull()).drop(*_LETTERS), options, table, target, once)
         finally:
             rows.unpersist()

@@ -19,6 +19,7 @@ from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.session_options import SessionOptions, chosen_options, paimon_settings
 from paimon_spark.spark.adapters.sql_dialect import sql_dialect
+from paimon_spark.spark.adapters.whole_path import path_in_session
 from paimon_spark.spark.table.table_api import PaimonTable
 from paimon_spark.sql.text.names import Names, TableName
 from paimon_spark.sql.text.single_name import read_table_name
@@ -94,9 +95,10 @@ class SqlSession:
 
     def location(self, name: TableName) -> str:
         """The path of a table, with the suffixes of a branch and of a system table."""
-        root = (
-            name.table if name.database is None else self.catalog.table_location(Identifier(name.database, name.table))
-        )
+        if name.database is None:
+            root = path_in_session(self.spark, name.table)
+        else:
+            root = self.catalog.table_location(Identifier(name.database, name.table))
         return f"{root}{name.suffixes}"
 
     def check_table(self, name: TableName) -> None:

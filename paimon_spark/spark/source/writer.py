@@ -5,8 +5,9 @@ Spark opens the write, runs its tasks and commits in processes of their own: eac
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -24,12 +25,21 @@ if TYPE_CHECKING:
     from paimon_spark.store.compact.local_pool import LocalRunner
     from paimon_spark.store.compact.task import CompactTask
 
+_log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True)
 class WrittenFiles(WriterCommitMessage):
-    """What one task hands to the commit."""
+    """What one task hands to the commit.
+
+    Attributes:
+        messages: the files.
+        dynamic: whether the session wants an overwrite to replace the partitions of the rows, where the write says
+            nothing: the task sees its settings, and the processes of the driver do not.
+    """
 
     messages: tuple[CommitMessage, ...]
+    dynamic: bool = False
 
 
 class _LateRunner:
@@ -57,20 +67,28 @@ class PaimonWriter(DataSourceArrowWriter):
     The commit user was drawn with the job, so all copies share it.
     """
 
-    def __init__(self, job: WriteJob, repeats: bool = False) -> None:
-        """repeats: whether the table has what is written, by an earlier job of the same name and number."""
+    def __init__(self, job: WriteJob, repeats: bool = False, asks_session: bool = False, of_view: bool = False) -> None:
+        """
+        Args:
+            repeats: whether the table has what is written, by an earlier job of the same name and number.
+            asks_session: whether the session says which partitions an overwrite replaces.
+            of_view: whether the rows are inserted into a view, which Spark plans once.
+        """
         self._job = job
         self._repeats = repeats
+        self._asks_session = asks_session
+        self._of_view = of_view
 
     @plainly
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WrittenFiles:
-        from paimon_spark.spark.write.task_rows import current_task, write_rows
+        from paimon_spark.spark.write.task_rows import current_task, overwrites_dynamically, write_rows
 
         if self._repeats:
             for _ in iterator:  # Spark has computed the rows: it asks nobody before
                 pass
             return WrittenFiles(())
-        return WrittenFiles(tuple(write_rows(self._job, current_task(), iterator)))
+        dynamic = self._asks_session and overwrites_dynamically(self._job)
+        return WrittenFiles(tuple(write_rows(self._job, current_task(), iterator)), dynamic)
 
     @plainly
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
@@ -78,15 +96,28 @@ class PaimonWriter(DataSourceArrowWriter):
         from paimon_spark.store.upkeep.finish_write import finish_write
         from paimon_spark.store.upkeep.maintenance import finish_maintenance
 
-        if self._job.batch is not None:
+        dynamic = any(isinstance(task, WrittenFiles) and task.dynamic for task in messages)
+        job = replace(self._job, replaced="dynamic") if dynamic else self._job
+        if job.batch is not None:
             from paimon_spark.spark.write.commit_named import commit_named
 
-            commit_named(self._job, _files(messages), None)
+            commit_named(job, _files(messages), None)
+            self._tell_of_view()
             return
-        files = place_job(self._job, _files(messages))
-        if commit_job(self._job, files) is not None:
-            finish_write(self._job.table, files, _LateRunner())
+        files = place_job(job, _files(messages))
+        if commit_job(job, files) is not None:
+            finish_write(job.table, files, _LateRunner())
             finish_maintenance()  # Spark ends this process without waiting for its threads
+            self._tell_of_view()
+
+    def _tell_of_view(self) -> None:
+        """Spark keeps the plan of the first query of a view, where no source can reach it."""
+        if self._of_view:
+            _log.warning(
+                "the rows are in the table at %s, but a view that was queried before shows the state of its first "
+                "query: make the view again, with PaimonTable.createOrReplaceTempView, to see them",
+                self._job.table.location,
+            )
 
     @plainly
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
@@ -115,11 +146,13 @@ def open_writer(options: WriteOptions, schema: StructType, overwrite: bool) -> P
         from paimon_spark.store.write.dynamic_buckets import cross_partition_refusal
 
         raise cross_partition_refusal(job.table.location)
+    asks = overwrite and options.overwrite_where is None and options.overwrite_dynamic is None
+    of_view = options.creates is False  # as PaimonTable.createOrReplaceTempView says
     if job.batch is None:
-        return PaimonWriter(job)
+        return PaimonWriter(job, asks_session=asks, of_view=of_view)
     from paimon_spark.store.stream_sink.written import find_written
 
-    return PaimonWriter(job, find_written(job.table, job.batch) is not None)
+    return PaimonWriter(job, find_written(job.table, job.batch) is not None, asks, of_view)
 
 
 def _files(messages: list[WriterCommitMessage | None]) -> list[CommitMessage]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.spark.adapters.whole_path import path_in_session
 from paimon_spark.spark.queries.asking import ask_spark
 from paimon_spark.spark.queries.results import no_rows
 from paimon_spark.spark.queries.session import SqlSession
@@ -18,7 +19,7 @@ def run_create_database(session: SqlSession, create: q.CreateDatabase) -> DataFr
     """Creates a database."""
     properties = dict(create.properties)
     properties |= {} if create.comment is None else {_COMMENT: create.comment}
-    properties |= {} if create.location is None else {_LOCATION: create.location}
+    properties |= {} if create.location is None else {_LOCATION: path_in_session(session.spark, create.location)}
     session.catalog.create_database(create.database, properties, ignore_if_exists=create.if_not_exists)
     return no_rows(session.spark)
 
@@ -32,7 +33,7 @@ def run_drop_database(session: SqlSession, drop: q.DropDatabase) -> DataFrame:
 def run_alter_database(session: SqlSession, alter: q.AlterDatabase) -> DataFrame:
     """Changes properties of a database, where the catalog keeps any."""
     properties = dict(alter.properties)
-    properties |= {} if alter.location is None else {_LOCATION: alter.location}
+    properties |= {} if alter.location is None else {_LOCATION: path_in_session(session.spark, alter.location)}
     session.catalog.alter_database(alter.database, properties, alter.unset)
     return no_rows(session.spark)
 

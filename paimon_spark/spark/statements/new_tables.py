@@ -14,6 +14,7 @@ from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.session_options import is_case_sensitive
 from paimon_spark.spark.adapters.types import paimon_fields
+from paimon_spark.spark.adapters.whole_path import path_in_session
 from paimon_spark.spark.queries.asking import Args
 from paimon_spark.spark.queries.results import no_rows
 from paimon_spark.spark.queries.run_query import run_query
@@ -93,7 +94,7 @@ def _check(create: CreateTable) -> None:
 def _schema(session: SqlSession, create: CreateTable, rows: DataFrame | None) -> TableSchema:
     given = {**create.options, **create.properties}
     if create.location is not None:
-        given[PATH] = create.location
+        given[PATH] = path_in_session(session.spark, create.location)
     comment = create.comment if create.comment is not None else given.pop(_TABLE_COMMENT, None)
     given.pop(_TABLE_COMMENT, None)
     if create.like:

@@ -10,6 +10,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
+from pyspark.sql import SparkSession
+
 from paimon_spark.procedures.analysis import Analyze
 from paimon_spark.procedures.compaction import CompactManifest
 from paimon_spark.procedures.copies import Copy
@@ -21,6 +23,7 @@ from paimon_spark.procedures.repair import RepairEarliestSnapshot
 from paimon_spark.procedures.rescaling import Rescale, RewriteFileIndex
 from paimon_spark.procedures.row_removal import DropPartitions, PurgeFiles, RemoveUnexistingFiles, Truncate
 from paimon_spark.procedures.snapshot_expiry import ExpireChangelogs, ExpireSnapshots
+from paimon_spark.spark.adapters.whole_path import path_in_session
 from paimon_spark.store.clean.earliest_repair import RepairEarliestSnapshotResult
 from paimon_spark.store.clean.lost_files import RemoveUnexistingFilesResult
 from paimon_spark.store.clean.orphans import RemoveOrphanFilesResult
@@ -46,6 +49,7 @@ _NO_OPTIONS: Mapping[str, str] = {}
 class MaintenanceMethods(ABC):
     """The upkeep of a table: what goes, what is repaired, what is counted."""
 
+    _spark: SparkSession
     _options: Mapping[str, str]
 
     @abstractmethod
@@ -144,7 +148,7 @@ class MaintenanceMethods(ABC):
         options: Mapping[str, str] = _NO_OPTIONS,
         distributed: bool | None = None,
     ) -> CopyResult:
-        return self._run(Copy(target, where, {**self._options, **options}, distributed))
+        return self._run(Copy(path_in_session(self._spark, target), where, {**self._options, **options}, distributed))
 
     @documented(Analyze)
     def analyze(self, columns: str | Sequence[str] | None = None) -> AnalyzeResult:

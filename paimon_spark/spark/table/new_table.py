@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Generic, TypeVar
 
+from pyspark.sql import SparkSession
 from pyspark.sql import types as st
 
 from paimon_spark.arguments.checks import checks_arguments
@@ -13,9 +14,11 @@ from paimon_spark.errors import OptionError, SchemaError
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import DataField
+from paimon_spark.spark.adapters.default_catalogs import named_table
 from paimon_spark.spark.adapters.foreign_names import ForeignNames
 from paimon_spark.spark.adapters.types import paimon_field
-from paimon_spark.spark.write.table_creation import create
+from paimon_spark.spark.adapters.whole_path import path_in_session
+from paimon_spark.spark.write.table_creation import create, new_table_schema
 
 WAREHOUSE = "warehouse"
 T = TypeVar("T")
@@ -28,12 +31,16 @@ class NewTable(ForeignNames, Generic[T]):
     Every method returns the same object, so that calls chain.
     """
 
-    def __init__(self, opened: Callable[[str, Mapping[str, str]], T], ignore_if_exists: bool) -> None:
+    def __init__(
+        self, spark: SparkSession, opened: Callable[[str, Mapping[str, str]], T], ignore_if_exists: bool
+    ) -> None:
         """
         Args:
+            spark: the session, in which relative paths begin and names are looked up.
             opened: makes the result of execute from the location and the storage options.
             ignore_if_exists: leave an existing table as it is, whatever its columns are.
         """
+        self._spark = spark
         self._opened = opened
         self._ignore_if_exists = ignore_if_exists
         self._location: str | None = None
@@ -49,7 +56,10 @@ class NewTable(ForeignNames, Generic[T]):
         return self
 
     def tableName(self, name: str) -> NewTable[T]:
-        """`table` or `database.table`, under the warehouse that ``option("warehouse", ...)`` names."""
+        """`table` or `database.table`, in the default catalog of the session: the last of ``paimon_spark.catalog``.
+
+        With ``option("warehouse", ...)`` it is a directory under that warehouse.
+        """
         self._name = name
         return self
 
@@ -115,7 +125,8 @@ class NewTable(ForeignNames, Generic[T]):
         """Creates the table and returns it.
 
         Raises:
-            OptionError: it is not said where, or an option is bad.
+            OptionError: it is not said where, an option is bad, or a name is given and the session has no catalog.
+            DatabaseNotFound: the catalog does not have the database of the name.
             TableAlreadyExists: there is one; ``createIfNotExists`` would have taken it.
             SchemaError: columns, keys and options break a rule of table creation.
             UnsupportedFeature: this release could not write to such a table.
@@ -123,23 +134,37 @@ class NewTable(ForeignNames, Generic[T]):
         storage = {key: value for key, value in self._options.items() if key.lower() != WAREHOUSE}
         location = self._where()
         if not self._fields:
-            raise SchemaError(f"creating {location}: a table needs at least one column; call addColumn or addColumns")
+            where = self._name if location is None else location
+            raise SchemaError(f"creating {where}: a table needs at least one column; call addColumn or addColumns")
         given = {**storage, **self._properties}
+        if location is None:
+            return self._create_in_catalog(storage)
         create(location, given, self._fields, self._comment, ignore_if_exists=self._ignore_if_exists)
         return self._opened(location, storage)
 
-    def _where(self) -> str:
+    def _create_in_catalog(self, storage: Mapping[str, str]) -> T:
+        assert self._name is not None, "there is a name where there is no location"
+        catalog, identifier, suffixes = named_table(self._spark, self._name)
+        if suffixes:
+            raise OptionError(
+                f"creating {self._name}: a new table has no branch; create the table first, then a branch"
+            )
+        schema = new_table_schema(str(identifier), self._properties, self._fields, self._comment)
+        if identifier.database == catalog.default_database:
+            catalog.create_database(identifier.database, ignore_if_exists=True)
+        catalog.create_table(identifier, schema, ignore_if_exists=self._ignore_if_exists)
+        return self._opened(catalog.table_location(identifier), {**catalog.table_options(), **storage})
+
+    def _where(self) -> str | None:
+        """The path of the table; None: the default catalog of the session says it."""
         if self._location is not None:
-            return self._location
+            return path_in_session(self._spark, self._location)
         if self._name is None:
             raise OptionError("creating a table: it is not said where; call location('<path of the table>')")
         warehouse = next((value for key, value in self._options.items() if key.lower() == WAREHOUSE), None)
         if warehouse is None:
-            raise OptionError(
-                f"creating the table {self._name}: a name needs a catalog, which this release does not support; call "
-                f"location('<path of the table>'), or option('warehouse', '<path>') to put it in a directory by name"
-            )
+            return None
         database, _, table = self._name.rpartition(".")
         if not table or "." in database:
             raise OptionError(f"creating the table {self._name}: expected <table> or <database>.<table>")
-        return f"{warehouse.rstrip('/')}/{database or 'default'}.db/{table}"
+        return f"{path_in_session(self._spark, warehouse).rstrip('/')}/{database or 'default'}.db/{table}"

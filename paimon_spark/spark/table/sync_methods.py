@@ -13,6 +13,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from paimon_spark.cdc.batches.decoding import DecodingOptions, decoding_of
 from paimon_spark.spark.adapters.batch_errors import named_batch
 from paimon_spark.spark.adapters.dataframes import Rows
+from paimon_spark.spark.adapters.whole_path import path_in_session
 from paimon_spark.spark.cdc.table_sync import Once, SyncPlan, check_stream, sync_batch
 from paimon_spark.spark.stream_sink.identity import StreamIdentity
 from paimon_spark.spark.write.write_job import WriteResult
@@ -125,5 +126,6 @@ def _run(
 ) -> WriteResult:
     """One batch, with the table opened in the session that runs it: on Spark Connect this is another process."""
     target = TableTarget(made(spark, path, opened_with))
-    letters = None if dead_letters is None else TableTarget(made(spark, dead_letters, opened_with))
+    place = None if dead_letters is None else path_in_session(spark, dead_letters)
+    letters = None if place is None else TableTarget(made(spark, place, opened_with))
     return sync_batch(rows, plan, target, letters, once)

@@ -8,26 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from pyspark.sql import Column, DataFrame, SparkSession
 
 from paimon_spark.arguments.checks import checks_arguments
-from paimon_spark.catalogs.identifier import Identifier
-from paimon_spark.errors import SqlError
+from paimon_spark.errors import TableNotFound
 from paimon_spark.format.options.column_names import format_columns, parse_columns
 from paimon_spark.format.options.core_options import BRANCH, SCAN_SNAPSHOT_ID
 from paimon_spark.procedures.procedure import Procedure
 from paimon_spark.spark.adapters.dataframes import Rows, are_few, as_dataframe, check_rows
-from paimon_spark.spark.adapters.default_catalogs import default_catalog
+from paimon_spark.spark.adapters.default_catalogs import named_table
 from paimon_spark.spark.adapters.foreign_names import ForeignNames
 from paimon_spark.spark.adapters.options import (
     COLUMNS,
+    CREATES_TABLE,
     DYNAMIC_OVERWRITE,
     FAIL,
     FILTER,
     LOCAL,
     NATIVE,
+    OVERWRITE_MODE,
     OVERWRITE_WHERE,
     PATH,
     TIME_ZONE,
@@ -36,6 +38,7 @@ from paimon_spark.spark.adapters.options import (
     without_merging,
     write_options,
 )
+from paimon_spark.spark.adapters.whole_path import path_in_session
 from paimon_spark.spark.jobs.spark_engine import SparkEngine
 from paimon_spark.spark.jobs.write_run import run_write
 from paimon_spark.spark.native.read_table import ReadRequest, read_table
@@ -51,8 +54,6 @@ from paimon_spark.spark.table.stream_methods import StreamMethods
 from paimon_spark.spark.table.sync_methods import SyncMethods
 from paimon_spark.spark.write.open_write import open_job
 from paimon_spark.spark.write.write_job import WriteResult
-from paimon_spark.sql.text.names import Names
-from paimon_spark.sql.text.single_name import read_table_name
 from paimon_spark.store.checks.report import CheckResult
 from paimon_spark.store.checks.table import check
 from paimon_spark.store.metadata.table_options import split_storage_options
@@ -61,7 +62,6 @@ from paimon_spark.store.storage.served import is_served
 
 R = TypeVar("R")
 _MOST_OF_LIMIT = 2**31 - 1  # Spark's limit is an int of Java
-OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
 _NO_OPTIONS: Mapping[str, str] = {}
 _DETAIL = (
     "location string, schema_id bigint, comment string, partition_keys array<string>, primary_keys array<string>, "
@@ -80,7 +80,10 @@ class PaimonTable(
     SyncMethods,
     ForeignNames,
 ):
-    """A table at a path. It holds no state of the table: every call sees the latest one.
+    """A table at a path. It holds no state of the table: every call opens the table that is there then.
+
+    A table that was dropped is ``TableNotFound``, for writes too. One that was made anew at its place is the table from
+    then on; a call that had opened the old one before commits nothing.
 
     - Open and declare: ``forPath``, ``forName``, ``isPaimonTable``, ``create``, ``createIfNotExists``
     - Read: ``toDF``, ``count``, ``min``, ``max``, ``createOrReplaceTempView``
@@ -120,6 +123,7 @@ class PaimonTable(
         """The table at a path.
 
         Args:
+            path: a relative one begins where the session was started, on Spark Connect where this process is.
             options: storage options (``s3.endpoint``, ...) and table options for all uses of this object. Conditions
                 are read in the time zone of the session; ``time-zone`` names another one. ``read.native`` is for
                 ``toDF``.
@@ -127,6 +131,7 @@ class PaimonTable(
         Raises:
             TableNotFound: there is none; the message tells what was found there.
         """
+        path = path_in_session(spark, path)
         table = open_table(path, _of_table(options), time_zone=_last(options, TIME_ZONE))
         branch = {} if table.branch == BRANCH.default else {BRANCH.key: table.branch}
         return cls(spark, path if is_served(path) else table.location, {**options, **branch})
@@ -143,29 +148,25 @@ class PaimonTable(
             TableNotFound: there is none; the message tells what is there.
             OptionError: the session has no catalog.
         """
-        catalog = default_catalog(spark)
-        found = read_table_name(name, Names(catalog.name, catalog.default_database))
-        if found.database is None or found.system is not None:
-            raise SqlError(f"{name} is not the name of a table of the catalog {catalog.name}")
-        identifier = Identifier(found.database, found.table)
+        catalog, identifier, suffixes = named_table(spark, name)
         catalog.load_table(identifier)
-        path = f"{catalog.table_location(identifier)}{found.suffixes}"
+        path = f"{catalog.table_location(identifier)}{suffixes}"
         return cls.forPath(spark, path, {**catalog.table_options(), **options})
 
     @classmethod
     def isPaimonTable(cls, spark: SparkSession, path: str, options: Mapping[str, str] = _NO_OPTIONS) -> bool:
         """True if there is a table at the path."""
-        return find_table(path, _of_table(options)) is not None
+        return find_table(path_in_session(spark, path), _of_table(options)) is not None
 
     @classmethod
     def create(cls, spark: SparkSession) -> NewTable[PaimonTable]:
         """Declares a table to be created; one that exists is an error."""
-        return NewTable(lambda path, options: cls.forPath(spark, path, options), ignore_if_exists=False)
+        return NewTable(spark, lambda path, options: cls.forPath(spark, path, options), ignore_if_exists=False)
 
     @classmethod
     def createIfNotExists(cls, spark: SparkSession) -> NewTable[PaimonTable]:
         """Declares a table to be created; one that exists is taken as it is."""
-        return NewTable(lambda path, options: cls.forPath(spark, path, options), ignore_if_exists=True)
+        return NewTable(spark, lambda path, options: cls.forPath(spark, path, options), ignore_if_exists=True)
 
     def toDF(
         self,
@@ -208,13 +209,14 @@ class PaimonTable(
         Spark reads faster, and whose own ``createOrReplaceTempView`` makes a view to read only.
 
         The first query over the view chooses the snapshot for all later ones. Neither ``INSERT INTO`` the view nor
-        ``REFRESH TABLE`` changes that: call this again to see newer rows.
+        ``REFRESH TABLE`` changes that: call this again to see newer rows. An insert says so in the log of the driver.
 
         Args:
             name: of the view; one that is there is replaced.
             options: of the reads and writes through it; ``filter`` or ``scan.snapshot-id`` make it a view to read only.
         """
-        self._read(self._path, None, None, {**self._options, **options}).createOrReplaceTempView(name)
+        told = {**self._options, **options, CREATES_TABLE: "false"}  # the view outlives a drop of the table
+        self._read(self._path, None, None, told).createOrReplaceTempView(name)
 
     def append(
         self,
@@ -234,6 +236,7 @@ class PaimonTable(
             once_skips_older: whether a lower number than the last one is skipped; else it is an error.
 
         Raises:
+            TableNotFound: the table was dropped; a write makes none.
             StaleBatch: the application has written a later number; the message names the ways out.
             CommitStateUnknown: an earlier call broke off, and the snapshots have expired that could tell whether it
                 was committed; the option `write.stream.unknown-batch` = skip or write decides.
@@ -407,11 +410,26 @@ class PaimonTable(
         df = as_dataframe(self._spark, rows)
         given = self._in_session({**self._options, **options, PATH: self._path})
         read = write_options({**given, UNKNOWN_BATCH: _last(options, UNKNOWN_BATCH) or self._unknown})
-        job = open_job(read if once is None else replace(read, once=once), df.schema, overwrite)
+        write = read if once is None else replace(read, once=once)
+        missing = None if write.creates else partial(_refuse_lost_table, self._path)
+        job = open_job(write, df.schema, overwrite, missing)
         done = run_write(self._spark, df, job, few=are_few(rows))
         if done.repeated and local_query(self._spark) is not None:
             compute(df)
         return done
+
+
+def _refuse_lost_table(path: str) -> None:
+    """A table that a write made of its rows would lack the keys and options of the one that the object was made for.
+
+    Raises:
+        TableNotFound: always.
+    """
+    raise TableNotFound(
+        f"writing to {path}: there is no table any more; it was dropped or renamed since this PaimonTable was made. "
+        f"Nothing was written. Create it again, with its keys and options; or let df.write.format('paimon')"
+        f".mode('append').save('{path}') make a table of the rows"
+    )
 
 
 def _of_table(options: Mapping[str, str]) -> dict[str, str]:

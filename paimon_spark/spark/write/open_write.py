@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql.types import StringType, StructType
 
-from paimon_spark.errors import OptionError
+from paimon_spark.errors import OptionError, TableNotFound
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.options import (
+    CREATES_TABLE,
     DYNAMIC_OVERWRITE,
     OVERWRITE_SCHEMA,
     OVERWRITE_WHERE,
@@ -54,6 +55,11 @@ def open_job(
     if table is None:
         if before_creation is not None:
             before_creation()
+        if options.creates is False:
+            raise TableNotFound(
+                f"writing to {options.path}: there is no table any more; it was dropped or renamed, and "
+                f"'{CREATES_TABLE}' = 'false' says that a write makes none. Nothing was written"
+            )
         from paimon_spark.spark.write.table_creation import create_for_rows
 
         create_for_rows(options.path, options.table, _stored(options, schema))

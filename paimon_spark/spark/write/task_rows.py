@@ -10,10 +10,11 @@ from pyspark import TaskContext
 
 from paimon_spark.arrow.alignment import align_batch
 from paimon_spark.arrow.partial_rows import complete_batch
-from paimon_spark.errors import DataError
+from paimon_spark.errors import DataError, OptionError
 from paimon_spark.format.row_kind import KIND_TEXTS, Kinds
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.batches import with_times
+from paimon_spark.spark.adapters.options import DYNAMIC_OVERWRITE, OVERWRITE_MODE, OVERWRITE_SCHEMA
 from paimon_spark.spark.write.write_job import WriteJob, nothing_committed
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.write.postpone_write import open_task_write
@@ -39,6 +40,26 @@ def write_rows(job: WriteJob, task_id: int, batches: Iterable[pa.RecordBatch]) -
         except BaseException:
             writer.abort()
             raise
+
+
+def overwrites_dynamically(job: WriteJob) -> bool:
+    """Whether the session of this task wants an overwrite to replace the partitions alone that have new rows.
+
+    Spark hands the settings of a session to its tasks, on Spark Connect too.
+
+    Raises:
+        OptionError: the write replaces the columns of all rows.
+    """
+    context = TaskContext.get()
+    mode = None if context is None else context.getLocalProperty(OVERWRITE_MODE)
+    if (mode or "").lower() != "dynamic" or not job.table.schema.partition_keys:
+        return False
+    if job.evolution is not None and job.evolution.empties:
+        raise OptionError(
+            f"'{OVERWRITE_SCHEMA}' replaces the columns of all rows, and the session replaces partitions alone "
+            f"('{OVERWRITE_MODE}' = 'dynamic'): give '{DYNAMIC_OVERWRITE}' = 'false' too"
+        )
+    return True
 
 
 def job_rows(job: WriteJob, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Kinds | None]:

@@ -11,9 +11,11 @@ from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
+import paimon_spark
 from paimon_spark import PaimonTable, open_table
 from paimon_spark.catalogs.create import create_table
 from paimon_spark.errors import (
+    DatabaseNotFound,
     DataError,
     OptionError,
     SchemaError,
@@ -267,8 +269,8 @@ def test_declaring_a_table(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_a_declaration_that_is_not_enough_says_what_is_missing(spark: SparkSession, tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"needs a catalog.*location\(.*option\('warehouse'"):
-        PaimonTable.create(spark).tableName("shop.orders").addColumn("id", "INT").execute()
+    with pytest.raises(OptionError, match=r"has no catalog.*paimon_spark\.catalog\(spark, .*or give the path"):
+        PaimonTable.create(spark.newSession()).tableName("shop.orders").addColumn("id", "INT").execute()
     with pytest.raises(OptionError, match="not said where"):
         PaimonTable.create(spark).addColumn("id", "INT").execute()
     with pytest.raises(OptionError, match=r"expected <table> or <database>\.<table>"):
@@ -278,6 +280,24 @@ def test_a_declaration_that_is_not_enough_says_what_is_missing(spark: SparkSessi
     with pytest.raises(UnsupportedFeature, match="'NUMBER OF THINGS' is not known"):
         PaimonTable.create(spark).location(str(tmp_path / "t")).addColumn("id", "NUMBER OF THINGS")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_declared_name_is_one_of_the_default_catalog(spark: SparkSession, tmp_path: Path) -> None:
+    session = spark.newSession()
+    cat = paimon_spark.catalog(session, str(tmp_path))
+    cat.create_database("shop")
+    made = PaimonTable.create(session).tableName("shop.orders").addColumn("id", "INT").primaryKey("id").execute()
+    assert cat["shop.orders"].detail().first() == made.detail().first()
+    assert open_table(str(tmp_path / "shop.db" / "orders")).schema.primary_keys == ("id",)
+    PaimonTable.createIfNotExists(session).tableName("shop.orders").addColumn("x", "INT").execute()
+    PaimonTable.create(session).tableName("plain").addColumn("id", "INT").execute()
+    assert cat.tables("default") == ["plain"]
+    with pytest.raises(TableAlreadyExists):
+        PaimonTable.create(session).tableName("shop.orders").addColumn("id", "INT").execute()
+    with pytest.raises(DatabaseNotFound):
+        PaimonTable.create(session).tableName("shpo.orders").addColumn("id", "INT").execute()
+    with pytest.raises(OptionError, match="a new table has no branch"):
+        PaimonTable.create(session).tableName("shop.orders$branch_b").addColumn("id", "INT").execute()
 
 
 def test_for_path_and_is_paimon_table(spark: SparkSession, tmp_path: Path) -> None:

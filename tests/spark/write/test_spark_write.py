@@ -271,6 +271,36 @@ def test_static_and_dynamic_partition_overwrite(spark: SparkSession, tmp_path: P
     assert len(rows(path)) == 3
 
 
+def test_the_session_says_which_partitions_an_overwrite_replaces(spark: SparkSession, tmp_path: Path) -> None:
+    """As for Spark's own sources; an option of the write comes before."""
+    path, plain = tmp_path / "t", tmp_path / "plain"
+    save(spark.sql("select id, concat('d', id % 3) dt, 'old' v from range(6)"), path, BY_DAY)
+    save(spark.sql("select id from range(6)"), plain)
+    new = spark.sql("select 0L id, 'd1' dt, 'new' v")
+    setting = "spark.sql.sources.partitionOverwriteMode"
+    before = spark.conf.get(setting)
+    spark.conf.set(setting, "DYNAMIC")
+    try:
+        save(new, path, mode="overwrite")
+        assert rows(path, "dt = 'd1'") == [(0, "d1", "new")]
+        assert len(rows(path)) == 5
+        save(new.where("false"), path, mode="overwrite")
+        assert len(rows(path)) == 5
+        once = {"once.application": "job", "once.version": "1"}
+        save(spark.sql("select 7L id, 'd2' dt, 'new' v"), path, once, "overwrite")
+        assert [row for row in rows(path) if row[2] == "new"] == [(0, "d1", "new"), (7, "d2", "new")]
+        save(new, path, {"overwrite-where": "dt in ('d1', 'd2')"}, "overwrite")
+        assert rows(path) == [(0, "d0", "old"), (0, "d1", "new"), (3, "d0", "old")]
+        with pytest.raises(PySparkException, match="'dynamic-partition-overwrite' = 'false' too"):
+            save(new, path, {"overwrite-schema": "true"}, "overwrite")
+        save(new, path, {"dynamic-partition-overwrite": "false"}, "overwrite")
+        assert rows(path) == [(0, "d1", "new")]
+        save(spark.sql("select 9L id"), plain, mode="overwrite")
+        assert rows(plain) == [(9,)]
+    finally:
+        spark.conf.set(setting, before or "static")
+
+
 def test_row_kinds_in_a_column_that_is_not_stored(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     save(spark.sql("select id, 'old' v, '+I' op from range(4)"), path, {**KEYED, "row-kind-column": "OP"})
@@ -396,3 +426,16 @@ def test_an_uncertain_commit_deletes_nothing(spark: SparkSession, tmp_path: Path
     assert data_files(path) == after
     PaimonWriter(job).commit([message])  # the store answers again
     assert len(rows(path)) == 5
+
+
+@pytest.mark.parametrize(("options", "told"), [({"write.create-table": "false"}, 1), ({}, 0)])
+def test_an_insert_into_a_view_tells_of_its_old_plan(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture, options: dict[str, str], told: int
+) -> None:
+    frame = spark.sql("select 1L id")
+    save(frame, tmp_path / "t")
+    given = write_options({"path": str(tmp_path / "t"), **options})
+    writer = open_writer(given, frame.schema, overwrite=False)
+    writer.commit([writer.write(iter([pa.RecordBatch.from_pydict({"id": [2]})]))])
+    assert rows(tmp_path / "t") == [(1,), (2,)]
+    assert caplog.text.count("a view that was queried before shows the state of its first query") == told

@@ -36,6 +36,12 @@ def main(lake: str, *names: str) -> None:
         assert (result.rows_updated, result.rows_deleted, result.rows_inserted) == (2, 1, 1), result
         found = sorted(tuple(row) for row in table.toDF().collect())
         assert found == [(0, 0, "0"), (2, 21, "0"), (3, 38, "1"), (5, -50, "1"), (9, 9, "1")], found
+    days = spark.range(4).selectExpr("id", "cast(id % 2 as string) p")
+    days.write.format("paimon").mode("append").option("partition", "p").save(f"{lake}/days")
+    spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    days.where("id = 1").write.format("paimon").mode("overwrite").save(f"{lake}/days")
+    found = sorted(tuple(row) for row in spark.read.format("paimon").load(f"{lake}/days").collect())
+    assert found == [(0, "0"), (1, "1"), (2, "0")], found
     print("rows are as they should be")
 
 
