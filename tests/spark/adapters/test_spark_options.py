@@ -29,7 +29,7 @@ def test_connector_options_are_told_from_table_options_in_any_letter_case() -> N
     assert read_options({"path": "/t", "Row-Kinds": "TRUE"}) == ReadOptions("/t", row_kinds=True)
     assert read_options({"path": "/t", "Push-Filters": "True"}) == ReadOptions("/t", push_filters=True)
     options = {"PATH": "/t", "Row-Kind-Column": "op", "Overwrite-Where": "dt = 1", "Bucket": "4"}
-    assert write_options(options) == WriteOptions("/t", "op", "dt = 1", False, {"Bucket": "4"})
+    assert write_options(options) == WriteOptions("/t", "op", "dt = 1", None, {"Bucket": "4"})
     assert write_options({"path": "/t", "Write.Missing-Columns": "Default"}).missing_columns == "default"
 
 
