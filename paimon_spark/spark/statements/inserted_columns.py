@@ -31,6 +31,7 @@ class InsertTarget:
         by_name: whether the columns of the rows meet those of the table by their names.
         fixed: the partition columns that PARTITION (...) gives values.
         naming: how names meet those of the table.
+        dynamic: the partition columns that PARTITION (...) names without values, in the order of the partition.
     """
 
     name: str
@@ -39,6 +40,7 @@ class InsertTarget:
     by_name: bool = False
     fixed: Mapping[str, Value] = field(default_factory=dict)
     naming: Naming = _ANY_CASE
+    dynamic: tuple[str, ...] = ()
 
 
 def insert_frame(spark: SparkSession, rows: DataFrame, target: InsertTarget) -> DataFrame:
@@ -111,8 +113,14 @@ def _by_name(rows: DataFrame, target: InsertTarget) -> list[tuple[int, DataField
     return pairs
 
 
-def inserted_columns(target: InsertTarget) -> list[DataField]:
+def inserted_columns(target: InsertTarget, names: Sequence[str] = ()) -> list[DataField]:
     """The columns that values without names go to, in order: those of the list, or all that PARTITION does not fix.
+
+    Columns that PARTITION names without values come last, as in Hive, unless the query calls its columns as the table
+    does, in the order of the table (Java: MarkHiveDynamicPartitionWrite, PaimonAnalysis of release 2.0.0).
+
+    Args:
+        names: of the columns of the query, as far as they are known.
 
     Raises:
         SqlError: the list names a column twice, or one that is not in the table.
@@ -121,11 +129,17 @@ def inserted_columns(target: InsertTarget) -> list[DataField]:
     repeated = sorted({own.name for own in wanted if wanted.count(own) > 1})
     if repeated:
         raise SqlError(f"INSERT INTO {target.name}: the list names {', '.join(repeated)} more than once")
-    return [own for own in wanted if own.name not in target.fixed]
+    free = [own for own in wanted if own.name not in target.fixed]
+    same = target.naming.same
+    if target.columns or [same(name) for name in names] == [same(own.name) for own in free]:
+        return free
+    by_name = {own.name: own for own in free}
+    last = [by_name[name] for name in target.dynamic]
+    return [own for own in free if own.name not in target.dynamic] + last
 
 
 def _by_position(rows: DataFrame, target: InsertTarget) -> list[tuple[int, DataField]]:
-    wanted = inserted_columns(target)
+    wanted = inserted_columns(target, rows.columns)
     if len(rows.columns) != len(wanted):
         raise SqlError(
             f"INSERT INTO {target.name}: the query has {len(rows.columns)} columns ({', '.join(rows.columns)}), and "

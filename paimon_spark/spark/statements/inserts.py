@@ -22,7 +22,7 @@ from paimon_spark.spark.statements.inserted_columns import (
     inserted_columns,
     with_fixed_values,
 )
-from paimon_spark.spark.statements.partition_specs import fixed_values
+from paimon_spark.spark.statements.partition_specs import dynamic_columns, fixed_values
 from paimon_spark.sql.queries.value_lists import lists_rows
 from paimon_spark.sql.statements import Insert
 from paimon_spark.sql.text.literals import Value
@@ -48,9 +48,11 @@ def run_insert(session: SqlSession, insert: Insert, args: Args = None) -> DataFr
     if insert.if_not_exists and _has_partition(session, insert, fixed):
         return no_rows(session.spark)
     options = {WRITE_MISSING_COLUMNS.key: DEFAULT, **insert.options}
-    target = InsertTarget(str(insert.table), stored.schema.fields, insert.columns, insert.by_name, fixed, naming)
-    query = insert.query if insert.by_name else with_defaults(insert.query, inserted_columns(target))
-    rows = run_query(session, query, args)
+    dynamic = dynamic_columns(partition_fields, insert.partition, naming)
+    target = InsertTarget(
+        str(insert.table), stored.schema.fields, insert.columns, insert.by_name, fixed, naming, dynamic
+    )
+    rows = run_query(session, insert.query, args) if insert.by_name else _positional_rows(session, insert, target, args)
     if insert.by_name and _merges_schema(session, insert):
         rows = with_fixed_values(rows, target)
     else:
@@ -66,6 +68,18 @@ def run_insert(session: SqlSession, insert: Insert, args: Args = None) -> DataFr
     else:
         table.overwrite(given, options=options)
     return no_rows(session.spark)
+
+
+def _positional_rows(session: SqlSession, insert: Insert, target: InsertTarget, args: Args) -> DataFrame:
+    """The rows of a query whose columns have no names that count, with the default values of the columns they go to."""
+    columns = inserted_columns(target)
+    query = with_defaults(insert.query, columns)
+    rows = run_query(session, query, args)
+    named = inserted_columns(target, rows.columns)
+    if query is insert.query or named == columns:
+        return rows
+    # only the query tells its names, and they say which columns its values, and so its defaults, belong to
+    return run_query(session, with_defaults(insert.query, named), args)
 
 
 def _merges_schema(session: SqlSession, insert: Insert) -> bool:

@@ -61,6 +61,18 @@ def fixed_values(
     return {**plain, **(_cast(spark, name, asked) if asked else {})}
 
 
+def dynamic_columns(fields: Sequence[DataField], spec: PartitionSpec, naming: Naming) -> tuple[str, ...]:
+    """The partition columns that PARTITION (...) names without values, in the order of the partition.
+
+    Args:
+        fields: the partition columns; ``fixed_values`` has checked that the names are theirs.
+        naming: how names meet those of the table.
+    """
+    names = [field.name for field in fields]
+    free = {name for item in spec if not item.is_given for name in naming.alike(item.column, names)}
+    return tuple(name for name in names if name in free)
+
+
 def required_values(
     spark: SparkSession, name: str, fields: Sequence[DataField], spec: PartitionSpec
 ) -> dict[str, Value]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import types as t
 
+import paimon_spark
 from paimon_spark.errors import SqlError
 from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.spark.adapters.aligned_values import Naming
@@ -93,3 +96,17 @@ def test_insert_by_name_heeds_letter_case_as_the_session_does(quick_spark: Spark
         insert_frame(quick_spark, rows, exact)
     assert insert_frame(quick_spark, rows, InsertTarget("t", columns[:1], by_name=True)).columns == ["n"]
     assert insert_frame(quick_spark, rows, InsertTarget("t", columns, by_name=True)).columns == ["N"]
+
+
+@pytest.mark.spark
+def test_defaults_go_where_the_names_of_the_values_say(quick_spark: SparkSession, tmp_path: Path) -> None:
+    """Columns that PARTITION names without values come last, unless the query has the names of the table."""
+    cat = paimon_spark.catalog(quick_spark, str(tmp_path))
+    cat.sql("CREATE DATABASE d")
+    cat.sql("USE d")
+    cat.sql("CREATE TABLE p (id INT, v STRING DEFAULT 'v', dt STRING DEFAULT 'x', h INT) PARTITIONED BY (dt, h)")
+    cat.sql("INSERT INTO p PARTITION (dt) VALUES (1, DEFAULT, 2, '3'), (2, 'w', 4, DEFAULT)")
+    cat.sql("INSERT INTO p PARTITION (dt) VALUES (3, 'w', DEFAULT, 5) AS r(ID, v, dt, h)")
+    cat.sql("INSERT INTO p PARTITION (dt, h = 6) VALUES (4, DEFAULT, 7)")
+    rows = cat.sql("SELECT * FROM p ORDER BY id").collect()
+    assert [tuple(row) for row in rows] == [(1, "v", "3", 2), (2, "w", "x", 4), (3, "w", "x", 5), (4, "v", "7", 6)]
