@@ -17,7 +17,7 @@ from paimon_spark.format.options.core_options import Option, Options
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.format.options.value_texts import parse_bool, parse_int
 from paimon_spark.format.schema import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, TableSchema
-from paimon_spark.format.type_text import type_sql
+from paimon_spark.format.type_text import format_field, parse_field, type_sql
 from paimon_spark.format.types import NESTED, TIMESTAMPS, DataField, DataType, Root, all_fields
 
 RESERVED_NAMES = frozenset({SEQUENCE_NUMBER, VALUE_KIND, "_LEVEL", "rowkind", "_ROW_ID"})
@@ -82,6 +82,15 @@ def _check_columns(schema: TableSchema, options: Options) -> Iterator[str]:
     ids = [field.id for field in all_fields(schema.fields)]
     if len(set(ids)) != len(ids) or max(ids, default=-1) > schema.highest_field_id:
         yield f"the field ids {sorted(ids)} must be distinct and at most {schema.highest_field_id}"
+
+
+def _check_types(schema: TableSchema, options: Options) -> Iterator[str]:
+    """What the schema file says of a column must be readable again: lengths and precisions are in their ranges."""
+    for field in schema.fields:
+        try:
+            parse_field(format_field(field))
+        except SchemaError as error:
+            yield f"the column '{field.name}': {error}"
 
 
 def _check_keys(schema: TableSchema, options: Options) -> Iterator[str]:
@@ -254,6 +263,7 @@ def _check_modes(schema: TableSchema, options: Options) -> Iterator[str]:
 
 _RULES: tuple[Callable[[TableSchema, Options], Iterator[str]], ...] = (
     _check_columns,
+    _check_types,
     _check_keys,
     _check_buckets,
     _check_merge,

@@ -14,7 +14,7 @@ from paimon_spark.format.rules.new_tables import assign_field_ids, validate_tabl
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.schema_json import decode_schema
 from paimon_spark.format.type_text import parse_type
-from paimon_spark.format.types import DataField, all_fields
+from paimon_spark.format.types import DataField, DataType, Root, all_fields
 
 FIELDS = (
     DataField(0, "id", INT.with_nullable(False)),
@@ -35,7 +35,11 @@ def with_options(schema: TableSchema, **options: str) -> TableSchema:
 
 
 def with_field(schema: TableSchema, name: str, text: str) -> TableSchema:
-    return replace(schema, fields=(*schema.fields, DataField(5, name, parse_type(text))), highest_field_id=5)
+    return with_type(schema, name, parse_type(text))
+
+
+def with_type(schema: TableSchema, name: str, data_type: DataType) -> TableSchema:
+    return replace(schema, fields=(*schema.fields, DataField(5, name, data_type)), highest_field_id=5)
 
 
 GOOD = {
@@ -73,6 +77,12 @@ BAD: list[tuple[TableSchema, str]] = [
     (with_field(APPEND, "_KEY_x", "INT"), "'_KEY_x' is reserved"),
     (with_field(APPEND, "_VALUE_KIND", "INT"), "'_VALUE_KIND' is reserved"),
     (with_field(APPEND, "rowkind", "INT"), "'rowkind' is reserved"),
+    (
+        with_type(APPEND, "x", DataType(Root.CHAR, length=0)),
+        "'x': the length in type 'CHAR(0)' must be",
+    ),
+    (with_type(APPEND, "x", DataType(Root.ARRAY, element=DataType(Root.VARCHAR, length=0))), "'x': the length"),
+    (with_type(APPEND, "x", DataType(Root.DECIMAL, precision=0, scale=0)), "'x': the precision in type"),
     (replace(APPEND, highest_field_id=3), "field ids"),
     (replace(APPEND, fields=(*FIELDS, DataField(4, "x", INT))), "field ids"),
     (replace(KEYED, primary_keys=("id", "dt", "id")), "primary key names the column 'id' twice"),
