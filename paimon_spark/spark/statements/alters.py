@@ -10,9 +10,10 @@ from pyspark.sql import types as st
 from paimon_spark.errors import OptionError, SchemaError, UnsupportedFeature
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.types import DataType
+from paimon_spark.format.types import MAX_LENGTH, STRINGS, DataType, Root
 from paimon_spark.spark.adapters.session_options import is_case_sensitive
 from paimon_spark.spark.adapters.store_assignment import can_store
+from paimon_spark.spark.adapters.types import declared_type as declared_words
 from paimon_spark.spark.adapters.types import spark_type
 from paimon_spark.spark.queries.results import no_rows
 from paimon_spark.spark.queries.session import SqlSession
@@ -67,11 +68,23 @@ def _check_wider(schema: TableSchema, change: c.UpdateType) -> None:
     if own is None:
         return  # there is no such column, which is told when the change is made
     have, want = spark_type(own), spark_type(change.type)
-    if have != want and not isinstance(have, _NESTED) and not can_store(have, want, is_strict=True):
+    changes = have != want and not isinstance(have, _NESTED)
+    if (changes and not can_store(have, want, is_strict=True)) or not _keeps_length(own, change.type):
         raise SchemaError(
-            f"ALTER COLUMN {c.dotted(change.path)} TYPE {want.simpleString()}: it is {have.simpleString()}, and SQL of "
-            "Spark only allows types that hold all its values; PaimonTable.update_schema changes it nevertheless"
+            f"ALTER COLUMN {c.dotted(change.path)} TYPE {declared_words(change.type)}: it is {declared_words(own)}, "
+            "and SQL of Spark only allows types that hold all its values; PaimonTable.update_schema changes it "
+            "nevertheless"
         )
+
+
+def _keeps_length(have: DataType, want: DataType) -> bool:
+    """Whether no text is cut or padded anew (Spark: CheckAnalysis.canAlterColumnType)."""
+    limit = MAX_LENGTH if want.length is None else want.length
+    if want.root is Root.CHAR:
+        return have.root is Root.CHAR and have.length == limit
+    if want.root is not Root.VARCHAR or limit == MAX_LENGTH:
+        return True
+    return have.root in STRINGS and (MAX_LENGTH if have.length is None else have.length) <= limit
 
 
 def check_property(key: str) -> None:
