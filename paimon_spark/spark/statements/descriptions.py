@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pyarrow as pa
@@ -11,7 +12,8 @@ from pyspark.sql import DataFrame
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import OptionError, TableNotFound, UnsupportedFeature
 from paimon_spark.format.options.other_systems import STATEMENT_ADVICE
-from paimon_spark.format.types import DataField
+from paimon_spark.format.paths import partition_text
+from paimon_spark.format.types import DataField, Root
 from paimon_spark.procedures.catalogue import PROCEDURES
 from paimon_spark.procedures.procedure import arguments_of, sql_signature
 from paimon_spark.spark.adapters.readable_columns import find_column
@@ -24,6 +26,7 @@ from paimon_spark.spark.statements.type_words import simple_type
 from paimon_spark.sql import listings as q
 from paimon_spark.sql.text.names import TableName
 from paimon_spark.store.open import ReadableTable
+from paimon_spark.store.system_tables.definition import stored_statistics
 from paimon_spark.store.system_tables.names import METADATA_NAMES
 from paimon_spark.store.system_tables.totals import PartitionTotal
 
@@ -35,6 +38,14 @@ _TABLE = pa.schema(
     ]
 )
 _INFO = pa.schema([pa.field("info_name", pa.string(), nullable=False), pa.field("info_value", pa.string())])
+_COLUMN_STATISTICS = (
+    ("min", "min"),
+    ("max", "max"),
+    ("num_nulls", "nullCount"),
+    ("distinct_count", "distinctCount"),
+    ("avg_col_len", "avgLen"),
+    ("max_col_len", "maxLen"),
+)
 _EMPTY = ("", "", "")
 _Row = tuple[str, str, str | None]
 
@@ -135,7 +146,25 @@ def _describe_column(session: SqlSession, describe: q.DescribeTable, table: Read
         raise UnsupportedFeature(f"DESCRIBE {describe.table} {'.'.join(describe.column)}: name a column, not one in it")
     field = find_column(table, describe.column[0])
     rows = [("col_name", field.name), ("data_type", simple_type(field.type)), ("comment", field.description or "NULL")]
+    if describe.extended:
+        rows += _column_statistics(table, field)
     return rows_frame(session.spark, _INFO, rows)
+
+
+def _column_statistics(table: ReadableTable, field: DataField) -> list[tuple[str, str]]:
+    """What ANALYZE has found in a column (Spark: DescribeColumnExec); dates as people write them."""
+    stored = stored_statistics(table)
+    found = None if stored is None else (stored.get("colStats") or {}).get(field.name)
+    if not isinstance(found, Mapping):
+        return []
+
+    def text(key: str) -> str:
+        value = found.get(key)
+        if value is not None and field.type.root is Root.DATE and key in ("min", "max"):
+            return partition_text(int(value), field.type, legacy=False)
+        return "NULL" if value is None else str(value)
+
+    return [(name, text(key)) for name, key in _COLUMN_STATISTICS]
 
 
 def describe_database(session: SqlSession, describe: q.DescribeDatabase) -> DataFrame:

@@ -117,7 +117,7 @@ def show_columns(session: SqlSession, show: q.ShowColumns) -> DataFrame:
     """The names of the columns."""
     view = session.find_view(show.table)
     names = [field.name for field in (session.fields(show.table) if view is None else view.fields)]
-    return rows_frame(session.spark, _required("col_name"), [(name,) for name in names])
+    return rows_frame(session.spark, _required("column"), [(name,) for name in names])
 
 
 def show_properties(session: SqlSession, show: q.ShowProperties) -> DataFrame:

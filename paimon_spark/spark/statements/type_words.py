@@ -5,14 +5,23 @@ from __future__ import annotations
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.quoting import quoted_if_needed
 from paimon_spark.format.type_text import type_sql
-from paimon_spark.format.types import DataType, Root
+from paimon_spark.format.types import MAX_LENGTH, DataType, Root
 from paimon_spark.spark.adapters.types import spark_type
 
 
 def simple_type(data_type: DataType) -> str:
-    """``decimal(10,2)``, ``varchar(5)``, ``struct<a:int>``: as DESCRIBE shows a type."""
-    if data_type.root in (Root.CHAR, Root.VARCHAR) and not _is_string(data_type):
-        return f"{data_type.root.lower()}({data_type.length})"
+    """``decimal(10,2)``, ``varchar(5)``, ``struct<a:char(3)>``: as DESCRIBE shows a type."""
+    match data_type.root:
+        case Root.CHAR | Root.VARCHAR if not _is_string(data_type):
+            return f"{data_type.root.lower()}({data_type.length})"
+        case Root.ARRAY:
+            return f"array<{simple_type(data_type.inner)}>"
+        case Root.MAP:
+            return f"map<{simple_type(data_type.key_type)},{simple_type(data_type.inner)}>"
+        case Root.MULTISET:
+            return f"map<{simple_type(data_type.inner)},int>"
+        case Root.ROW:
+            return f"struct<{','.join(f'{field.name}:{simple_type(field.type)}' for field in data_type.fields)}>"
     try:
         return spark_type(data_type).simpleString()
     except UnsupportedFeature:
@@ -36,8 +45,4 @@ def sql_type(data_type: DataType) -> str:
 
 
 def _is_string(data_type: DataType) -> bool:
-    return (
-        data_type.root is Root.VARCHAR
-        and spark_type(data_type).simpleString() == "string"
-        and (data_type.length is None or data_type.length >= 2**31 - 1)
-    )
+    return data_type.root is Root.VARCHAR and (data_type.length is None or data_type.length >= MAX_LENGTH)

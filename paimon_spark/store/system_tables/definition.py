@@ -8,7 +8,7 @@ from typing import Any
 
 from paimon_spark.errors import MissingFile
 from paimon_spark.format.java.text import hash_order
-from paimon_spark.format.json_text import format_json, parse_json_object
+from paimon_spark.format.json_text import JsonObject, format_json, parse_json_object
 from paimon_spark.format.paths import statistics_path
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import format_field, type_sql
@@ -110,11 +110,15 @@ def _latest(table: Table) -> TableSchema:
     return table.schemas.latest() or table.schema
 
 
-def _statistics(request: Request) -> Columns:
-    table = request.table
+def stored_statistics(table: Table) -> JsonObject | None:
+    """What ANALYZE has stored for the snapshot that is read; None: nothing.
+
+    Raises:
+        MissingFile: the file is gone.
+    """
     with shown_state(table) as snapshot:
         if snapshot is None or snapshot.statistics is None:
-            return columns_of_rows(STATISTICS_FIELDS, ())
+            return None
         path = statistics_path(table.location, snapshot.statistics)
         data = find_bytes(table.file_io, path)
         if data is None:
@@ -123,7 +127,13 @@ def _statistics(request: Request) -> Columns:
                 "does not exist; analyze the table again",
                 path,
             )
-    stored = parse_json_object(data, path)
+    return parse_json_object(data, path)
+
+
+def _statistics(request: Request) -> Columns:
+    stored = stored_statistics(request.table)
+    if stored is None:
+        return columns_of_rows(STATISTICS_FIELDS, ())
     row = (
         stored.integer("snapshotId"),
         stored.integer("schemaId"),

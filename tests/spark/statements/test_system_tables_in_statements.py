@@ -52,7 +52,7 @@ def test_a_system_table_shows_its_own_columns(cat: SessionCatalog) -> None:
         ("branch_name", "string", None),
         ("create_time", "timestamp_ntz", None),
     ]
-    assert [row.col_name for row in cat.sql("SHOW COLUMNS IN `k$options`").collect()] == ["key", "value"]
+    assert [row.column for row in cat.sql("SHOW COLUMNS IN `k$options`").collect()] == ["key", "value"]
     described = [row.col_name for row in cat.sql("DESCRIBE `k$audit_log`").collect()]
     assert described == ["rowkind", "id", "p", "# Partition Information", "# col_name", "p"]
 
