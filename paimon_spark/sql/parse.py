@@ -161,13 +161,14 @@ def _cache(cursor: Cursor) -> Statement | None:
 
 
 def _uncache(cursor: Cursor) -> Statement | None:
-    """UNCACHE TABLE of one of ours, of which nothing is cached; None: of a temporary view, or if it exists in Spark."""
+    """UNCACHE TABLE of one of ours, of which nothing is cached; None: of a temporary view, or of Spark."""
     cursor.expect("UNCACHE")
-    if not cursor.accept("TABLE") or cursor.accept("IF", "EXISTS"):
+    if not cursor.accept("TABLE"):
         return None
+    if_exists = cursor.accept("IF", "EXISTS")
     token = cursor.peek()
     table = cursor.table() if token is not None and token.is_name else None
-    return None if table is None else Refresh(table)
+    return None if table is None else Refresh(table, if_exists)
 
 
 _OF_OTHERS = frozenset({"OPTIMIZE", "VACUUM", "RESTORE", "FSCK", "REORG"})

@@ -255,7 +255,10 @@ class Analyze:
 
 @dataclass(frozen=True)
 class Refresh:
+    """REFRESH TABLE, or UNCACHE TABLE. if_exists: a table that is not there is passed over."""
+
     table: TableName
+    if_exists: bool = False
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from paimon_spark.errors import SnapshotNotFound, SqlError, UnsupportedFeature
+from paimon_spark.errors import DatabaseNotFound, SnapshotNotFound, SqlError, TableNotFound, UnsupportedFeature
 from paimon_spark.spark.queries.results import no_rows
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements.partition_specs import (
@@ -109,8 +109,13 @@ def run_analyze(session: SqlSession, analyze: s.Analyze) -> DataFrame:
 def run_refresh(session: SqlSession, refresh: s.Refresh) -> DataFrame:
     """Forgets what the catalog remembers of a table. Every statement sees the latest snapshot in any case."""
     identifier = session.identifier(refresh.table)
-    session.catalog.load_table(identifier)
-    session.catalog.refresh(identifier)
+    try:
+        session.catalog.load_table(identifier)
+    except (DatabaseNotFound, TableNotFound):
+        if not refresh.if_exists:
+            raise
+    else:
+        session.catalog.refresh(identifier)
     return no_rows(session.spark)
 
 
