@@ -19,6 +19,7 @@ from paimon_spark.store.scan.time_travel import TIME_TRAVEL_OPTIONS
 PREFIX = "spark.paimon."
 READ_CHANGELOG = "read.changelog"
 ALLOW_FULL_SCAN = "read.allow.fullScan"
+HIVE_STYLE_PARTITION = "write.hive-style-dynamic-partition.enabled"
 _OF_SESSION = ("requiredSparkConfsCheck.enabled", "write.use-v2-write", "write.local")
 _NOT_OF_READS = ("write.", "read.stream.")
 _NOT_OF_WRITES = ("read.",)
@@ -35,11 +36,13 @@ class SessionOptions:
         table: options for reads and writes of the table.
         read_changelog: a read shows the row kinds, as the system table audit_log does.
         allow_full_scan: a read of a partitioned table needs no condition on its partitions.
+        hive_style_partition: in an INSERT the values of columns that PARTITION names without values come last.
     """
 
     table: Mapping[str, str]
     read_changelog: bool = False
     allow_full_scan: bool = True
+    hive_style_partition: bool = True
 
     @property
     def of_reads(self) -> Mapping[str, str]:
@@ -124,8 +127,9 @@ def chosen_options(
     options = {**common, **special}
     changelog = _switch(options, READ_CHANGELOG, default=False)
     full_scan = _switch(options, ALLOW_FULL_SCAN, default=True)
+    hive_style = _switch(options, HIVE_STYLE_PARTITION, default=True)
     return SessionOptions(
-        {key: value for key, value in options.items() if key not in _OF_SESSION}, changelog, full_scan
+        {key: value for key, value in options.items() if key not in _OF_SESSION}, changelog, full_scan, hive_style
     )
 
 

@@ -48,7 +48,8 @@ def run_insert(session: SqlSession, insert: Insert, args: Args = None) -> DataFr
     if insert.if_not_exists and _has_partition(session, insert, fixed):
         return no_rows(session.spark)
     options = {WRITE_MISSING_COLUMNS.key: DEFAULT, **insert.options}
-    dynamic = dynamic_columns(partition_fields, insert.partition, naming)
+    is_hive_style = session.said_of(insert.table).hive_style_partition
+    dynamic = dynamic_columns(partition_fields, insert.partition, naming) if is_hive_style else ()
     target = InsertTarget(
         str(insert.table), stored.schema.fields, insert.columns, insert.by_name, fixed, naming, dynamic
     )

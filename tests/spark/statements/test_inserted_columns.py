@@ -108,5 +108,17 @@ def test_defaults_go_where_the_names_of_the_values_say(quick_spark: SparkSession
     cat.sql("INSERT INTO p PARTITION (dt) VALUES (1, DEFAULT, 2, '3'), (2, 'w', 4, DEFAULT)")
     cat.sql("INSERT INTO p PARTITION (dt) VALUES (3, 'w', DEFAULT, 5) AS r(ID, v, dt, h)")
     cat.sql("INSERT INTO p PARTITION (dt, h = 6) VALUES (4, DEFAULT, 7)")
+    key = "spark.paimon.write.hive-style-dynamic-partition.enabled"
+    quick_spark.conf.set(key, "false")
+    try:
+        cat.sql("INSERT INTO p PARTITION (dt) VALUES (5, DEFAULT, 8, 9)")
+    finally:
+        quick_spark.conf.unset(key)
     rows = cat.sql("SELECT * FROM p ORDER BY id").collect()
-    assert [tuple(row) for row in rows] == [(1, "v", "3", 2), (2, "w", "x", 4), (3, "w", "x", 5), (4, "v", "7", 6)]
+    assert [tuple(row) for row in rows] == [
+        (1, "v", "3", 2),
+        (2, "w", "x", 4),
+        (3, "w", "x", 5),
+        (4, "v", "7", 6),
+        (5, "v", "8", 9),
+    ]
