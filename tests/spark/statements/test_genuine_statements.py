@@ -19,11 +19,24 @@ from support.oracles.statement_results import result_of
 
 import paimon_spark
 
-OPEN = {"30_defaults", "32_updates", "34_merges", "35_travel", "38_procedures", "39_views_analyze"}
-"""Scripts with statements that this release does not answer alike yet."""
+OPEN = {
+    "SELECT * FROM ctas_default ORDER BY a",
+    "UPDATE k SET id = id",
+    "WITH q AS (SELECT 3 AS a, 1 AS b, 'cte' AS c) MERGE INTO dv USING q ON dv.a = q.a WHEN MATCHED THEN UPDATE SET *",
+    "SELECT * FROM dv WHERE a IN (3, 100) ORDER BY a",
+    "SELECT id FROM t WHERE id = 4",
+    "CALL sys.compact(table => 'prc.a', partition_idle_time => '1 d')",
+    "CALL sys.compact(table => 'prc.a', partition_idle_time => '0 s')",
+    "CALL sys.compact_manifest(table => 'prc.a', dry_run => true)",
+    "CALL sys.remove_orphan_files(table => 'prc.a', parallelism => 2)",
+    "SELECT count(*) FROM tv",
+    "SELECT * FROM tj ORDER BY id",
+    "ALTER VIEW tv AS SELECT id FROM t WHERE id < 3",
+}
+"""Statements that this release does not answer alike yet."""
 GENUINE = Path(__file__).parent / "genuine"
 NAMED = [name for name in os.environ.get("PAIMON_STATEMENTS", "").split(",") if name]
-SCRIPTS = NAMED or sorted({path.stem for path in GENUINE.glob("*.json")} - OPEN)
+SCRIPTS = NAMED or sorted(path.stem for path in GENUINE.glob("*.json"))
 UNCOMPILED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 ROADS = {
     "driver": {"spark.paimon.read.local": "true", "spark.paimon.write.local": "true"},
@@ -178,7 +191,7 @@ def test_statements_return_what_the_official_connector_returns(
     known, differing, wrong = DIFFERENT.get(script, {}), Counter[str](), []
     for expected in results(script):
         ours = result_of(catalog.sql, expected["sql"], str(tmp_path))
-        if not is_equal(ours, expected):
+        if expected["sql"] not in OPEN and not is_equal(ours, expected):
             differing[expected["sql"]] += 1
             if expected["sql"] not in known:
                 wrong.append(f"{expected['sql'][:200]}\n  official: {expected}\n  ours:     {ours}")
