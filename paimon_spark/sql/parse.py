@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import pairwise
 from typing import TypeAlias
@@ -26,7 +26,7 @@ from paimon_spark.sql.read_database import (
 from paimon_spark.sql.read_function import read_function
 from paimon_spark.sql.read_insert import read_insert
 from paimon_spark.sql.read_listing import read_describe, read_show
-from paimon_spark.sql.read_row_change import read_row_change
+from paimon_spark.sql.read_row_change import read_row_change, with_common_tables
 from paimon_spark.sql.read_table import (
     read_alter,
     read_analyze,
@@ -37,7 +37,16 @@ from paimon_spark.sql.read_table import (
     read_truncate,
 )
 from paimon_spark.sql.read_view import read_alter_view, read_create_view, read_drop_view
-from paimon_spark.sql.statements import CacheQuery, CreateView, Explain, Refresh, Statement, Untouched
+from paimon_spark.sql.statements import (
+    CacheQuery,
+    CreateView,
+    Explain,
+    InsertSeveral,
+    Refresh,
+    Statement,
+    Untouched,
+    ViewColumn,
+)
 from paimon_spark.sql.text.cursor import Cursor
 from paimon_spark.sql.text.lexer import Kind, Token, error_at, tokenize
 from paimon_spark.sql.text.names import Names
@@ -103,38 +112,64 @@ def _explain(cursor: Cursor) -> Statement | None:
 
 
 def _with(cursor: Cursor) -> Statement | None:
-    """INSERT behind WITH."""
-    depth = 0
-    for at, token in enumerate(cursor.tokens):
-        depth += {"(": 1, ")": -1}.get(token.upper, 0)
-        if depth == 0 and token.upper == "INSERT":
-            cursor.at = at
+    """INSERT, UPDATE, DELETE or MERGE behind WITH."""
+    for at in _outer_tokens(cursor):
+        verb = cursor.tokens[at].upper
+        if at == 0 or cursor.tokens[at - 1].upper != ")":
+            continue
+        if verb == "FROM":
+            return _inserts(cursor, at)
+        cursor.at = at
+        if verb == "INSERT":
             return read_insert(cursor, cursor.tokens[:at])
+        if verb in _ROW_CHANGES:
+            found = read_row_change(cursor)
+            return None if found is None else with_common_tables(found, cursor.text, cursor.tokens[:at], cursor.names)
     return None
 
 
 def _from(cursor: Cursor) -> Statement | None:
-    """FROM ... INSERT: one INSERT is ours; it may fill several tables, which is refused if one of them is ours."""
-    cursor.expect("FROM")
-    inserts = sum(
-        token.upper == "INSERT" and following.upper in ("INTO", "OVERWRITE")
-        for token, following in pairwise(cursor.tokens)
-    )
-    while (token := cursor.peek()) is not None:
-        before = cursor.at
-        if cursor.accept("INSERT") and cursor.accept_any("INTO", "OVERWRITE"):
-            cursor.accept("TABLE")
-            following = cursor.peek()
-            if following is not None and following.is_name and cursor.table() is not None:
-                cursor.at = before
-                if inserts == 1:
-                    return read_insert(cursor, cursor.tokens[:before])
-                raise cursor.unsupported("several INSERTs behind FROM are not supported; write INSERT INTO ... SELECT")
-        elif token.upper == "(":
-            cursor.skip_group()
-        else:
-            cursor.at = before + 1
-    return None
+    """FROM ... INSERT ..., once or several times."""
+    return _inserts(cursor, 0)
+
+
+def _inserts(cursor: Cursor, start: int) -> Statement | None:
+    """The INSERTs behind a FROM; None: none of their tables is ours.
+
+    Args:
+        start: the index of FROM.
+
+    Raises:
+        UnsupportedFeature: some of several tables are ours, and some are Spark's.
+    """
+    tokens = cursor.tokens
+    starts = [
+        at
+        for at in _outer_tokens(cursor)
+        if at > start and tokens[at].upper == "INSERT" and tokens[at + 1 : at + 2]
+        and tokens[at + 1].upper in ("INTO", "OVERWRITE")
+    ]  # fmt: skip
+    found = []
+    for at, end in pairwise([*starts, len(tokens)]):
+        inner = Cursor(cursor.text, tokens[:end], cursor.names)
+        inner.at = at
+        found.append(read_insert(inner, tokens[: starts[0]]))
+    inserts = [insert for insert in found if insert is not None]
+    if not inserts:
+        return None
+    if len(inserts) < len(found):
+        cursor.at = starts[found.index(None)]
+        raise cursor.unsupported("this table is Spark's, and another INSERT behind FROM is ours; write two statements")
+    return inserts[0] if len(inserts) == 1 else InsertSeveral(tuple(inserts))
+
+
+def _outer_tokens(cursor: Cursor) -> Iterator[int]:
+    """The indexes of the tokens that stand in no parentheses."""
+    depth = 0
+    for at, token in enumerate(cursor.tokens):
+        depth += {"(": 1, ")": -1}.get(token.upper, 0)
+        if depth == 0:
+            yield at
 
 
 def _cache(cursor: Cursor) -> Statement | None:
@@ -299,8 +334,15 @@ def _view(cursor: Cursor, at: int) -> Statement | None:
             f"({cursor.names.catalog}.<database>.<view>), create a TEMPORARY VIEW, or publish the table"
         )
     name = cursor.name("the name of the view")
-    columns = cursor.name_list("the name of a column") if cursor.sees("(") else ()
+    columns = cursor.listed(lambda: _view_column(cursor)) if cursor.sees("(") else ()
+    if cursor.accept("COMMENT"):
+        cursor.string("the comment")  # Spark shows it nowhere
     cursor.expect("AS")
     if cursor.at != at:
         raise cursor.error("a temporary view over tables of ours takes a name, columns and AS with a query")
     return CreateView(name, query, replace, is_global, columns)
+
+
+def _view_column(cursor: Cursor) -> ViewColumn:
+    name = cursor.name("the name of a column")
+    return ViewColumn(name, cursor.string("the comment") if cursor.accept("COMMENT") else None)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
+from paimon_spark.errors import SqlError, UnsupportedFeature
 from paimon_spark.format.quoting import quoted
 from paimon_spark.sql.queries.qualifiers import qualifiers
 from paimon_spark.sql.queries.query import Query, Use
-from paimon_spark.sql.queries.read_query import read_query
+from paimon_spark.sql.queries.read_query import QUERY_VERBS, closing_of, read_query
 from paimon_spark.sql.row_statements import PREFIX, Delete, Expression, Merge, MergeClause, Update
 from paimon_spark.sql.text.cursor import Cursor
 from paimon_spark.sql.text.lexer import Token, tokenize
-from paimon_spark.sql.text.names import TableName
+from paimon_spark.sql.text.names import Names, TableName
 
 _SOURCE = "SELECT * FROM "
 _STAR: Mapping[str, Expression] | None = None
@@ -48,6 +50,87 @@ def read_row_change(cursor: Cursor) -> Delete | Update | Merge | None:
     found = read[kind](cursor, side)
     cursor.expect_end()
     return replace(found, evolves=True) if evolves and isinstance(found, Merge) else found
+
+
+def with_common_tables(
+    found: Delete | Update | Merge, text: str, common: Sequence[Token], names: Names
+) -> Delete | Update | Merge:
+    """The statement behind a WITH: its sub-queries, and the source of a MERGE, get the common table expressions.
+
+    Args:
+        text: of the statement.
+        common: the tokens of the WITH.
+
+    Raises:
+        SqlError: one of them has the name of the table that is changed.
+        UnsupportedFeature: they have parameters without names.
+    """
+    tables = _names_of_common(common)
+    if found.table.is_bare and found.table.table.lower() in tables:
+        raise SqlError(f"SQL: {found.table} is a common table expression here, whose rows cannot be changed")
+    if any(token.text == "?" for token in common):
+        raise UnsupportedFeature("SQL: a WITH before UPDATE, DELETE or MERGE takes parameters with names, such as :id")
+    head = f"WITH {text[common[1].start : common[-1].end]}"
+
+    def expanded(expression: Expression) -> Expression:
+        whole = _with_head(expression.query.text, head, tables)
+        return Expression(read_query(whole, tokenize(whole), names))
+
+    def all_of(values: Mapping[str, Expression] | None) -> Mapping[str, Expression] | None:
+        return values if values is None else {name: expanded(value) for name, value in values.items()}
+
+    if isinstance(found, Merge):
+        source = f"{head} {found.source.text}"
+        clauses = tuple(
+            replace(
+                clause,
+                condition=None if clause.condition is None else expanded(clause.condition),
+                values=all_of(clause.values),
+            )
+            for clause in found.clauses
+        )
+        query = read_query(source, tokenize(source), names)
+        return replace(found, source=query, condition=expanded(found.condition), clauses=clauses)
+    where = None if found.where is None else expanded(found.where)
+    if isinstance(found, Delete):
+        return replace(found, where=where)
+    return replace(found, where=where, values={name: expanded(value) for name, value in found.values.items()})
+
+
+def _names_of_common(tokens: Sequence[Token]) -> frozenset[str]:
+    """The names of the common table expressions of a WITH, in small letters."""
+    found, depth = set(), 0
+    for before, token in pairwise(tokens):
+        depth += {"(": 1, ")": -1}.get(before.upper, 0)
+        if depth == 0 and before.upper in ("WITH", "RECURSIVE", ",") and token.upper != "RECURSIVE":
+            found.add(token.name.lower())
+    return frozenset(found)
+
+
+def _with_head(text: str, head: str, common: frozenset[str]) -> str:
+    """A text in which the outermost sub-queries that name a common table expression begin with the WITH of all."""
+    tokens, edits, at = tokenize(text), list[tuple[int, int, str]](), 0
+    while at + 1 < len(tokens):
+        opening, verb = tokens[at], tokens[at + 1]
+        at += 1
+        if opening.upper != "(" or verb.upper not in QUERY_VERBS - {"("}:
+            continue
+        end = closing_of(tokens, at - 1)
+        if any(token.is_name and token.name.lower() in common for token in tokens[at:end]):
+            edits.append(_edit(opening, verb, tokens[at + 1], head))
+        at = end
+    for start, end, new in reversed(edits):
+        text = text[:start] + new + text[end:]
+    return text
+
+
+def _edit(opening: Token, verb: Token, following: Token, head: str) -> tuple[int, int, str]:
+    """(start, end, new): what begins the query in these parentheses; its own WITH is one with the other."""
+    if verb.upper != "WITH":
+        return opening.end, opening.end, f"{head} "
+    if following.upper == "RECURSIVE":
+        return verb.start, following.end, f"WITH RECURSIVE {head.removeprefix('WITH ')},"
+    return verb.start, verb.end, f"{head},"
 
 
 @dataclass(frozen=True)

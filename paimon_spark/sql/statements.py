@@ -55,6 +55,14 @@ class Untouched:
 
 
 @dataclass(frozen=True)
+class ViewColumn:
+    """A column of a temporary view. comment: None: that of the column of the query, if it has one."""
+
+    name: str
+    comment: str | None = None
+
+
+@dataclass(frozen=True)
 class CreateView:
     """CREATE TEMPORARY VIEW over a query with tables of ours."""
 
@@ -62,7 +70,7 @@ class CreateView:
     query: Query
     replace: bool = False
     is_global: bool = False
-    columns: tuple[str, ...] = ()
+    columns: tuple[ViewColumn, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -118,6 +126,13 @@ class Insert:
     columns: tuple[str, ...] = ()
     replace_where: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class InsertSeveral:
+    """INSERTs behind one FROM, which read what there is before the first of them."""
+
+    inserts: tuple[Insert, ...]
 
 
 @dataclass(frozen=True)
@@ -306,8 +321,8 @@ class RenameTag:
 
 
 Statement: TypeAlias = (
-    Untouched | Query | CreateView | CacheQuery | Explain | Call | Insert | Delete | Update | Merge | CopyInto
-    | CreateTable | DropTable | RenameTable | TruncateTable | AddPartition | DropPartition
+    Untouched | Query | CreateView | CacheQuery | Explain | Call | Insert | InsertSeveral | Delete | Update | Merge
+    | CopyInto | CreateTable | DropTable | RenameTable | TruncateTable | AddPartition | DropPartition
     | SetProperties | UnsetProperties | AlterColumns | Analyze | Refresh | RepairTable
     | CreateTag | DeleteTag | RenameTag
     | CreateCatalogView | DropView | RenameView | ReplaceViewQuery | SetViewProperties | UnsetViewProperties

@@ -433,7 +433,7 @@ def test_wrong_statements_are_refused_with_their_place(text: str, message: str) 
         ("CREATE TABLE s LIKE paimon.a.t", "a table of Spark cannot be created LIKE one of Paimon"),
         ("ALTER TABLE paimon.a.t SET SERDE 'x'", "ALTER TABLE ... SET SERDE is not supported for a table of Paimon"),
         ("ALTER TABLE paimon.a.t ADD PARTITION (x = 1) LOCATION '/x'", "has no location of its own"),
-        ("FROM s INSERT INTO paimon.a.t SELECT x INSERT INTO b SELECT y", "several INSERTs behind FROM are not"),
+        ("FROM s INSERT INTO paimon.a.t SELECT x INSERT INTO b SELECT y", "this table is Spark's, and another INSERT"),
         ("LOAD DATA INPATH '/x' INTO TABLE paimon.a.t", "paimon.a.t stands in a statement that begins with LOAD DATA"),
     ],
 )  # fmt: skip

@@ -18,6 +18,7 @@ from paimon_spark.cdc.batches.decoding import DecodingOptions, decoding_of
 from paimon_spark.cdc.batches.table_names import TableNames
 from paimon_spark.errors import OptionError
 from paimon_spark.format.options.other_systems import CATALOG_ADVICE
+from paimon_spark.format.quoting import quoted
 from paimon_spark.spark.adapters.default_catalogs import set_default_catalog
 from paimon_spark.spark.adapters.foreign_names import ForeignNames
 from paimon_spark.spark.adapters.session_options import settings_below
@@ -28,11 +29,14 @@ from paimon_spark.spark.catalog.publishing import publish
 from paimon_spark.spark.cdc.database_sync import DatabasePlan, NewTables
 from paimon_spark.spark.cdc.table_sync import Once
 from paimon_spark.spark.queries.named_read import read_named
+from paimon_spark.spark.queries.run_query import parse_view
 from paimon_spark.spark.queries.session import SqlSession
+from paimon_spark.spark.queries.temporary_views import create_temporary_view
 from paimon_spark.spark.statements.run import run_sql
 from paimon_spark.spark.table.table_api import PaimonTable
 from paimon_spark.spark.write.write_job import WriteResult
 from paimon_spark.sql.queries.query import Travel
+from paimon_spark.sql.statements import CreateView
 from paimon_spark.sql.text.names import TableName
 
 NAME = "paimon"
@@ -226,7 +230,7 @@ class SessionCatalog(ForeignNames):
     def create_views(self, database: str | None = None, prefix: str = "") -> list[str]:
         """Gives each table of a database a temporary view of its name, for plain ``spark.sql``.
 
-        The views read the tables as they are now; call this again to see newer rows.
+        In ``sql`` the views show new rows; for plain ``spark.sql`` they have the rows that ``sql`` has seen last.
 
         Args:
             database: None: the current or the default one.
@@ -235,10 +239,12 @@ class SessionCatalog(ForeignNames):
         Returns:
             The names of the views.
         """
-        names = []
+        self._session.begin()
+        names, place = [], database or self._database()
         for table in self.tables(database):
-            self.table(f"`{database or self._database()}`.`{table}`").createOrReplaceTempView(f"{prefix}{table}")
             names.append(f"{prefix}{table}")
+            query = parse_view(self._session, place, f"SELECT * FROM {quoted(place)}.{quoted(table)}")
+            create_temporary_view(self._session, CreateView(names[-1], query, replace=True))
         return names
 
     def publish(self, name: str, as_: str) -> None:

@@ -29,6 +29,7 @@ from paimon_spark.spark.rows.assignments import (
     Assignment,
     Expression,
     as_column,
+    keeps_itself,
     new_values,
     read_assignments,
 )
@@ -280,6 +281,9 @@ def assignments_of(plan: MergePlan, clause: Clause) -> list[Assignment]:
         if not item.inner and plan.same.is_same(item.field.name, value) and clause.when is When.MATCHED:
             continue
         if item.field.name in plan.table.schema.primary_keys:
+            others = plan.same.source_names if clause.when is When.MATCHED else ()
+            if keeps_itself(item, value, plan.alias, plan.fields, others):
+                continue
             raise SqlError(
                 f"{plan.what}: '{item.field.name}' belongs to the primary key and cannot be updated; leave it out, or "
                 f"compare it with the value in the condition of the MERGE"

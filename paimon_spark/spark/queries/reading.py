@@ -9,12 +9,13 @@ from paimon_spark.errors import DatabaseNotFound, SqlError, TableNotFound, Unsup
 from paimon_spark.format.quoting import quoted, quoted_if_needed
 from paimon_spark.spark.queries.functions import with_functions
 from paimon_spark.spark.queries.session import SqlSession
+from paimon_spark.spark.queries.temporary_views import refresh_temporary_views
 from paimon_spark.sql.parse import parse
 from paimon_spark.sql.queries.query import Query
 from paimon_spark.sql.row_statements import Delete, Merge, Update
 from paimon_spark.sql.statements import CreateTable, Statement
 from paimon_spark.sql.text.names import TableName
-from paimon_spark.sql.view_statements import CreateCatalogView, ReplaceViewQuery
+from paimon_spark.sql.view_statements import CreateCatalogView, RenameView, ReplaceViewQuery
 from paimon_spark.store.system_tables.names import NAMES as SYSTEM_TABLES
 
 _OF_SPARK = "spark_catalog"
@@ -27,6 +28,7 @@ def read_statement(session: SqlSession, text: str) -> Statement:
         SqlError: something of ours is named, and the text is not understood.
         UnsupportedFeature: something of ours is named in a statement that this release does not have.
     """
+    refresh_temporary_views(session, text)
     text, names = with_functions(session, text), session.names
     try:
         found = parse(text, names)
@@ -36,7 +38,7 @@ def read_statement(session: SqlSession, text: str) -> Statement:
             raise
         return parse(text, replace(names, temporary=views))  # perhaps it names these alone
     target = _target(found)
-    if target is not None and session.is_temporary_view(target):
+    if target is not None and not isinstance(found, RenameView) and session.is_temporary_view(target):
         if isinstance(found, Delete | Update | Merge):
             ours = f"{names.catalog}.{target.database}.{target.table}"
             raise SqlError(

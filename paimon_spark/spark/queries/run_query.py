@@ -59,6 +59,13 @@ def run_query(session: SqlSession, query: Query, args: Args = None, before: str 
         PaimonError: a table of ours cannot be read as the query asks.
         AnalysisException: Spark does not understand the rest.
     """
+    return run_planned(session, query, args, before)[0]
+
+
+def run_planned(
+    session: SqlSession, query: Query, args: Args = None, before: str = ""
+) -> tuple[DataFrame, QueryFrames]:
+    """As run_query, and how the tables of the query are read."""
     try:
         return _asked(session, query, args, before)
     except AnalysisException as error:
@@ -68,10 +75,10 @@ def run_query(session: SqlSession, query: Query, args: Args = None, before: str 
     return _asked(session, query.with_all_columns(), args, before)
 
 
-def _asked(session: SqlSession, query: Query, args: Args, before: str) -> DataFrame:
+def _asked(session: SqlSession, query: Query, args: Args, before: str) -> tuple[DataFrame, QueryFrames]:
     planned = plan_query(session, query, args)
     try:
-        return ask_spark(session, f"{before}{planned.text}", args, planned.frames, query.text)
+        return ask_spark(session, f"{before}{planned.text}", args, planned.frames, query.text), planned
     except AnalysisException as error:
         name = _unknown_metadata(error)
         if name is None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, StructType
 
 from paimon_spark.errors import SqlError
 from paimon_spark.format.quoting import quoted
@@ -33,16 +34,47 @@ def as_stored(rows: DataFrame, view: str, fields: Sequence[DataField]) -> DataFr
             f"SQL: the view {view} was stored with {len(want)} columns, and its query has {len(have)} now, because a "
             "table of it has changed; create it anew (CREATE OR REPLACE VIEW)"
         )
-    for old, new in zip(want, have, strict=True):
-        if not can_store(new.dataType, nullable_type(old.dataType), is_strict=True):
+    return _chosen(rows, view, want, range(len(want)))
+
+
+def as_created(rows: DataFrame, view: str, columns: StructType) -> DataFrame:
+    """The rows of the query of a temporary view with the columns that it had when the view was made, found by name.
+
+    Args:
+        rows: of the query as its tables are now; further columns are left out.
+        view: its name, for messages.
+        columns: of the query then.
+
+    Raises:
+        SqlError: a column is not there any more, or has a type that loses something.
+    """
+    if rows.schema == columns:
+        return rows
+    names, numbers = [name.lower() for name in rows.columns], []
+    for at, name in enumerate(columns.names):
+        found = [number for number, other in enumerate(names) if other == name.lower()]
+        if len(found) != columns.names.count(name):
             raise SqlError(
-                f"SQL: the column {old.name} of the view {view} was stored as {old.dataType.simpleString()}, and its "
-                f"query has {new.dataType.simpleString()} now; create it anew (CREATE OR REPLACE VIEW)"
+                f"SQL: the view {view} was made with a column {name}, which its query does not have now, because a "
+                "table of it has changed; create it anew (CREATE OR REPLACE TEMPORARY VIEW)"
             )
-    inner = rows.toDF(*(f"_{number}" for number in range(len(want))))
+        numbers.append(found[columns.names[:at].count(name)])
+    return _chosen(rows, view, columns.fields, numbers)
+
+
+def _chosen(rows: DataFrame, view: str, want: Sequence[StructField], numbers: Sequence[int]) -> DataFrame:
+    """The columns of rows at some places, with names and types that are given."""
+    for number, new in zip(numbers, want, strict=True):
+        old = rows.schema.fields[number]
+        if not can_store(old.dataType, nullable_type(new.dataType), is_strict=True):
+            raise SqlError(
+                f"SQL: the column {new.name} of the view {view} was made as {new.dataType.simpleString()}, and its "
+                f"query has {old.dataType.simpleString()} now; create it anew (CREATE OR REPLACE VIEW)"
+            )
+    inner = rows.toDF(*(f"_{number}" for number in range(len(rows.columns))))
     return inner.select(
         *(
             F.col(quoted(f"_{number}")).cast(nullable_type(field.dataType)).alias(field.name, metadata=field.metadata)
-            for number, field in enumerate(want)
+            for number, field in zip(numbers, want, strict=True)
         )
     )

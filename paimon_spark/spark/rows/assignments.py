@@ -97,6 +97,27 @@ def read_assignments(
     return found
 
 
+def keeps_itself(
+    item: Assignment, value: Expression, alias: str, fields: Sequence[DataField], others: Sequence[str] = ()
+) -> bool:
+    """Whether an assignment gives a column its own value by its name, such as ``id = t.id``.
+
+    Args:
+        alias: of the table.
+        others: the columns of another table, which a name without a table may mean.
+    """
+    if item.inner or not isinstance(value, str):
+        return False
+    try:
+        path = column_path(value)
+    except SqlError:
+        return False
+    if len(path) == 1 and item.naming.alike(path[0], others):
+        return False
+    own = without_alias(path, [alias], [field.name for field in fields], item.naming)
+    return len(own) == 1 and item.naming.alike(own[0], [field.name for field in fields]) == [item.field.name]
+
+
 def without_alias(path: Path, aliases: Sequence[str], names: Sequence[str], naming: Naming) -> Path:
     """The name of a column without the name of the table before it.
 

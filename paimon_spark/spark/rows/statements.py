@@ -16,7 +16,14 @@ from paimon_spark.spark.adapters.aligned_values import Naming
 from paimon_spark.spark.adapters.session_options import is_case_sensitive
 from paimon_spark.spark.adapters.sql_dialect import sql_dialect
 from paimon_spark.spark.rows.appended import write_appended
-from paimon_spark.spark.rows.assignments import Assignment, Expression, as_column, new_values, read_assignments
+from paimon_spark.spark.rows.assignments import (
+    Assignment,
+    Expression,
+    as_column,
+    keeps_itself,
+    new_values,
+    read_assignments,
+)
 from paimon_spark.spark.rows.attempts import Job, run_attempts
 from paimon_spark.spark.rows.changes import DELETE, KIND, OLD, UPDATE, Changes, place_columns
 from paimon_spark.spark.rows.guards import check_kept_digits, delete_kind, update_kind
@@ -131,7 +138,7 @@ def update_where(statement: RowStatement) -> RowChangeResult:
         fields = table.schema.fields
         naming = Naming(is_case_sensitive(statement.job.spark))
         given = read_assignments(fields, statement.assignments or {}, statement.what, [statement.alias], naming)
-        check_keys_kept(table, given, statement.what)
+        given = changed_columns(table, given, statement)
         check_kept_digits(table, given)
         pruning, keyed = _pruning(statement, table), way is Way.ROWS_WITH_KINDS
         more = named_metadata_fields(table.schema, [statement.condition, *(statement.assignments or {}).values()])
@@ -156,18 +163,22 @@ def update_where(statement: RowStatement) -> RowChangeResult:
     return run_attempts(statement.job, write)
 
 
-def check_keys_kept(table: Table, given: Sequence[Assignment], what: str) -> None:
-    """Refuses assignments to key columns (Java: PaimonUpdateTable).
+def changed_columns(table: Table, given: Sequence[Assignment], statement: RowStatement) -> list[Assignment]:
+    """The assignments, but for those of a key column to itself (Java: PaimonUpdateTable).
 
     Raises:
-        SqlError: a column of the primary key is assigned.
+        SqlError: a column of the primary key gets another value.
     """
-    keys = [item.field.name for item in given if item.field.name in table.schema.primary_keys]
-    if keys:
-        raise SqlError(
-            f"{what}: '{keys[0]}' belongs to the primary key, which tells rows apart, and cannot be updated; delete "
-            "the row and insert another"
-        )
+    changed, values = [], (statement.assignments or {}).values()
+    for item, value in zip(given, values, strict=True):
+        if item.field.name not in table.schema.primary_keys:
+            changed.append(item)
+        elif not keeps_itself(item, value, statement.alias, table.schema.fields):
+            raise SqlError(
+                f"{statement.what}: '{item.field.name}' belongs to the primary key, which tells rows apart, and cannot "
+                "be updated; delete the row and insert another"
+            )
+    return changed
 
 
 def moves_rows(table: Table, given: Sequence[Assignment]) -> bool:

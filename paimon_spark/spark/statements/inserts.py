@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from pyspark.sql import DataFrame
 
+from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.rules.missing_columns import DEFAULT
 from paimon_spark.spark.adapters.aligned_values import Naming
 from paimon_spark.spark.adapters.dataframes import FewRows
@@ -24,7 +26,7 @@ from paimon_spark.spark.statements.inserted_columns import (
 )
 from paimon_spark.spark.statements.partition_specs import dynamic_columns, fixed_values
 from paimon_spark.sql.queries.value_lists import lists_rows
-from paimon_spark.sql.statements import Insert
+from paimon_spark.sql.statements import Insert, InsertSeveral
 from paimon_spark.sql.text.literals import Value
 from paimon_spark.sql.text.writing import partition_condition
 
@@ -40,13 +42,35 @@ def run_insert(session: SqlSession, insert: Insert, args: Args = None) -> DataFr
         DataError: values do not fit their columns.
         PaimonError: as PaimonTable.append and overwrite say.
     """
+    write = _prepared(session, insert, args)
+    write()
+    return no_rows(session.spark)
+
+
+def run_inserts(session: SqlSession, several: InsertSeveral, args: Args = None) -> DataFrame:
+    """INSERTs behind one FROM: all queries are planned first, then the rows are written, each INSERT in its own commit.
+
+    Raises:
+        UnsupportedFeature: parameters without names, which the queries share.
+        PaimonError: as of run_insert. What an INSERT before has written stays.
+    """
+    if args is not None and not isinstance(args, Mapping):
+        raise UnsupportedFeature("SQL: several INSERTs behind FROM take parameters with names, such as :id")
+    writes = [_prepared(session, insert, args) for insert in several.inserts]
+    for write in writes:
+        write()
+    return no_rows(session.spark)
+
+
+def _prepared(session: SqlSession, insert: Insert, args: Args) -> Callable[[], object]:
+    """Plans the query of an INSERT and checks that it fits the table. What is returned writes the rows."""
     table = session.table(insert.table)
     stored = session.open(insert.table)
     naming = Naming(is_case_sensitive(session.spark))
     partition_fields = stored.schema.partition_fields
     fixed = fixed_values(session.spark, str(insert.table), partition_fields, insert.partition, naming)
     if insert.if_not_exists and _has_partition(session, insert, fixed):
-        return no_rows(session.spark)
+        return lambda: None
     options = {WRITE_MISSING_COLUMNS.key: DEFAULT, **insert.options}
     is_hive_style = session.said_of(insert.table).hive_style_partition
     dynamic = dynamic_columns(partition_fields, insert.partition, naming) if is_hive_style else ()
@@ -61,14 +85,12 @@ def run_insert(session: SqlSession, insert: Insert, args: Args = None) -> DataFr
         rows = insert_frame(session.spark, rows, target)
     given = FewRows(rows) if lists_rows(insert.query) else rows
     if insert.replace_where is not None:
-        table.overwrite(given, insert.replace_where, options)
-    elif not insert.overwrite:
-        table.append(given, options)
-    elif fixed and not _is_dynamic(session, options):
-        table.overwrite(given, partition_condition(fixed), options)
-    else:
-        table.overwrite(given, options=options)
-    return no_rows(session.spark)
+        return partial(table.overwrite, given, insert.replace_where, options)
+    if not insert.overwrite:
+        return partial(table.append, given, options)
+    if fixed and not _is_dynamic(session, options):
+        return partial(table.overwrite, given, partition_condition(fixed), options)
+    return partial(table.overwrite, given, options=options)
 
 
 def _positional_rows(session: SqlSession, insert: Insert, target: InsertTarget, args: Args) -> DataFrame:

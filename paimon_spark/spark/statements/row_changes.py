@@ -18,6 +18,7 @@ from paimon_spark.spark.queries.results import rows_frame
 from paimon_spark.spark.queries.run_query import run_query
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.queries.table_use import TableRead, plan_use
+from paimon_spark.spark.queries.temporary_views import refresh_temporary_views
 from paimon_spark.spark.table.row_methods import refreshing
 from paimon_spark.sql.queries.parameters import question_marks, with_arguments
 from paimon_spark.sql.queries.query import Query, Use
@@ -99,6 +100,7 @@ class SubQueryViews:
     def __init__(self, session: SqlSession, args: Args) -> None:
         """With the arguments of the statement: those without a name are taken in the order of their parameters."""
         self._uses: dict[str, Use] = {}
+        self._texts: list[str] = []  # that read temporary views of the user
         self._session = session
         self._named: Mapping[str, Any] = args if isinstance(args, Mapping) else {}
         self._has_args = args is not None
@@ -117,6 +119,8 @@ class SubQueryViews:
 
     def refresh(self) -> None:
         """Lets the views show their tables as they are now: a DataFrame keeps the snapshot it was made at."""
+        for text in self._texts:
+            refresh_temporary_views(self._session, text)
         for view, use in self._uses.items():
             self._show(view, use)
 
@@ -131,6 +135,7 @@ class SubQueryViews:
         for at, use in enumerate(query.uses):
             if self._session.is_temporary_view(use.name):
                 names.append(None)
+                self._texts.append(query.text)
                 continue
             view = f"paimon_{uuid.uuid4().hex}"
             self._uses[view] = use

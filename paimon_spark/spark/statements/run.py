@@ -15,10 +15,10 @@ from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements import alters, catalog_views, databases, descriptions, listings, tables
 from paimon_spark.spark.statements.calls import run_call
 from paimon_spark.spark.statements.copies import run_copy
-from paimon_spark.spark.statements.inserts import run_insert
+from paimon_spark.spark.statements.inserts import run_insert, run_inserts
 from paimon_spark.spark.statements.new_tables import run_create_table
 from paimon_spark.spark.statements.row_changes import run_delete, run_merge_into, run_update
-from paimon_spark.spark.statements.views import run_cache, run_create_view, run_explain
+from paimon_spark.spark.statements.views import run_cache, run_create_view, run_explain, run_rename, run_replace_query
 from paimon_spark.sql import listings as q
 from paimon_spark.sql import statements as s
 from paimon_spark.sql import view_statements as v
@@ -66,6 +66,7 @@ _WITH_ARGS: Mapping[type, RunnerWithArgs] = {
     s.Untouched: run_untouched,
     Query: run_query,
     s.Insert: run_insert,
+    s.InsertSeveral: run_inserts,
     s.CopyInto: run_copy,
     s.CreateTable: run_create_table,
     Delete: run_delete,
@@ -95,8 +96,8 @@ _RUNNERS: Mapping[type, Runner] = {
     s.RenameTag: tables.run_rename_tag,
     v.CreateCatalogView: catalog_views.run_create,
     v.DropView: catalog_views.run_drop,
-    v.RenameView: catalog_views.run_rename,
-    v.ReplaceViewQuery: catalog_views.run_replace_query,
+    v.RenameView: run_rename,
+    v.ReplaceViewQuery: run_replace_query,
     v.SetViewProperties: catalog_views.run_set_properties,
     v.UnsetViewProperties: catalog_views.run_unset_properties,
     q.ShowTables: listings.show_tables,

@@ -1,49 +1,50 @@
-"""CREATE TEMPORARY VIEW over tables of ours, and EXPLAIN."""
+"""Temporary views over tables of ours, ALTER VIEW of them and of those of the catalog, and EXPLAIN."""
 
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from paimon_spark.errors import SqlError
-from paimon_spark.format.quoting import quoted
 from paimon_spark.spark.queries.asking import Args
 from paimon_spark.spark.queries.results import no_rows, rows_frame, texts
-from paimon_spark.spark.queries.run_query import run_query
+from paimon_spark.spark.queries.run_query import parse_view, run_query
 from paimon_spark.spark.queries.session import SqlSession
+from paimon_spark.spark.queries.temporary_views import create_temporary_view, rename_temporary_view
+from paimon_spark.spark.statements import catalog_views
 from paimon_spark.sql.queries.query import Query
 from paimon_spark.sql.statements import CacheQuery, CreateView, Explain
-from paimon_spark.sql.text.writing import literal_text
+from paimon_spark.sql.view_statements import RenameView, ReplaceViewQuery
 
 _NO_PLAN = "Row(plan='Error occurred during query planning"
 
 
 def run_create_view(session: SqlSession, view: CreateView, args: Args = None) -> DataFrame:
-    """Gives a query a name in this Spark session. The tables are read as they are now, whatever is written later."""
-    frame = run_query(session, view.query, args)
-    if view.columns:
-        if len(view.columns) != len(frame.columns):
-            raise SqlError(
-                f"CREATE VIEW {view.name}: {len(view.columns)} columns are named, the query has {len(frame.columns)}"
-            )
-        frame = frame.toDF(*view.columns)
-    match view.is_global, view.replace:
-        case True, True:
-            frame.createOrReplaceGlobalTempView(view.name)
-        case True, False:
-            frame.createGlobalTempView(view.name)
-        case False, True:
-            frame.createOrReplaceTempView(view.name)
-        case False, False:
-            frame.createTempView(view.name)
+    """Gives a query a name in this Spark session."""
+    create_temporary_view(session, view, args)
+    return no_rows(session.spark)
+
+
+def run_rename(session: SqlSession, rename: RenameView) -> DataFrame:
+    """Gives a view another name; a temporary one comes before one of the catalog."""
+    if not session.is_temporary_view(rename.view):
+        return catalog_views.run_rename(session, rename)
+    rename_temporary_view(session, rename.view.table, rename.to.table)
+    return no_rows(session.spark)
+
+
+def run_replace_query(session: SqlSession, change: ReplaceViewQuery) -> DataFrame:
+    """Gives a view another query; a temporary one comes before one of the catalog."""
+    if not session.is_temporary_view(change.view):
+        return catalog_views.run_replace_query(session, change)
+    assert change.view.database is not None
+    query = parse_view(session, change.view.database, change.text)
+    create_temporary_view(session, CreateView(change.view.table, query, replace=True))
     return no_rows(session.spark)
 
 
 def run_cache(session: SqlSession, cache: CacheQuery, args: Args = None) -> DataFrame:
-    """Gives a query a name in this Spark session, and has Spark keep its rows."""
-    run_query(session, cache.query, args).createTempView(cache.name)
-    pairs = ", ".join(f"{literal_text(key)} = {literal_text(value)}" for key, value in cache.options.items())
-    options = f" OPTIONS ({pairs})" if pairs else ""
-    return session.spark.sql(f"CACHE {'LAZY ' if cache.is_lazy else ''}TABLE {quoted(cache.name)}{options}")
+    """Gives a query a name in this Spark session, and has Spark keep its rows until a table of the query changes."""
+    create_temporary_view(session, cache, args)
+    return no_rows(session.spark)
 
 
 def run_explain(session: SqlSession, explain: Explain, args: Args = None) -> DataFrame:

@@ -104,14 +104,14 @@ def enclosing_query(tokens: Sequence[Token], at: int) -> tuple[int, int] | None:
         depth += {")": 1, "(": -1}.get(tokens[opening].upper, 0)
         if depth < 0:
             depth = 0
-            closing = _closing(tokens, opening)
+            closing = closing_of(tokens, opening)
             behind = tokens[closing + 1].upper if closing + 1 < len(tokens) else ""
             if tokens[opening + 1].upper in _QUERY_WORDS and behind not in _SORTING_WORDS:
                 return tokens[opening].start, tokens[closing].end
     return None
 
 
-def _closing(tokens: Sequence[Token], opening: int) -> int:
+def closing_of(tokens: Sequence[Token], opening: int) -> int:
     """The index of the parenthesis that closes another one; the last token if none does."""
     depth = 0
     for at in range(opening, len(tokens)):

@@ -28,6 +28,11 @@ TABLE_FUNCTIONS = tuple(_INCREMENTS)
 _CHANGES = "table_changes"
 _SEARCHES = frozenset({"vector_search", "full_text_search", "hybrid_search"})
 _CALLS_WITH_FROM = frozenset({"EXTRACT", "TRIM", "SUBSTRING", "SUBSTR", "OVERLAY"})
+_BEFORE_TABLE_WORD = frozenset(
+    {"ALTER", "ANALYZE", "CREATE", "DROP", "INTO", "OVERWRITE", "REPLACE", "TRUNCATE", "UNCACHE"}
+)
+_VERBS = frozenset({"SELECT", "WITH", "FROM", "TABLE", "VALUES"})
+_CLAUSES = frozenset({"SELECT", "FROM", "JOIN", "WHERE", "BY", "HAVING", "VALUES", "SET", "WITH", "WHEN", "LIMIT"})
 _BEFORE_TABLES = frozenset({"FROM", "JOIN", ",", "LATERAL", "TABLE", "("})
 
 
@@ -109,6 +114,42 @@ def _stands_as_table(tokens: Sequence[Token], first: int) -> bool:
     if before[-1:] == ("FROM",):
         return before[0] not in ("DISTINCT", "NEXT") and not _in_call_with_from(tokens, first)
     return before[-1:] in (("JOIN",), ("TABLE",)) or before in (("INSERT", "INTO"), ("MERGE", "INTO"))
+
+
+def names_read(tokens: Sequence[Token]) -> frozenset[tuple[str, ...]]:
+    """The parts, in small letters, of the names that stand where rows are read, but for common table expressions."""
+    common = _common_names(tokens)
+    found = set()
+    for first, last, parts in dotted_names(tokens):
+        named = tuple(part.lower() for part in identifier_parts(tokens, first) or parts)
+        is_called = _is_call(tokens, last) and not identifier_parts(tokens, first)
+        if named[0] not in common and not is_called and tokens[first].upper not in _VERBS and _is_read(tokens, first):
+            found.add(named)
+    return frozenset(found)
+
+
+def _is_read(tokens: Sequence[Token], first: int) -> bool:
+    """Whether rows are read of what a token names, told by what stands before it."""
+    before = tokens[first - 1].upper if first else ""
+    if before in ("FROM", "JOIN", "USING"):
+        return before != "FROM" or _stands_as_table(tokens, first)
+    if before == "TABLE":
+        return first < 2 or tokens[first - 2].upper not in _BEFORE_TABLE_WORD
+    if before == "(":
+        return _is_read(tokens, first - 1)
+    return before == "," and _in_list_of_from(tokens, first - 1)
+
+
+def _in_list_of_from(tokens: Sequence[Token], comma: int) -> bool:
+    """Whether a comma stands between tables of a FROM."""
+    depth = 0
+    for at in range(comma - 1, -1, -1):
+        depth += {")": 1, "(": -1}.get(tokens[at].upper, 0)
+        if depth < 0:
+            return _is_read(tokens, at)
+        if depth == 0 and tokens[at].upper in _CLAUSES:
+            return tokens[at].upper in ("FROM", "JOIN")
+    return False
 
 
 def _in_call_with_from(tokens: Sequence[Token], at: int) -> bool:

@@ -7,7 +7,9 @@ import pytest
 from paimon_spark.errors import SqlError, UnsupportedFeature
 from paimon_spark.sql.parse import parse
 from paimon_spark.sql.queries.query import Increment, Query, Travel, Use
-from paimon_spark.sql.statements import CreateView, Explain, Untouched
+from paimon_spark.sql.queries.references import names_read
+from paimon_spark.sql.statements import CreateView, Explain, Untouched, ViewColumn
+from paimon_spark.sql.text.lexer import tokenize
 from paimon_spark.sql.text.names import Names
 
 NAMES = Names()
@@ -276,10 +278,29 @@ def test_explain_has_a_statement_in_it() -> None:
 
 
 def test_temporary_views() -> None:
-    found = parse("CREATE OR REPLACE TEMP VIEW v (a, b) AS SELECT * FROM paimon.a.t", NAMES)
+    found = parse("CREATE OR REPLACE TEMP VIEW v (a, b COMMENT 'of v') COMMENT 'v' AS SELECT * FROM paimon.a.t", NAMES)
     assert isinstance(found, CreateView)
-    assert (found.name, found.columns, found.replace, found.is_global) == ("v", ("a", "b"), True, False)
+    assert (found.name, found.replace, found.is_global) == ("v", True, False)
+    assert found.columns == (ViewColumn("a"), ViewColumn("b", "of v"))
     assert found.query.render(["x"]).strip() == "SELECT * FROM {x} AS `t`"
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("SELECT a, b FROM v", "v"), ("SELECT v, b FROM t, V AS x, (SELECT 1 AS w), u", "t v u"), ("TABLE v", "v"),
+        ("SELECT * FROM (v JOIN (w) ON v.a = w.b), y LEFT JOIN z USING (q)", "v w y z q"),
+        ("WITH c AS (SELECT * FROM v) SELECT * FROM c", "v"), ("SELECT a FROM range(3), d.t, `A-B`", "d.t a-b"),
+        ("MERGE INTO t USING v ON t.a = v.a WHEN MATCHED THEN UPDATE SET b = v.b, c = w", "v"),
+        ("DELETE FROM t WHERE a IN (SELECT m FROM v) AND b IN (w, x)", "t v"), ("DROP TABLE v", ""),
+        ("CREATE OR REPLACE TEMPORARY VIEW v AS SELECT * FROM w WHERE a IS DISTINCT FROM b", "w"),
+        ("SELECT EXTRACT(DAY FROM d), f(g, h) FROM IDENTIFIER('v') ORDER BY i, j", "v"),
+        ("ALTER VIEW v AS TABLE w", "w"),
+        ("SELECT count(*) FROM global_temp.G", "global_temp.g"), ("INSERT INTO t VALUES (1, v), (2, w)", ""),
+    ],
+)  # fmt: skip
+def test_names_of_which_rows_are_read(text: str, names: str) -> None:
+    assert {".".join(parts) for parts in names_read(tokenize(text))} == set(names.split())
 
 
 @pytest.mark.parametrize(
