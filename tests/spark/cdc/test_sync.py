@@ -9,7 +9,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from support.change_messages.batches import message_batch, values_batch
 from support.change_messages.encoders import ENCODERS, Message, dumps
@@ -124,7 +123,7 @@ def test_tables_without_a_key_only_grow(spark: SparkSession, tmp_path: Path) -> 
     target = table(spark, tmp_path / "t", "id INT", key="")
     target.sync(frame(spark, values_batch({"type": "insert", "data": {"id": 1}})), "maxwell-json")
     assert rows_of(target) == [(1,)]
-    with pytest.raises(PySparkException, match="has no primary key, so it cannot take the change of a row: -D"):
+    with pytest.raises(DataError, match="has no primary key, so it cannot take the change of a row: -D"):
         target.sync(frame(spark, values_batch({"type": "delete", "data": {"id": 1}})), "maxwell-json")
 
 

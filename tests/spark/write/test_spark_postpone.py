@@ -110,7 +110,7 @@ def test_rescale_and_the_error_that_proposes_it(spark: SparkSession, tmp_path: P
     assert done.partitions == {"partition dt=d1": 2}
     assert (done.rows, done.files) == (200, 5)
     assert sorted(table.toDF().collect()) == before
-    with pytest.raises(PySparkException, match=r"dt=d1 has 5 buckets.*rescale\(2\)"):
+    with pytest.raises(OptionError, match=r"dt=d1 has 5 buckets.*rescale\(2\)"):
         table.append(frame)
     with pytest.raises(PySparkException, match=r"dt=d1 has 5 buckets.*rescale\(2\)"):
         frame.write.format("paimon").mode("append").save(str(path))
