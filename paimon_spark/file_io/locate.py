@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.file_io.base import DirectoryIO
 from paimon_spark.file_io.local import LocalFileIO, local_path
 
+_SERVED = frozenset({"file", "s3", "s3a", "s3n", "gs", "az", "abfs", "abfss", "memory", "hdfs", "viewfs"})
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _KIN = ({"s3", "s3a", "s3n"}, {"az", "abfs", "abfss"}, {"hdfs", "viewfs"})
 
 
@@ -22,8 +25,12 @@ def file_io_for(location: str, storage_options: Mapping[str, str]) -> DirectoryI
 
     Raises:
         UnsupportedFeature: the scheme is not supported.
+        OptionError: one slash follows the scheme of a store that is reached by the name of its host or bucket.
     """
     scheme = _scheme(location)
+    served = scheme in _SERVED
+    if served and scheme != "file" and "://" not in location:
+        raise OptionError(_one_slash(location, scheme))
     match scheme:
         case "file":
             return LocalFileIO()
@@ -35,8 +42,22 @@ def file_io_for(location: str, storage_options: Mapping[str, str]) -> DirectoryI
             from paimon_spark.file_io.hadoop import HadoopFileIO
 
             return HadoopFileIO()
+    local = "" if "://" in location else f"; './{location}' is a local directory of that name"
     raise UnsupportedFeature(
-        f"no store serves '{scheme}://' (location '{location}'); use a local path, file, s3, s3a, gs, az, abfss or hdfs"
+        f"no store serves '{scheme}://' (location '{location}'); use a local path, file, s3, s3a, gs, az, abfss or "
+        f"hdfs{local}"
+    )
+
+
+def _one_slash(location: str, scheme: str) -> str:
+    path = location.partition(":")[2]
+    if scheme in ("hdfs", "viewfs"):
+        whole = f"{scheme}://<host>{path} names the name node, {scheme}://{path} takes that of Hadoop's settings"
+    else:
+        whole = f"write {scheme}:/{path}"
+    return (
+        f"'{location}' has one slash behind {scheme}:, where a location of {scheme} has two: {whole}; './{location}' "
+        "is a local directory of that name"
     )
 
 
@@ -95,4 +116,6 @@ def is_same_store(location: str, other: str) -> bool:
 
 
 def _scheme(location: str) -> str:
-    return location.partition(":")[0] if "://" in location or location.startswith("file:") else "file"
+    """What stands before ``:/``: a URI of Hadoop needs no authority. One letter alone is a drive of Windows."""
+    is_uri = "://" in location or location.startswith("file:") or _URI.match(location)
+    return location.partition(":")[0] if is_uri else "file"

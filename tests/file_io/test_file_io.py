@@ -18,6 +18,7 @@ from support.faults.hadoop_rules import RefusingRename, hadoop_rules
 from support.programs.s3_server import s3_that_says
 
 from paimon_spark import open_table
+from paimon_spark.catalogs.factory import open_catalog
 from paimon_spark.errors import OptionError, StorageError, UnsupportedFeature
 from paimon_spark.file_io import DirectoryIO, LocalFileIO, NotCreated, file_io_for, is_same_store, named_location
 from paimon_spark.file_io.hadoop import HadoopClient, HadoopFileIO, split_hadoop
@@ -338,6 +339,31 @@ def test_locations() -> None:
         ObstoreFileIO((("endpoint", "http://h"),)).read_bytes("gs://b/t")
     with pytest.raises(OptionError, match=r"'s3\.path-style-access' is 'yes': expected true or false"):
         file_io_for("s3://b/t", {"s3.endpoint": "http://h", "s3.path-style-access": "yes"}).read_bytes("s3://b/t/a")
+
+
+def test_a_scheme_with_one_slash_is_no_local_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hadoop takes such a URI; as a relative path its rows would lie in the working directory, where nobody looks."""
+    monkeypatch.chdir(tmp_path)
+    options = [
+        ("hdfs:/lake/x", r"hdfs://<host>/lake/x names the name node, hdfs:///lake/x takes"),
+        ("viewfs:/x", "viewfs:///x"),
+        ("s3a:/b/x", "write s3a://b/x"),
+        ("abfss:/x", "write abfss://x"),
+    ]
+    for location, told in options:
+        with pytest.raises(OptionError, match=told):
+            file_io_for(location, {})
+    for location, scheme in (("dbfs:/mnt/x", "dbfs"), ("foo:/x", "foo"), ("HDFS:/x", "HDFS"), ("my+own.1:/x", "my")):
+        with pytest.raises(UnsupportedFeature, match=rf"no store serves '{scheme}.*'\./.*' is a local directory"):
+            file_io_for(location, {})
+    for location, _ in options:
+        with pytest.raises(OptionError, match="one slash"):
+            open_table(location)
+        with pytest.raises(OptionError, match="one slash"):
+            open_catalog(location)
+    for local in ("file:/x", "C:/x", "/a:/x", "./hdfs:/x", "dt:x", "a b:/x"):
+        assert isinstance(file_io_for(local, {}), LocalFileIO)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_only_large_local_files_are_mapped(tmp_path: Path) -> None:

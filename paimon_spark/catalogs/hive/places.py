@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from paimon_spark.file_io import absolute_location
+from paimon_spark.file_io import absolute_location, is_same_store
 
 HiveDatabase: TypeAlias = Any
 HiveTable: TypeAlias = Any
@@ -79,4 +79,5 @@ def put_partition(partition: HivePartition, location: str, in_properties: bool) 
 
 def with_scheme(location: str) -> str:
     """A local path says so: the metastore may take another store for paths without a scheme."""
-    return location if "://" in location or location.startswith("file:") else f"file:{location}"
+    is_local = is_same_store(location, "/")
+    return f"file:{location}" if is_local and not location.startswith("file:") else location

@@ -69,6 +69,17 @@ class SnapshotsAhead:
         if before is not None and identity(before) != position.after:
             raise self._moved(position, f"snapshot {before.id} is another one than the stream has read")
 
+    def check_after(self, reached: Position, planned: Position) -> None:
+        """Checks that a batch ends behind the snapshot that it was planned to end behind.
+
+        Raises:
+            StreamPositionLost: the last snapshot of the batch is another one.
+        """
+        if None not in (reached.after, planned.after) and reached.after != planned.after:
+            raise self._moved(
+                planned, f"snapshot {planned.snapshot - 1} is another one than the batch was planned with"
+            )
+
     def check_missing(self, position: Position) -> None:
         """Checks that a snapshot that was not found is one that is yet to come.
 

@@ -218,9 +218,12 @@ class TableStream:
         """What is read from one position to another one, in order; the same whenever it is asked.
 
         Raises:
-            StreamPositionLost: some of it has expired, or is divided in another way than it was.
+            StreamPositionLost: some of it has expired, is divided in another way than it was, or belongs to another
+                table, which was made in the place of the one that the positions are of.
         """
         at = self._begin(start, end)
+        if at.phase not in self._planned:  # a batch of an earlier run: nobody has compared its start in this one
+            self._ahead.check_before(at)
         found: list[StreamUnit] = []
         while at.place < end.place:
             planned = self._planned.get(at.phase)
@@ -237,6 +240,7 @@ class TableStream:
                 return [*found, *units[at.index : end.index]]
             found += units[at.index :]
             at = self._following(at, snapshot)
+        self._ahead.check_after(at, end)
         return found
 
     def _begin(self, start: Position, end: Position) -> Position:

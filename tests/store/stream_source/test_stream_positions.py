@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import json
 import logging
+import shutil
 import uuid
 from collections.abc import Mapping
 from contextlib import suppress
@@ -139,6 +140,19 @@ def test_a_rollback_behind_the_stream_is_noticed(tmp_path: Path) -> None:
         append(table, [(number, 7, "other")])
     with pytest.raises(StreamPositionLost, match="snapshot 4 is another one"):
         drained(table, FROM_FIRST, checkpoint)
+
+
+@pytest.mark.parametrize("done", [0, 1])
+def test_a_planned_batch_reads_no_other_table(done: int, tmp_path: Path) -> None:
+    """The batch was recorded before its query died; what has the numbers of its snapshots now was never planned."""
+    table, checkpoint = filled(tmp_path / "t", 2 + done), Checkpoint()
+    options = {**FROM_FIRST, **ONE_FILE} if done else {"scan.mode": "latest-full"}
+    with pytest.raises(Died):
+        list(Query(table, options, checkpoint).run(dies_after=1 + done))
+    shutil.rmtree(tmp_path / "t")
+    batches = Query(filled(tmp_path / "t", 5), options, checkpoint).run()
+    with pytest.raises(StreamPositionLost, match="is another one than"):
+        next(batches)
 
 
 def test_a_rollback_under_an_idle_stream_is_noticed(tmp_path: Path) -> None:
