@@ -35,8 +35,31 @@ _OVERWRITES = (
     "'row-kinds' = 'true' shows deletions and updates, which a stream leaves out otherwise"
 )
 
+_EXPIRY = "'snapshot.time-retained' and 'snapshot.num-retained.min' say how long snapshots and their files stay"
+_CHANGELOG = "'changelog-producer' = 'lookup' lets a table with a primary key keep what each commit changed"
+_APPEND_ONLY = "no option of a table forbids DELETE and UPDATE; leave it out"
+_VECTORS = "'deletion-vectors.enabled' = 'true' marks deleted rows instead of writing files again"
+_NO_VERSION = "a Paimon table has no format version; leave it out"
+_COMPRESSION = "'file.compression' is zstd, snappy, lz4, ..."
+_COLUMNS_BY_ID = "columns of each table can be renamed and dropped; leave it out"
+_TARGET_SIZE = "'target-file-size' = '128 mb' says when a new file begins"
+_NOTHING = "it would do nothing here; leave it out, or name it 'user.{key}' if it is a property of your own"
+
 _OPTIONS = {
     "Delta Lake": {
+        "delta.logRetentionDuration": _EXPIRY,
+        "delta.deletedFileRetentionDuration": _EXPIRY,
+        "delta.enableChangeDataFeed": _CHANGELOG,
+        "enableChangeDataFeed": _CHANGELOG,
+        "delta.appendOnly": _APPEND_ONLY,
+        "appendOnly": _APPEND_ONLY,
+        "delta.columnMapping.mode": _COLUMNS_BY_ID,
+        "delta.enableRowTracking": "this release tracks no rows; leave it out",
+        "delta.enableDeletionVectors": _VECTORS,
+        "delta.targetFileSize": _TARGET_SIZE,
+        "delta.autoOptimize.optimizeWrite": _SHUFFLE,
+        "delta.minReaderVersion": _NO_VERSION,
+        "delta.minWriterVersion": _NO_VERSION,
         "replaceWhere": "'overwrite-where' = \"dt = '2026-11-01'\" with mode('overwrite') replaces whole partitions",
         "replaceUsing": _DYNAMIC,
         "replaceOn": _DYNAMIC,
@@ -65,6 +88,15 @@ _OPTIONS = {
         "optimizeWrite": _SHUFFLE,
     },
     "Apache Iceberg": {
+        "history.expire.max-snapshot-age-ms": _EXPIRY,
+        "history.expire.min-snapshots-to-keep": _EXPIRY,
+        "format-version": _NO_VERSION,
+        "write.target-file-size-bytes": _TARGET_SIZE,
+        "write.distribution-mode": _SHUFFLE,
+        "write.parquet.compression-codec": _COMPRESSION,
+        "write.delete.mode": _VECTORS,
+        "write.update.mode": _VECTORS,
+        "write.merge.mode": _VECTORS,
         "snapshot-id": "'scan.snapshot-id' reads a snapshot",
         "as-of-timestamp": "'scan.timestamp-millis' reads the state at a time in epoch milliseconds",
         "tag": "'scan.tag-name' reads a tag",
@@ -81,14 +113,16 @@ _OPTIONS = {
         "merge-schema": _MERGE_SCHEMA,
         "write-format": "'file.format' is parquet, orc or avro",
         "write.format.default": "'file.format' is parquet, orc or avro",
-        "compression-codec": "'file.compression' is zstd, snappy, lz4, ...",
+        "compression-codec": _COMPRESSION,
         "compression-level": "'file.compression.zstd-level' is that of zstd",
-        "target-file-size-bytes": "'target-file-size' = '128 mb' says when a new file begins",
+        "target-file-size-bytes": _TARGET_SIZE,
         "split-size": "'source.split.target-size' is the size of a Spark partition when reading",
         "distribution-mode": _SHUFFLE,
         "fanout-enabled": _SHUFFLE,
     },
 }
+
+_NAMESPACES = {"delta.": "Delta Lake", "history.expire.": "Apache Iceberg"}
 
 OPTION_ADVICE: Mapping[str, str] = MappingProxyType(
     {
@@ -98,6 +132,19 @@ OPTION_ADVICE: Mapping[str, str] = MappingProxyType(
     }
 )
 """Option, in lower case -> a sentence that names what to use."""
+
+
+def option_advice(key: str) -> str | None:
+    """What to say to an option that another system has, or that begins as all of its options do; None: none has it.
+
+    A table that stored such an option would look as if it were in force.
+    """
+    told = OPTION_ADVICE.get(key.lower())
+    system = next((system for prefix, system in _NAMESPACES.items() if key.lower().startswith(prefix)), None)
+    if told is not None or system is None:
+        return told
+    return f"the option '{key}' is one of {system} and not known here: {_NOTHING.format(key=key)}"
+
 
 _FRAME = "a PaimonTable is no DataFrame: toDF() is one"
 _UPSERT = "append(df) updates the rows of a table with a primary key that have the same key, and adds the others"

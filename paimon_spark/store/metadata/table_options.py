@@ -15,7 +15,7 @@ from paimon_spark.errors import OptionError
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Option, Options
 from paimon_spark.format.options.keys import IMMUTABLE_OPTIONS, known_key, known_keys, unknown_keys
-from paimon_spark.format.options.other_systems import OPTION_ADVICE
+from paimon_spark.format.options.other_systems import option_advice
 from paimon_spark.format.options.value_texts import parse_list
 from paimon_spark.format.rules.supported import WRITE_NAMESPACES, check_call
 from paimon_spark.format.schema import TableSchema
@@ -107,7 +107,7 @@ def _label(key: str, columns: Sequence[str]) -> str | None:
     from paimon_spark.format.options.connector_keys import CONNECTOR_KEYS  # for tables with labels only
 
     lowered = key.lower()
-    if lowered in OPTION_ADVICE or lowered in {name.lower() for name in CONNECTOR_KEYS}:
+    if option_advice(key) is not None or lowered in {name.lower() for name in CONNECTOR_KEYS}:
         return None
     other_name = f"name it '{_LABEL_PREFIX}{key}' if it is a property of your own"
     near = difflib.get_close_matches(lowered.replace("_", "-"), _plain_keys(), n=1, cutoff=_NEAR_MISS)
@@ -128,7 +128,7 @@ def _plain_keys() -> Mapping[str, str]:
 
 
 def _unknown(key: str) -> str:
-    advice = OPTION_ADVICE.get(key.lower())
+    advice = option_advice(key)
     if advice is not None:
         return advice
     from paimon_spark.format.options.connector_keys import CONNECTOR_KEYS  # for a message only

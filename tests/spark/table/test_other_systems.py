@@ -27,11 +27,11 @@ from paimon_spark.spark.source.source import PaimonDataSource
 from paimon_spark.spark.table.new_table import NewTable
 from paimon_spark.spark.table.optimizer import TableOptimizer
 from paimon_spark.spark.write.table_creation import create
-from paimon_spark.store.metadata.table_options import resolve_keys
+from paimon_spark.store.metadata.table_options import resolve_keys, resolve_properties
 from paimon_spark.store.system_tables.names import NAMES
 
 OURS = {value for name, value in vars(connector).items() if re.fullmatch(r"[A-Z_]+", name) and isinstance(value, str)}
-VALUES = {"true", "deduplicate", "overwrite", "restart"}  # in quotes, but no option
+VALUES = {"true", "lookup", "deduplicate", "overwrite", "restart"}  # in quotes, but no option
 OWNERS = (PaimonTable, TableOptimizer, NewTable)
 ARROW = "paimon_spark.open_table(path).scan()"
 
@@ -45,6 +45,27 @@ def test_a_foreign_option_is_unknown_here_and_those_in_its_advice_are_known(name
     advice = str(error.value).partition("known here: ")[2]
     for quoted in re.findall(r"'([a-z][a-z.-]+)'", advice):
         assert quoted in OURS | VALUES | CONNECTOR_KEYS.keys() or known_key(quoted), quoted
+
+
+PROPERTIES = [
+    ("delta.logRetentionDuration", "Delta Lake .*'snapshot.time-retained'"),
+    ("Delta.EnableChangeDataFeed", "Delta Lake .*'changelog-producer'"),
+    ("appendOnly", "Delta Lake .*no option of a table forbids DELETE"),
+    ("delta.checkpointInterval", "Delta Lake .*it would do nothing here; .*'user.delta.checkpointInterval'"),
+    ("history.expire.max-ref-age-ms", "Apache Iceberg .*it would do nothing here"),
+    ("history.expire.max-snapshot-age-ms", "Apache Iceberg .*'snapshot.time-retained'"),
+    ("write.distribution-mode", "Apache Iceberg"),
+    ("format-version", "Apache Iceberg"),
+]
+
+
+@pytest.mark.parametrize(("key", "told"), PROPERTIES)
+def test_a_table_stores_no_property_of_another_system(key: str, told: str) -> None:
+    """It would look as if it were in force; a label of the user stays one."""
+    with pytest.raises(OptionError, match=rf"(?i)^the option '{key}' is one of {told}"):
+        resolve_properties({key: "1"}, ["id"])
+    labels = {f"user.{key}": "1", "deltas": "2", "my.own": "3"}
+    assert resolve_properties(labels, ["id"]) == labels
 
 
 def called(advice: str) -> list[str]:
