@@ -15,7 +15,7 @@ from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.merge.compaction.rules import compaction_rules
 from paimon_spark.store.history.branches import branch_names
-from paimon_spark.store.holds.consumer_files import consumer_positions
+from paimon_spark.store.holds.consumer_files import readable_positions
 from paimon_spark.store.holds.consumer_lag import ConsumerLag, consumer_lag
 from paimon_spark.store.holds.retention import Retention, retention_rules
 from paimon_spark.store.metadata.table import BucketMode, Table
@@ -238,7 +238,7 @@ def _facts(table: Table, files: pa.Table, runs: pa.Table) -> TableFacts:
         branches=tuple(branch_names(table.file_io, table.location)),
         consumers={
             name: consumer_lag(table.snapshots, position)
-            for name, position in consumer_positions(table.file_io, table.location, table.branch).items()
+            for name, position in readable_positions(table.file_io, table.location, table.branch)[0].items()
         },
         retention=_retention(table, ids, kept),
     )
@@ -280,7 +280,7 @@ def _levels(runs: pa.Table) -> tuple[LevelFacts, ...]:
 
 def _tags(table: Table) -> tuple[TagFacts, ...]:
     found = []
-    for name, tag in table.snapshots.tags().items():
+    for name, tag in table.snapshots.readable_tags()[0].items():
         until = None
         if tag.create_time is not None and tag.time_retained is not None:
             made = epoch_millis_of_wall(tag.create_time // NANOS_OF_MILLI)

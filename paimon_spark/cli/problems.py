@@ -11,6 +11,7 @@ from paimon_spark.cli.texts import count_text, size_text
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.rules.supported import check_writable
+from paimon_spark.store.holds.consumer_files import readable_positions
 from paimon_spark.store.holds.expiry_marks import expiring_below
 from paimon_spark.store.holds.tag_holds import tags_being_deleted
 from paimon_spark.store.scan.split_plan import merges_postponed, skips_level_zero
@@ -23,7 +24,14 @@ _SMALL = 0.1  # of the size that new files get
 
 def find_problems(view: TableView) -> tuple[str, ...]:
     """In words, the gravest first; each says what helps."""
-    return (*_refusals(view), *_waiting(view), *_small_files(view), *_kept_too_long(view), *_broken_off(view))
+    return (
+        *_refusals(view),
+        *_damaged(view),
+        *_waiting(view),
+        *_small_files(view),
+        *_kept_too_long(view),
+        *_broken_off(view),
+    )
 
 
 def _refusals(view: TableView) -> Iterator[str]:
@@ -31,6 +39,13 @@ def _refusals(view: TableView) -> Iterator[str]:
         check_writable(view.table.schema, view.table.options)
     except UnsupportedFeature as error:
         yield str(error)
+
+
+def _damaged(view: TableView) -> Iterator[str]:
+    """Tags and consumers whose files cannot be read, which the facts leave out."""
+    table = view.table
+    yield from map(str, table.snapshots.readable_tags()[1])
+    yield from map(str, readable_positions(table.file_io, table.location, table.branch)[1])
 
 
 def _waiting(view: TableView) -> Iterator[str]:

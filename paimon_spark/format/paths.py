@@ -31,6 +31,7 @@ INDEX_SUFFIX = ".index"  # of the file with the index of a data file
 POSTPONE_BUCKET = -2
 SCHEMA_PREFIX = "schema-"
 SNAPSHOT_PREFIX = "snapshot-"
+MANIFEST_LIST_PREFIX = "manifest-list-"
 CHANGELOG_PREFIX = "changelog-"
 TAG_PREFIX = "tag-"
 BRANCH_PREFIX = "branch-"
@@ -130,10 +131,10 @@ def consumer_path(table: str, consumer: str, branch: str = MAIN_BRANCH) -> str:
 
 
 def id_of(file_name: str, prefix: str) -> int | None:
-    """The number at the end of a name such as ``snapshot-12``; None for any other name."""
+    """The number at the end of a name such as ``snapshot-12``; None for any other name, also for ``snapshot-012``."""
     digits = file_name.removeprefix(prefix)
     is_number = digits != file_name and digits.isascii() and digits.isdigit() and len(digits) <= MAX_ID_DIGITS
-    return int(digits) if is_number else None
+    return int(digits) if is_number and (digits[0] != "0" or digits == "0") else None
 
 
 # ----------------------------------------------------------------------------------------------------- metadata files
@@ -176,7 +177,7 @@ def manifest_name(uuid: str, n: int) -> str:
 
 
 def manifest_list_name(uuid: str, n: int) -> str:
-    return f"manifest-list-{uuid}-{n}"
+    return f"{MANIFEST_LIST_PREFIX}{uuid}-{n}"
 
 
 def index_manifest_name(uuid: str, n: int) -> str:

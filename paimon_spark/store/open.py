@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, NoReturn
 from paimon_spark.arrow.zones import TimeZone, ZoneUnknown, session_zone
 from paimon_spark.errors import (
     OptionError,
-    SnapshotNotFound,
     StorageError,
     TableNotFound,
     UnsupportedFeature,
@@ -25,17 +24,18 @@ from paimon_spark.errors import (
 from paimon_spark.file_io import FileIO, absolute_location, file_io_for, named_location
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.paths import SNAPSHOT_PREFIX
 from paimon_spark.format.rules.supported import check_readable
 from paimon_spark.format.schema import ROW_KIND_FIELD, TableSchema, metadata_fields
 from paimon_spark.format.types import DataField
 from paimon_spark.merge.engines.choice import check_engine
 from paimon_spark.store.metadata.external_paths import confined
-from paimon_spark.store.metadata.schemas import SchemaStore
+from paimon_spark.store.metadata.schemas import SchemaStore, no_such_branch
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import check_dynamic_options, resolve_keys, split_storage_options
 from paimon_spark.store.scan.projection import find_fields, row_kind_field
 from paimon_spark.store.scan.time_travel import travelled
-from paimon_spark.store.storage.listing import list_branches
+from paimon_spark.store.storage.listing import list_ids
 from paimon_spark.store.storage.publishers import publisher_of
 from paimon_spark.store.storage.served import TableServer, find_served, is_served
 from paimon_spark.store.system_tables.names import METADATA_NAMES, NAMES, near_names
@@ -303,9 +303,7 @@ def _stored_table(location: str, options: Mapping[str, str], time_zone: TimeZone
     schema = schemas.latest()
     if schema is None:
         if branch != "main" and SchemaStore(file_io, root).latest() is not None:
-            names = sorted(f"'{name}'" for name in list_branches(file_io, root))
-            there = f"its branches are {', '.join(names)}" if names else "it has no branches"
-            raise SnapshotNotFound(f"the table at {root} has no branch '{branch}': {there}")
+            raise no_such_branch(file_io, root, branch)
         return None
     told = place.options if branch == "main" else {k: v for k, v in place.options.items() if k in _OF_ALL_BRANCHES}
     known = {**schema.options, **told}
@@ -429,5 +427,10 @@ def _what_is_there(file_io: FileIO, root: str) -> str:
         if any(name.endswith(f".{kind}") for name in files):
             return f"it holds {kind} files but no schema directory; read them with format('{kind}')"
     if "schema" in entries:
+        if "snapshot" in entries and list_ids(file_io, f"{root}/snapshot", SNAPSHOT_PREFIX):
+            return (
+                "it has snapshots, and its schema directory holds no schema-<n> file: they were lost; restore the "
+                "directory schema from a backup"
+            )
         return "its schema directory holds no schema-<n> file; the table was dropped or never created"
     return f"it holds {', '.join(sorted(entries)[:5])} but no schema directory. Check the path"

@@ -298,6 +298,7 @@ def test_a_name_without_extension_is_refused(name: str) -> None:
     [
         ("snapshot-12", 12),
         ("snapshot-0", 0),
+        ("snapshot-06", None),
         ("snapshot-", None),
         ("snapshot-1x", None),
         ("LATEST", None),

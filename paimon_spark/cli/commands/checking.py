@@ -25,6 +25,13 @@ def check(
     metadata_only: Annotated[
         bool, typer.Option("--metadata-only", help="Open no data file: metadata, file sizes, deletion vectors.")
     ] = False,
+    keys_only: Annotated[
+        bool,
+        typer.Option(
+            "--keys-only",
+            help="Read only the keys, partition and bucket columns of data files: faster, finds no damage in others.",
+        ),
+    ] = False,
     branch: Branch = None,
     option: TableOptions = None,
     output: OutputFormat = Output.TEXT,
@@ -35,7 +42,9 @@ def check(
     """
     options = parse_options(option, branch)
     with if_stopped("the check says nothing of this table, and has changed nothing"), progress_bars() as told:
-        report = check_table(path, options, read_files=not metadata_only, latest_only=latest, progress=told)
+        report = check_table(
+            path, options, read_files=not metadata_only, keys_only=keys_only, latest_only=latest, progress=told
+        )
     if output is Output.JSON:
         print_json({"good": report.is_good, "problem_count": report.problem_count, **asdict(report)})
     else:

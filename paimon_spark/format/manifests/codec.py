@@ -99,7 +99,10 @@ def check_size(data: bytes, recorded: int | None, where: str) -> None:
         CorruptFile: the sizes differ. A parent that recorded none (None) allows any.
     """
     if recorded is not None and len(data) != recorded:
-        raise CorruptFile(f"cannot read {where}: it has {len(data)} bytes, but was written with {recorded}")
+        raise CorruptFile(
+            f"cannot read {where}: it has {len(data)} bytes, but was written with {recorded}; restore it from a "
+            "backup, or travel to a snapshot that does not use it"
+        )
 
 
 def decode_manifest_list(data: bytes, where: str) -> list[ManifestFileMeta]:

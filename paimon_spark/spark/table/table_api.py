@@ -287,14 +287,15 @@ class PaimonTable(
         """Compaction: ``optimize().compact()``, or ``optimize().where("dt = '2026-11-01'").executeCompaction()``."""
         return TableOptimizer(self._run)
 
-    def check(self, read_files: bool = True, latest_only: bool = False) -> CheckResult:
+    def check(self, read_files: bool = True, latest_only: bool = False, keys_only: bool = False) -> CheckResult:
         """Verifies that everything the metadata of the table say is true, in this process; see paimon_spark.check.
 
         Args:
             read_files: False opens no data file.
             latest_only: True looks at the latest snapshot only.
+            keys_only: True reads of each data file its keys, partition and bucket columns only.
         """
-        return check(self._open(), read_files=read_files, latest_only=latest_only)
+        return check(self._open(), read_files=read_files, latest_only=latest_only, keys_only=keys_only)
 
     def detail(self) -> DataFrame:
         """One row: location, schema_id, comment, partition_keys, primary_keys, bucket_mode, options, snapshot_id, files, bytes, rows.

@@ -29,6 +29,7 @@ from paimon_spark.store.checks.partition_checks import check_one_partition
 from paimon_spark.store.checks.report import KEPT, Findings, Rule
 from paimon_spark.store.checks.snapshots import SnapshotState, place_in
 from paimon_spark.store.checks.storage import Storage
+from paimon_spark.store.checks.value_checks import StoredStatistics
 from paimon_spark.store.metadata.commit_changes import DELETION_VECTORS
 from paimon_spark.store.metadata.entries import Identity
 from paimon_spark.store.metadata.file_paths import bucket_directory
@@ -43,10 +44,17 @@ _INDEX_FILE_COST = 1 << 20  # the weight of reading an index file, in bytes of a
 
 @dataclass(frozen=True)
 class Job:
-    """Something to read; weight is the approximate number of bytes."""
+    """Something to read.
+
+    Attributes:
+        weight: the approximate number of bytes.
+        run: reads it.
+        order: jobs run in the order of these numbers.
+    """
 
     weight: int
     run: Callable[[], None]
+    order: int = -1
 
 
 @dataclass
@@ -57,6 +65,7 @@ class Collector:
         table: the table.
         findings: receives the problems.
         reads_files: whether data files are opened.
+        statistics: of the data files, with which all their columns are compared; None: only keys are read.
         jobs: the jobs so far.
         files: all data and changelog files so far, by path.
         opened: the number of files that the jobs open.
@@ -65,6 +74,7 @@ class Collector:
     table: Table
     findings: Findings
     reads_files: bool
+    statistics: StoredStatistics | None
     jobs: list[Job] = field(default_factory=list)
     files: dict[str, DataFileMeta] = field(default_factory=dict)
     opened: int = 0
@@ -115,8 +125,8 @@ class Collector:
     def _compare_buckets(self, label: str, where: str, paths: Iterable[str]) -> None:
         check_disjoint(label, where, map(self._hashes.find, paths), self.findings)
 
-    def _add_job(self, weight: int, run: Callable[[], None]) -> None:
-        self.jobs.append(Job(weight, run))
+    def _add_job(self, weight: int, run: Callable[[], None], order: int = -1) -> None:
+        self.jobs.append(Job(weight, run, order))
 
     # ---------------------------------------------------------------------------------------------------- data files
 
@@ -147,8 +157,10 @@ class Collector:
             return
         self.opened += 1
         find = None if hashes is None else partial(self._hashes.find, hashes)
-        task = FileTask(label, path, entry, is_changelog, find)
-        self._add_job(meta.file_size, partial(check_data_file, self.table, task, self.findings))
+        recorded = None if self.statistics is None else partial(self.statistics.find, meta.file_name)
+        task = FileTask(label, path, entry, is_changelog, find, recorded)
+        order = -1 if self.statistics is None else self.statistics.order(meta.file_name)
+        self._add_job(meta.file_size, partial(check_data_file, self.table, task, self.findings), order)
 
     def _lose(self, path: str, entry: ManifestEntry) -> None:
         """Notes a file that is lost or cut, so that the states are told that need it; of many it is the first ones."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from paimon_spark.arrow.formats.data_file import FileReader, open_reader
-from paimon_spark.errors import PaimonError, StorageError
+from paimon_spark.errors import CorruptFile, PaimonError, StorageError
 from paimon_spark.format.manifest import DataFileMeta, FileSource, ManifestEntry
 from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import MB
 from paimon_spark.format.paths import POSTPONE_BUCKET, file_format_of
+from paimon_spark.format.rules.readable_columns import unreadable_root
 from paimon_spark.format.schema import KEY_PREFIX, TableSchema
 from paimon_spark.format.types import DataField, Root
 from paimon_spark.store.checks.report import Findings, Rule
@@ -24,10 +26,13 @@ from paimon_spark.store.checks.row_checks import (
     RowCheck,
     SystemCheck,
 )
+from paimon_spark.store.checks.value_checks import ValueCheck
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.bucket_filter import bucket_fields
 
 BATCH_ROWS = 1 << 16
+_BATCH_BYTES = 32 * MB
+_UNPACKED = 4  # times the size of a file, roughly
 
 Hashes = npt.NDArray[np.int32]
 
@@ -49,6 +54,8 @@ class FileTask:
         is_changelog: True for a changelog file, in which keys may repeat.
         hashes: returns the hashes in the HASH index of its bucket in that snapshot, ascending. None, as value or as
             result: hashes are not compared.
+        recorded: returns the metadata of the file with their statistics. None, as result: they are not known; as value:
+            only the columns are read that other rules need.
     """
 
     label: str
@@ -56,10 +63,11 @@ class FileTask:
     entry: ManifestEntry
     is_changelog: bool = False
     hashes: Callable[[], Hashes | None] | None = None
+    recorded: Callable[[], DataFileMeta | None] | None = None
 
 
 def check_data_file(table: Table, task: FileTask, findings: Findings) -> None:
-    """Opens the file and compares its rows with its metadata; columns that no rule needs are not read.
+    """Opens the file, and compares its rows with its metadata.
 
     Raises:
         StorageError: the storage failed.
@@ -74,10 +82,13 @@ def check_data_file(table: Table, task: FileTask, findings: Findings) -> None:
                 found = f"it has {reader.row_count} rows, recorded are {meta.row_count}"
                 findings.add(Rule.ROWS, task.label, task.path, found)
             checks = list(_row_checks(table, schema, task, reader))
+            if task.recorded is not None:
+                columns = _readable(_columns(schema, task, reader), findings)
+                checks.append(ValueCheck(columns, schema, task.recorded()))
             told = [check for check in checks if _tells(check, meta)]
             if len(told) < len(checks):
                 findings.note(_UNTOLD)
-            for rule, found in _row_faults(reader, told):
+            for rule, found in _row_faults(reader, told, _batch_rows(meta)):
                 findings.add(rule, task.label, task.path, found)
     except StorageError:
         raise
@@ -94,11 +105,11 @@ def _tells(check: RowCheck, meta: DataFileMeta) -> bool:
     return not (placed and chars and file_format_of(meta.file_name) == "orc")
 
 
-def _row_faults(reader: FileReader, checks: list[RowCheck]) -> Iterator[tuple[Rule, str]]:
+def _row_faults(reader: FileReader, checks: list[RowCheck], batch_rows: int) -> Iterator[tuple[Rule, str]]:
     fields = list(dict.fromkeys(field for check in checks for field in check.fields))
     if not fields:
         return
-    for _, batch in reader.read(fields, BATCH_ROWS):
+    for _, batch in reader.read(fields, batch_rows):
         if batch.num_rows:
             for check in checks:
                 check.look(batch)
@@ -129,6 +140,40 @@ def _row_checks(table: Table, schema: TableSchema, task: FileTask, reader: FileR
     hashes = None if task.hashes is None else task.hashes()
     if hashes is not None:
         yield HashCheck(list(keys.values()), hashes)
+
+
+def _columns(schema: TableSchema, task: FileTask, reader: FileReader) -> list[DataField]:
+    """The columns of the schema that the file has.
+
+    Raises:
+        CorruptFile: the file lacks one that its writer knew (see ``open_file``).
+    """
+    partition = {field.name for field in schema.partition_fields}
+    lacking = [field.name for field in schema.fields if field.name not in reader.names and field.name not in partition]
+    if lacking and schema.primary_keys and task.entry.file.write_cols is None:
+        raise CorruptFile(
+            f"it lacks the columns {', '.join(lacking)} of schema {schema.id}, it has {', '.join(reader.names)}; the "
+            "file or that schema is damaged"
+        )
+    return [field for field in schema.fields if field.name in reader.names or field.name not in partition]
+
+
+def _readable(columns: Iterable[DataField], findings: Findings) -> list[DataField]:
+    """The columns of types that this release reads; the others are noted."""
+    readable = []
+    for field in columns:
+        root = unreadable_root(field.type)
+        if root is None:
+            readable.append(field)
+        else:
+            findings.note(f"not looked at: the column '{field.name}', because this release does not read {root}")
+    return readable
+
+
+def _batch_rows(meta: DataFileMeta) -> int:
+    """The rows of a batch: fewer where rows are wide, because all columns are read."""
+    wide = _UNPACKED * meta.file_size // max(meta.row_count, 1) + 1
+    return max(1, min(BATCH_ROWS, _BATCH_BYTES // wide))
 
 
 def _stored(field: DataField, names: tuple[str, ...]) -> DataField:

@@ -13,6 +13,7 @@ from paimon_spark.format.paths import manifest_path
 from paimon_spark.format.types import DataField
 from paimon_spark.merge.keys.key_order import sort_key_of
 from paimon_spark.store.checks.report import Findings, Rule
+from paimon_spark.store.checks.value_checks import StoredStatistics
 from paimon_spark.store.metadata.manifest_files import read_index_manifest, read_manifest_list, read_manifests
 from paimon_spark.store.metadata.partition_stats import same_partition
 from paimon_spark.store.metadata.table import Table
@@ -23,9 +24,10 @@ T = TypeVar("T")
 class ManifestReader:
     """Reads the metadata files of a table for a check. An unreadable file is a problem, and its result is None."""
 
-    def __init__(self, table: Table, findings: Findings) -> None:
+    def __init__(self, table: Table, findings: Findings, statistics: StoredStatistics) -> None:
         self._table = table
         self._findings = findings
+        self._statistics = statistics
         self._compared: set[str] = set()
         self._canonical = same_partition(table.schema.partition_types)
 
@@ -45,6 +47,7 @@ class ManifestReader:
         entries = read_manifests(self._table.file_io, self._table.location, [meta])
         if meta.file_name not in self._compared:
             self._compared.add(meta.file_name)
+            self._statistics.note(meta, entries)
             path = manifest_path(self._table.location, meta.file_name)
             for found in manifest_faults(meta, entries, self._table.schema.partition_fields):
                 self._findings.add(Rule.MANIFEST, label, path, found)

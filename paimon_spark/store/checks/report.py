@@ -17,13 +17,15 @@ KEPT = 100  # problems of one rule that are listed; a table that lost a director
 class Rule(StrEnum):
     """What must be true of a table.
 
-    SNAPSHOT: snapshots follow one another without a gap, and they and the schemas they name can be read.
+    SNAPSHOT: snapshots follow one another without a gap up to the one that LATEST names; they, the schemas they name,
+    tags and consumers can be read; each branch has a schema.
     MANIFEST: manifest lists, manifests and index manifests are there with their recorded size, and counts, buckets,
     levels and partitions of a manifest are what its list says.
     TOTALS: the record counts of a snapshot.
     LIVE_FILES: a file is added once and deleted when it is live; a base list holds what the snapshot before it held.
     STORED: data, changelog, index and statistics files and sidecars are there with their recorded size.
-    ROWS: a data file can be read and has the recorded number of rows.
+    ROWS: a data file can be read, in all its columns, and has the recorded number of rows.
+    VALUES: the values of each column are those of the recorded statistics, where the manifest holds some.
     KEY_ORDER: the rows of a file are sorted by key, each key once (in changelog files as often as it changed).
     KEY_RANGE: smallest and largest key of a file are the recorded ones.
     SEQUENCE: smallest and largest sequence number of a file are the recorded ones.
@@ -43,6 +45,7 @@ class Rule(StrEnum):
     LIVE_FILES = "live-files"
     STORED = "stored"
     ROWS = "rows"
+    VALUES = "values"
     KEY_ORDER = "key-order"
     KEY_RANGE = "key-range"
     SEQUENCE = "sequence"

@@ -16,6 +16,7 @@ from paimon_spark.format.partition import Partition, Place
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.checks.manifests import ManifestReader
 from paimon_spark.store.checks.report import Findings, Rule
+from paimon_spark.store.checks.value_checks import StoredStatistics
 from paimon_spark.store.metadata.entries import Identity, record_count
 from paimon_spark.store.metadata.table import Table
 
@@ -65,10 +66,10 @@ class _Known:
 class Walk:
     """Visits snapshots in the order of their ids and reports problems in their metadata."""
 
-    def __init__(self, table: Table, findings: Findings) -> None:
+    def __init__(self, table: Table, findings: Findings, statistics: StoredStatistics) -> None:
         self._table = table
         self._findings = findings
-        self._reader = ManifestReader(table, findings)
+        self._reader = ManifestReader(table, findings, statistics)
         self._known: _Known | None = None
 
     @property

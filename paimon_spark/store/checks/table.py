@@ -1,7 +1,7 @@
 """Checks a whole table: its snapshots in order, then every file that they name, once.
 
 Memory: the live files of one snapshot without their statistics, the metadata of all files, and for each thread a few
-batches of key columns.
+batches, or only of their key columns, and the manifest of the files that are read.
 """
 
 from __future__ import annotations
@@ -14,9 +14,7 @@ from dataclasses import replace
 from paimon_spark.errors import CorruptFile, PaimonError, StorageError
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.manifest import EMPTY_ROW, DataFileMeta, ManifestEntry
-from paimon_spark.format.paths import (
-    MAIN_BRANCH,
-)
+from paimon_spark.format.paths import MAIN_BRANCH, MANIFEST_LIST_PREFIX, manifest_directory, schema_directory
 from paimon_spark.format.rules.supported import check_key_order
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.type_text import type_sql
@@ -24,6 +22,9 @@ from paimon_spark.format.types import Root
 from paimon_spark.store.checks.collect import Collector, Job
 from paimon_spark.store.checks.report import CheckResult, Findings, Rule
 from paimon_spark.store.checks.snapshots import Walk
+from paimon_spark.store.checks.value_checks import StoredStatistics
+from paimon_spark.store.holds.consumer_files import consumer_files, consumer_position
+from paimon_spark.store.metadata.schemas import branch_holds_files, broken_branch_text
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import find_stored_table, open_table
 from paimon_spark.store.reporting.progress import Progress
@@ -37,6 +38,7 @@ def check(
     options: Mapping[str, str] | None = None,
     *,
     read_files: bool = True,
+    keys_only: bool = False,
     latest_only: bool = False,
     progress: Progress | None = None,
 ) -> CheckResult:
@@ -48,6 +50,8 @@ def check(
         table: the location of the table, or an opened table.
         options: storage options, and ``branch``, for a location.
         read_files: False checks metadata, file sizes and deletion vectors only, and opens no data file.
+        keys_only: True reads of each data file only the columns that say where a row belongs: the keys, the partition
+            and the bucket. Damage in other columns is not found.
         latest_only: True checks the latest snapshot only.
         progress: called with the progress.
 
@@ -65,16 +69,14 @@ def check(
     if read_files:
         check_key_order(table.options, "and check all files")
     findings = Findings()
-    collector, walk = Collector(table, findings, read_files), Walk(table, findings)
+    statistics = StoredStatistics(table)
+    collector = Collector(table, findings, read_files, None if keys_only else statistics)
+    walk = Walk(table, findings, statistics)
     all_ids = table.snapshots.ids()
+    _check_newest(table, all_ids, findings)
     ids = all_ids[-1:] if latest_only else all_ids
     tags = {} if latest_only else _expired_tags(table, findings, all_ids)
-    for name, snapshot in tags.items():
-        _visit(walk, collector, f"tag {name}", snapshot)
-        walk.forget()
-    for done, (label, found) in enumerate(_snapshots(table, findings, ids, walk)):
-        _tell(progress, "snapshots", done, len(ids))
-        _visit(walk, collector, label, found)
+    _visit_all(walk, collector, tags, ids, progress)
     if not latest_only:
         _take_changelogs(table, findings, walk, collector, all_ids)
     latest = table.snapshots.find(ids[-1]) if ids and walk.is_known else None
@@ -83,7 +85,8 @@ def check(
     live = [entry.file.row_count for entry in walk.live]
     _note_unpadded(table, walk.live, findings)
     _run(collector.jobs, progress)
-    _note_branches(table, findings)
+    _check_consumers(table, findings)
+    _check_branches(table, findings)
     findings.forget(_gone_meanwhile(table, ids, tags))
     problems, left_out = findings.problems(f"snapshot {all_ids[-1]}" if all_ids else None)
     return CheckResult(
@@ -100,6 +103,44 @@ def check(
         left_out=left_out,
         notes=findings.notes(),
     )
+
+
+def _check_newest(table: Table, ids: Sequence[int], findings: Findings) -> None:
+    """Whether the newest snapshot is lost, or all of them."""
+    store, label = table.snapshots, "the table"
+    lost = store.lost_id()
+    if lost is not None:
+        label = f"snapshot {lost}"
+        findings.add(Rule.SNAPSHOT, label, label, store.lost_text(lost))
+    elif not ids and not store.tag_names() and not store.changelog_ids() and table.branch == MAIN_BRANCH:
+        listed = table.file_io.list(manifest_directory(table.location))
+        is_left = any(status.name.startswith(MANIFEST_LIST_PREFIX) for status in listed)
+        if is_left and not list_branches(table.file_io, table.location) and not store.ids():
+            found = (
+                "it has manifest lists, and no snapshot or tag that names one: they were lost, or the first commit "
+                "broke off; restore the directory snapshot"
+            )
+            findings.add(Rule.SNAPSHOT, label, table.location, found)
+
+
+def _check_consumers(table: Table, findings: Findings) -> None:
+    for name, status in consumer_files(table.file_io, table.location, table.branch).items():
+        try:
+            consumer_position(table.file_io, status.path)
+        except CorruptFile as error:
+            findings.add(Rule.SNAPSHOT, f"consumer {name}", f"consumer {name}", str(error))
+
+
+def _visit_all(
+    walk: Walk, collector: Collector, tags: Mapping[str, Snapshot], ids: Sequence[int], progress: Progress | None
+) -> None:
+    """Visits the tags of expired snapshots, each alone, and then the snapshots one after the other."""
+    for name, snapshot in tags.items():
+        _visit(walk, collector, f"tag {name}", snapshot)
+        walk.forget()
+    for done, (label, found) in enumerate(_snapshots(collector.table, collector.findings, ids, walk)):
+        _tell(progress, "snapshots", done, len(ids))
+        _visit(walk, collector, label, found)
 
 
 def _visit(walk: Walk, collector: Collector, label: str, snapshot: Snapshot) -> None:
@@ -165,7 +206,7 @@ def _take_changelogs(
 def _run(jobs: Sequence[Job], progress: Progress | None) -> None:
     total, done = sum(job.weight for job in jobs), 0
     with ThreadPoolExecutor(min(THREADS, os.cpu_count() or 1)) as threads:
-        futures = {threads.submit(job.run): job.weight for job in jobs}
+        futures = {threads.submit(job.run): job.weight for job in sorted(jobs, key=lambda job: job.order)}
         try:
             for future in as_completed(futures):
                 future.result()
@@ -176,10 +217,17 @@ def _run(jobs: Sequence[Job], progress: Progress | None) -> None:
             raise
 
 
-def _note_branches(table: Table, findings: Findings) -> None:
+def _check_branches(table: Table, findings: Findings) -> None:
     if table.branch != MAIN_BRANCH:
         return
     for name in list_branches(table.file_io, table.location):
+        if not table.file_io.list(schema_directory(table.location, name)):
+            label = f"branch {name}"
+            if branch_holds_files(table.file_io, table.location, name):
+                findings.add(Rule.SNAPSHOT, label, label, broken_branch_text(name))
+            else:
+                findings.note(f"the {label} holds nothing: {broken_branch_text(name)}")
+            continue
         findings.note(f"not looked at: {table.location}$branch_{name}, a branch")
 
 

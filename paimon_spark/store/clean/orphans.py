@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 
-from paimon_spark.errors import OptionError
+from paimon_spark.errors import CorruptFile, OptionError
 from paimon_spark.format.paths import SNAPSHOT_PREFIX
 from paimon_spark.store.clean.orphans_listing import (
     Candidate,
@@ -163,6 +163,12 @@ def remove_orphans_before(
     found = find_candidates(table, branches_of(table), before, work, tell)
     names = {file.name for file in found.files if file.stage is not Stage.WORK}
     used = used_names(table, names, tell) if names else set[str]()
+    if not used and any(file.is_old and file.stage is Stage.MANIFEST_LIST for file in found.files):
+        raise CorruptFile(
+            f"removing orphan files of {table.location}: it has manifest lists, and no snapshot, tag, branch or "
+            "changelog that names one: they were lost, or the first commit broke off; nothing was deleted. Restore "
+            "the directory snapshot; if the table never had one, drop the table and create it again"
+        )
     unused = sorted((file for file in found.files if file.name not in used), key=lambda file: (file.stage, file.path))
     unnamed = _without_marks(table, unused)
     orphans = [file for file in unnamed if file.is_old]

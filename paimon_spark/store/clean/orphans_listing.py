@@ -18,6 +18,7 @@ from paimon_spark.format.paths import (
     CHANGELOG_PREFIX,
     EARLIEST,
     LATEST,
+    MANIFEST_LIST_PREFIX,
     SNAPSHOT_PREFIX,
     branch_root,
     changelog_directory,
@@ -268,7 +269,7 @@ def _metadata_places(table: Table, branches: Iterable[str]) -> dict[str, Callabl
 
 
 def _manifest_stage(name: str) -> Stage:
-    return Stage.MANIFEST_LIST if name.startswith("manifest-list-") else Stage.MANIFEST
+    return Stage.MANIFEST_LIST if name.startswith(MANIFEST_LIST_PREFIX) else Stage.MANIFEST
 
 
 def _index_stage(name: str) -> Stage:

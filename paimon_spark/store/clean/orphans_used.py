@@ -27,7 +27,6 @@ from paimon_spark.format.paths import (
     MAIN_BRANCH,
     RENAME_PREFIX,
     SNAPSHOT_PREFIX,
-    branch_root,
     changelog_directory,
     manifest_path,
     schema_directory,
@@ -35,7 +34,7 @@ from paimon_spark.format.paths import (
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.expire.reading import find_index_manifests, find_manifest_lists
 from paimon_spark.store.holds.expiry_marks import expiring_below
-from paimon_spark.store.metadata.schemas import SchemaStore
+from paimon_spark.store.metadata.schemas import SchemaStore, branch_holds_files
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.progress import Progress
@@ -93,7 +92,7 @@ def _whole_branches(table: Table) -> list[str]:
     names = list_branches(file_io, location)
     schemas = map_parallel(lambda name: SchemaStore(file_io, location, name).ids(), names)
     bare = [name for name, ids in zip(names, schemas, strict=True) if not ids]
-    held = [name for name in bare if _holds_files(file_io, branch_root(location, name))]
+    held = [name for name in bare if branch_holds_files(file_io, location, name)]
     broken = [name for name in held if not _is_renamed_to(file_io, schema_directory(location, name))]
     if not broken:
         return [MAIN_BRANCH, *sorted(names.keys() - (set(bare) - set(held)))]
@@ -102,11 +101,6 @@ def _whole_branches(table: Table) -> list[str]:
         "be told what they are; nothing was deleted. If a crash left them half made, make them again; or remove "
         "their directories"
     )
-
-
-def _holds_files(file_io: FileIO, root: str) -> bool:
-    parts = ("snapshot", "tag", "changelog", "consumer", "stream-sink")
-    return any(not status.is_directory for part in parts for status in file_io.list(f"{root}/{part}"))
 
 
 def _is_renamed_to(file_io: FileIO, schemas: str) -> bool:
@@ -123,7 +117,8 @@ def used_names(table: Table, wanted: Set[str], progress: Progress) -> set[str]:
         progress: called with the progress.
 
     Raises:
-        CorruptFile: a snapshot, tag or branch is damaged, or metadata it needs are missing without a running deletion.
+        CorruptFile: a snapshot, tag or branch is damaged, the latest snapshot of a branch is lost, or metadata that one
+            needs are missing without a running deletion.
         StorageError: the storage failed.
     """
     reader, known, waits = _Reader(table, wanted, progress), set[Key](), iter(_WAITS)
@@ -187,6 +182,7 @@ def _holders_of(table: Table, branch: str) -> list[_Holder]:
     store = SnapshotStore(table.file_io, table.location, branch)
     where = "" if branch == MAIN_BRANCH else f" of the branch {branch}"
     snapshots = _numbered(table.file_io, store.directory, SNAPSHOT_PREFIX, store.find)
+    store.check_latest()
     holders = [_Holder(f"snapshot {n}{where}", branch, n, s, _needed(s)) for n, s in snapshots.items()]
     names = store.tag_names()
     for name, tag in zip(names, map_parallel(store.find_tag, names), strict=True):

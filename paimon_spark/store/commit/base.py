@@ -153,6 +153,7 @@ def _withdraw(store: SnapshotStore, published: Snapshot) -> None:
             _log.warning("snapshot %d of %s, on top of it, is lost too", number, store.table)
             store.file_io.delete(snapshot_path(store.table, number, store.branch))
         store.file_io.delete(snapshot_path(store.table, published.id, store.branch))
+        store.settle_latest_hint()  # a writer of the official system on top of it has written it
     except OSError as error:
         raise CommitStateUnknown(
             f"the commit of user {published.commit_user} to the table at {store.table} was published as snapshot "

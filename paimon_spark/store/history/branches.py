@@ -25,7 +25,7 @@ from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.snapshot_json import Tag, encode_snapshot, encode_tag
 from paimon_spark.store.holds.tag_holds import hold_snapshot
 from paimon_spark.store.metadata.publish import publish_file
-from paimon_spark.store.metadata.schemas import SchemaStore
+from paimon_spark.store.metadata.schemas import SchemaStore, no_such_branch
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
@@ -131,7 +131,7 @@ def create_branch(
 def delete_branch(table: Table, names: str | Iterable[str], dry_run: bool = False) -> DeleteBranchResult:
     """Deletes branches. Data files that only they need become orphans, and are deleted with the other orphan files.
 
-    The rest of a branch whose creation or renaming crashed is deleted too.
+    The rest of a branch whose creation or renaming crashed, or whose schema was lost, is deleted too.
 
     Args:
         table: the table.
@@ -147,8 +147,8 @@ def delete_branch(table: Table, names: str | Iterable[str], dry_run: bool = Fals
     for name in wanted:
         _check_name(name)  # the files of "main" are those of the table
         files = _files(table, name)
-        if not files:
-            raise no_such_branch(table, name)
+        if not files and name not in list_branches(table.file_io, table.location):
+            raise no_such_branch(table.file_io, table.location, name)
         _check_unused(table, name, "deleting")
         paths.update(dict.fromkeys(files))
     if table.server is not None and not dry_run:
@@ -182,7 +182,7 @@ def rename_branch(table: Table, name: str, new_name: str) -> None:
     mark = f"{new}/schema/{RENAME_PREFIX}{name}"
     if not file_io.exists(mark):
         if not _is_there(table, name):
-            raise no_such_branch(table, name)
+            raise no_such_branch(table.file_io, table.location, name)
         if _is_there(table, new_name):
             raise _taken(table, new_name)
     file_io.overwrite(mark, b"")
@@ -203,7 +203,7 @@ def on_branch(table: Table, branch: str) -> Table:
     is_name = "/" not in branch  # else it could lead out of the directory of branches
     schema = SchemaStore(table.file_io, table.location, branch).latest() if is_name else None
     if schema is None:
-        raise no_such_branch(table, branch)
+        raise no_such_branch(table.file_io, table.location, branch)
     opened = schema if table.server is None else None
     return replace(table, schema=schema, options=Options(schema.options), branch=branch, opened=opened)
 
@@ -282,11 +282,6 @@ def _check_rest(table: Table, name: str, first: Snapshot | None, tag: str | None
 
 def _is_there(table: Table, name: str) -> bool:
     return bool(SchemaStore(table.file_io, table.location, name).ids())
-
-
-def no_such_branch(table: Table, name: str) -> SnapshotNotFound:
-    names = ", ".join(branch_names(table.file_io, table.location)) or "none"
-    return SnapshotNotFound(f"the table at {table.location} has no branch '{name}'; its branches: {names}")
 
 
 def _taken(table: Table, name: str) -> NameTaken:

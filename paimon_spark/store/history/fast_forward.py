@@ -13,11 +13,12 @@ from paimon_spark.errors import MissingFile, OptionError, SnapshotNotFound
 from paimon_spark.format.paths import MAIN_BRANCH, schema_path, snapshot_path, tag_path
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.snapshot_json import Tag, encode_snapshot, encode_tag
-from paimon_spark.store.history.branches import no_such_branch, on_branch
+from paimon_spark.store.history.branches import on_branch
 from paimon_spark.store.history.rollback import delete_changelogs, delete_tag_files
 from paimon_spark.store.holds.hold_marks import hold
 from paimon_spark.store.holds.lineage import builds_on, delete_unrelated_after
 from paimon_spark.store.holds.tag_holds import hold_snapshot
+from paimon_spark.store.metadata.schemas import no_such_branch
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
 from paimon_spark.store.storage.listing import find_bytes
@@ -98,7 +99,7 @@ class _Forward:
         found = {number: find_bytes(table.file_io, path) for number, path in paths.items()}
         schemas = {number: data for number, data in found.items() if data is not None}
         if not new or not schemas:
-            raise no_such_branch(table, theirs.branch)
+            raise no_such_branch(table.file_io, table.location, theirs.branch)
         return cls(table, theirs, own, new, tags, schemas, _is_unrelated(table, own, new[min(new)]))
 
     @property
@@ -140,6 +141,8 @@ class _Forward:
         table.snapshots.write_earliest_hint(min([self.first, *own]))  # nothing below the hint is ever expired
         older = [number for number in new if number not in own and number < max(own, default=0)]
         _write_snapshots(table, [new[number] for number in older])  # no reader sees these yet
+        if max(new) < max(own, default=0):
+            table.snapshots.write_latest_hint(max(new))  # first: no hint may name a snapshot that is gone
         for number in self.gone:
             if number >= self.first and number not in new:
                 table.file_io.delete(snapshot_path(table.location, number, table.branch))

@@ -158,7 +158,8 @@ def rollback_to_watermark(table: Table, watermark: int, dry_run: bool = False) -
 def _roll_back(table: Table, target: Snapshot, dry_run: bool) -> RollbackResult:
     began = time.monotonic()
     store = table.snapshots
-    latest = store.latest_id()
+    lost = store.lost_id()  # to accept that is what a rollback is for
+    latest = store.latest_id() if lost is None else lost
     if latest is None:
         raise SnapshotNotFound(f"rolling back {table.location}: the table has no snapshot")
     _check_id(table, target)
@@ -181,6 +182,7 @@ def _roll_back(table: Table, target: Snapshot, dry_run: bool) -> RollbackResult:
             for number in snapshots:  # one by one: a reader that finds one finds all before it
                 table.file_io.delete(snapshot_path(table.location, number, table.branch))
             delete_unrelated_after(table, target)
+            store.settle_latest_hint()  # a commit whose snapshot is deleted now may have written it late
             delete_changelogs(table, changelogs, target.id)
             late = {name: tag for name, tag in _later_tags(table, target).items() if not _is_there(table, tag.snapshot)}
             delete_tag_files(table, late)  # created before their snapshot was deleted

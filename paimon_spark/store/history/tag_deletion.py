@@ -13,7 +13,7 @@ from __future__ import annotations
 import datetime as dt
 import logging
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from paimon_spark.errors import CorruptFile, SnapshotNotFound
@@ -79,6 +79,8 @@ class DeleteTagResult(Result):
 def delete_tags(table: Table, names: str | Iterable[str], dry_run: bool = False) -> DeleteTagResult:
     """Deletes tags and the files that only they need, including files of tags whose deletion crashed.
 
+    Of a tag whose file is damaged nobody can tell what it needs: its own file goes, the others become orphan files.
+
     If a tag is marked but still exists, another deletion may be running. Its mark is kept, because it prevents the
     creation of another tag from this one.
 
@@ -98,21 +100,28 @@ def delete_tags(table: Table, names: str | Iterable[str], dry_run: bool = False)
     store = table.snapshots
     going = tags_being_deleted(store)
     asked = [name for name in dict.fromkeys(wanted) if name]
-    found = zip(asked, map_parallel(store.find_tag, asked), strict=True)
-    tags = {name: tag for name, tag in found if tag is not None}
-    unfinished = {name: tag for name, tag in going.items() if name in tags or store.find_tag(name) != tag}
+    found = dict(zip(asked, map_parallel(store.tag_or_error, asked), strict=True))
+    tags = {name: tag for name, tag in found.items() if isinstance(tag, Tag)}
+    damaged = [name for name, tag in found.items() if isinstance(tag, CorruptFile)]
+    unfinished = {name: tag for name, tag in going.items() if name in found or store.find_tag(name) != tag}
     for name in wanted:
-        if name not in tags:
+        if found.get(name) is None:
             _log.warning("the table at %s has no tag '%s' to delete", table.location, name)
-    if not tags and not unfinished:
+    if not tags and not unfinished and not damaged:
         return DeleteTagResult(dry_run=dry_run)
-    paths = [tag_path(table.location, name, table.branch) for name in tags]
+    names = [*damaged, *tags]
+    paths = [tag_path(table.location, name, table.branch) for name in names]
     if dry_run:
-        doomed = _doomed(table, tags, {**unfinished, **tags})
+        doomed = _doomed(table, names, {**unfinished, **tags})
         stages = [path for stage in doomed.stages() for path in stage]
-        return _result(tags, doomed, [*paths, *stages], dry_run=True, began=began)
-    doomed, deleted = _delete(table, tags, unfinished)
-    return _result(tags, doomed, [*paths, *deleted], dry_run=False, began=began)
+        return _result(names, doomed, [*paths, *stages], dry_run=True, began=began)
+    for name in damaged:
+        table.file_io.delete(tag_path(table.location, name, table.branch))
+        _log.warning(
+            "the file of the tag '%s' of %s was no tag; files that only it needed are orphans", name, table.location
+        )
+    doomed, deleted = _delete(table, tags, unfinished) if tags or unfinished else (DeletionPlan(), ())
+    return _result(names, doomed, [*paths, *deleted], dry_run=False, began=began)
 
 
 def expire_tags(table: Table, older_than: Moment | None = None, dry_run: bool = False) -> DeleteTagResult:
@@ -187,12 +196,12 @@ def _delete(table: Table, tags: Mapping[str, Tag], unfinished: Mapping[str, Tag]
     return doomed, deleted
 
 
-def _doomed(table: Table, removed: Mapping[str, Tag], gone: Mapping[str, Tag]) -> DeletionPlan:
+def _doomed(table: Table, removed: Collection[str], gone: Mapping[str, Tag]) -> DeletionPlan:
     """The files to delete with tags; planned again if a neighbouring snapshot expires during the planning.
 
     Args:
         table: the table.
-        removed: tags to delete that still exist; they do not keep any files.
+        removed: the names of tags to delete that still exist; they do not keep any files.
         gone: these, and the deleted tags whose files are left.
     """
     for _ in range(_TRIES - 1):
@@ -205,10 +214,10 @@ def _doomed(table: Table, removed: Mapping[str, Tag], gone: Mapping[str, Tag]) -
     return _doomed_now(table, removed, gone)
 
 
-def _doomed_now(table: Table, removed: Mapping[str, Tag], gone: Mapping[str, Tag]) -> DeletionPlan:
+def _doomed_now(table: Table, removed: Collection[str], gone: Mapping[str, Tag]) -> DeletionPlan:
     store = table.snapshots
     ids = store.ids()
-    staying = [t.snapshot for name, t in store.tags().items() if name not in removed]
+    staying = [tag.snapshot for tag in store.tags(leave_out=removed).values()]
     last = {t.snapshot.id: t.snapshot for t in gone.values()}
     doomed = DeletionPlan()
     held = held_snapshot_ids(

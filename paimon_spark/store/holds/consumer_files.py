@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from paimon_spark.errors import CorruptFile
 from paimon_spark.file_io import FileIO, FileStatus
 from paimon_spark.format.json_text import parse_json_object
 from paimon_spark.format.paths import CONSUMER_PREFIX, MAIN_BRANCH, consumer_directory
-from paimon_spark.store.storage.listing import find_bytes, list_named
+from paimon_spark.store.storage.listing import find_bytes, list_named, with_way_out
 from paimon_spark.store.storage.parallel import map_parallel
 
 
@@ -21,7 +22,13 @@ def consumer_position(file_io: FileIO, path: str) -> int | None:
         CorruptFile: the file of the consumer is damaged.
     """
     data = find_bytes(file_io, path)
-    return None if data is None else parse_json_object(data, path).integer("nextSnapshot")
+    if data is None:
+        return None
+    with with_way_out(
+        "restore the file from a backup, set the consumer anew (CALL sys.reset_consumer, PaimonTable.reset_consumer), "
+        "or delete the file: its stream then begins as a new one does"
+    ):
+        return parse_json_object(data, path).integer("nextSnapshot")
 
 
 def consumer_positions(file_io: FileIO, table: str, branch: str = MAIN_BRANCH) -> dict[str, int]:
@@ -30,6 +37,24 @@ def consumer_positions(file_io: FileIO, table: str, branch: str = MAIN_BRANCH) -
     Raises:
         CorruptFile: the file of a consumer is damaged.
     """
+    positions, damaged = readable_positions(file_io, table, branch)
+    if damaged:
+        raise damaged[0]
+    return positions
+
+
+def readable_positions(
+    file_io: FileIO, table: str, branch: str = MAIN_BRANCH
+) -> tuple[dict[str, int], list[CorruptFile]]:
+    """The consumers as consumer_positions gives them, and an error for each whose file is damaged."""
     paths = {name: status.path for name, status in consumer_files(file_io, table, branch).items()}
-    found = zip(paths, map_parallel(lambda path: consumer_position(file_io, path), paths.values()), strict=True)
-    return {name: position for name, position in found if position is not None}  # else deleted since the listing
+
+    def find(path: str) -> int | CorruptFile | None:
+        try:
+            return consumer_position(file_io, path)
+        except CorruptFile as error:
+            return error
+
+    found = dict(zip(paths, map_parallel(find, paths.values()), strict=True))  # None: deleted since the listing
+    positions = {name: position for name, position in found.items() if isinstance(position, int)}
+    return positions, [error for error in found.values() if isinstance(error, CorruptFile)]

@@ -134,12 +134,17 @@ def publish_file(store: FileIO, path: str, data: bytes) -> bool:
 def write_hint(snapshots: SnapshotStore, snapshot_id: int) -> None:
     """Sets LATEST to a new snapshot. Readers work without it, only slower, so a failure is logged and not raised.
 
+    If a rollback has deleted the snapshot meanwhile, the hint would name a lost one, so it is looked at again. The
+    rollback looks too, after it has deleted; one of the two sees the other.
+
     A server does it by itself.
     """
     if snapshots.server is not None:
         return
     try:
         snapshots.write_latest_hint(snapshot_id)
+        if not snapshots.exists(snapshot_id):
+            snapshots.settle_latest_hint()
     except OSError as error:
         _log.warning(
             "snapshot %d of %s is committed, but its LATEST hint is not: %s", snapshot_id, snapshots.table, error

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from paimon_spark.errors import CorruptFile
+from paimon_spark.errors import CorruptFile, SnapshotNotFound
 from paimon_spark.file_io import FileIO, FileStatus
 from paimon_spark.format.paths import branch_root, id_of, schema_path
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.schema_json import decode_schema
 from paimon_spark.store.metadata.remembered import file_version, remembered
-from paimon_spark.store.storage.listing import list_ids
+from paimon_spark.store.storage.listing import list_branches, list_ids, with_way_out
 
 _PREFIX = "schema-"
 _TRIES = 3
@@ -84,6 +84,34 @@ class SchemaStore:
                     f"reading schema {schema_id} of the table at {self.table}: the file {path} is missing; found the "
                     f"schema ids {self.ids()}. Restore the file: data files written with it cannot be read without"
                 ) from None
-            schema = decode_schema(data, path)
+            with with_way_out(
+                "restore the file from a backup, or from a branch of the table that has it: rows that were written "
+                "with this schema cannot be read without it"
+            ):
+                schema = decode_schema(data, path)
             self._loaded[schema_id] = schema
         return schema
+
+
+def no_such_branch(file_io: FileIO, table: str, name: str) -> SnapshotNotFound:
+    """The error for a branch that is not there, or that has no schema."""
+    named = list_branches(file_io, table)
+    if name in named and not SchemaStore(file_io, table, name).ids():
+        return SnapshotNotFound(f"the table at {table} has no whole branch '{name}': {broken_branch_text(name)}")
+    there = ", ".join(one for one in named if SchemaStore(file_io, table, one).ids()) or "none"
+    return SnapshotNotFound(f"the table at {table} has no branch '{name}'; its branches: {there}")
+
+
+def broken_branch_text(name: str) -> str:
+    """What a branch without schema is, and what to do, for messages."""
+    return (
+        f"its directory branch/branch-{name} holds no schema: that was lost, or the making or the deletion of the "
+        f"branch broke off; restore the schema, or delete the branch (`paimon-spark delete-branch <table> {name}`)"
+    )
+
+
+def branch_holds_files(file_io: FileIO, table: str, name: str) -> bool:
+    """Whether a branch has files beside its schemas; without any, and without schema, it is no branch."""
+    parts = ("snapshot", "tag", "changelog", "consumer", "stream-sink")
+    root = branch_root(table, name)
+    return any(not status.is_directory for part in parts for status in file_io.list(f"{root}/{part}"))

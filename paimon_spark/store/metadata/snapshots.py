@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from paimon_spark.errors import CorruptFile, SnapshotNotFound
 from paimon_spark.file_io import FileIO, FileStatus
 from paimon_spark.format.paths import (
     CHANGELOG_PREFIX,
     EARLIEST,
+    LATEST,
     MAIN_BRANCH,
     SNAPSHOT_PREFIX,
     TAG_PREFIX,
@@ -23,7 +24,7 @@ from paimon_spark.format.paths import (
 )
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.snapshot_json import Tag, decode_snapshot, decode_tag
-from paimon_spark.store.storage.listing import find_bytes, list_ids, list_named, read_hint
+from paimon_spark.store.storage.listing import find_bytes, list_ids, list_named, read_hint, with_way_out
 from paimon_spark.store.storage.local_time import time_text
 from paimon_spark.store.storage.parallel import map_parallel
 from paimon_spark.store.storage.served import TableServer
@@ -101,15 +102,74 @@ class SnapshotStore:
         return self.file_io.exists(snapshot_path(self.table, snapshot_id, self.branch))
 
     def latest_id(self) -> int | None:
-        """The newest id, or None. The LATEST hint is used only if its snapshot exists and the next one does not."""
+        """The newest id, or None. The LATEST hint is used only if its snapshot exists and the next one does not.
+
+        Raises:
+            CorruptFile: the snapshot that the hint names is lost, see lost_id.
+        """
         if self.server is not None:
             served = self.server.latest(self.branch)
             return None if served is None else served.id
         hint = self.latest_hint()
         if hint is not None and hint > 0 and not self.exists(hint + 1) and self.exists(hint):
             return hint
-        ids = self.ids()
+        ids = self._ids_to_latest(hint)
         return ids[-1] if ids else None
+
+    def lost_id(self) -> int | None:
+        """The id in the LATEST hint if its snapshot does not exist and all others are older; None if all is well.
+
+        Then the newest snapshot was lost, or a writer that was slower than a rollback has written the hint. Nobody can
+        tell which, so the newest of the others is not taken for the latest state. Java then fails as well
+        (HintFileUtils.findLatest returns the hint). A commit writes the hint after its snapshot, and a rollback before
+        it deletes one, so a hint that stays the same while its snapshot is looked for is no race.
+        """
+        if self.server is not None:
+            return None
+        hint = self.latest_hint()
+        while hint is not None and hint > 0:
+            ids = self.ids()
+            if (ids and ids[-1] >= hint) or self.exists(hint):
+                return None
+            before, hint = hint, self.latest_hint()
+            if hint == before:
+                return hint
+        return None
+
+    def check_latest(self) -> None:
+        """Checks that the snapshot that the LATEST hint names is not lost.
+
+        Raises:
+            CorruptFile: it is; the message says what to do.
+        """
+        lost = self.lost_id()
+        if lost is not None:
+            raise CorruptFile(
+                f"reading the latest state of the table at {self.table}{self._branch_text()}: {self.lost_text(lost)}"
+            )
+
+    def lost_text(self, lost: int) -> str:
+        """What a lost snapshot means and what to do, for messages."""
+        ids = self.ids()
+        newest = f"the newest one there is {ids[-1]}" if ids else "there is no snapshot"
+        target = f"snapshot {ids[-1]} (`paimon-spark rollback <table> {ids[-1]}`)" if ids else "a tag, if it has one"
+        return (
+            f"the hint snapshot/{LATEST} names snapshot {lost}, and {newest}: snapshot {lost} was lost, or another "
+            f"client rolled the table back while it was committed. Restore the file snapshot-{lost}; or accept the "
+            f"older state: roll the table back to {target}, which also writes the hint"
+        )
+
+    def _ids_to_latest(self, hint: int | None) -> list[int]:
+        """All ids, of which the last is that of the latest snapshot; hint is LATEST, whose snapshot is not the latest.
+
+        Raises:
+            CorruptFile: the snapshot that the hint names is lost.
+        """
+        ids = self.ids()
+        if hint is not None and hint > (ids[-1] if ids else 0):
+            self.check_latest()
+            ids = self.ids()
+        return ids
 
     def earliest_id(self) -> int | None:
         """The oldest id, or None. The EARLIEST hint is used only if its snapshot exists."""
@@ -124,7 +184,11 @@ class SnapshotStore:
         return (ids[0] if ids else None), False
 
     def latest(self) -> Snapshot | None:
-        """The newest snapshot; None if the table has none. With a correct hint it takes three small reads."""
+        """The newest snapshot; None if the table has none. With a correct hint it takes three small reads.
+
+        Raises:
+            CorruptFile: it is damaged or lost.
+        """
         return self.hinted_latest()[0]
 
     def hinted_latest(self) -> tuple[Snapshot | None, bool]:
@@ -136,7 +200,7 @@ class SnapshotStore:
             snapshot = self.find(hint)
             if snapshot is not None:
                 return snapshot, True
-        ids = self.ids()
+        ids = self._ids_to_latest(hint)
         for number in reversed(ids):  # a rollback may delete the newest between listing and reading
             snapshot = self.find(number)
             if snapshot is not None:
@@ -149,7 +213,11 @@ class SnapshotStore:
         Raises:
             CorruptFile: the file is not a snapshot, or holds one with another id.
         """
-        return self._find(snapshot_path(self.table, snapshot_id, self.branch), snapshot_id)
+        back = (
+            "restore the file from a backup, or roll the table back to an earlier snapshot (`paimon-spark rollback "
+            "<table> <snapshot>`), which gives up this one and all after it"
+        )
+        return self._find(snapshot_path(self.table, snapshot_id, self.branch), snapshot_id, back)
 
     def walk(self, ids: Sequence[int]) -> Iterator[Snapshot]:
         """The existing snapshots among the ids, in the given order.
@@ -209,17 +277,16 @@ class SnapshotStore:
         Raises:
             CorruptFile: the file is not a changelog, or holds one with another id.
         """
-        return self._find(changelog_path(self.table, snapshot_id, self.branch), snapshot_id)
+        return self._find(changelog_path(self.table, snapshot_id, self.branch), snapshot_id, "restore it from a backup")
 
-    def _find(self, path: str, snapshot_id: int) -> Snapshot | None:
+    def _find(self, path: str, snapshot_id: int, way_out: str) -> Snapshot | None:
         data = find_bytes(self.file_io, path)
         if data is None:
             return None
-        snapshot = decode_snapshot(data, path)
+        with with_way_out(way_out):
+            snapshot = decode_snapshot(data, path)
         if snapshot.id != snapshot_id:  # a walk from snapshot to snapshot would never end
-            raise CorruptFile(
-                f"reading {path}: it holds snapshot {snapshot.id} and not {snapshot_id}; restore the file from a backup"
-            )
+            raise CorruptFile(f"reading {path}: it holds snapshot {snapshot.id} and not {snapshot_id}; {way_out}")
         return snapshot
 
     def load(self, snapshot_id: int) -> Snapshot:
@@ -313,24 +380,61 @@ class SnapshotStore:
         return list_named(self.file_io, tag_directory(self.table, self.branch), TAG_PREFIX)
 
     def find_tag(self, name: str) -> Tag | None:
-        """The tag, or None when its file does not exist."""
+        """The tag, or None when its file does not exist.
+
+        Raises:
+            CorruptFile: the file is not a tag; the message says what to do.
+        """
         path = tag_path(self.table, name, self.branch)
         data = find_bytes(self.file_io, path)
-        return None if data is None else decode_tag(data, path)
+        if data is None:
+            return None
+        way_out = f"restore the file from a backup, or delete the tag (`paimon-spark delete-tag <table> {name}`)"
+        with with_way_out(way_out):
+            return decode_tag(data, path)
 
-    def tags(self) -> dict[str, Tag]:
-        """All tags by name. One deleted during the listing is left out; one being renamed has at least one name."""
-        names = self.tag_names()
+    def tags(self, leave_out: Collection[str] = ()) -> dict[str, Tag]:
+        """All tags by name. One deleted during the listing is left out; one being renamed has at least one name.
+
+        Args:
+            leave_out: names of tags that are not read.
+
+        Raises:
+            CorruptFile: the file of one of them is not a tag.
+        """
+        names = [name for name in self.tag_names() if name not in leave_out]
         while True:
             tags = zip(names, map_parallel(self.find_tag, names), strict=True)
             found = {name: tag for name, tag in tags if tag is not None}
-            if len(found) == len(names) or (again := self.tag_names()) == names:
+            if (
+                len(found) == len(names)
+                or (again := [name for name in self.tag_names() if name not in leave_out]) == names
+            ):
                 return found
             names = again
+
+    def tag_or_error(self, name: str) -> Tag | CorruptFile | None:
+        """The tag, or the error of one whose file is damaged; None: its file does not exist."""
+        try:
+            return self.find_tag(name)
+        except CorruptFile as error:
+            return error
+
+    def readable_tags(self) -> tuple[dict[str, Tag], list[CorruptFile]]:
+        """The tags by name, and an error for each whose file is damaged; only to show them."""
+        found = {name: self.tag_or_error(name) for name in self.tag_names()}
+        tags = {name: tag for name, tag in found.items() if isinstance(tag, Tag)}
+        return tags, [error for error in found.values() if isinstance(error, CorruptFile)]
 
     def latest_hint(self) -> int | None:
         """The id in the hint LATEST, which may be stale; None if there is no hint."""
         return read_hint(self.file_io, latest_hint_path(self.table, self.branch))
+
+    def settle_latest_hint(self) -> None:
+        """Writes the LATEST hint anew if a rollback has deleted its snapshot, so that nobody takes it for lost."""
+        if self.lost_id() is not None:
+            ids = self.ids()
+            self.write_latest_hint(ids[-1] if ids else 0)
 
     def write_latest_hint(self, snapshot_id: int) -> None:
         self.file_io.overwrite(latest_hint_path(self.table, self.branch), str(snapshot_id).encode())

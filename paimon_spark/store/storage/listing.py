@@ -5,6 +5,10 @@ Also reads the hints to the newest and the oldest. Format section 1, "Hints"; Ja
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from paimon_spark.errors import CorruptFile
 from paimon_spark.file_io import FileIO, FileStatus
 from paimon_spark.format.paths import BRANCH_PREFIX, MAX_ID_DIGITS, branches_directory, id_of
 
@@ -33,6 +37,19 @@ def read_hint(file_io: FileIO, path: str) -> int | None:
     data = find_bytes(file_io, path)
     text = "" if data is None else data.decode("ascii", "replace").strip()
     return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_ID_DIGITS else None
+
+
+@contextmanager
+def with_way_out(text: str) -> Iterator[None]:
+    """Adds to a CorruptFile within the block what to do about it.
+
+    Args:
+        text: what to do, without a full stop.
+    """
+    try:
+        yield
+    except CorruptFile as error:
+        raise CorruptFile(f"{error}; {text}") from None
 
 
 def find_bytes(file_io: FileIO, path: str) -> bytes | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
+from paimon_spark.errors import CorruptFile
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.snapshot_json import Tag
-from paimon_spark.store.holds.consumer_files import consumer_positions
+from paimon_spark.store.holds.consumer_files import readable_positions
 from paimon_spark.store.holds.consumer_lag import consumer_lag
 from paimon_spark.store.storage.listing import list_branches
 from paimon_spark.store.storage.parallel import map_parallel
@@ -20,6 +22,7 @@ from paimon_spark.store.system_tables.request import (
     fields_of,
 )
 
+_log = logging.getLogger(__name__)
 _NANOS = 10**9
 T = TypeVar("T")
 
@@ -113,7 +116,10 @@ def _tags(request: Request) -> Columns:
     names = [name for name in store.tag_names() if request.may_hold(tag_name=name)]
 
     def find(name: str) -> tuple[str, Tag] | None:
-        tag = store.find_tag(name)
+        tag = store.tag_or_error(name)
+        if isinstance(tag, CorruptFile):
+            _log.warning("the tag '%s' is left out: %s", name, tag)
+            return None
         return None if tag is None else (name, tag)
 
     return columns_of_rows(TAG_FIELDS, (_tag_row(name, tag) for name, tag in _present(find, names)))
@@ -137,7 +143,9 @@ def _branches(request: Request) -> Columns:
 def _consumers(request: Request) -> Columns:
     """The consumers. How far each is behind is not in the official system; snapshots are read only if it is wanted."""
     table = request.table
-    positions = consumer_positions(table.file_io, table.location, table.branch)
+    positions, damaged = readable_positions(table.file_io, table.location, table.branch)
+    for error in damaged:
+        _log.warning("a consumer is left out: %s", error)
     if not request.wants(*_LAG):
         return columns_of_rows(CONSUMER_FIELDS, [(*item, None, None, None) for item in sorted(positions.items())])
     lags = {name: consumer_lag(table.snapshots, position) for name, position in positions.items()}

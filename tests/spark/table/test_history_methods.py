@@ -99,7 +99,7 @@ def test_tags(spark: SparkSession, table: PaimonTable) -> None:
         (lambda t: t.fast_forward("main"), OptionError, "name another branch than main"),
         (lambda t: t.merge_branch("b"), SnapshotNotFound, "has no branch 'b'"),
         (lambda t: t.merge_branch("main"), OptionError, "name two branches"),
-        (lambda t: t.toDF(options={"branch": "b"}), SnapshotNotFound, "has no branch 'b': it has no bran"),
+        (lambda t: t.toDF(options={"branch": "b"}), SnapshotNotFound, "has no branch 'b'; its branches: none"),
         (lambda t: t.clear_consumers("("), OptionError, "is no regular expression"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,6 +43,23 @@ def test_a_table_without_snapshots(tmp_path: Path) -> None:
     report = check(keyed_table(tmp_path / "t"))
     assert report.is_good
     assert (report.snapshots, report.files, report.live_rows) == ((), 0, 0)
+
+
+def test_the_newest_snapshot_is_lost(tmp_path: Path) -> None:
+    table = golden("overwrite", tmp_path)
+    snapshot_file(table, 3).unlink()
+    for latest_only in (False, True):
+        (problem,) = check(str(table), latest_only=latest_only).problems
+        assert (problem.rule, problem.where) == (Rule.SNAPSHOT, "snapshot 3")
+        assert "names snapshot 3, and the newest one there is 2" in problem.found
+
+
+def test_all_snapshots_are_lost(tmp_path: Path) -> None:
+    table = golden("overwrite", tmp_path)
+    shutil.rmtree(table / "snapshot")
+    (problem,) = check(str(table)).problems
+    assert problem.rule is Rule.SNAPSHOT
+    assert "it has manifest lists, and no snapshot or tag" in problem.found
 
 
 def test_what_was_looked_at(tmp_path: Path) -> None:

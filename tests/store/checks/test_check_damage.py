@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,11 @@ from support.faults.damage import (
     rewrite_data_file,
     snapshot_file,
 )
-from support.tables.compacting import compact, live_files, make, write
+from support.tables.compacting import Row, compact, live_files, make, rows_of, write
 from support.tables.golden_tables import GoldenTable
 
-from paimon_spark import check
+from paimon_spark import check, open_table
+from paimon_spark.errors import PaimonError
 from paimon_spark.format.binary_row import encode_arity_row
 from paimon_spark.format.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
 from paimon_spark.format.types import DataType, Root
@@ -283,7 +284,7 @@ DAMAGES: list[tuple[str, str, Callable[[Path], object], set[Rule], str]] = [
     ("overwrite", "garbled", overwrite("p=2/bucket-0/data-*", lambda b: bytes(len(b))), {Rule.ROWS}, "damaged"),
     ("pk_dedup", "no schema of a file", file(3, schema_id=lambda i: 9), {Rule.ROWS}, "schema-9"),
     ("pk_dedup", "order", rows(lambda t: t.take([0, 2, 1, 3, 4])), {Rule.KEY_ORDER}, "not sorted by key, each key"),
-    ("pk_dedup", "twice", rows(lambda t: t.take([0, 1, 2, 2, 4])), {Rule.KEY_ORDER}, "not sorted by key, each key"),
+    ("pk_dedup", "twice", rows(lambda t: t.take([0, 1, 2, 2, 4])), {Rule.KEY_ORDER, Rule.VALUES}, "by key, each key"),
     ("pk_dedup", "a null", rows(lambda t: with_column(t, "_KEY_k", [1, None, 3, 4, 5])), {Rule.KEY_ORDER}, "1 nulls"),
     ("pk_dedup", "smallest key", file(3, min_key=lambda k: key(-1)), {Rule.KEY_RANGE}, "recorded is k=-1"),
     ("pk_dedup", "greatest key", file(3, max_key=lambda k: key(99)), {Rule.KEY_RANGE}, "recorded is k=99"),
@@ -294,7 +295,15 @@ DAMAGES: list[tuple[str, str, Callable[[Path], object], set[Rule], str]] = [
     ("pk_dedup", "greatest number", file(3, max_sequence_number=lambda n: n + 1), {Rule.SEQUENCE}, "recorded are"),
     ("pk_dedup", "retractions", file(0, delete_row_count=lambda n: n + 1), {Rule.DELETES}, "rows that retract"),
     ("postpone", "retractions", file(delete_row_count=lambda n: n + 1), {Rule.DELETES}, "rows that retract"),
-    ("overwrite", "partition", rows(lambda t: with_column(t, "p", [9])), {Rule.PARTITION}, "p=9"),
+    ("overwrite", "partition", rows(lambda t: with_column(t, "p", [9])), {Rule.PARTITION, Rule.VALUES}, "p=9"),
+    (
+        "append_bucketed",
+        "a null",
+        rows(lambda t: with_column(t, "v", [None] * len(t))),
+        {Rule.VALUES},
+        "recorded are 0",
+    ),
+    ("pk_dedup", "no column", rows(lambda t: t.drop_columns(["v"])), {Rule.ROWS}, "lacks the columns v of schema 0"),
     ("pk_part_buckets", "bucket", moved_to_bucket, {Rule.BUCKET}, "it lies in bucket 1"),
     ("append_bucketed", "bucket", moved_to_bucket, {Rule.BUCKET}, "it lies in bucket 1"),
     ("pk_dedup", "levels", file(0, level=lambda n: 1), {Rule.LEVELS}, "overlap on level 1"),
@@ -336,6 +345,60 @@ def test_damage_is_told(
     report = check(str(table))
     assert {problem.rule for problem in report.problems} == rules, str(report)
     assert words in str(report)
+
+
+def _append_table(location: Path, files: Sequence[Sequence[str]], compression: str = "zstd") -> list[Path]:
+    """An append table (id INT, v STRING) with a data file for each list of texts; returns its files."""
+    table = make(
+        location,
+        pa.schema([("id", pa.int32()), ("v", pa.string())]),
+        [],
+        {"bucket": "-1", "file.compression": compression},
+    )
+    paths: list[Path] = []
+    for number, texts in enumerate(files):
+        write(table, [(100 * number + i, text) for i, text in enumerate(texts)])
+        paths += sorted(set(location.glob("bucket-0/data-*")) - set(paths))
+    return paths
+
+
+def _rows_if_readable(location: Path) -> list[Row] | None:
+    try:
+        return rows_of(open_table(str(location)))
+    except PaimonError:
+        return None
+
+
+def test_a_flipped_byte_in_a_column_that_is_no_key(tmp_path: Path) -> None:
+    (path,) = _append_table(tmp_path / "t", [[f"text {i * 7919 % 1000}" for i in range(300)]])
+    good, rows_before = path.read_bytes(), _rows_if_readable(tmp_path / "t")
+    told = 0
+    for at in range(4, len(good), len(good) // 60):
+        path.write_bytes(good[:at] + bytes([good[at] ^ 0xFF]) + good[at + 1 :])
+        is_good = check(str(tmp_path / "t")).is_good
+        assert not is_good or _rows_if_readable(tmp_path / "t") == rows_before, at
+        told += not is_good
+    assert told > 20
+    path.write_bytes(good)
+    assert check(str(tmp_path / "t")).is_good
+
+
+def test_a_file_of_the_same_size_in_the_place_of_another(tmp_path: Path) -> None:
+    first, second = _append_table(tmp_path / "t", [["a", "b"], ["c", "d"]], "none")
+    assert first.stat().st_size == second.stat().st_size
+    first.write_bytes(second.read_bytes())
+    report = check(str(tmp_path / "t"))
+    assert {problem.rule for problem in report.problems} == {Rule.VALUES}
+    assert "its column 'id' holds values from 100 to 101, recorded are 0 to 1" in str(report)
+    assert check(str(tmp_path / "t"), keys_only=True).is_good
+
+
+def test_a_schema_that_was_changed_by_hand(tmp_path: Path) -> None:
+    _append_table(tmp_path / "t", [["a", "b"]])
+    path = tmp_path / "t/schema/schema-0"
+    path.write_text(path.read_text().replace('"STRING"', '"INT"'))
+    (problem,) = check(str(tmp_path / "t")).problems
+    assert problem.rule is Rule.ROWS
 
 
 @pytest.mark.parametrize("name", ["pk_dv32", "dyn_bucket"])

@@ -33,6 +33,8 @@ def table_of(ten: Table, path: Path, left: set[int], hint: int | None = None) ->
     table = copied(ten, path)
     for number in set(range(1, 11)) - left:
         Path(table.location, "snapshot", f"snapshot-{number}").unlink()
+    if left:
+        table.snapshots.write_latest_hint(max(left))
     earliest = Path(table.location, "snapshot", "EARLIEST")
     earliest.unlink(missing_ok=True)
     if hint is not None:

@@ -39,13 +39,13 @@ def kept_until_forgotten(table: Table, *holders: Path) -> None:
 
 def test_snapshots_keep(tmp_path: Path) -> None:
     table = lived(tmp_path, {"changelog-producer": "input"}, "wwcw")
-    kept_until_forgotten(table, *(tmp_path / "t/snapshot").glob("snapshot-[4]"))
+    kept_until_forgotten(table, tmp_path / "t/snapshot/snapshot-4", tmp_path / "t/snapshot/LATEST")
 
 
 def test_tags_keep(tmp_path: Path) -> None:
     table = lived(tmp_path)
     tag(table, "a", 2)
-    forget_snapshots(table)
+    forget_snapshots(table, below=4)
     kept_until_forgotten(table, tmp_path / "t/tag/tag-a")
 
 
@@ -59,7 +59,7 @@ def test_a_tag_needs_no_changelog_of_its_snapshot(tmp_path: Path) -> None:
 def test_branches_keep(tmp_path: Path) -> None:
     table = lived(tmp_path)
     branch(table, "b", 2)
-    forget_snapshots(table)
+    forget_snapshots(table, below=4)
     kept_until_forgotten(table, tmp_path / "t/branch/branch-b/snapshot/snapshot-2")
 
 
@@ -67,7 +67,7 @@ def test_tags_of_branches_keep(tmp_path: Path) -> None:
     table = lived(tmp_path)
     on = branch(table, "b", 2)
     create_tag(on, "of-branch")
-    forget_snapshots(table)
+    forget_snapshots(table, below=4)
     Path(on.location, "branch/branch-b/snapshot/snapshot-2").unlink()
     kept_until_forgotten(table, tmp_path / "t/branch/branch-b/tag/tag-of-branch")
 
@@ -94,7 +94,7 @@ def test_index_files_keep(tmp_path: Path, in_bucket: str, directory: str) -> Non
     assert removed(table) == set()
     check_table(table.location)
     last = max(Path(table.location, "snapshot").glob("snapshot-*"))
-    kept_until_forgotten(table, last)
+    kept_until_forgotten(table, last, tmp_path / "t/snapshot/LATEST")
     assert list(Path(table.location, directory).glob("index-*")) == []
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,7 +16,7 @@ from support.oracles.checker import check_table
 from support.oracles.orphaned import ID, age, all_states, forget_snapshots, lived, orphans_by_hand, put, removed
 from support.programs.s3_server import s3_server
 from support.tables.compacting import make
-from support.tables.expiring import COLUMNS, branch, new_table, stored, tag
+from support.tables.expiring import COLUMNS, branch, live_on, new_table, stored, tag
 
 from paimon_spark.errors import CorruptFile, OptionError
 from paimon_spark.file_io import LocalFileIO, file_io_for
@@ -420,3 +421,15 @@ def test_threads(tmp_path: Path) -> None:
     for name in names:
         put(tmp_path / "t" / name)
     assert removed(table) == names
+
+
+def test_a_table_that_lost_its_snapshots(tmp_path: Path) -> None:
+    table = new_table(tmp_path / "t")
+    live_on(table, "ww")
+    shutil.rmtree(tmp_path / "t/snapshot")
+    before = stored(table)
+    age(table.location)
+    for dry_run in (True, False):
+        with pytest.raises(CorruptFile, match="it has manifest lists, and no snapshot, tag, branch or changelog"):
+            remove_orphan_files(table, dry_run=dry_run)
+    assert stored(table) == before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -14,15 +15,19 @@ from support.oracles.checker import check_table
 from support.tables.compacting import write
 from support.tables.expiring import copied, live_on, new_table, rules, state, stored
 
-from paimon_spark.errors import OptionError, SnapshotNotFound
+from paimon_spark.errors import CorruptFile, OptionError, SnapshotNotFound
+from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.snapshot_json import decode_snapshot, encode_snapshot
+from paimon_spark.store.clean.orphans import remove_orphans_before
 from paimon_spark.store.expire.snapshots import expire_snapshots_by
 from paimon_spark.store.history.rollback import rollback, rollback_to_timestamp, rollback_to_watermark
 from paimon_spark.store.history.rollback_as_latest import rollback_to_as_latest
 from paimon_spark.store.history.tags import create_tag
 from paimon_spark.store.holds.expiry_marks import write_mark
+from paimon_spark.store.metadata.publish import write_hint
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
+from paimon_spark.store.stream_source.stream_read import stream_read
 
 
 def life(path: Path, steps: str) -> Table:
@@ -60,6 +65,71 @@ def test_a_state_that_only_a_tag_keeps(tmp_path: Path) -> None:
         assert (table.snapshots.ids(), table.snapshots.earliest_id(), table.snapshots.latest_id()) == ([1], 1, 1)
         assert state(table, {}) == [(0, 1), (1, 1)]
         check_table(table)
+
+
+def test_a_newest_snapshot_that_is_lost_is_told_and_the_rollback_accepts_it(tmp_path: Path) -> None:
+    table = life(tmp_path, "www")
+    create_tag(table, "one", 1)
+    lost = Path(table.location, "snapshot/snapshot-3")
+    data = lost.read_bytes()
+    lost.unlink()
+    before = stored(table)
+    refused: tuple[Callable[[], object], ...] = (
+        lambda: open_table(table.location).scan().to_arrow(),
+        lambda: write(table, [(0, 9)]),
+        lambda: create_tag(table, "new"),
+        lambda: expire_snapshots_by(table, rules(1)),
+        lambda: remove_orphans_before(table, 2**62, dry_run=False),
+        lambda: rollback_to_timestamp(table, 2**50),
+        lambda: stream_read(table, {}).start().newest(),
+    )
+    for call in refused:
+        with pytest.raises(CorruptFile, match="names snapshot 3, and the newest one there is 2: snapshot 3 was lost"):
+            call()
+    assert stored(table) == before
+    assert state(table, {"scan.snapshot-id": "2"}) == [(0, 2), (1, 2)]
+    assert state(table, {"scan.tag-name": "one"}) == [(0, 1), (1, 1)]
+    lost.write_bytes(data)
+    assert state(table, {}) == [(0, 3), (1, 3)]
+    lost.unlink()
+    assert rollback(table, 2).current_snapshot_id == 2
+    assert state(table, {}) == [(0, 2), (1, 2)]
+    check_table(table.location)
+    write(table, [(0, 7)])
+    assert state(table, {}) == [(0, 7), (1, 2)]
+
+
+def test_all_snapshots_are_lost_and_a_tag_is_left(tmp_path: Path) -> None:
+    table = life(tmp_path, "www")
+    create_tag(table, "one", 1)
+    for path in Path(table.location, "snapshot").glob("snapshot-*"):
+        path.unlink()
+    assert rollback(table, "one").current_snapshot_id == 1
+    assert state(table, {}) == [(0, 1), (1, 1)]
+    check_table(table.location)
+
+
+def test_a_commit_that_writes_its_hint_after_the_rollback(tmp_path: Path) -> None:
+    table = life(tmp_path, "www")
+    rollback(table, 1)
+    write_hint(table.snapshots, 3)
+    assert Path(table.location, "snapshot/LATEST").read_text() == "1"
+    assert state(table, {}) == [(0, 1), (1, 1)]
+
+
+def test_a_commit_that_writes_its_hint_during_the_rollback(tmp_path: Path) -> None:
+    table = life(tmp_path, "www")
+
+    class Late(FaultyFileIO):
+        """A writer of the official system writes the hint of snapshot 3 just before that goes."""
+
+        def delete(self, path: str) -> None:
+            if path.endswith("snapshot-3"):
+                table.snapshots.write_latest_hint(3)
+            super().delete(path)
+
+    rollback(replace(table, file_io=Late(LocalFileIO())), 1)
+    assert table.snapshots.latest_hint() == 1
 
 
 def test_the_latest_is_a_target_too(tmp_path: Path) -> None:

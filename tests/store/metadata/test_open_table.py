@@ -354,7 +354,7 @@ def test_a_branch_without_snapshots(branched: str) -> None:
 
 
 def test_no_such_branch(branched: str) -> None:
-    with pytest.raises(SnapshotNotFound, match="no branch 'nope': its branches are 'br1', 'br_empty'"):
+    with pytest.raises(SnapshotNotFound, match="no branch 'nope'; its branches: br1, br_empty"):
         open_table(branched, {"branch": "nope"})
 
 

@@ -43,7 +43,7 @@ def write(table: Path, *snapshots: Snapshot, latest: str | None = None, earliest
     return SnapshotStore(LocalFileIO(), str(table))
 
 
-@pytest.mark.parametrize("latest", [None, "5", "3", "9", "", "-1", "x", "5\n"])
+@pytest.mark.parametrize("latest", [None, "5", "3", "0", "", "-1", "x", "5\n"])
 @pytest.mark.parametrize("earliest", [None, "3", "1", "", "junk"])
 def test_hints_are_never_the_truth(tmp_path: Path, latest: str | None, earliest: str | None) -> None:
     store = write(tmp_path, *map(snapshot, (3, 4, 5)), latest=latest, earliest=earliest)
@@ -53,9 +53,52 @@ def test_hints_are_never_the_truth(tmp_path: Path, latest: str | None, earliest:
     assert newest.id == 5
 
 
-def test_hint_of_a_rolled_back_snapshot(tmp_path: Path) -> None:
-    store = write(tmp_path, *map(snapshot, (1, 2)), latest="4")
-    assert store.latest_id() == 2
+@pytest.mark.parametrize("hint", [3, 4, 10**15])
+def test_the_hint_names_a_snapshot_that_is_lost(tmp_path: Path, hint: int) -> None:
+    """Java looks for the snapshot that the hint names, and fails."""
+    store = write(tmp_path, *map(snapshot, (1, 2)), latest=str(hint))
+    words = f"hint snapshot/LATEST names snapshot {hint}, and the newest one there is 2: .* rollback <table> 2`"
+    for read in (store.latest_id, store.latest, store.hinted_latest, lambda: store.find_at_time(5000)):
+        with pytest.raises(CorruptFile, match=words):
+            read()
+    assert store.load(2).id == 2
+    assert store.ids() == [1, 2]
+
+
+def test_the_hint_names_a_snapshot_and_there_is_none(tmp_path: Path) -> None:
+    store = write(tmp_path, latest="4")
+    with pytest.raises(CorruptFile, match="names snapshot 4, and there is no snapshot: "):
+        store.latest_id()
+
+
+def test_a_hint_of_a_snapshot_that_has_expired_since(tmp_path: Path) -> None:
+    """The hint of a slow writer, after others have committed and expired what it names."""
+    store = write(tmp_path, *map(snapshot, (7, 8)), latest="4")
+    newest = store.latest()
+    assert newest is not None
+    assert (newest.id, store.latest_id()) == (8, 8)
+
+
+class RolledBack(LocalFileIO):
+    """A store in which a rollback to snapshot 2 takes place once, right after a reader has read the hint."""
+
+    is_done = False
+
+    def read_bytes(self, path: str) -> bytes:
+        found = super().read_bytes(path)
+        if path.endswith("LATEST") and not self.is_done:
+            self.is_done = True
+            Path(path).write_text("2")
+            for number in (4, 3):
+                Path(path).with_name(f"snapshot-{number}").unlink()
+        return found
+
+
+def test_a_rollback_while_the_latest_snapshot_is_looked_for(tmp_path: Path) -> None:
+    for number, find in enumerate((SnapshotStore.latest_id, lambda store: store.latest().id)):
+        table = tmp_path / str(number)
+        write(table, *map(snapshot, (1, 2, 3, 4)), latest="4")
+        assert find(SnapshotStore(RolledBack(), str(table))) == 2
 
 
 def test_no_snapshot_at_all(tmp_path: Path) -> None:

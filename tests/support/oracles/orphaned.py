@@ -103,9 +103,13 @@ def lived(path: Path, options: Mapping[str, str] = NO_OPTIONS, steps: str = "wwc
     return table
 
 
-def forget_snapshots(table: Table) -> None:
+def forget_snapshots(table: Table, below: int | None = None) -> None:
+    """Deletes the files of snapshots: those below an id, or all, and then the hint, which would name a lost one."""
     for path in Path(table.location, "snapshot").glob("snapshot-*"):
-        path.unlink()
+        if below is None or int(path.name.removeprefix("snapshot-")) < below:
+            path.unlink()
+    if below is None:
+        Path(table.location, "snapshot/LATEST").unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
