@@ -7,7 +7,7 @@ has done, and nothing is cached: a lookup costs one listing and one small read.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from paimon_spark.arguments.checks import checks_arguments
@@ -44,6 +44,7 @@ from paimon_spark.errors import (
     DatabaseAlreadyExists,
     DatabaseNotEmpty,
     DatabaseNotFound,
+    OptionError,
     SchemaError,
     TableAlreadyExists,
     TableNotFound,
@@ -102,9 +103,29 @@ class FileSystemCatalog(TablesOnly):
         return self.file_io.moves_directories
 
     def list_databases(self) -> list[str]:
-        names = (status.name for status in self.file_io.list(self.warehouse) if status.is_directory)
+        """As Catalog.list_databases.
+
+        Raises:
+            OptionError: the warehouse is a table, or a directory of tables.
+        """
+        names = [status.name for status in self.file_io.list(self.warehouse) if status.is_directory]
         found = (name.removesuffix(DATABASE_SUFFIX) for name in names if name.endswith(DATABASE_SUFFIX))
-        return sorted(name for name in found if name not in ("", SYSTEM_DATABASE))
+        databases = sorted(name for name in found if name not in ("", SYSTEM_DATABASE))
+        if names and not databases:
+            self._check_is_above_tables(names)
+        return databases
+
+    def _check_is_above_tables(self, names: Sequence[str]) -> None:
+        """Refuses the directory of a table or of a database as warehouse: it would seem to be empty."""
+        begin = f"the warehouse {self.warehouse} of the catalog '{self.name}'"
+        if is_table(self.file_io, self.warehouse):
+            raise OptionError(f"{begin} is a table: give the directory above that of its database as warehouse")
+        tables = [name for name in names[:_SHOWN] if is_table(self.file_io, f"{self.warehouse}/{name}")]
+        if tables:
+            raise OptionError(
+                f"{begin} holds tables ({', '.join(tables)}) and no database (<name>{DATABASE_SUFFIX}): it is the "
+                "directory of a database; give the directory above it as warehouse"
+            )
 
     def load_database(self, name: str) -> Database:
         if name == SYSTEM_DATABASE:

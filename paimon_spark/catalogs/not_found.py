@@ -45,7 +45,7 @@ def database_not_found(catalog: _ListsDatabases, name: str) -> DatabaseNotFound:
     """The error for a database that does not exist; its message names similar ones, or those that exist."""
     return DatabaseNotFound(
         f"there is no database '{name}' in the catalog '{catalog.name}': "
-        f"{_told(name, catalog.list_databases(), 'database')}"
+        f"{known_names(name, catalog.list_databases(), 'database')}"
     )
 
 
@@ -55,7 +55,7 @@ def table_not_found(catalog: _Lists, identifier: Identifier) -> TableNotFound:
         tables = catalog.list_tables(identifier.database)
     except DatabaseNotFound as error:
         return TableNotFound(f"there is no table {identifier}: {error}")
-    there = _told(identifier.table, tables, "table")
+    there = known_names(identifier.table, tables, "table")
     return TableNotFound(f"there is no table {identifier} in the catalog '{catalog.name}': {there}")
 
 
@@ -65,11 +65,12 @@ def view_not_found(catalog: _ListsViews, identifier: Identifier) -> ViewNotFound
         views = catalog.list_views(identifier.database)
     except DatabaseNotFound as error:
         return ViewNotFound(f"there is no view {identifier}: {error}")
-    there = _told(identifier.table, views, "view")
+    there = known_names(identifier.table, views, "view")
     return ViewNotFound(f"there is no view {identifier} in the catalog '{catalog.name}': {there}")
 
 
-def _told(name: str, names: Sequence[str], kind: str) -> str:
+def known_names(name: str, names: Sequence[str], kind: str) -> str:
+    """The names that are like a wrong one, or else the first of all, for messages."""
     if not names:
         return f"it has no {kind} there; create one first"
     by_lower = {other.lower(): other for other in names}

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from paimon_spark.catalogs.catalog_options import OPTIONS_TABLE, bool_option
 from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.catalogs.not_found import known_names
 from paimon_spark.catalogs.warehouse import FIELDS
 from paimon_spark.errors import TableNotFound
 
@@ -19,7 +20,11 @@ def system_tables(options: Mapping[str, str]) -> list[str]:
 
 
 def open_system_table(identifier: Identifier, location: str) -> TableNotFound:
-    """The error for opening one as a table with rows of its own."""
+    """The error for opening one as a table with rows of its own, or one that there is not."""
+    if identifier.table not in FIELDS:
+        return TableNotFound(
+            f"there is no table {identifier}: {known_names(identifier.table, sorted(FIELDS), 'table')}"
+        )
     return TableNotFound(
         f"{identifier} is no table with rows of its own, but a system table of the whole warehouse: read {location}"
     )

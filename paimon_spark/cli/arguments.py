@@ -15,7 +15,7 @@ from paimon_spark.format.options import core_options as o
 from paimon_spark.store.holds.retention import epoch_millis
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import find_stored_table, open_table
-from paimon_spark.store.scan.time_travel import resolve_snapshot
+from paimon_spark.store.scan.time_travel import TIME_TRAVEL_OPTIONS, resolve_snapshot
 from paimon_spark.store.storage.local_time import parse_local_timestamp
 
 
@@ -119,10 +119,14 @@ def state_options(path: str, options: dict[str, str], at: str | None) -> dict[st
     """The scan options that choose a state: a tag of that name, else a snapshot id, else a time.
 
     Raises:
-        OptionError: it is none of these.
+        OptionError: it is none of these, or an option chooses a state too.
     """
     if at is None:
         return {}
+    choosing = {option.key for option in TIME_TRAVEL_OPTIONS} - {o.SCAN_MODE.key}
+    own = [key for key in options if key.lower() in choosing]
+    if own:
+        raise OptionError(f"--at and the option '{own[0]}' both choose what is read; leave one")
     table = find_stored_table(path, options)
     if table is not None and table.snapshots.find_tag(at) is not None:
         return {o.SCAN_TAG_NAME.key: at}

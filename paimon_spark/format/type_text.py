@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -196,7 +197,9 @@ class _Parser:
         if not name[0].isalpha():
             self.at -= 1
             raise self.error()
-        raise UnsupportedFeature(f"the type '{self.text}' is not known to this release of paimon_spark")
+        near = difflib.get_close_matches(name, [*_SIMPLE, *_UNBOUNDED, *_SIZED, *_PARAMETRISED], n=1)
+        meant = f"; did you mean {near[0]}?" if near else ""
+        raise UnsupportedFeature(f"the type '{self.text}' is not known to this release of paimon_spark{meant}")
 
     def decimal(self) -> DataType:
         precision, scale = 10, 0

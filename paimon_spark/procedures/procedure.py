@@ -133,6 +133,11 @@ class Declared:
         """Its name in SQL."""
         return self.argument.sql or self.name
 
+    @property
+    def sql_values(self) -> str:
+        """What a value is in SQL, as the end of "must be ...": one of some words, or of a kind."""
+        return " or ".join(f"'{word}'" for word in self.argument.words) or self.kind.sql
+
 
 def name_of(procedure: type[Declaration]) -> str:
     """The name of a procedure in SQL: expire_snapshots."""

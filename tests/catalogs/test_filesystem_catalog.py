@@ -316,3 +316,26 @@ def test_names_of_tables_in_hdfs(tmp_path: Path) -> None:
     catalog.drop_database("archive", cascade=True)
     assert catalog.list_databases() == []
     assert list((tmp_path / "lake").iterdir()) == []
+
+
+def test_a_warehouse_that_is_a_table_or_a_database(tmp_path: Path) -> None:
+    lake = open_catalog(str(tmp_path))
+    lake.create_database("shop")
+    lake.create_table(ORDERS, schema())
+    place = {
+        "shop.db": r"holds tables \(orders\) and no database .*: it is the directory of a database; give the directory",
+        "shop.db/orders": "is a table: give the directory above that of its database",
+    }
+    for path, words in place.items():
+        wrong = open_catalog(str(tmp_path / path))
+        for call in (wrong.list_databases, lambda wrong=wrong: wrong.load_table(Identifier("default", "orders"))):
+            with pytest.raises(OptionError, match=words):
+                call()
+    assert lake.list_databases() == ["shop"]
+
+
+def test_a_table_that_the_system_database_does_not_have(local: Catalog) -> None:
+    with pytest.raises(TableNotFound, match=r"no table sys\.all_tables: did you mean 'tables'"):
+        local.load_table(Identifier("sys", "all_tables"))
+    with pytest.raises(TableNotFound, match=r"sys\.tables is no table with rows of its own"):
+        local.load_table(Identifier("sys", "tables"))

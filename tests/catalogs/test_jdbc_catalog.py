@@ -368,3 +368,10 @@ def test_faults_between_the_database_and_the_files(tmp_path: Path) -> None:
             catalog.drop_table(ORDERS)
             catalog.create_table(ORDERS, schema())
         assert ids_of(catalog.load_table(ORDERS)) == []
+
+
+def test_a_file_that_is_no_database(tmp_path: Path) -> None:
+    (tmp_path / "junk.db").write_bytes(b"something else, " * 100)
+    options = {"metastore": "jdbc", "uri": f"sqlite:///{tmp_path}/junk.db", "warehouse": f"{tmp_path}/lake"}
+    with pytest.raises(CatalogUnavailable, match="the file there is no database of SQLite; give another path as 'uri'"):
+        open_catalog(options).list_databases()

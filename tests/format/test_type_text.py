@@ -115,6 +115,12 @@ def test_types_of_a_newer_release_are_refused_by_name(value: Any) -> None:
         parse_type(value)
 
 
+@pytest.mark.parametrize(("text", "meant"), [("INTT", "INT"), ("varchr(3)", "VARCHAR"), ("TIMESTMP", "TIMESTAMP")])
+def test_a_misspelt_type_names_the_one_that_is_meant(text: str, meant: str) -> None:
+    with pytest.raises(UnsupportedFeature, match=f"did you mean {meant}\\?"):
+        parse_type(text)
+
+
 def test_types_too_deep_to_parse_are_refused() -> None:
     deep: Any = "INT"
     for _ in range(2000):

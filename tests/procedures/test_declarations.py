@@ -150,3 +150,9 @@ def test_procedures_are_values() -> None:
     assert example("a", 1) == example("a", snapshot=1)
     with pytest.raises(AttributeError):
         example("a").name = "b"
+
+
+def test_what_a_value_is_in_sql() -> None:
+    arguments = arguments_of(PROCEDURES["compact"])
+    assert arguments["full"].sql_values == "'full' or 'minor'"
+    assert arguments["where"].sql_values == "text"

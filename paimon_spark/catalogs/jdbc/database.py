@@ -172,6 +172,8 @@ class Database:
                 "its character set makes the keys of the tables of Java's catalog too long; create the database with "
                 "CHARACTER SET utf8mb3"
             )
+        elif self.kind == "sqlite" and "is not a database" in self._told(error):
+            why = "the file there is no database of SQLite; give another path as 'uri', or move that file away"
         elif self.kind == "sqlite":
             why = f"{self._told(error)}; see that its directory exists, and that you may write there"
         else:

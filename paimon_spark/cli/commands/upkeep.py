@@ -174,9 +174,11 @@ def _what_stays(kind: str, call: ExpireSnapshots | ExpireChangelogs, options: Op
     given = Limits(call.retain_max, call.retain_min, call.older_than, call.max_deletes)
     kept = retention(options)
     kept = changelog_retention(options, kept, given) if kind == "changelog" else retention(options, given)
+    least = f"{kind}.num-retained.min" if call.retain_min is None else "--retain-min"
+    since = f"{kind}.time-retained" if call.older_than is None else "--older-than"
     return (
-        f"the last {count_text(kept.retain_min, kind)} stay (--retain-min), as do those since "
-        f"{time_text(kept.keep_since)} (--older-than) and those that tags, branches or consumers need"
+        f"the last {count_text(kept.retain_min, kind)} stay ({least}), as do those since {time_text(kept.keep_since)} "
+        f"({since}) and those that tags, branches or consumers need"
     )
 
 

@@ -170,7 +170,7 @@ class _Binding:
         if argument.words:
             if isinstance(value, str) and value.lower() in argument.words:
                 return argument.words[value.lower()]
-            self._refuse(declared.sql, " or ".join(f"'{word}'" for word in argument.words), value)
+            self._refuse(declared.sql, declared.sql_values, value)
         found = self._value(declared.sql, value, declared.kind)
         if argument.at_least is not None and found < argument.at_least:
             self._refuse(declared.sql, f"at least {argument.at_least}", value)

@@ -189,7 +189,7 @@ def describe_procedure(session: SqlSession, describe: q.DescribeProcedure) -> Da
     rows = []
     for name in (*ordered, *named):
         declared = by_sql.get(name)
-        kind = "STRING" if declared is None else declared.kind.sql
+        kind = "STRING" if declared is None else declared.sql_values
         is_required = name == ordered[0] if declared is None else declared.is_required
         doc = None if declared is None else declared.argument.doc
         rows.append((name, kind, "true" if is_required else "false", doc))

@@ -50,6 +50,16 @@ def test_the_state_by_time(table: Path) -> None:
     assert command("read", table, "--at", "2001-01-01").code == 2
 
 
+@pytest.mark.parametrize(
+    "option", ["scan.snapshot-id=1", "scan.tag-name=t", "Scan.Version=1", "scan.timestamp=2026-01-01"]
+)
+def test_the_state_is_chosen_once(table: Path, option: str) -> None:
+    for name in ("read", "count", "info"):
+        printed = command(name, table, "-o", option, "--at", "1")
+        assert printed.code == 2
+        assert f"--at and the option '{option.partition('=')[0]}' both choose what is read; leave one" in printed.err
+
+
 def test_a_tag_that_only_the_branch_has(table: Path) -> None:
     create_branch(open_table(str(table)), "b", snapshot=1)
     create_tag(open_table(f"{table}$branch_b"), "own")

@@ -56,7 +56,7 @@ def test_expire_shows_asks_and_expires(table: Path) -> None:
     assert snapshots(table) == [7]
     why = "nothing to do: the last 1 snapshot stay (--retain-min), as do those since "
     assert command("expire", table, *RETAIN).out.startswith(why)
-    assert "nothing to do: the last 10 snapshots stay (--retain-min)" in command("expire", table).out
+    assert "nothing to do: the last 10 snapshots stay (snapshot.num-retained.min)" in command("expire", table).out
     check_table(str(table))
 
 
