@@ -320,7 +320,9 @@ def procedure_text(procedure: type[Declaration]) -> Iterator[str]:
         yield from map(argument_row, arguments.values())
     if procedure.absent:
         yield from ("", "Not in this release:", "")
-        yield from (f"- {code(name_in_sql)}: {absent.why}." for name_in_sql, absent in procedure.absent.items())
+        for name_in_sql, absent in procedure.absent.items():
+            speed = " A number is accepted, and has no effect." if absent.is_speed else ""
+            yield f"- {code(name_in_sql)}: {absent.why}.{speed}"
     yield ""
 
 

@@ -9,8 +9,10 @@ from typing import Annotated, ClassVar
 from paimon_spark.errors import OptionError
 from paimon_spark.procedures.engine import Engine
 from paimon_spark.procedures.procedure import TABLE, Absent, Argument, ChosenPartitions, Procedure
+from paimon_spark.store.clean.partition_expiry import idle_partitions
 from paimon_spark.store.compact.compaction import CompactResult
 from paimon_spark.store.compact.partition_choice import chosen_partitions
+from paimon_spark.store.history.tags import Duration
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.upkeep.compact_call import sort_on_call
 from paimon_spark.store.upkeep.manifest_compaction import CompactManifestResult, compact_manifests
@@ -39,7 +41,6 @@ class Compact(Procedure[CompactResult]):
         "partition_idle_time", "buckets",
     )  # fmt: skip
     absent: ClassVar[Mapping[str, Absent]] = {
-        "partition_idle_time": Absent("'where' or 'partitions' choose the partitions"),
         "buckets": Absent("all buckets of the chosen partitions that need it are compacted"),
     }
 
@@ -64,9 +65,20 @@ class Compact(Procedure[CompactResult]):
         ),
     ] = _NO_ORDER
     order_by: Annotated[str | Sequence[str] | None, Argument("the columns to sort by, for an order_strategy.")] = None
+    partition_idle_time: Annotated[
+        Duration | None, Argument("only partitions whose newest file is at least so old, such as '1 d'; else all.")
+    ] = None
 
     def run(self, table: Table, engine: Engine) -> CompactResult:
         where = chosen_partitions(table, self.where, self.partitions)
+        if self.partition_idle_time is not None:
+            if self.order_strategy.lower() != _NO_ORDER:
+                raise OptionError(
+                    f"sorting {table.location}: 'partition_idle_time' is for compactions that do not sort; choose the "
+                    "partitions with a condition",
+                    arguments=("partition_idle_time", "order_strategy"),
+                )
+            where = idle_partitions(table, where, self.partition_idle_time)
         columns = _names(self.order_by)
         if self.order_strategy.lower() == _NO_ORDER:
             if columns:
@@ -103,11 +115,12 @@ class CompactManifest(Procedure[CompactManifestResult]):
         "manifest_sort_max_rewrite_size",
     )  # fmt: skip
     absent: ClassVar[Mapping[str, Absent]] = {
-        "dry_run": Absent("the manifests are always merged", False),
         "manifest_sort_enabled": Absent(_UNSORTED, False),
         "manifest_sort_partition_field": Absent(_UNSORTED),
         "manifest_sort_max_rewrite_size": Absent(_UNSORTED),
     }
 
+    dry_run: Annotated[bool, Argument("whether only to tell how many manifests would be merged.")] = False
+
     def run(self, table: Table, engine: Engine) -> CompactManifestResult:
-        return compact_manifests(table)
+        return compact_manifests(table, self.dry_run)

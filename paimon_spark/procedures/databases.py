@@ -21,7 +21,7 @@ from paimon_spark.store.reporting.result import Result
 
 _SPARK = "spark"
 _HIVE = "hive"
-_PARALLELISM = {"parallelism": Absent("the files are looked at by a few threads")}
+_PARALLELISM = {"parallelism": Absent("the files are looked at by a few threads", is_speed=True)}
 _ACTIONS = ("add", "update", "drop")
 
 _log = logging.getLogger(__name__)

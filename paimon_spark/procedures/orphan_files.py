@@ -29,7 +29,7 @@ class RemoveOrphanFiles(Procedure[RemoveOrphanFilesResult]):
 
     official = (TABLE, "older_than", "dry_run", "parallelism", "mode")
     absent: ClassVar[Mapping[str, Absent]] = {
-        "parallelism": Absent("the table option file-operation.thread-num says how many threads there are")
+        "parallelism": Absent("file-operation.thread-num of the table says how many threads there are", is_speed=True)
     }
 
     older_than: Annotated[

@@ -30,10 +30,13 @@ class Absent:
     Attributes:
         why: what is done instead, as a part of a sentence.
         default: a value that asks for just that, and may be given; None: there is none.
+        is_speed: whether it is a number that only changes how fast the work is done: one of at least 1 may be given,
+            and has no effect.
     """
 
     why: str
     default: str | bool | None = None
+    is_speed: bool = False
 
 
 class Declaration(ABC):

@@ -67,7 +67,7 @@ class RemoveUnexistingFiles(Procedure[RemoveUnexistingFilesResult]):
     """
 
     official = (TABLE, "dry_run", "parallelism")
-    absent: ClassVar[Mapping[str, Absent]] = {"parallelism": Absent("the number of threads is fixed")}
+    absent: ClassVar[Mapping[str, Absent]] = {"parallelism": Absent("the number of threads is fixed", is_speed=True)}
 
     dry_run: Annotated[bool, Argument("whether only to tell which they are.", sql_default=False)] = True
 

@@ -81,6 +81,11 @@ def test_a_method_is_documented_by_its_procedure(name: str) -> None:
     assert named == list(arguments_of(PROCEDURES[name]))
 
 
+COMPACT = (
+    "table", "partitions", "compact_strategy", "order_strategy", "order_by", "where", "options", "partition_idle_time",
+)  # fmt: skip
+
+
 @pytest.mark.parametrize("name", PROCEDURES)
 def test_every_argument_is_described(name: str) -> None:
     docs = [declared.argument.doc for declared in arguments_of(PROCEDURES[name]).values()]
@@ -92,7 +97,7 @@ def test_every_argument_is_described(name: str) -> None:
     [
         ("expire_tags", ("table", "older_than"), ("dry_run",)),
         ("expire_partitions", ("table", *TIMES, "max_expires", "options"), ("dry_run",)),
-        ("compact", ("table", "partitions", "compact_strategy", "order_strategy", "order_by", "where", "options"), ()),
+        ("compact", COMPACT, ()),
         ("compact_database", ("including_databases", "including_tables", "excluding_tables", "options"), ()),
         ("remove_orphan_files", ("table", "older_than", "dry_run"), ("mode",)),
         ("create_branch", ("table", "branch", "tag", "ignoreIfExists"), ("snapshot",)),

@@ -12,6 +12,7 @@ from support.oracles.checker import check_table
 from support.tables.compacted_tables import append, new_table, rows_of
 
 from paimon_spark.catalogs.create import create_table, new_schema
+from paimon_spark.errors import OptionError
 from paimon_spark.procedures.analysis import Analyze
 from paimon_spark.procedures.compaction import Compact, CompactManifest
 from paimon_spark.procedures.copies import Copy
@@ -45,7 +46,10 @@ def table(tmp_path: Path) -> Table:
 
 def test_a_compaction_by_a_runner_of_the_caller(table: Table) -> None:
     before, ended = rows_of(table), []
-    assert Compact().run(table, LocalEngine(LocalRunner(1, ended=ended.append))).buckets == 2
+    assert Compact(partition_idle_time="1 d").run(table, LOCAL).buckets == 0
+    with pytest.raises(OptionError, match="'partition_idle_time' is for compactions that do not sort"):
+        Compact(order_strategy="order", order_by="k", partition_idle_time="1 d").run(table, LOCAL)
+    assert Compact(partition_idle_time="0 s").run(table, LocalEngine(LocalRunner(1, ended=ended.append))).buckets == 2
     assert (len(ended), rows_of(table)) == (2, before)
     assert Compact().run(table, LOCAL).buckets == 0
     check_table(table.location)

@@ -85,11 +85,15 @@ def compact(
 
 @app.command()
 def compact_manifest(
-    path: TablePath, branch: Branch = None, option: TableOptions = None, output: OutputFormat = Output.TEXT
+    path: TablePath,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell how many manifests would be merged.")] = False,
+    branch: Branch = None,
+    option: TableOptions = None,
+    output: OutputFormat = Output.TEXT,
 ) -> None:
     """Merges the manifests, in one snapshot."""
     with if_stopped("the manifests are as they were, or merged; nothing is in between"), working("merging manifests"):
-        metrics = CompactManifest().run(open_with(path, option, branch), LocalEngine())
+        metrics = CompactManifest(dry_run).run(open_with(path, option, branch), LocalEngine())
     if output is Output.JSON:
         print_json(asdict(metrics))
     else:
@@ -121,7 +125,9 @@ def _words(metrics: CompactResult) -> str:
 
 def _manifest_words(metrics: CompactManifestResult) -> str:
     if metrics.snapshot_id is None:
-        return "nothing to merge"
+        if not metrics.manifests_merged:
+            return "nothing to merge"
+        return f"{metrics.manifests_merged:,} of {count_text(metrics.manifests_before, 'manifest')} would be merged"
     return (
         f"{count_text(metrics.manifests_before, 'manifest')} became {metrics.manifests_after:,}, committed as snapshot "
         f"{metrics.snapshot_id} after {span_text(metrics.millis)}"

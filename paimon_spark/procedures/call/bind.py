@@ -153,16 +153,20 @@ class _Binding:
             return known
         absent = self._procedure.absent.get(told.lower())
         if absent is not None:
+            if absent.is_speed:
+                raise self._error(f"wants a number of at least 1 for '{told}', or none, for {absent.why}")
             raise self._error(f"does not have the argument '{told}' in this release: {absent.why}; leave it out")
         by_field = [item.sql for item in self._declared.values() if item.name == told.lower()]
         meant = f": did you mean '{by_field[0]}'?" if by_field else _meant(told, self._known.values())
         raise self._error(f"has no argument '{told}'{meant}")
 
     def _may_be_left_out(self, told: str, value: object) -> bool:
-        """Whether an argument that this release does not have asks for what is done anyway."""
+        """Whether an argument that this release does not have asks for what is done anyway, or just for speed."""
         absent = self._procedure.absent.get(told.lower())
         if absent is None:
             return False
+        if absent.is_speed and type(value) is int and value > 0:
+            return True
         return value is None or (value.lower() if isinstance(value, str) else value) == absent.default
 
     def _argument(self, declared: Declared, value: object) -> object:

@@ -11,9 +11,11 @@ from dataclasses import dataclass, replace
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from paimon_spark.catalogs.views import SPARK, View
 from paimon_spark.errors import SqlError, UnsupportedFeature
+from paimon_spark.format.quoting import quoted
 from paimon_spark.format.schema import METADATA_COLUMNS
 from paimon_spark.spark.native.read_table import ReadExplanation
 from paimon_spark.spark.queries.asking import Args, ask_spark
@@ -27,6 +29,8 @@ from paimon_spark.sql.queries.query import Query, Use
 from paimon_spark.sql.statements import Untouched
 from paimon_spark.sql.text.names import Names, TableName
 
+DEFAULT = "__paimon_default"
+"""The key of the default value of a column, in its metadata."""
 _FRAME = "paimon_{}"
 _UNKNOWN_NAME = re.compile("UNRESOLVED_(?:COLUMN|USING|MAP_KEY)|CANNOT_RESOLVE_STAR")
 _DEEPEST = 100  # as Spark's spark.sql.view.maxNestedViewDepth
@@ -142,10 +146,22 @@ def plan_query(session: SqlSession, query: Query, args: Args = None, depth: int 
         if used not in made:
             made[used] = _FRAME.format(len(made))
             found = used.run(session.spark)
-            frames[made[used]] = found.frame
+            frames[made[used]] = with_defaults(found.frame, used) if query.tells_defaults else found.frame
             told.append((use, replace(found.told, needs_rows=answer.reasons)))
         names.append(made[used])
     return QueryFrames(replace(query, uses=tuple(uses)).render(names), {**frames, **views}, tuple(told))
+
+
+def with_defaults(frame: DataFrame, used: TableRead) -> DataFrame:
+    """The rows of a table, with the default values of its columns in their metadata, as far as it has some."""
+    defaults = {} if used.opened is None else {field.name: field.default_value for field in used.opened.schema.fields}
+    columns = [
+        F.col(quoted(field.name))
+        if defaults.get(field.name) is None
+        else F.col(quoted(field.name)).alias(field.name, metadata={**field.metadata, DEFAULT: defaults[field.name]})
+        for field in frame.schema.fields
+    ]
+    return frame.select(*columns) if any(defaults.values()) else frame
 
 
 def run_view(session: SqlSession, name: TableName, view: View) -> DataFrame:

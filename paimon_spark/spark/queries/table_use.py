@@ -10,8 +10,6 @@ from pyspark.sql import SparkSession
 
 from paimon_spark.arrow.predicates.dialect import Dialect
 from paimon_spark.arrow.predicates.literal_text import parse_timestamp
-from paimon_spark.arrow.predicates.predicate import columns_of
-from paimon_spark.arrow.predicates.sql_text import parse_predicate
 from paimon_spark.arrow.zones import session_zone
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import OptionError, SqlError, TableNotFound, UnsupportedFeature
@@ -26,6 +24,7 @@ from paimon_spark.spark.source.readable import open_readable
 from paimon_spark.sql.queries.needs import is_whole_filter, needed_columns, pushed_filter
 from paimon_spark.sql.queries.query import Increment, Travel, Use, fold
 from paimon_spark.sql.text.names import TableName
+from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.pruning.first_rows import FirstRows
 
 AUDIT_LOG = "audit_log"
@@ -51,6 +50,7 @@ class TableRead:
         first: only these rows are wanted; None: all.
         hidden: the metadata columns among them, which only the query itself names.
         opened: the table, which the plan has opened already.
+        refusal: why its rows must not be read; "": they may.
     """
 
     path: str
@@ -61,9 +61,16 @@ class TableRead:
     first: FirstRows | None = None
     hidden: tuple[str, ...] = ()
     opened: Readable | None = field(default=None, compare=False, repr=False)
+    refusal: str = field(default="", compare=False, repr=False)
 
     def run(self, spark: SparkSession) -> TableFrame:
-        """Plans the read."""
+        """Plans the read.
+
+        Raises:
+            OptionError: the session forbids it.
+        """
+        if self.refusal:
+            raise OptionError(self.refusal)
         options = dict(self.options)
         request = ReadRequest(self.path, options, self.columns, self.where, self.native, self.opened, self.first)
         return read_table(spark, request)
@@ -87,11 +94,13 @@ def plan_read(session: SqlSession, wish: ReadWish) -> TableRead:
     Raises:
         TableNotFound: the table is not there.
         SqlError: there is no such time.
-        OptionError: the session asks for a condition on the partitions, and there is none; or an option is bad.
+        OptionError: an option is bad.
     """
     source = _Source(session, wish.name, _travel(session, wish.travel, _NO_ARGS), wish.options)
-    source.check_full_scan(wish.where)
-    return TableRead(source.path, source.options, wish.columns, wish.where, wish.native, opened=source.table)
+    refusal = source.full_scan_refusal(wish.where)
+    return TableRead(
+        source.path, source.options, wish.columns, wish.where, wish.native, opened=source.table, refusal=refusal
+    )
 
 
 def plan_use(session: SqlSession, use: Use, args: Mapping[str, Any]) -> TableRead:
@@ -105,13 +114,15 @@ def plan_use(session: SqlSession, use: Use, args: Mapping[str, Any]) -> TableRea
     source = _Source(session, use.name, state, use.options)
     fields, dialect = source.table.schema.fields, session.dialect()
     where = pushed_filter(use, fields, zone, args, dialect)
-    source.check_full_scan(where)
+    refusal = source.full_scan_refusal(where)
     columns, hidden = needed_columns(use, source.table.schema.names), _hidden(use, source.table)
     if hidden:
         columns = (*(source.table.schema.names if columns is None else columns), *hidden)
     is_known = dialect is not Dialect.OTHER and is_whole_filter(use, fields, zone, args, dialect)
     first = _first_rows(use, fields) if is_known else None
-    return TableRead(source.path, source.options, columns, where, first=first, hidden=hidden, opened=source.table)
+    return TableRead(
+        source.path, source.options, columns, where, first=first, hidden=hidden, opened=source.table, refusal=refusal
+    )
 
 
 def _hidden(use: Use, table: Readable) -> tuple[str, ...]:
@@ -155,17 +166,27 @@ class _Source:
             self.path = f"{self.path}${AUDIT_LOG}"
         self.table: Readable = _open(session, name, {**chosen, PATH: self.path})
 
-    def check_full_scan(self, where: str | None) -> None:
-        """Refuses a read of all partitions where the session forbids it."""
-        schema = self.table.schema
-        if self._said.allow_full_scan or not schema.partition_keys:
-            return
-        fixed = columns_of(parse_predicate(where, schema.fields, self.table.time_zone)) if where else frozenset()
-        if not set(schema.partition_keys) & set(fixed):
-            raise OptionError(
-                f"reading {self._name}: '{PREFIX}{ALLOW_FULL_SCAN}' = 'false' forbids a read of all partitions, and "
-                f"no condition on {' or '.join(schema.partition_keys)} limits the read; add one, or allow the read"
-            )
+    def full_scan_refusal(self, where: str | None) -> str:
+        """Why a read of a partitioned table is refused, if its condition leaves all files and the session forbids that.
+
+        Java: PaimonBaseScan.ensureNoFullScan.
+        """
+        table = self.table
+        if self._said.allow_full_scan or not isinstance(table, ReadableTable) or not table.schema.partition_keys:
+            return ""
+        left, files = (_file_count(table, condition) for condition in (where, None))
+        if left < files:
+            return ""
+        return (
+            f"reading {self._name}: '{PREFIX}{ALLOW_FULL_SCAN}' = 'false' forbids a read of all files of a partitioned "
+            f"table, and its condition leaves all {files}; add one on {' or '.join(table.schema.partition_keys)}, or "
+            "allow the read"
+        )
+
+
+def _file_count(table: ReadableTable, where: str | None) -> int:
+    """How many files a condition leaves."""
+    return sum(len(list(split.files)) for split in table.scan(where=where).plan().splits)
 
 
 def _open(session: SqlSession, name: TableName, options: Mapping[str, str]) -> Readable:

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from paimon_spark.catalogs.catalog import Catalog
@@ -182,10 +183,14 @@ def _named(rows: DataFrame, made: CreateView | CacheQuery) -> DataFrame:
     if len(columns) != len(rows.columns):
         raise SqlError(f"CREATE VIEW {made.name}: {len(columns)} columns are named, the query has {len(rows.columns)}")
     renamed = rows.toDF(*(column.name for column in columns))
-    for field, column in zip(rows.schema.fields, columns, strict=True):
-        if column.comment is not None:
-            renamed = renamed.withMetadata(column.name, {**field.metadata, "comment": column.comment})
-    return renamed
+    if all(column.comment is None for column in columns):
+        return renamed
+    told = [
+        field.metadata if column.comment is None else {**field.metadata, "comment": column.comment}
+        for field, column in zip(rows.schema.fields, columns, strict=True)
+    ]
+    pairs = zip(columns, told, strict=True)
+    return renamed.select(*(F.col(quoted(column.name)).alias(column.name, metadata=said) for column, said in pairs))
 
 
 def _known_reads(query: Query, planned: QueryFrames) -> tuple[ReadExplanation, ...] | None:

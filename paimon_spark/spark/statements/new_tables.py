@@ -17,7 +17,7 @@ from paimon_spark.spark.adapters.types import paimon_fields
 from paimon_spark.spark.adapters.whole_path import path_in_session
 from paimon_spark.spark.queries.asking import Args
 from paimon_spark.spark.queries.results import no_rows
-from paimon_spark.spark.queries.run_query import run_query
+from paimon_spark.spark.queries.run_query import DEFAULT, run_query
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements.alters import check_property
 from paimon_spark.spark.statements.declared_columns import declared_columns
@@ -61,7 +61,7 @@ def run_create_table(session: SqlSession, create: CreateTable, args: Args = None
         )
     if not there and not create.create:
         raise TableNotFound(f"REPLACE TABLE {create.table}: there is no such table; write CREATE OR REPLACE TABLE")
-    rows = None if create.query is None else run_query(session, create.query, args)
+    rows = None if create.query is None else run_query(session, replace(create.query, tells_defaults=True), args)
     schema = _schema(session, create, rows)
     if there:
         replace_table(session, identifier, schema, rows)
@@ -100,7 +100,11 @@ def _schema(session: SqlSession, create: CreateTable, rows: DataFrame | None) ->
     if create.like:
         return _like(session, create, given, comment)
     if rows is not None:
-        fields = tuple(replace(field, type=all_nullable(field.type)) for field in paimon_fields(rows.schema))
+        defaults = [field.metadata.get(DEFAULT) for field in rows.schema.fields]  # as in Spark, of columns as they are
+        fields = tuple(
+            replace(field, type=all_nullable(field.type), default_value=default)
+            for field, default in zip(paimon_fields(rows.schema), defaults, strict=True)
+        )
     else:
         fields = declared_columns(create.columns)
     if not fields:

@@ -78,8 +78,8 @@ class MaintenanceMethods(ABC):
         return self._run(ExpireChangelogs(retain_max, retain_min, older_than, max_deletes, dry_run))
 
     @documented(CompactManifest)
-    def compact_manifest(self) -> CompactManifestResult:
-        return self._run(CompactManifest())
+    def compact_manifest(self, dry_run: bool = False) -> CompactManifestResult:
+        return self._run(CompactManifest(dry_run))
 
     @documented(Rescale)
     def rescale(

@@ -10,6 +10,7 @@ from paimon_spark.procedures.documentation import documented
 from paimon_spark.spark.adapters.foreign_names import ForeignNames
 from paimon_spark.store.compact.compaction import CompactResult
 from paimon_spark.store.compact.partition_choice import Partitions
+from paimon_spark.store.history.tags import Duration
 
 
 @checks_arguments
@@ -41,8 +42,10 @@ class TableOptimizer(ForeignNames):
         partitions: Partitions | None = None,
         order_strategy: str = "none",
         order_by: str | Sequence[str] | None = None,
+        partition_idle_time: Duration | None = None,
     ) -> CompactResult:
-        return self._run(Compact(where or self._where, full, partitions, order_strategy, order_by))
+        where = where or self._where
+        return self._run(Compact(where, full, partitions, order_strategy, order_by, partition_idle_time))
 
     def executeOrderBy(self, *columns: str) -> CompactResult:
         """Sorts the rows of each partition by columns, one after the other; see ``compact``."""

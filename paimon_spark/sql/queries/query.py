@@ -177,10 +177,12 @@ class Query:
     Attributes:
         text: the characters. Those of a statement around the query are blank, so that places stay as they are.
         uses: the tables of ours, from left to right.
+        tells_defaults: whether the columns of the result are to tell the default values of the tables that they are of.
     """
 
     text: str
     uses: tuple[Use, ...] = ()
+    tells_defaults: bool = False
 
     @property
     def pieces(self) -> tuple[str | Use, ...]:

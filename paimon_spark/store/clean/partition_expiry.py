@@ -13,10 +13,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from threading import Lock
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from paimon_spark.arrow.predicates.expressions import as_predicate
+from paimon_spark.arrow.predicates.predicate import Compare, IsNull, Op, Predicate, and_, or_
 from paimon_spark.errors import OptionError
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.manifest import FileKind
@@ -186,6 +188,31 @@ def partition_ages(state: TableState) -> list[PartitionAge]:
     times = [None if millis == _UNKNOWN else millis for millis in last.tolist()]
     alive = np.flatnonzero(files > 0).tolist()
     return [PartitionAge(canonical_row(columns.partitions[code], types), times[code]) for code in alive]
+
+
+def idle_partitions(table: Table, where: str | Predicate | None, idle_time: Duration) -> Predicate:
+    """The condition for partitions whose newest file is at least so old (Java: CompactProcedure, partition_idle_time).
+
+    Args:
+        where: a condition that they fulfil too; None: there is none.
+
+    Raises:
+        OptionError: the time is no length of time.
+        PredicateError: the condition does not fit.
+    """
+    limit = time.time_ns() // _MILLI - duration_millis(idle_time, "partition_idle_time")
+    latest, fields = table.snapshots.latest(), table.schema.partition_fields
+    ages = [] if latest is None else partition_ages(table_state(table, latest))
+    idle = []
+    for age in ages:
+        if age.last_file is not None and epoch_millis_of_wall(age.last_file) <= limit:
+            values = zip(fields, decode_arity_row(age.partition, [field.type for field in fields]), strict=True)
+            idle.append(and_(*(_is_value(field.name, value) for field, value in values)))
+    return and_(as_predicate(where, table.schema.fields, table.time_zone), or_(*idle))
+
+
+def _is_value(name: str, value: Any) -> Predicate:
+    return IsNull((name,)) if value is None else Compare((name,), Op.EQ, value)
 
 
 def _rule(table: Table, limit: int) -> tuple[IsTooOld, list[bytes]]:

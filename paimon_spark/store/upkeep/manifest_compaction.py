@@ -26,6 +26,7 @@ class CompactManifestResult(Result):
     Attributes:
         snapshot_id: the new snapshot; None: there was nothing to merge.
         manifests_before, manifests_after: the numbers of manifests of the live files.
+        manifests_merged: how many of these are merged with others, or would be.
         bytes_before, bytes_after: their bytes.
         millis: the duration of the call.
     """
@@ -36,13 +37,17 @@ class CompactManifestResult(Result):
     bytes_before: int
     bytes_after: int
     millis: int
+    manifests_merged: int = 0
 
 
-def compact_manifests(table: Table) -> CompactManifestResult:
+def compact_manifests(table: Table, dry_run: bool = False) -> CompactManifestResult:
     """Rewrites the manifests so that none has deletions and at most one is small, in one COMPACT snapshot.
 
     The rows, the schema and the statistics of the table do not change. Manifests that have the size of
     `manifest.target-file-size` and name only live files are kept.
+
+    Args:
+        dry_run: nothing is written.
 
     Raises:
         CorruptFile: a manifest cannot be read; nothing was committed.
@@ -55,8 +60,10 @@ def compact_manifests(table: Table) -> CompactManifestResult:
     latest = table.snapshots.latest()
     before = [] if latest is None else read_data_manifests(table.file_io, table.location, latest)
     read = partial(read_manifest_bytes, table.file_io, table.location)
-    if latest is None or plan_full_merge(before, table.options, read, table.schema.partition_fields) is None:
-        return _metrics(None, before, before, began)
+    fields = table.schema.partition_fields
+    plan = None if latest is None else plan_full_merge(before, table.options, read, fields)
+    if latest is None or plan is None or dry_run:
+        return _metrics(None, before, before, began, 0 if plan is None else len(plan.opened))
     request = CommitRequest(
         user=new_user(table),
         identifier=BATCH_COMMIT_IDENTIFIER,
@@ -67,7 +74,8 @@ def compact_manifests(table: Table) -> CompactManifestResult:
         rewrites_manifests=True,
     )
     snapshot = commit_request(table, request, latest.id).published
-    return _metrics(snapshot.id, before, read_data_manifests(table.file_io, table.location, snapshot), began)
+    after = read_data_manifests(table.file_io, table.location, snapshot)
+    return _metrics(snapshot.id, before, after, began, len(plan.opened))
 
 
 def _no_changes(state: TableState) -> Proposal[None]:
@@ -75,7 +83,7 @@ def _no_changes(state: TableState) -> Proposal[None]:
 
 
 def _metrics(
-    snapshot_id: int | None, before: list[ManifestFileMeta], after: list[ManifestFileMeta], began: float
+    snapshot_id: int | None, before: list[ManifestFileMeta], after: list[ManifestFileMeta], began: float, merged: int
 ) -> CompactManifestResult:
     return CompactManifestResult(
         snapshot_id=snapshot_id,
@@ -84,4 +92,5 @@ def _metrics(
         bytes_before=sum(meta.file_size for meta in before),
         bytes_after=sum(meta.file_size for meta in after),
         millis=round((time.monotonic() - began) * 1000),
+        manifests_merged=merged,
     )

@@ -23,9 +23,15 @@ from support.tables.expiring import branch, copied
 from support.tables.files_by_hand import added, file, keyed_table, partition
 from support.tables.staging import put
 
+from paimon_spark.arrow.predicates.predicate import FALSE, Compare, IsNull, Op, Or
 from paimon_spark.errors import OptionError, PaimonError
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.store.clean.partition_expiry import CheckTimes, expire_partitions, expire_partitions_at
+from paimon_spark.store.clean.partition_expiry import (
+    CheckTimes,
+    expire_partitions,
+    expire_partitions_at,
+    idle_partitions,
+)
 from paimon_spark.store.commit.attempt import table_state
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.table import Table
@@ -393,3 +399,15 @@ def test_a_bad_pattern_does_not_make_a_commit_fail(tmp_path: Path, caplog: pytes
         maintain(aged(tmp_path, **bad))
     assert "expiring partitions" in caplog.text
     assert "'w' is not supported" in caplog.text
+
+
+def test_partitions_that_have_no_new_file(tmp_path: Path) -> None:
+    new = local_wall_millis(int(datetime.now().timestamp() * 1000))
+    table = hand_made(tmp_path, "old", "new", None, new=new)
+    found = idle_partitions(table, None, "1 d")
+    assert isinstance(found, Or)
+    assert set(found.parts) == {Compare(("part",), Op.EQ, "old"), IsNull(("part",))}
+    assert idle_partitions(table, "part = 'new'", "0 s") != FALSE
+    assert idle_partitions(make(tmp_path / "none", COLUMNS, ["k", "dt"], {}, ["dt"]), None, "1 d") == FALSE
+    with pytest.raises(OptionError, match="partition_idle_time is 'soon'"):
+        idle_partitions(table, None, "soon")

@@ -134,3 +134,14 @@ def test_a_damaged_manifest_stops_it(tmp_path: Path) -> None:
     with pytest.raises(CorruptFile, match=meta.file_name):
         compact_manifests(table)
     assert latest(table).id == 3
+
+
+def test_a_dry_run_tells_what_would_be_merged(tmp_path: Path) -> None:
+    table = small_history(tmp_path)
+    before = latest(table)
+    told = compact_manifests(table, dry_run=True)
+    assert (told.snapshot_id, told.manifests_before, told.manifests_merged) == (None, 3, 3)
+    assert latest(table) == before
+    done = compact_manifests(table)
+    assert (done.manifests_merged, done.manifests_after) == (3, 1)
+    assert compact_manifests(table, dry_run=True).manifests_merged == 0
