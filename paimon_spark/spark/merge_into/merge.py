@@ -27,7 +27,7 @@ from paimon_spark.spark.merge_into.merge_keys import same_columns, source_range
 from paimon_spark.spark.merge_into.source_alias import check_qualifiers, source_alias_of
 from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER
 from paimon_spark.spark.rows.appended import write_appended
-from paimon_spark.spark.rows.assignments import Expression, new_values
+from paimon_spark.spark.rows.assignments import Expression, expression_errors, new_values
 from paimon_spark.spark.rows.attempts import Job, run_attempts
 from paimon_spark.spark.rows.changes import KIND, Changes, Wanted
 from paimon_spark.spark.rows.guards import check_kept_digits, insert_kind
@@ -88,7 +88,7 @@ def run_merge(merge: Merge) -> RowChangeResult:
         CommitStateUnknown: the storage did not answer; nothing was deleted.
         AnalysisException: Spark does not understand an expression.
     """
-    what = f"MERGE INTO {merge.alias}"
+    what = f"MERGE INTO {merge.job.name or merge.alias}"
     check_clauses(merge.clauses, what)
     check_no_star(what, merge.expressions)
     check_names(f"{what}: the source", merge.source.columns)
@@ -132,7 +132,9 @@ def run_merge(merge: Merge) -> RowChangeResult:
             return write_keyed(target, changes)
         return write_appended(target, changes, way is Way.DELETION_VECTORS)
 
-    return run_attempts(merge.job, write)
+    values = [value for clause in merge.clauses for value in (clause.values or {}).values()]
+    with expression_errors(what, values):
+        return run_attempts(merge.job, write)
 
 
 def _keys(table: Table) -> list[DataField]:

@@ -286,7 +286,8 @@ def assignments_of(plan: MergePlan, clause: Clause) -> list[Assignment]:
                 continue
             raise SqlError(
                 f"{plan.what}: '{item.field.name}' belongs to the primary key and cannot be updated; leave it out, or "
-                f"compare it with the value in the condition of the MERGE"
+                "compare it with the value in the condition of the MERGE, each with the name of its side: "
+                f"{plan.alias}.{item.field.name} = {plan.source_alias}.{item.field.name}"
             )
         kept.append(item)
     return kept

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from pyspark.errors import AnalysisException
@@ -17,6 +18,7 @@ from paimon_spark.sql.text.lexer import tokenize
 NONE = "source"
 """The name of a source that has none, if no column is called so: users see it in messages of Spark."""
 HIDDEN = "_paimon_source"
+_BEFORE_POINT = re.compile(r"(?:`((?:[^`]|``)+)`|(\w+))\.")
 
 
 def source_alias_of(source: DataFrame, target: str, expressions: Sequence[Expression | None]) -> str:
@@ -63,19 +65,21 @@ def check_qualifiers(condition: Expression, sides: Sequence[str], columns: Seque
 
 
 def _qualifiers(expressions: Sequence[Expression | None]) -> Iterator[str]:
+    """Names before a point: of a Column those that its text shows, where words of a literal may be among them."""
     for expression in expressions:
-        if expression is None:
-            continue
-        text = expression if isinstance(expression, str) else str(expression)
-        try:
-            tokens = tokenize(text)
-        except PaimonError:
-            continue
-        yield from (parts[0] for _, _, parts in dotted_names(tokens) if len(parts) > 1)
+        if isinstance(expression, str):
+            try:
+                tokens = tokenize(expression)
+            except PaimonError:
+                continue
+            yield from (parts[0] for _, _, parts in dotted_names(tokens) if len(parts) > 1)
+        elif expression is not None:
+            yield from (plain or fenced.replace("``", "`") for fenced, plain in _BEFORE_POINT.findall(str(expression)))
 
 
 def _is_alias(source: DataFrame, name: str) -> bool:
+    """Whether all columns have the name before them. A struct of that name has other fields than itself."""
     try:
-        return source.select(f"{quoted(name)}.*").columns == source.columns
+        return source.select(f"{quoted(name)}.*").schema == source.schema
     except AnalysisException:
         return False

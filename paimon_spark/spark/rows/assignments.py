@@ -5,9 +5,11 @@ Java: PaimonAssignmentUtils, which follows Spark's AssignmentUtils: fields of st
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
@@ -26,6 +28,7 @@ Expression = str | Column
 Path = tuple[str, ...]
 _DEFAULT = "DEFAULT"
 _NAMING = Naming()
+_OF_ANOTHER_FRAME = ("MISSING_ATTRIBUTES", "CANNOT_RESOLVE_DATAFRAME_COLUMN")
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,41 @@ class Assignment:
 def as_column(value: Expression) -> Column:
     """An expression in SQL, or a Column as it is."""
     return sf.expr(value) if isinstance(value, str) else value
+
+
+@contextmanager
+def expression_errors(what: str, values: Collection[Expression] = ()) -> Iterator[None]:
+    """Tells what users of DataFrames take for an expression, where Spark answers with a plan of ours.
+
+    Args:
+        what: is done, for messages.
+        values: that are assigned.
+
+    Raises:
+        SqlError: a Column is one of another DataFrame, or a value is a word that is no column.
+        AnalysisException: all else that Spark does not understand.
+    """
+    try:
+        yield
+    except AnalysisException as error:
+        condition, parameters = error.getCondition() or "", error.getMessageParameters() or {}
+        if condition.startswith(_OF_ANOTHER_FRAME):
+            raise SqlError(
+                f"{what}: an expression has a Column of another DataFrame, as df['id'] or df.id gives it, and the rows "
+                'are read anew here; name the column: F.col("id"), or in SQL "id = 2", with the alias of its side '
+                "before it where two have it"
+            ) from None
+        name = parameters.get("objectName", "").strip("`")
+        if condition.startswith("UNRESOLVED_COLUMN") and name in _first_words(values):
+            raise SqlError(
+                f"{what}: {name} is no column, and the text of a value is SQL; a value that is a text needs quotes, "
+                f'"\'{name}\'", or F.lit("{name}")'
+            ) from None
+        raise
+
+
+def _first_words(values: Collection[Expression]) -> set[str]:
+    return {value.split()[0] for value in values if isinstance(value, str) and value.strip()}
 
 
 def find_field(fields: Sequence[DataField], name: str, what: str, naming: Naming = _NAMING) -> DataField:

@@ -63,6 +63,7 @@ class Job:
         once: the name and number under which it is done once; None: each call does it.
         unknown: what to do when nobody can tell whether it is done: fail, skip or write.
         refresh: called before every attempt but the first: what expressions read besides the table is read again too.
+        name: of the table in messages; empty: its alias.
     """
 
     spark: SparkSession
@@ -71,6 +72,7 @@ class Job:
     once: Once | None = None
     unknown: str = FAIL
     refresh: Callable[[], None] = lambda: None
+    name: str = ""
 
 
 def run_attempts(

@@ -20,6 +20,7 @@ from paimon_spark.spark.rows.assignments import (
     Assignment,
     Expression,
     as_column,
+    expression_errors,
     keeps_itself,
     new_values,
     read_assignments,
@@ -62,7 +63,7 @@ class RowStatement:
     @property
     def what(self) -> str:
         """For messages."""
-        return f"{self.job.statement} of {self.alias}"
+        return f"{self.job.statement} of {self.job.name or self.alias}"
 
 
 def delete_where(statement: RowStatement) -> RowChangeResult:
@@ -72,6 +73,7 @@ def delete_where(statement: RowStatement) -> RowChangeResult:
         UnsupportedFeature: rows of this table cannot be deleted.
         CommitConflict: other jobs changed the same rows in every attempt; nothing was committed.
         CommitStateUnknown: the storage did not answer; nothing was deleted.
+        SqlError: a Column of the condition is one of another DataFrame.
         AnalysisException: Spark does not understand the condition.
     """
 
@@ -115,7 +117,8 @@ def delete_where(statement: RowStatement) -> RowChangeResult:
             target, Changes(changes, found.file_count, dict(found.files), few=found.few), way is Way.DELETION_VECTORS
         )
 
-    return run_attempts(statement.job, write, by_metadata)
+    with expression_errors(statement.what):
+        return run_attempts(statement.job, write, by_metadata)
 
 
 def update_where(statement: RowStatement) -> RowChangeResult:
@@ -160,7 +163,8 @@ def update_where(statement: RowStatement) -> RowChangeResult:
 
     if not statement.assignments:
         raise SqlError(f"{statement.what}: no assignment is given; name a column and its new value")
-    return run_attempts(statement.job, write)
+    with expression_errors(statement.what, statement.assignments.values()):
+        return run_attempts(statement.job, write)
 
 
 def changed_columns(table: Table, given: Sequence[Assignment], statement: RowStatement) -> list[Assignment]:

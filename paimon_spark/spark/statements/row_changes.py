@@ -37,7 +37,8 @@ def run_delete(session: SqlSession, delete: Delete, args: Args = None) -> DataFr
     """
     with sub_query_views(session, args) as views:
         where = None if delete.where is None else views.text(delete.where)
-        done = refreshing(session.table(delete.table), views.refresh).alias(delete.alias).delete(where)
+        table = refreshing(session.table(delete.table), views.refresh).alias(delete.alias)
+        done = table.delete() if where is None else table.delete(where)
     return _counts(session, affected=done.rows_deleted if done.counts_exact else None)
 
 

@@ -10,6 +10,7 @@ from typing import Self, TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
+from paimon_spark.errors import OptionError
 from paimon_spark.spark.adapters.options import FAIL, Once, merging_of
 from paimon_spark.spark.merge_into.builder import MergeBuilder
 from paimon_spark.spark.merge_into.clauses import Clause
@@ -22,6 +23,7 @@ from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.rows.ways import Statement
 
 _ALIAS = "target"
+_ALL_ROWS = "true"
 Changed = TypeVar("Changed", bound="RowMethods")
 
 
@@ -46,7 +48,7 @@ class RowMethods(ABC):
 
     def delete(
         self,
-        condition: Expression | None = None,
+        condition: Expression | None = _ALL_ROWS,
         once: tuple[str, int] | None = None,
         once_skips_older: bool = False,
     ) -> RowChangeResult:
@@ -57,7 +59,8 @@ class RowMethods(ABC):
 
         Args:
             condition: in Spark's SQL, with sub-queries and functions, read in the time zone of the session; or a
-                Column. None: all rows.
+                Column, which names columns by ``F.col("id")``, not by another DataFrame. Without one the table is
+                emptied; None is refused, because a variable may hold it by mistake.
             once: the name of an application and a number, under which it is done once; see ``append``.
             once_skips_older: whether a lower number than the last one is skipped; else it is an error.
 
@@ -67,10 +70,19 @@ class RowMethods(ABC):
             UnsupportedFeature: rows of this table cannot be deleted; the message says why.
             CommitConflict: other jobs changed the same rows in every attempt; nothing was committed.
             CommitStateUnknown: the storage did not answer; nothing was deleted.
+            OptionError: the condition is None.
+            SqlError: a Column of the condition is one of another DataFrame.
             AnalysisException: Spark does not understand the condition.
         """
+        if condition is None:
+            raise OptionError(
+                f"DELETE of {self._alias or self._path}: the argument 'condition' is None, and nothing was deleted; "
+                "give a condition, or call delete() without an argument to delete all rows",
+                arguments=("condition",),
+            )
         job = self._job(Statement.DELETE, Once.of(once, once_skips_older))
-        return delete_where(RowStatement(job, self._alias or _ALIAS, condition))
+        where = None if isinstance(condition, str) and condition == _ALL_ROWS else condition
+        return delete_where(RowStatement(job, self._alias or _ALIAS, where))
 
     def update(
         self,
@@ -84,12 +96,14 @@ class RowMethods(ABC):
         Args:
             condition: as for delete; None: all rows.
             set: expressions by the names of columns, or of fields in them such as ``address.city``. They may name the
-                old values of all columns. A value is cast to the type of its column by the rules of ANSI SQL.
+                old values of all columns. A text is SQL: ``"'new'"`` or ``F.lit("new")`` is the text new. A value is
+                cast to the type of its column by the rules of ANSI SQL.
             once, once_skips_older: as for delete.
 
         Raises:
             StaleBatch, CommitStateUnknown: as for ``append``, with `once`.
-            SqlError: a column is unknown, assigned twice, or part of the primary key.
+            SqlError: a column is unknown, assigned twice, or part of the primary key; a Column is one of another
+                DataFrame; a value is a word that is no column.
             DataError: a value cannot be stored in its column, or the merge engine would not apply it: it is older than
                 the stored one by its sequence field, or NULL in a partial-update table.
             UnsupportedFeature: rows of this table cannot be updated; the message says why.
@@ -137,7 +151,7 @@ class RowMethods(ABC):
         return MergeBuilder(run)
 
     def _job(self, statement: Statement, once: Once | None) -> Job:
-        job = Job(self._spark, self._open, statement, once, self._unknown)
+        job = Job(self._spark, self._open, statement, once, self._unknown, name=self._alias or self._path)
         return job if self._refresh is None else replace(job, refresh=self._refresh)
 
 

@@ -298,7 +298,24 @@ def test_what_is_wrong_is_said_before_anything_is_written(spark: SparkSession, t
             table.merge(source(spark, (1, 1, "x")), "id = id").whenMatchedDelete().execute()
         )),
         (OptionError, r"such as lit\(5\)", lambda: table.update(None, {"v": 5})),
-        (SqlError, "belongs to the primary key", lambda: (
+        (OptionError, r"DELETE of .*/t: .*None, and nothing was deleted.*call delete\(\) without", lambda: (
+            table.delete(None)
+        )),
+        (SqlError, r'UPDATE of .*/t: hello is no column.*"\'hello\'", or F.lit\("hello"\)', lambda: (
+            table.update("id = 1", {"v": "1", "p": "hello"})
+        )),
+        (SqlError, "hello is no column", lambda: (
+            table.merge(updates, "target.id = s.id").whenMatchedUpdate(set={"p": "hello world"}).execute()
+        )),
+        (SqlError, r'DELETE of .*/t: .*Column of another DataFrame.*F.col\("id"\)', lambda: (
+            table.delete(table.toDF()["id"] == 2)
+        )),
+        (SqlError, "UPDATE of .*Column of another DataFrame", lambda: table.update(updates.id == 1, {"v": "1"})),
+        (SqlError, "UPDATE of .*Column of another DataFrame", lambda: table.update("id = 1", {"v": updates["v"]})),
+        (SqlError, "MERGE INTO .*/t: .*Column of another DataFrame", lambda: (
+            table.merge(updates, table.toDF()["id"] == updates["id"]).whenMatchedDelete().execute()
+        )),
+        (SqlError, r"belongs to the primary key.*: t\.id = s\.id$", lambda: (
             table.alias("t").merge(updates, "t.v = s.v").whenMatchedUpdateAll().execute()
         )),
     ]  # fmt: skip

@@ -1,0 +1,36 @@
+"""The names of the two sides of a MERGE in its expressions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as sf
+
+from paimon_spark import PaimonTable
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.mark.parametrize("options", [{}, {"primary-key": "id", "bucket": "1"}], ids=["append", "keyed"])
+def test_a_side_of_a_merge_may_be_called_as_a_column(
+    quick_spark: SparkSession, tmp_path: Path, options: dict[str, str]
+) -> None:
+    """The name of a side before a point comes first, as in a join of Spark; Columns tell it as texts do."""
+    schema = "id bigint, v bigint, p string"
+    old = quick_spark.createDataFrame([(1, 10, "a"), (2, 20, "b")], schema)
+    old.write.format("paimon").mode("append").options(**options).save(str(tmp_path / "t"))
+    table = PaimonTable.forPath(quick_spark, str(tmp_path / "t"))
+    new = quick_spark.createDataFrame([(1, 1, "x"), (9, 9, "y")], schema)
+    same, changed = sf.col("t.id") == sf.col("p.id"), {"v": sf.col("p.v") + sf.col("t.v"), "p": sf.col("p.p")}
+    merge = table.alias("t").merge(new.alias("p"), same)
+    assert merge.whenNotMatchedInsertAll().execute().rows_inserted == 1
+    merge.whenMatchedUpdate(sf.col("p.v") == 1, changed).execute()
+    merge = table.alias("V").merge(new.alias("my.p"), sf.col("V.id") == sf.col("`my.p`.id"))
+    merge.whenMatchedUpdate(sf.col("V.v") == 9, {"p": sf.concat(sf.col("V.p"), sf.lit("t.p"))}).execute()
+    assert sorted(tuple(row) for row in table.toDF().collect()) == [(1, 11, "x"), (2, 20, "b"), (9, 9, "yt.p")]
+    struct = "id bigint, v bigint, q struct<id: bigint, v: bigint, q: string>"
+    whole = quick_spark.createDataFrame([(9, 3, (5, 7, "z"))], struct)
+    table.alias("t").merge(whole, "t.id = source.id").whenMatchedUpdate(set={"v": "q.v", "p": "q.q"}).execute()
+    assert tuple(table.toDF().where("id = 9").first() or ()) == (9, 7, "z")
