@@ -50,6 +50,7 @@ def __getattr__(name: str) -> object:
     value = getattr(import_module(f"{__name__}.{home}"), name)
     if name in _CHECKED:
         value = import_module(f"{__name__}.arguments.checks").checked(value)
+        value.__module__ = __name__  # where pickle finds it
     globals()[name] = value
     return value
 

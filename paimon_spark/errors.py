@@ -113,7 +113,7 @@ class StreamPositionLost(SnapshotNotFound):
 
 
 class TableChanged(PaimonError):
-    """The columns of the table are others than when it was opened: open it again."""
+    """The table was made anew, or has other columns, since it was opened: open it again."""
 
 
 class UnsupportedFeature(PaimonError):

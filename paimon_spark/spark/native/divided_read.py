@@ -144,7 +144,7 @@ class DividedRead:
         more = self._fields(scan.predicate)[len(self.reading.shown.fields) :]
         shown = st.StructType([*self.reading.shown.fields, *nullable(shown_schema(spark_schema(more))).fields])
         snapshot = None if plan.snapshot is None else plan.snapshot.id
-        with translate_missing_files(self.table.snapshots, self.table.options, snapshot):
+        with translate_missing_files(self.table, snapshot):
             return [
                 frame
                 for kind, files in found.native.items()

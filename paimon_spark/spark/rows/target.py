@@ -181,7 +181,7 @@ class Target:
 
     def _native(self, found: SortedFiles, shown: st.StructType, placed: bool) -> list[DataFrame]:
         snapshot = None if self.snapshot is None else self.snapshot.id
-        with translate_missing_files(self.table.snapshots, self.table.options, snapshot):
+        with translate_missing_files(self.table, snapshot):
             return [
                 frame
                 for kind, files in found.native.items()

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
-from paimon_spark.errors import MissingFile, SnapshotNotFound, TableNotFound
+from paimon_spark.errors import MissingFile, SnapshotNotFound
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.store.holds.expiry_marks import expiring_below
-from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.metadata.snapshots import SnapshotStore
+from paimon_spark.store.metadata.table import Table
 
 _ANY_NUMBER = 2**31 - 1
 
@@ -50,16 +50,16 @@ def _retention(options: Options) -> str:
 
 
 @contextmanager
-def translate_missing_files(store: SnapshotStore, options: Options, *snapshot_ids: int | None) -> Iterator[None]:
+def translate_missing_files(table: Table, *snapshot_ids: int | None) -> Iterator[None]:
     """Turns MissingFile within the block into the error of an expired snapshot, if an expiry is the reason.
 
     Args:
-        store: the snapshots of the table and branch that is read.
-        options: the options of the table.
+        table: on the branch that is read.
         snapshot_ids: the snapshots that are read; None stands for an unknown one.
 
     Raises:
         TableNotFound: instead of MissingFile, if there is no table any more.
+        TableChanged: instead of MissingFile, if another table was made at its place.
         SnapshotNotFound: instead of MissingFile, if one of the snapshots and all its tags are deleted, or are being
             deleted.
         MissingFile: a file is missing for another reason.
@@ -67,16 +67,13 @@ def translate_missing_files(store: SnapshotStore, options: Options, *snapshot_id
     try:
         yield
     except MissingFile as error:
+        table.check_still_there(f"{error.path} is deleted")
+        store = table.snapshots
         gone = next((i for i in snapshot_ids if i is not None and _is_gone(store, i)), None)
         if gone is None:
             raise
-        if not SchemaStore(store.file_io, store.table, store.branch).ids():
-            raise TableNotFound(
-                f"the table at {store.table} was dropped or renamed while it was being read: {error.path} is deleted; "
-                "open it again where it is now"
-            ) from error
         what = f"snapshot {gone} of the table at {store.table} expired while it was being read"
-        raise expired_error(store, options, f"{what}: {error.path} is deleted") from error
+        raise expired_error(store, table.options, f"{what}: {error.path} is deleted") from error
 
 
 def _is_gone(store: SnapshotStore, snapshot_id: int) -> bool:

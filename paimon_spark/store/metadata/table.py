@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Self
 
 from paimon_spark.arrow.zones import TimeZone
+from paimon_spark.errors import CorruptFile, SnapshotNotFound, TableChanged, TableNotFound
 from paimon_spark.file_io import FileIO
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
@@ -71,6 +74,47 @@ class Table:
         The storage is asked. Of a table with a server it says nothing: that compares the ids of tables.
         """
         return self.opened is None or self.schemas.holds(self.opened)
+
+    def check_still_there(self, what: str = "") -> None:
+        """Checks that the table that was opened is still at its location (protocol C11).
+
+        Args:
+            what: was found by then, for the message.
+
+        Raises:
+            TableNotFound: it was dropped or renamed.
+            TableChanged: another table was made at its place, or it was fast-forwarded to a branch of another schema.
+        """
+        if self.is_there:
+            return
+        branch = "" if self.branch == "main" else f" (branch {self.branch})"
+        found = f": {what}" if what else ""
+        if self.schemas.ids():
+            raise TableChanged(
+                f"reading the table at {self.location}{branch}: since it was opened, another one was made at its "
+                f"place, or a fast-forward has given it the schema of another branch{found}. Open it again"
+            )
+        raise TableNotFound(
+            f"reading the table at {self.location}{branch}: it is not there; it was dropped or renamed since it "
+            f"was opened{found}. Open it again where it is now"
+        )
+
+    @contextmanager
+    def still_there(self) -> Iterator[None]:
+        """Checks at the end of a block that what it has read is of the table that was opened.
+
+        An error within the block about what was not found, or did not fit, is replaced if the reason is that the table
+        is not there any more.
+
+        Raises:
+            TableNotFound, TableChanged: see check_still_there.
+        """
+        try:
+            yield
+        except (CorruptFile, SnapshotNotFound, TableChanged):
+            self.check_still_there()
+            raise
+        self.check_still_there()
 
     @property
     def bucket_mode(self) -> BucketMode:

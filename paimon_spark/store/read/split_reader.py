@@ -36,7 +36,6 @@ from paimon_spark.merge.runs.difference import StateDifference
 from paimon_spark.merge.runs.sort_merge import merge_runs
 from paimon_spark.store.holds.expired import translate_missing_files
 from paimon_spark.store.metadata.newer_schemas import schema_of_file
-from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.bucket_filter import bucket_fields
 from paimon_spark.store.read.deletion_files import read_deleted_positions
@@ -330,8 +329,7 @@ class SplitReader:
             SnapshotNotFound: a file is missing because the snapshot has expired since it was planned.
             TableChanged: the file has a newer schema, in which a wanted column was dropped or changed its type.
         """
-        snapshots = SnapshotStore(self.table.file_io, self.table.location, self.table.schemas.branch)
-        with translate_missing_files(snapshots, self.table.options, split.snapshot_id):
+        with translate_missing_files(self.table, split.snapshot_id):
             stored = self._stored_file(split, file, request, selected)
             yield from tolerate(read_file(self.table.file_io, stored, request, batch_rows), stored.path, self.tolerance)
 

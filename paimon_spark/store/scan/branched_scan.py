@@ -214,7 +214,8 @@ def _other_table(table: Table, branch: str) -> Table | None:
         return None
     stored = table.schemas.latest()
     dynamic = _for_other(table, other, {} if stored is None else stored.options)
-    other = replace(other, schema=schema, options=Options(schema.options).merged(dynamic))
+    opened = schema if table.server is None else None
+    other = replace(other, schema=schema, options=Options(schema.options).merged(dynamic), opened=opened)
     name = other.options.value(o.SCAN_TAG_NAME)
     if name is None or other.snapshots.find_tag(name) is not None:
         other = travelled(other, other.options)

@@ -27,7 +27,7 @@ def plan_keys(table: Table, snapshot: Snapshot) -> tuple[ReadUnit, ...]:
         SnapshotNotFound: the snapshot expires meanwhile.
         CorruptFile: metadata is missing or damaged.
     """
-    with translate_missing_files(table.snapshots, table.options, snapshot.id):
+    with translate_missing_files(table, snapshot.id):
         return plan_splits(ScanRequest(table, TRUE, all_levels=True), snapshot)
 
 

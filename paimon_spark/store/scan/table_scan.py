@@ -286,7 +286,8 @@ class BranchScan:
 
     def plan(self) -> Plan:
         """See Scan.plan."""
-        return self._plan(self._chosen())
+        with self.table.still_there():
+            return self._plan(self._chosen())
 
     def plan_at(self, snapshot: Snapshot) -> Plan:
         """The splits that hold the rows of a snapshot, regardless of the options that choose one.
@@ -298,22 +299,26 @@ class BranchScan:
 
     def plan_with_read_tags(self) -> tuple[Plan, tuple[ReadTag, ...]]:
         """See Scan.plan_with_read_tags."""
-        chosen, tags = self._chosen(), list[ReadTag]()
-        millis = self.table.options.value(o.SCAN_PLAN_AUTO_TAG_FOR_READ_TIME_RETAINED)
+        millis, tags = self.table.options.value(o.SCAN_PLAN_AUTO_TAG_FOR_READ_TIME_RETAINED), list[ReadTag]()
         if millis is None:
-            return self._plan(chosen), ()
+            return self.plan(), ()
         try:
-            for snapshot in self._to_keep(chosen):
-                tag = create_read_tag(self.table.snapshots, snapshot, millis, self.table.options)
-                tags += [] if tag is None else [tag]
-            return self._plan(chosen), tuple(tags)
+            with self.table.still_there():
+                chosen = self._chosen()
+                for snapshot in self._to_keep(chosen):
+                    tag = create_read_tag(self.table.snapshots, snapshot, millis, self.table.options)
+                    tags += [] if tag is None else [tag]
+                return self._plan(chosen), tuple(tags)
         except BaseException:
             delete_read_tags(self.table, tags)
             raise
 
     def explain(self) -> ScanExplanation | None:
         """See Scan.explain."""
-        chosen = self._chosen()
+        with self.table.still_there():
+            return self._explain(self._chosen())
+
+    def _explain(self, chosen: Travel | Increment | Difference) -> ScanExplanation | None:
         if not isinstance(chosen, Travel):
             raise UnsupportedFeature(
                 f"explaining a read of {self.table.location}: its options ask for a change, and only reads of a state "
@@ -323,7 +328,7 @@ class BranchScan:
             return None
         from paimon_spark.store.scan.scan_explanation import explain_state
 
-        with translate_missing_files(self.table.snapshots, self.table.options, chosen.snapshot.id):
+        with translate_missing_files(self.table, chosen.snapshot.id):
             request, files = self._request(chosen.created_since), self.reader().wanted_files
             return explain_state(
                 request, chosen.snapshot, files, lambda planned: _known_totals(self, planned.splits, ())
@@ -360,7 +365,7 @@ class BranchScan:
         states = _states(chosen)
         if not states or isinstance(self.predicate, AlwaysFalse):
             return Plan(states[-1] if states else None, ())
-        with translate_missing_files(self.table.snapshots, self.table.options, *(state.id for state in states)):
+        with translate_missing_files(self.table, *(state.id for state in states)):
             if isinstance(chosen, Travel):
                 from paimon_spark.store.scan.split_plan import plan_state
 

@@ -211,11 +211,16 @@ def travelled(table: T, options: Options) -> T:
     Raises:
         OptionError: options contradict each other, or one has a bad value.
         SnapshotNotFound: the snapshot, tag, time or watermark does not exist; the message lists the available ones.
+        TableNotFound, TableChanged: it does not, as the table was dropped, or made anew, since it was opened.
     """
     table = replace(table, options=options)
     if not any(options.is_set(option) for option in TIME_TRAVEL_OPTIONS):
         return table
-    travel = resolve_snapshot(options, table.snapshots)
+    try:
+        travel = resolve_snapshot(options, table.snapshots)
+    except SnapshotNotFound:
+        table.check_still_there()
+        raise
     if not travel.is_pinned or travel.snapshot is None or travel.snapshot.schema_id == table.schema.id:
         return table
     return replace(table, schema=table.schemas.load(travel.snapshot.schema_id))

@@ -255,7 +255,7 @@ class TableStream:
         planned = self._planned.get(at.phase)
         if planned is None or planned[0] != snapshot:
             self._watch.check(snapshot)
-            with translate_missing_files(self._ahead.store, self._table.options, snapshot.id):
+            with translate_missing_files(self._table, snapshot.id):
                 planned = snapshot, self._planner.plan(snapshot, at.full)
             self._remember(at.phase, planned)
         self._check_plan(at, planned[1])

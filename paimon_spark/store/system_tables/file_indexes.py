@@ -52,7 +52,7 @@ def _file_indexes(request: Request) -> Columns:
     places = zip(files, paths, partitions, columns.bucket[live].tolist(), strict=True)
     wanted = [place for place in places if request.may_hold(file_path=place[1])]
     table = request.table
-    with translate_missing_files(table.snapshots, table.options, entries.snapshot.id):
+    with translate_missing_files(table, entries.snapshot.id):
         containers = map_parallel(lambda place: _container(table.file_io, place[0], place[1]), wanted)
     rows = [
         (partition, bucket, path, file.file_size, file.row_count, file.schema_id, *index)

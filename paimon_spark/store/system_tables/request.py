@@ -98,7 +98,7 @@ def shown_state(table: Table) -> Iterator[Snapshot | None]:
         SnapshotNotFound: the snapshot expires within the context.
     """
     snapshot = shown_snapshot(table)
-    with translate_missing_files(table.snapshots, table.options, None if snapshot is None else snapshot.id):
+    with translate_missing_files(table, None if snapshot is None else snapshot.id):
         yield snapshot
 
 

@@ -205,7 +205,8 @@ def _as_instant(field: DataField) -> DataField:
 
 
 def _columns(table: MetadataTable, request: Request, shows_instants: bool) -> Columns:
-    columns = dict(table.rows(request))
+    with request.table.still_there():
+        columns = dict(table.rows(request))
     for name in table.instants & columns.keys():
         instants = columns[name]
         columns[name] = pc.assume_timezone(instants, "UTC") if shows_instants else local_times(instants)

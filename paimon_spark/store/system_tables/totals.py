@@ -157,7 +157,7 @@ def _deleted_rows(table: Table, snapshot: Snapshot) -> dict[bytes, int | None]:
     """For each partition, the number of rows that deletion vectors delete; None if a vector does not record it."""
     if not table.options.value(o.DELETION_VECTORS_ENABLED):
         return {}
-    with translate_missing_files(table.snapshots, table.options, snapshot.id):
+    with translate_missing_files(table, snapshot.id):
         index = read_index_manifest(table.file_io, table.location, snapshot.index_manifest)
     types = table.schema.partition_types
     deleted: dict[bytes, int | None] = {}

@@ -87,7 +87,7 @@ def count_columns(
     """
     scan = own_scan(table, fields, TRUE)
     reader, columns, rows = scan.reader(), [_Column(column) for column in fields], 0
-    with translate_missing_files(table.snapshots, table.options, snapshot.id):
+    with translate_missing_files(table, snapshot.id):
         for split in scan.plan_at(snapshot).splits:
             for batch in reader.read(split):
                 rows += batch.num_rows

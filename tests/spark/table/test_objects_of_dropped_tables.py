@@ -98,3 +98,27 @@ def test_a_job_leaves_a_table_alone_that_was_made_anew(
     now = open_table(path)
     assert (now.snapshots.latest_id(), now.schemas.ids()) == (None, [0])
     assert list((tmp_path / "t").rglob("data-*")) == []
+
+
+def test_a_data_frame_of_a_table_that_was_dropped_or_made_anew(quick_spark: SparkSession, tmp_path: Path) -> None:
+    """It was planned before: it shows neither no rows nor those of another table."""
+    path = str(tmp_path / "t")
+
+    def make(columns: str) -> None:
+        rows = quick_spark.sql(f"SELECT {columns}")
+        rows.write.format("paimon").mode("append").save(path)
+
+    make("1L id, 'a' dt")
+    loaded = quick_spark.read.format("paimon").load(path)
+    held = [loaded, loaded.where("id = 1"), quick_spark.read.format("paimon").load(path)]
+    assert [frame.count() for frame in held[:2]] == [1, 1]
+    shutil.rmtree(path)
+    for frame in held:
+        with pytest.raises(PySparkException, match=r"dropped or renamed|no Paimon table at"):
+            frame.collect()
+        assert not Path(path).exists()
+    make("'x' other, 2L id")
+    for frame in held:
+        with pytest.raises(PySparkException, match=r"another one was made at its place|no Paimon table at"):
+            frame.collect()
+    assert [tuple(row) for row in quick_spark.read.format("paimon").load(path).collect()] == [("x", 2)]

@@ -250,5 +250,5 @@ def test_a_table_that_is_dropped_while_it_is_read(tmp_path: Path) -> None:
     of = scan(table, {})
     splits = of.plan().splits
     Path(table.location).rename(tmp_path / ".dropped")
-    with pytest.raises(TableNotFound, match=r"was dropped or renamed while it was being read: .* is deleted"):
+    with pytest.raises(TableNotFound, match=r"it was dropped or renamed since it was opened: .* is deleted"):
         read(splits, of)
