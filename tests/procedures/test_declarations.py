@@ -50,6 +50,7 @@ class Noted(HistoryMethods, MaintenanceMethods):
 
     def __init__(self) -> None:
         self._options = {}
+        self._spark: Any = None  # no session is asked for a target that is not relative
         self.ran: list[Procedure[Any]] = []
 
     def _run(self, procedure: Procedure[Any]) -> Any:
@@ -59,8 +60,8 @@ class Noted(HistoryMethods, MaintenanceMethods):
 @pytest.mark.parametrize("name", PROCEDURES)
 def test_a_method_gives_each_argument_to_its_procedure(name: str) -> None:
     values: dict[str, Any] = {argument: [argument] for argument in arguments_of(PROCEDURES[name])}
-    if name == "copy":  # which adds the options of the table
-        values["options"] = {"some": "option"}
+    if name == "copy":  # which adds the options of the table, and completes a relative target
+        values |= {"options": {"some": "option"}, "target": "/target"}
     noted = Noted()
     if name == "compact":  # without the check of types, which these values would not pass
         inspect.unwrap(TableOptimizer.compact)(TableOptimizer(noted._run), *values.values())
