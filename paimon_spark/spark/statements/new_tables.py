@@ -65,8 +65,12 @@ def run_create_table(session: SqlSession, create: CreateTable, args: Args = None
     schema = _schema(session, create, rows)
     if there:
         replace_table(session, identifier, schema, rows)
-    else:
+        return no_rows(session.spark)
+    try:
         create_filled_table(session, identifier, schema, rows)
+    except TableAlreadyExists:  # another job has made it since this statement looked; nothing of this one is there
+        if not create.if_not_exists:
+            raise
     return no_rows(session.spark)
 
 

@@ -1,4 +1,4 @@
-"""CREATE OR REPLACE TABLE by a table of another kind, where something fails on the way."""
+"""CREATE OR REPLACE TABLE by a table of another kind, where something fails on the way, and CREATE TABLE in a race."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from paimon_spark.catalogs.filesystem import FileSystemCatalog
 from paimon_spark.catalogs.identifier import Identifier
-from paimon_spark.errors import StorageError, UnsupportedFeature
+from paimon_spark.errors import StorageError, TableAlreadyExists, UnsupportedFeature
 from paimon_spark.file_io.local import LocalFileIO
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements.run import run_sql
@@ -79,3 +79,23 @@ def test_a_rename_without_an_answer_loses_no_table(spark: SparkSession, tmp_path
         run_sql(session, REPLACE)
     columns = {session.catalog.load_table(Identifier("d", t)).schema.names for t in session.catalog.list_tables("d")}
     assert ("a",) in columns
+
+
+class RacedStore(LocalFileIO):
+    """Local files, where another client makes each table at the moment before this one does."""
+
+    def create_if_absent(self, path: str, data: bytes) -> bool:
+        if path.endswith("/raced/schema/schema-0"):
+            super().create_if_absent(path, data.replace(b'"a"', b'"other"'))
+        return super().create_if_absent(path, data)
+
+
+def test_a_lost_race_is_quiet_with_if_not_exists(spark: SparkSession, tmp_path: Path) -> None:
+    session = session_of(spark, tmp_path, RacedStore())
+    with pytest.raises(TableAlreadyExists):
+        run_sql(session, "CREATE TABLE p.d.raced (a INT)")
+    for rest in ("(a INT)", "AS SELECT 8 AS a"):
+        run_sql(session, "DROP TABLE p.d.raced")
+        run_sql(session, f"CREATE TABLE IF NOT EXISTS p.d.raced {rest}")
+        there = run_sql(session, "SELECT * FROM p.d.raced")
+        assert (there.columns, there.collect()) == (["other"], []), "the table is that of the other client"
