@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -23,6 +24,8 @@ from paimon_spark.spark.table.new_table import NewTable
 from paimon_spark.store.upkeep.copy_files import copy_table
 
 COLUMNS = pa.schema([pa.field("id", pa.int64(), False), pa.field("v", pa.string())])
+NO_SESSION: Any = None
+"""As on Spark Connect: relative paths begin in the working directory of the program."""
 TYPED = [
     ("orders", "lake/orders"),
     ("new/shop.db/orders", "lake/new/shop.db/orders"),
@@ -70,7 +73,7 @@ def test_a_table_of_df_write(place: Path, typed: str, meant: str) -> None:
 
 @pytest.mark.parametrize(("typed", "meant"), TYPED)
 def test_other_calls(place: Path, typed: str, meant: str) -> None:
-    made = NewTable(lambda path, _: open_table(path), ignore_if_exists=False)
+    made = NewTable(NO_SESSION, lambda path, _: open_table(path), ignore_if_exists=False)
     table = made.location(typed).addColumn("id", "BIGINT").execute()
     copy_table(table, f"{typed.rstrip('/')}-copy")
     create_table(f"{typed.rstrip('/')}-made", new_schema(COLUMNS))
@@ -81,7 +84,7 @@ def test_other_calls(place: Path, typed: str, meant: str) -> None:
 
 def test_a_warehouse(place: Path) -> None:
     create_table("wh/shop.db/orders", new_schema(COLUMNS))
-    made = NewTable(lambda path, _: open_table(path), ignore_if_exists=False)
+    made = NewTable(NO_SESSION, lambda path, _: open_table(path), ignore_if_exists=False)
     made.tableName("shop.more").option("warehouse", "~/wh").addColumn("id", "BIGINT").execute()
     assert tables_below(place) == ["home/wh/shop.db/more", "lake/wh/shop.db/orders"]
     for typed, name in [("wh", "orders"), ("~/wh/", "more")]:
