@@ -82,7 +82,7 @@ class PaimonTable(
 ):
     """A table at a path. It holds no state of the table: every call opens the table that is there then.
 
-    A table that was dropped is ``TableNotFound``, for writes too. One that was made anew at its place is the table from
+    A table that was dropped raises TableNotFound, for writes too. One that was made anew at its place is the table from
     then on; a call that had opened the old one before commits nothing.
 
     - Open and declare: ``forPath``, ``forName``, ``isPaimonTable``, ``create``, ``createIfNotExists``

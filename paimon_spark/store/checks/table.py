@@ -106,7 +106,7 @@ def check(
 
 
 def _check_newest(table: Table, ids: Sequence[int], findings: Findings) -> None:
-    """Whether the newest snapshot is lost, or all of them."""
+    """Looks for a newest snapshot that was lost, and for signs that all were."""
     store, label = table.snapshots, "the table"
     lost = store.lost_id()
     if lost is not None:
@@ -116,11 +116,10 @@ def _check_newest(table: Table, ids: Sequence[int], findings: Findings) -> None:
         listed = table.file_io.list(manifest_directory(table.location))
         is_left = any(status.name.startswith(MANIFEST_LIST_PREFIX) for status in listed)
         if is_left and not list_branches(table.file_io, table.location) and not store.ids():
-            found = (
-                "it has manifest lists, and no snapshot or tag that names one: they were lost, or the first commit "
-                "broke off; restore the directory snapshot"
+            findings.note(
+                "it has manifest lists, and no snapshot or tag that names one: if it held rows, its snapshots were "
+                "lost: restore the directory snapshot. Else its first commit broke off, and a write can follow"
             )
-            findings.add(Rule.SNAPSHOT, label, table.location, found)
 
 
 def _check_consumers(table: Table, findings: Findings) -> None:

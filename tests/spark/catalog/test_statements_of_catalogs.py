@@ -27,8 +27,9 @@ from paimon_spark.sql.text.names import Names
 pytestmark = pytest.mark.spark
 
 OTHER_CHAPTERS = (
-    s.Untouched, Query, s.Explain, s.Call, s.Insert, s.CopyInto, row_statements.Delete, row_statements.Update,
-    row_statements.Merge, s.ShowProcedures, s.DescribeProcedure, listings.DropFunction, listings.ShowFunctions,
+    s.Untouched, Query, s.Explain, s.Call, s.Insert, s.InsertSeveral, s.CopyInto, row_statements.Delete,
+    row_statements.Update, row_statements.Merge, s.ShowProcedures, s.DescribeProcedure, listings.DropFunction,
+    listings.ShowFunctions,
 )  # fmt: skip
 """Statements of features 2 and 7."""
 

@@ -89,7 +89,7 @@ def test_every_type(spark: SparkSession, tmp_path: Path) -> None:
         "ts": ColumnStatistics(12, 3, "1969-12-31 23:59:59.999999", "2020-01-02 03:04:05.600000", 1, 8, 8),
         "ltz": ColumnStatistics(13, 2, "2020-01-01 00:00:00.000", "2020-01-02 00:00:00.120", 2, 8, 8),
         "bin": ColumnStatistics(14, 2, None, None, 1, 6, 9),
-        "c": ColumnStatistics(15, 3, None, None, 1, 3, 4),
+        "c": ColumnStatistics(15, 3, None, None, 1, 20, 20),  # CHAR(20) is padded
     }
     shown = stored(table)
     assert (shown["snapshot_id"], shown["schema_id"], shown["mergedRecordCount"]) == (1, 0, 4)

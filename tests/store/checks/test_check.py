@@ -57,9 +57,8 @@ def test_the_newest_snapshot_is_lost(tmp_path: Path) -> None:
 def test_all_snapshots_are_lost(tmp_path: Path) -> None:
     table = golden("overwrite", tmp_path)
     shutil.rmtree(table / "snapshot")
-    (problem,) = check(str(table)).problems
-    assert problem.rule is Rule.SNAPSHOT
-    assert "it has manifest lists, and no snapshot or tag" in problem.found
+    (note,) = check(str(table)).notes  # what a first commit leaves that breaks off looks alike
+    assert "it has manifest lists, and no snapshot or tag" in note
 
 
 def test_what_was_looked_at(tmp_path: Path) -> None:

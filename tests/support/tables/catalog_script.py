@@ -242,7 +242,8 @@ _OF_TEMPORARY_VIEWS = (
     show("SELECT * FROM tv_{database}", (1,)),
     holds("DESCRIBE tv_{database}", "id", "int", None),
     show("SHOW COLUMNS IN tv_{database}", ("id",)),
-    refused("ALTER VIEW tv_{database} AS SELECT 1 AS id", "this is a temporary view"),
+    do("ALTER VIEW tv_{database} AS SELECT 7 AS id"),
+    show("SELECT * FROM tv_{database}", (7,)),
     do("ALTER VIEW tv_{database} RENAME TO other_{database}"),  # by Spark
     do("ALTER VIEW other_{database} RENAME TO tv_{database}"),
     do("CACHE TABLE cached_{database} AS SELECT id FROM paimon.base.t WHERE id = 2"),
