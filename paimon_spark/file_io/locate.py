@@ -10,7 +10,6 @@ from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.file_io.base import DirectoryIO
 from paimon_spark.file_io.local import LocalFileIO, local_path
 
-_SERVED = frozenset({"file", "s3", "s3a", "s3n", "gs", "az", "abfs", "abfss", "memory", "hdfs", "viewfs"})
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _KIN = ({"s3", "s3a", "s3n"}, {"az", "abfs", "abfss"}, {"hdfs", "viewfs"})
 
@@ -28,17 +27,16 @@ def file_io_for(location: str, storage_options: Mapping[str, str]) -> DirectoryI
         OptionError: one slash follows the scheme of a store that is reached by the name of its host or bucket.
     """
     scheme = _scheme(location)
-    served = scheme in _SERVED
-    if served and scheme != "file" and "://" not in location:
-        raise OptionError(_one_slash(location, scheme))
     match scheme:
         case "file":
             return LocalFileIO()
         case "s3" | "s3a" | "s3n" | "gs" | "az" | "abfs" | "abfss" | "memory":
+            _check_two_slashes(location, scheme)
             from paimon_spark.file_io.object_store import object_store
 
             return object_store(scheme, storage_options)
         case "hdfs" | "viewfs":
+            _check_two_slashes(location, scheme)
             from paimon_spark.file_io.hadoop import HadoopFileIO
 
             return HadoopFileIO()
@@ -49,13 +47,16 @@ def file_io_for(location: str, storage_options: Mapping[str, str]) -> DirectoryI
     )
 
 
-def _one_slash(location: str, scheme: str) -> str:
+def _check_two_slashes(location: str, scheme: str) -> None:
+    """Refuses a URI without the host or bucket by which these stores are reached."""
+    if "://" in location:
+        return
     path = location.partition(":")[2]
     if scheme in ("hdfs", "viewfs"):
         whole = f"{scheme}://<host>{path} names the name node, {scheme}://{path} takes that of Hadoop's settings"
     else:
         whole = f"write {scheme}:/{path}"
-    return (
+    raise OptionError(
         f"'{location}' has one slash behind {scheme}:, where a location of {scheme} has two: {whole}; './{location}' "
         "is a local directory of that name"
     )

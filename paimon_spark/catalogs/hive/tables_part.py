@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 
 from paimon_spark.arrow.zones import TimeZone
@@ -142,11 +142,9 @@ class HiveTables(HiveViews):
         check_not_system(identifier, "renaming")
         check_not_system(to, "renaming a table to")
         check_new_name(to.table, "table")
-        first, second = sorted((identifier, to), key=str)  # an order that all clients keep
-        with (
-            table_lock(self.metastore, first),
-            table_lock(self.metastore, second) if first != second else nullcontext(),
-        ):
+        with ExitStack() as held:
+            for name in sorted({identifier, to}, key=str):  # an order that all clients keep
+                held.enter_context(table_lock(self.metastore, name))
             self._rename(identifier, to, ignore_if_not_exists)
 
     def _rename(self, identifier: Identifier, to: Identifier, ignore_if_not_exists: bool) -> None:

@@ -9,7 +9,7 @@ made from a DataFrame gets STRING, TIMESTAMP(6) and so on, or the declared types
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from pyspark.sql import types as st
@@ -112,18 +112,33 @@ def _is_limited(part: DataType) -> bool:
 
 def declared_type(data_type: DataType) -> str:
     """A type in the words of Spark's catalog, with the lengths of texts."""
-    match data_type.root:
-        case Root.CHAR | Root.VARCHAR if _has_lengths(data_type):
-            return f"{data_type.root.lower()}({data_type.length or 1})"
-        case Root.ARRAY:
-            return f"array<{declared_type(data_type.inner)}>"
-        case Root.MAP:
-            return f"map<{declared_type(data_type.key_type)},{declared_type(data_type.inner)}>"
-        case Root.MULTISET:
-            return f"map<{declared_type(data_type.inner)},int>"
-        case Root.ROW:
-            return f"struct<{','.join(f'{quoted(f.name)}:{declared_type(f.type)}' for f in data_type.fields)}>"
-    return spark_type(data_type).simpleString()
+    return type_words(data_type, quoted, lambda plain: spark_type(plain).simpleString())
+
+
+def type_words(data_type: DataType, name: Callable[[str], str], plain: Callable[[DataType], str]) -> str:
+    """A type in small letters, with the lengths of texts.
+
+    Args:
+        data_type: the type.
+        name: writes the name of a field of a struct.
+        plain: writes a type that holds no other and has no length of texts.
+    """
+
+    def words(part: DataType) -> str:
+        match part.root:
+            case Root.CHAR | Root.VARCHAR if _is_limited(part):
+                return f"{part.root.lower()}({part.length or 1})"
+            case Root.ARRAY:
+                return f"array<{words(part.inner)}>"
+            case Root.MAP:
+                return f"map<{words(part.key_type)},{words(part.inner)}>"
+            case Root.MULTISET:
+                return f"map<{words(part.inner)},int>"
+            case Root.ROW:
+                return f"struct<{','.join(f'{name(field.name)}:{words(field.type)}' for field in part.fields)}>"
+        return plain(part)
+
+    return words(data_type)
 
 
 def spark_schema(fields: Iterable[DataField]) -> st.StructType:

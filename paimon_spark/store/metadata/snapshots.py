@@ -402,14 +402,15 @@ class SnapshotStore:
         Raises:
             CorruptFile: the file of one of them is not a tag.
         """
-        names = [name for name in self.tag_names() if name not in leave_out]
+
+        def listed() -> list[str]:
+            return [name for name in self.tag_names() if name not in leave_out]
+
+        names = listed()
         while True:
             tags = zip(names, map_parallel(self.find_tag, names), strict=True)
             found = {name: tag for name, tag in tags if tag is not None}
-            if (
-                len(found) == len(names)
-                or (again := [name for name in self.tag_names() if name not in leave_out]) == names
-            ):
+            if len(found) == len(names) or (again := listed()) == names:
                 return found
             names = again
 
