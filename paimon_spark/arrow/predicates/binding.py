@@ -126,6 +126,8 @@ def _compare_literals(left: Literal, op: Op, right: Literal, zone: dt.tzinfo) ->
 def bind_in(column: Column, literals: Sequence[Literal], zone: dt.tzinfo) -> Predicate:
     """``column IN (literals)``: all are compared in one type common to the column and every literal.
 
+    Spark pads the texts of a list for a CHAR column, but none of a list with NULL (Spark: ApplyCharTypePadding).
+
     Raises:
         PredicateError: an empty list, types that cannot be compared, or a literal that cannot be read.
     """
@@ -141,7 +143,11 @@ def bind_in(column: Column, literals: Sequence[Literal], zone: dt.tzinfo) -> Pre
     values: list[Value] = []
     ranges: list[Predicate] = []
     has_null = any(literal.value is None for literal in literals)
+    as_they_are = has_null and column.type.root is Root.CHAR
     for literal in literals:
+        if as_they_are and isinstance(literal.value, str):
+            ranges.append(_of_texts(column, Compare(column.path, Op.EQ, literal.value)))
+            continue
         bound = NULL if literal.value is None else bind_in_type(column, Op.EQ, literal, common, zone)
         if isinstance(bound, Compare):
             values.append(bound.value)
