@@ -12,6 +12,7 @@ from paimon_spark.spark.jobs.compact_job import SparkRunner
 from paimon_spark.spark.jobs.postpone_job import place_staged_with_spark
 from paimon_spark.spark.write.bucket_routing import write_by_bucket
 from paimon_spark.spark.write.commit_write import abort_job, commit_job
+from paimon_spark.spark.write.local_write import Computed
 from paimon_spark.spark.write.write_job import WriteJob, WriteResult
 from paimon_spark.store.compact.compaction import CompactResult
 from paimon_spark.store.metadata.messages import CommitMessage
@@ -27,7 +28,7 @@ def run_write(
     job: WriteJob,
     before_commit: Callable[[], object] = lambda: None,
     watermark: Callable[[], int | None] | None = None,
-    few: bool = False,
+    here: Computed | None = None,
 ) -> WriteResult:
     """Writes the rows, commits them, and does what follows a commit.
 
@@ -36,7 +37,7 @@ def run_write(
         before_commit: is called when all files are written; if it fails, they are deleted and nothing is committed.
         watermark: tells that of the snapshot, in epoch milliseconds, when all files of a job with a name and a number
             are written; None: as the job says.
-        few: as for write_by_bucket.
+        here: as for write_by_bucket.
 
     Raises:
         PaimonError: the rows do not fit, or the commit failed.
@@ -44,8 +45,8 @@ def run_write(
     """
     began = time.monotonic()
     if job.batch is not None:
-        return _run_once(spark, df, job, before_commit, watermark, few)
-    messages = place_staged_with_spark(spark, job, write_by_bucket(df, job, few))
+        return _run_once(spark, df, job, before_commit, watermark, here)
+    messages = place_staged_with_spark(spark, job, write_by_bucket(df, job, here))
     try:
         before_commit()
     except BaseException:
@@ -65,7 +66,7 @@ def _run_once(
     job: WriteJob,
     before_commit: Callable[[], object],
     watermark: Callable[[], int | None] | None,
-    few: bool,
+    here: Computed | None,
 ) -> WriteResult:
     """As run_write, for a job with a name and a number: nothing is computed when the table has it."""
     began = time.monotonic()
@@ -80,7 +81,7 @@ def _run_once(
         done = finish_written(table, batch, written, (), finish)
         millis = round((time.monotonic() - began) * 1000)
         return WriteResult(0, 0, 0, millis, done.snapshot_id, done.compaction, repeated=True)
-    messages = place_staged_with_spark(spark, job, write_by_bucket(df, job, few))
+    messages = place_staged_with_spark(spark, job, write_by_bucket(df, job, here))
     try:
         before_commit()
         if watermark is not None and messages:  # Spark observes nothing where it has found out that there is no row

@@ -118,8 +118,10 @@ class SqlSession:
 
     def is_temporary_view(self, name: TableName) -> bool:
         """Whether Spark has a temporary view of a name of one part, which comes before a table of the database."""
+        if not name.is_bare or not self.spark.catalog.tableExists(quoted(name.table)):  # most names: no error to make
+            return False
         try:
-            return name.is_bare and self.spark.catalog.getTable(quoted(name.table)).isTemporary
+            return self.spark.catalog.getTable(quoted(name.table)).isTemporary
         except AnalysisException:
             return False
 

@@ -18,7 +18,7 @@ from paimon_spark.errors import TableNotFound
 from paimon_spark.format.options.column_names import format_columns, parse_columns
 from paimon_spark.format.options.core_options import BRANCH, SCAN_SNAPSHOT_ID
 from paimon_spark.procedures.procedure import Procedure
-from paimon_spark.spark.adapters.dataframes import Rows, are_few, as_dataframe, check_rows
+from paimon_spark.spark.adapters.dataframes import Rows, as_dataframe, check_rows
 from paimon_spark.spark.adapters.default_catalogs import named_table
 from paimon_spark.spark.adapters.foreign_names import ForeignNames
 from paimon_spark.spark.adapters.options import (
@@ -52,6 +52,7 @@ from paimon_spark.spark.table.row_methods import RowMethods
 from paimon_spark.spark.table.schema_methods import SchemaMethods
 from paimon_spark.spark.table.stream_methods import StreamMethods
 from paimon_spark.spark.table.sync_methods import SyncMethods
+from paimon_spark.spark.write.local_write import how_computed
 from paimon_spark.spark.write.open_write import open_job
 from paimon_spark.spark.write.write_job import WriteResult
 from paimon_spark.store.checks.report import CheckResult
@@ -414,7 +415,7 @@ class PaimonTable(
         write = read if once is None else replace(read, once=once)
         missing = None if write.creates else partial(_refuse_lost_table, self._path)
         job = open_job(write, df.schema, overwrite, missing)
-        done = run_write(self._spark, df, job, few=are_few(rows))
+        done = run_write(self._spark, df, job, here=how_computed(rows))
         if done.repeated and local_query(self._spark) is not None:
             compute(df)
         return done

@@ -10,7 +10,7 @@ from paimon_spark.spark.adapters.char_columns import takes_as_strings
 from paimon_spark.spark.adapters.errors import job_errors
 from paimon_spark.spark.write.cross_partition_write import write_cross_partition
 from paimon_spark.spark.write.dynamic_write import write_dynamic
-from paimon_spark.spark.write.local_write import write_here, writes_here
+from paimon_spark.spark.write.local_write import Computed, write_here, writes_here
 from paimon_spark.spark.write.shuffle_write import write_shuffled
 from paimon_spark.spark.write.write_job import Texts, WriteJob
 from paimon_spark.store.metadata.messages import CommitMessage
@@ -18,11 +18,11 @@ from paimon_spark.store.metadata.table import BucketMode
 
 
 @job_errors()
-def write_by_bucket(df: DataFrame, job: WriteJob, few: bool = False) -> list[CommitMessage]:
+def write_by_bucket(df: DataFrame, job: WriteJob, here: Computed | None = None) -> list[CommitMessage]:
     """Writes the rows, those of a bucket in one task, and returns what is to be committed.
 
     Args:
-        few: the rows fit into the memory of this process, which then writes them itself if it can.
+        here: how this process gets the rows, which it then writes itself if it can; None: they may be too many.
 
     Raises:
         PaimonError: the table, its options or the job do not fit together, or a task raised it.
@@ -30,8 +30,8 @@ def write_by_bucket(df: DataFrame, job: WriteJob, few: bool = False) -> list[Com
     """
     if takes_as_strings(df.sparkSession):
         job = replace(job, texts=Texts.FREE)
-    if few and writes_here(df.sparkSession, job):
-        written = write_here(df, job)
+    if here is not None and writes_here(df.sparkSession, job):
+        written = write_here(df, job, here)
         if written is not None:
             return written
     match job.table.bucket_mode:

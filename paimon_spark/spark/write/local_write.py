@@ -5,10 +5,15 @@ A job of Spark that runs Python takes longer to start than such a write takes, t
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as st
+from pyspark.sql.pandas.types import to_arrow_schema
 
-from paimon_spark.spark.adapters.dataframes import MOST_ROWS
+from paimon_spark.spark.adapters.dataframes import MOST_ROWS, FewRows, Rows, are_few
 from paimon_spark.spark.adapters.session_options import is_switched_on
 from paimon_spark.spark.adapters.tasks import with_plain_names
 from paimon_spark.spark.write.task_rows import write_rows
@@ -18,6 +23,18 @@ from paimon_spark.store.metadata.table import BucketMode
 
 SETTING = "spark.paimon.write.local"
 _ASSIGNED = (BucketMode.HASH_DYNAMIC, BucketMode.KEY_DYNAMIC)
+_NUMBERS = (st.ByteType, st.ShortType, st.IntegerType, st.LongType, st.FloatType, st.DoubleType, st.DecimalType)
+_SAME = (*_NUMBERS, st.BooleanType, st.StringType, st.BinaryType)
+
+Computed: TypeAlias = Callable[[DataFrame], pa.Table]
+"""How this process gets the rows of a DataFrame, with its columns."""
+
+
+def how_computed(rows: Rows) -> Computed | None:
+    """How this process gets rows that somebody writes; None: there may be too many for it."""
+    if isinstance(rows, FewRows):
+        return listed_rows
+    return rows_here if are_few(rows) else None
 
 
 def writes_here(spark: SparkSession, job: WriteJob) -> bool:
@@ -29,7 +46,7 @@ def writes_here(spark: SparkSession, job: WriteJob) -> bool:
     return job.table.bucket_mode not in _ASSIGNED and is_switched_on(spark, SETTING)
 
 
-def write_here(df: DataFrame, job: WriteJob) -> list[CommitMessage] | None:
+def write_here(df: DataFrame, job: WriteJob, computed: Computed) -> list[CommitMessage] | None:
     """Writes the rows and returns what is to be committed; None: there are more than MOST_ROWS, nothing is written.
 
     Args:
@@ -40,10 +57,25 @@ def write_here(df: DataFrame, job: WriteJob) -> list[CommitMessage] | None:
         StorageError: a file could not be written.
         Spark's exception where it cannot compute the rows.
     """
-    rows = rows_here(df)
+    rows = computed(df)
     return None if rows.num_rows > MOST_ROWS else write_rows(job, 0, rows.to_batches())
 
 
 def rows_here(df: DataFrame) -> pa.Table:
     """The rows of a DataFrame in this process, computed once; they must fit into memory."""
     return with_plain_names(df).toArrow().rename_columns(df.columns)
+
+
+def listed_rows(df: DataFrame) -> pa.Table:
+    """The rows of VALUES. Spark makes them while it plans: to collect them starts no job, as `toArrow` does.
+
+    They come as Python's values, which are the same for the types of _SAME only. A text that is no UTF-8 comes with
+    the replacement character in place of its bytes, so that one is read again.
+    """
+    if not all(type(field.dataType) in _SAME for field in df.schema.fields):
+        return rows_here(df)
+    rows, schema = df.collect(), to_arrow_schema(df.schema)
+    if any(isinstance(value, str) and "\N{REPLACEMENT CHARACTER}" in value for row in rows for value in row):
+        return rows_here(df)
+    columns = [pa.array([row[number] for row in rows], field.type) for number, field in enumerate(schema)]
+    return pa.Table.from_arrays(columns, schema=schema)

@@ -20,6 +20,7 @@ from paimon_spark import PaimonTable, open_table
 from paimon_spark.errors import DataError, OptionError
 from paimon_spark.spark.adapters.dataframes import MOST_ROWS
 from paimon_spark.spark.catalog.session_catalog import SessionCatalog
+from paimon_spark.spark.write.local_write import listed_rows, rows_here
 
 pytestmark = pytest.mark.spark
 SETTING = "spark.paimon.write.local"
@@ -141,6 +142,35 @@ def test_values_of_all_types(cat: SessionCatalog, local: SparkSession, tmp_path:
     assert comparable(found[0]) == comparable(found[1])
     assert found[0].column("at").to_pylist()[0] == dt.datetime(2026, 3, 8, 7, 30, tzinfo=dt.timezone.utc)  # noqa: UP017
     assert found[0].column("n").to_pylist()[0] == Decimal("0.0001")
+
+
+FLAT = """SELECT CAST(a AS TINYINT) a, CAST(b AS SMALLINT) b, CAST(c AS INT) c, CAST(d AS BIGINT) d, CAST(e AS FLOAT) e,
+  CAST(f AS DOUBLE) f, CAST(g AS DECIMAL(38, 18)) g, CAST(h AS BOOLEAN) h, CAST(i AS STRING) i, CAST(j AS BINARY) j
+  FROM (VALUES
+    (-128, -32768, -2147483648, -9223372036854775808L, 'NaN', 'NaN', '-99999999999999999999.999999999999999999', true,
+     'ba', X'00'),
+    (127, 32767, 2147483647, 9223372036854775807L, '-0.0', '-0.0', '0.000000000000000001', false, 'ba\\0', X''),
+    (1, 1, 1, 1L, '3.4028235e38', '4.9e-324', '1', NULL, '{text}', X'FF'),
+    (NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)) AS t(a, b, c, d, e, f, g, h, i, j)"""
+
+
+def test_listed_rows_are_those_of_arrow(local: SparkSession) -> None:
+    listed = local.sql(FLAT.replace("{text}", "\U0001f600é"))
+    assert comparable(listed_rows(listed)) == comparable(rows_here(listed))
+    assert listed_rows(listed).schema == rows_here(listed).schema
+
+
+def test_listed_text_that_is_no_utf8_keeps_its_bytes(local: SparkSession) -> None:
+    listed = local.sql("SELECT CAST(b AS STRING) AS v FROM (VALUES (X'FF41'), (X'42')) AS t(b)")
+    kept = [value.as_buffer().to_pybytes() for value in listed_rows(listed).column("v")]
+    assert kept == [b"\xffA", b"B"]
+
+
+def test_values_of_plain_types_start_no_job(cat: SessionCatalog, local: SparkSession) -> None:
+    cat.sql("CREATE TABLE here.d.t (id INT, v STRING, n DECIMAL(10, 2)) TBLPROPERTIES ('write-only' = 'true')")
+    assert started_jobs(local, lambda: cat.sql("INSERT INTO here.d.t VALUES (1, 'a', 1.5), (2, NULL, NULL)")) == 0
+    rows = cat.sql("SELECT * FROM here.d.t ORDER BY id").collect()
+    assert [tuple(row) for row in rows] == [(1, "a", Decimal("1.50")), (2, None, None)]
 
 
 def test_values_that_do_not_fit_leave_nothing(cat: SessionCatalog, tmp_path: Path) -> None:
