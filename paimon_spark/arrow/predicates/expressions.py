@@ -21,8 +21,18 @@ from paimon_spark.arrow.predicates.binding import (
     bind_text_test,
     resolve_column,
 )
-from paimon_spark.arrow.predicates.literals import literal_of
-from paimon_spark.arrow.predicates.predicate import TRUE, IsNotNull, IsNull, Op, Predicate, and_, not_, or_
+from paimon_spark.arrow.predicates.literals import items_of, literal_of
+from paimon_spark.arrow.predicates.predicate import (
+    TRUE,
+    IsNotNull,
+    IsNull,
+    Op,
+    Predicate,
+    UnlessNull,
+    and_,
+    not_,
+    or_,
+)
 from paimon_spark.arrow.zones import TimeZone, session_zone
 from paimon_spark.errors import PredicateError
 from paimon_spark.format.types import DataField
@@ -32,6 +42,7 @@ class Expr:
     """A condition. Combine conditions with ``&``, ``|`` and ``~``, each in brackets."""
 
     __slots__ = ()
+    __array_ufunc__ = None  # an array of NumPy on the left leaves the comparison to this class
 
     def __and__(self, other: Expr) -> Expr:
         return _Joined(_require(self), _require(other), is_and=True)
@@ -84,9 +95,12 @@ class ColumnExpr(Expr):
         return (self >= low) & (self <= high)
 
     def isin(self, *values: object) -> Expr:
-        """Equal to one of the values, given singly or as one list. With a None, a mismatch is NULL, as in SQL."""
-        only = values[0] if len(values) == 1 else None
-        return _InList(self.names, tuple(only) if isinstance(only, list | tuple | set | frozenset) else values)
+        """Equal to one of the values, given singly or as one list, set, range, array, Series or other iterable.
+
+        With a None, NaT or NA, a mismatch is NULL, as in SQL. NaN is a number; among texts and other objects of NumPy
+        and pandas it stands for None. Of no values the result is false, or NULL where the column is.
+        """
+        return _InList(self.names, items_of(values[0]) if len(values) == 1 else values)
 
     def is_null(self) -> Expr:
         return _Test(self.names, "is_null")
@@ -198,6 +212,8 @@ def _bind(expr: Expr, fields: Sequence[DataField], zone: dt.tzinfo) -> Predicate
             return bind_compare(resolve_column(names, fields), op, resolve_column(others, fields), zone)
         case _Comparison(names, op, value):
             return bind_compare(resolve_column(names, fields), op, literal_of(value), zone)
+        case _InList(names, ()):
+            return UnlessNull(resolve_column(names, fields).path, False)
         case _InList(names, values):
             return bind_in(resolve_column(names, fields), [literal_of(value) for value in values], zone)
         case _TextTest(names, "like", pattern, escape):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import datetime as dt
 import math
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from paimon_spark.arrow.predicates.literal_text import (
     parse_boolean,
@@ -41,6 +42,9 @@ MAX_PRECISION = 38
 INTEGER_BITS = {Root.TINYINT: 8, Root.SMALLINT: 16, Root.INT: 32, Root.BIGINT: 64}
 
 _WITH_OFFSET = "write the offset into the literal, as in '2026-11-01 00:00:00+01:00'"
+_MISSING = ("NaTType", "NAType")  # of pandas, which is not imported for it
+_DAYS = ("Y", "M", "W", "D")  # units of NumPy whose values begin at midnight
+_MOST_LISTED = 1_000_000
 _EXACT = Context(prec=1000)
 _EPOCH = dt.datetime(1970, 1, 1)
 _MICROSECOND = dt.timedelta(microseconds=1)
@@ -88,13 +92,21 @@ def fits_integer(value: int, root: Root) -> bool:
 
 
 def literal_of(value: Any) -> Literal:
-    """A Python value as a literal; a datetime with a zone is an instant, one without a local time.
+    """A value of Python, NumPy, pandas or Arrow as a literal; a time with a zone is an instant, one without is local.
 
     Raises:
         PredicateError: a kind of value that filters do not take.
     """
-    if isinstance(value, np.generic) and not isinstance(value, np.datetime64 | np.timedelta64):
+    if isinstance(value, pa.Scalar):
+        value = value.as_py()
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, np.datetime64):
+        return _numpy_moment(value)
+    if isinstance(value, np.generic) and not isinstance(value, np.timedelta64):
         value = value.item()
+    if type(value).__name__ in _MISSING and type(value).__module__.startswith("pandas."):
+        return NULL_LITERAL
     match value:
         case None:
             return NULL_LITERAL
@@ -120,10 +132,39 @@ def literal_of(value: Any) -> Literal:
             return Literal(value.toordinal() - _EPOCH.toordinal(), DATE)
         case dt.time():
             return cast_literal(Literal(value.isoformat(), STRING), TIME, UNKNOWN_ZONE)
+    several = "; isin(...) compares with each of several values" if isinstance(value, Iterable) else ""
     raise PredicateError(
-        f"a filter cannot compare with {value!r:.100} of type {type(value).__name__}: use None, bool, int, float, "
-        "Decimal, str, bytes, date, time or datetime"
+        f"a filter cannot compare with {' '.join(repr(value).split()):.100} of type {type(value).__name__}: use None, "
+        f"bool, int, float, Decimal, str, bytes, date, time or datetime{several}"
     )
+
+
+def _numpy_moment(value: np.datetime64) -> Literal:
+    """A day, or a local time in microseconds: finer digits are cut, as those of a Timestamp of pandas."""
+    if np.isnat(value):
+        return NULL_LITERAL
+    if np.datetime_data(value)[0] in _DAYS:
+        return Literal(int(value.astype("datetime64[D]").astype(np.int64)), DATE)
+    return Literal(int(value.astype("datetime64[us]").astype(np.int64)) * MICRO, LOCAL_TIMESTAMP)
+
+
+def items_of(value: Any) -> tuple[Any, ...]:
+    """The values of a list, array, Series or other iterable; a single value alone.
+
+    Raises:
+        PredicateError: a range of more values than a condition can list.
+    """
+    if isinstance(value, range) and len(value) > _MOST_LISTED:
+        raise PredicateError(f"{value} has {len(value)} values, too many for a list: use between(low, high)")
+    if isinstance(value, str | bytes | bytearray | memoryview | Mapping | pa.Scalar) or getattr(value, "ndim", 1) != 1:
+        return (value,)
+    try:
+        items = tuple(value)
+    except TypeError:  # no iterable: it is a value, or something that literal_of refuses
+        return (value,)
+    if getattr(getattr(value, "dtype", None), "kind", "") != "O":
+        return items
+    return tuple(None if isinstance(item, float) and math.isnan(item) else item for item in items)
 
 
 def cast_literal(literal: Literal, to: DataType, zone: dt.tzinfo) -> Literal:
