@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
-from support.long_runs import examples
+from support.long_runs import SEED, examples, run_seed
 from support.programs.hive_metastore import HiveMetastore, NoMetastore, drop_all, hive_metastore
 from support.shares import begin_run, left_out
 
@@ -45,11 +45,21 @@ QUICK_PLANS = {
 }
 
 
+@pytest.hookimpl(tryfirst=True)  # hypothesis reads its option in the same hook
 def pytest_configure(config: pytest.Config) -> None:
-    """A shell has its background jobs ignore Ctrl-C; the programs that tests start, and interrupt, would too."""
+    """Makes a run one that can be repeated: all that it draws comes from one seed.
+
+    A shell has its background jobs ignore Ctrl-C; the programs that tests start, and interrupt, would too.
+    """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if config.option.hypothesis_seed is None:
+        config.option.hypothesis_seed = run_seed()
     begin_run(config)
+
+
+def pytest_report_header() -> str:
+    return f"{SEED}={run_seed()} draws the tests and the examples of this run"
 
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook

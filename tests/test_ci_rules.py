@@ -78,3 +78,28 @@ def test_a_whole_run_tries_a_share_of_a_long_module(
         item.path = pytester.path / "test_long.py"
     assert len(items) - len(left_out(items)) == tried
     assert left_out(items) == left_out(items)
+
+
+DRAWING = """
+from hypothesis import given, strategies as st
+from support.long_runs import draws
+
+@given(st.integers())
+def test_drawn(number):
+    print("drawn", number, draws().random())
+"""
+
+
+def test_a_seed_repeats_a_run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "tests"))
+    pytester.makeconftest((ROOT / "conftest.py").read_text())
+    pytester.makepyfile(DRAWING)
+
+    def drawn(seed: str) -> list[str]:
+        monkeypatch.setenv("PAIMON_SEED", seed)
+        result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-s")
+        result.stdout.fnmatch_lines([f"PAIMON_SEED={seed} draws *"])
+        return [line for line in result.outlines if "drawn" in line]
+
+    assert len(drawn("7")) > 5
+    assert drawn("7") == drawn("7") != drawn("8")

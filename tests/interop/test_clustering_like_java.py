@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from genuine import Genuine, table_path
 from readers import assert_same
-from support.long_runs import run_id, tries
+from support.long_runs import run_seed, tries
 from support.oracles.checker import check_table
 from support.tables.sorting import SmallParts
 
@@ -58,7 +58,7 @@ def in_arrow(path: str, rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
 def test_the_bytes_of_curves(java: Genuine, tmp_path: Path) -> None:
     path = table_path(tmp_path)
     java.create(path, COLUMNS, options={"bucket": "-1"})
-    draw = random.Random(run_id())
+    draw = random.Random(run_seed())
     rows, table = drawn(draw, 200), open_table(path)
     batch = in_arrow(path, rows)
     for count in (1, 2, 3, 6):
@@ -78,7 +78,7 @@ def test_each_reads_what_the_other_left(java: Genuine, tmp_path: Path, strategy:
     """Files of Java are sorted by us, Java reads them, deletes from them and appends to them."""
     path = table_path(tmp_path)
     java.create(path, COLUMNS, options={"bucket": "-1", "deletion-vectors.enabled": "true"})
-    draw = random.Random(run_id())
+    draw = random.Random(run_seed())
     for _ in range(3):
         java.write(path, drawn(draw, 50))
     first = java.files(path)[0][0]
@@ -94,7 +94,7 @@ def test_each_reads_what_the_other_left(java: Genuine, tmp_path: Path, strategy:
 
 def test_the_same_files_are_clustered_and_read(java: Genuine, tmp_path: Path) -> None:
     for number in range(tries("PAIMON_CLUSTERING_HISTORIES", 2, 40)):
-        draw = random.Random(f"{run_id()}-{number}")
+        draw = random.Random(f"{run_seed()}-{number}")
         path = table_path(tmp_path, f"t{number}")
         options = {
             "bucket": "-1", "clustering.incremental": "true", "clustering.columns": draw.choice(["i", "i,l", "f,s"]),

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from genuine import Genuine, table_path
 from support.draws.indexed_tables import TYPES, IndexedTable, draw_empty, draw_values, fill
-from support.long_runs import run_id, tries
+from support.long_runs import run_seed, tries
 
 from paimon_spark.arrow.predicates.evaluate import filter_batch
 from paimon_spark.arrow.predicates.predicate import Compare, In, IsNotNull, IsNull, Op, Predicate, and_, or_
@@ -43,7 +43,7 @@ V = ("v",)
 @pytest.mark.parametrize("writer", ["ours", "java"])
 def test_the_same_files_are_left_out(java: Genuine, tmp_path: Path, kind: str, writer: str) -> None:
     for number in range(tries("PAIMON_INDEX_JAVA_TABLES", 1, 5)):
-        draws = random.Random(f"{run_id()}-{kind}-{writer}-{number}")
+        draws = random.Random(f"{run_seed()}-{kind}-{writer}-{number}")
         path = Path(table_path(tmp_path, f"t{number}"))
         drawn = without_wide_values(draw_empty(draws, kind, path, **NO_STATISTICS))
         parts = list(draw_values(draws, drawn, 4))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from genuine import Genuine, table_path
 from readers import assert_same
-from support.long_runs import run_id, tries
+from support.long_runs import run_seed, tries
 
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.procedures.compaction import Compact
@@ -31,7 +31,7 @@ OPTIONS = {
 def test_what_java_wrote_is_read(java: Genuine, tmp_path: Path) -> None:
     """Upserts and deletes; conditions on keys and values; each snapshot."""
     for number in range(tries("PAIMON_KEY_CLUSTERING_HISTORIES", 1, 20)):
-        draw = random.Random(f"{run_id()}-{number}")
+        draw = random.Random(f"{run_seed()}-{number}")
         path = table_path(tmp_path, f"t{number}")
         java.create(path, COLUMNS, ["k"], options=OPTIONS)
         expected: dict[int, tuple[int, str, int]] = {}

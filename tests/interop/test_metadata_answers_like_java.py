@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from genuine import Genuine, table_path
 from support.draws.counted_tables import draw_reads
-from support.long_runs import run_id, tries
+from support.long_runs import run_seed, tries
 
 from paimon_spark.arrow.types import arrow_type, to_internal
 from paimon_spark.format.types import FLOATS, DataField, Root
@@ -77,7 +77,7 @@ def test_the_ends_of_files_of_java(java: Genuine, tmp_path: Path, file_format: s
 def test_the_ends_of_random_tables(java: Genuine, tmp_path: Path) -> None:
     roads: Counter[str] = Counter()
     for number in range(tries("PAIMON_BOUNDS_TABLES", 40, 1000)):
-        read = next(iter(draw_reads(random.Random(f"{run_id()}-{number}"), tmp_path)))
+        read = next(iter(draw_reads(random.Random(f"{run_seed()}-{number}"), tmp_path)))
         table = open_table(read.path)
         for name, known in java.run(java_bounds.known_bounds, read.path).items():
             field = table.schema.by_name[name]

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from genuine import Genuine, table_path
 from support.draws.indexed_tables import POOLS, draw_condition
-from support.long_runs import run_id, tries
+from support.long_runs import run_seed, tries
 
 from paimon_spark.arrow.predicates.evaluate import filter_batch
 from paimon_spark.arrow.types import to_internal
@@ -57,7 +57,7 @@ def has_pages(path: Path) -> bool:
 
 def test_rows_of_the_pages_of_java(java: Genuine, tmp_path: Path) -> None:
     for number in range(tries("PAIMON_PAGE_JAVA_FILES", 2, 40)):
-        draws = random.Random(f"{run_id()}-{number}")
+        draws = random.Random(f"{run_seed()}-{number}")
         value_type, count = draws.choice(list(POOLS)), draws.randint(100, 400)
         rows = drawn_columns(draws, value_type, count)
         path = Path(table_path(tmp_path, f"t{number}"))

@@ -6,17 +6,18 @@ import os
 import random
 
 LONG = os.environ.get("PAIMON_LONG") == "1"
-CI_SHARE = 8  # CI tries every eighth example; each run draws others
+CI_SHARE = 8  # CI tries every eighth example; each seed draws others
+SEED = "PAIMON_SEED"
 
 
 def draws() -> random.Random:
-    """Draws what CI looks at: another share in each run, the same one in all workers of a run."""
-    return random.Random(run_id())
+    """Draws what CI looks at: another share for each seed, the same one in all workers of a run."""
+    return random.Random(run_seed())
 
 
-def run_id() -> str:
-    """What all workers of a run have in common, and no other run."""
-    return os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+def run_seed() -> str:
+    """The seed of all that a run draws. It is printed at the head of a run; ``PAIMON_SEED`` sets another one."""
+    return os.environ.get(SEED, "1")
 
 
 def examples(count: int) -> int:

@@ -1,4 +1,4 @@
-"""Which share of the longest modules of tests a run of the whole suite tries: each run draws others.
+"""Which share of the longest modules of tests a run of the whole suite tries: each seed draws others.
 
 They try the same rule in many cases: each operation of the storage that fails, each golden table, each merge engine
 beside the official system. A run by hand that names modules or tests runs all of them, and so does PAIMON_LONG=1.
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from support.long_runs import LONG, run_id
+from support.long_runs import LONG, run_seed
 
 ROOT = Path(__file__).parents[1]
 SHARES = {
@@ -155,8 +155,8 @@ def begin_run(config: pytest.Config) -> None:
 
 
 def some_of(values: Sequence[str], count: int) -> Sequence[str]:
-    """So many of the values in a run of the whole suite, other ones in each run; else all."""
-    return random.Random(run_id()).sample(values, count) if os.environ.get(_OF_RUN) == "1" else values
+    """So many of the values in a run of the whole suite, other ones for each seed; else all."""
+    return random.Random(run_seed()).sample(values, count) if os.environ.get(_OF_RUN) == "1" else values
 
 
 def left_out(items: Sequence[pytest.Item]) -> list[pytest.Item]:
@@ -171,11 +171,11 @@ def left_out(items: Sequence[pytest.Item]) -> list[pytest.Item]:
             by_module[name if name in _ALONE else module].append(item)
     found: list[pytest.Item] = []
     for group in ONE_OF:
-        chosen = random.Random(f"{run_id()} {group[0]}").choice(group)
+        chosen = random.Random(f"{run_seed()} {group[0]}").choice(group)
         found += [item for name in group if name != chosen for item in by_module.pop(name, [])]
     for share, modules in SHARES.items():
         for module in modules:
             tests = by_module.get(module, [])
-            dice = random.Random(f"{run_id()} {module}")
+            dice = random.Random(f"{run_seed()} {module}")
             found += dice.sample(tests, len(tests) - -(-len(tests) // share))
     return found

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from support.draws.indexed_tables import POOLS, draw_condition
 from support.faults.counting_store import RangeStore
-from support.long_runs import run_id, tries
+from support.long_runs import run_seed, tries
 
 from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.formats.data_file import open_reader
@@ -102,7 +102,7 @@ def let_small_files_have_ranges(monkeypatch: pytest.MonkeyPatch, draws: random.R
 
 def test_random_files_and_conditions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(tries("PAIMON_PAGE_FILES", 8, 3000)):
-        draws = random.Random(f"{run_id()}-{number}")
+        draws = random.Random(f"{run_seed()}-{number}")
         let_small_files_have_ranges(monkeypatch, draws)
         value_type, count = draws.choice(list(POOLS)), draws.choice([1, 30, 200, 600])
         rows = drawn_rows(draws, value_type, count)
@@ -112,7 +112,7 @@ def test_random_files_and_conditions(tmp_path: Path, monkeypatch: pytest.MonkeyP
         whole = read(file, FileRequest(schema.fields, positions=True))
         assert whole[POSITION].to_pylist() == list(range(count))
         for _ in range(6):
-            check(draws, file, whole, condition(draws, value_type), f"{run_id()}-{number}, {options}")
+            check(draws, file, whole, condition(draws, value_type), f"{run_seed()}-{number}, {options}")
 
 
 def check(draws: random.Random, file: StoredFile, whole: pa.Table, where: Predicate, told: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from support.draws.indexed_tables import TYPES, draw_condition, draw_table
-from support.long_runs import run_id, tries
+from support.long_runs import run_seed, tries
 
 from paimon_spark.arrow.predicates.evaluate import filter_batch
 
@@ -22,7 +22,7 @@ _CONDITIONS = 25  # of each table
 def test_no_row_is_left_out_wrongly(tmp_path: Path, kind: str) -> None:
     pairs, skipped, selected = tries("PAIMON_INDEX_PAIRS", 25, 3000), 0, 0
     for number in range(-(-pairs // _CONDITIONS)):
-        draws = random.Random(f"{run_id()}-{kind}-{number}")
+        draws = random.Random(f"{run_seed()}-{kind}-{number}")
         drawn = draw_table(draws, kind, tmp_path / str(number))
         (whole,) = drawn.table.scan().to_arrow().combine_chunks().to_batches()
         for _ in range(_CONDITIONS):
