@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.arrow.zones import TimeZone
-from paimon_spark.catalogs.catalog import NO_OPTIONS, Catalog, Database
+from paimon_spark.catalogs.catalog import NO_OPTIONS, Database
 from paimon_spark.catalogs.catalog_options import (
     CASE_SENSITIVE,
     DEFAULT_DATABASE,
@@ -60,19 +60,7 @@ _log = logging.getLogger(__name__)
 
 _SUFFIX = "$"
 _SHOWN = 5
-
-
-_log = logging.getLogger(__name__)
-
-
-def listed_databases(catalog: Catalog) -> list[str]:
-    """The databases of a catalog, for somebody who reads them: a warehouse that is not there is told in the log."""
-    names = catalog.list_databases()
-    if not names and isinstance(catalog, FileSystemCatalog) and not catalog.has_warehouse():
-        _log.warning(
-            "the warehouse %s does not exist: check the path, or create a database, which makes it", catalog.warehouse
-        )
-    return names
+_NO_WAREHOUSE = "check the path, or create a database, which makes it"
 
 
 @checks_arguments
@@ -106,9 +94,16 @@ class FileSystemCatalog(TablesOnly):
         """As Catalog.list_databases.
 
         Raises:
+            DatabaseNotFound: the warehouse does not exist. An object store has no directories, so that a warehouse
+                without databases does not exist there either: the log tells of it.
             OptionError: the warehouse is a table, or a directory of tables.
         """
         names = [status.name for status in self.file_io.list(self.warehouse) if status.is_directory]
+        if not names and not self.has_warehouse():
+            told = f"the warehouse {self.warehouse} of the catalog '{self.name}' does not exist: {_NO_WAREHOUSE}"
+            if self.file_io.moves_directories:
+                raise DatabaseNotFound(told)
+            _log.warning("%s", told)
         found = (name.removesuffix(DATABASE_SUFFIX) for name in names if name.endswith(DATABASE_SUFFIX))
         databases = sorted(name for name in found if name not in ("", SYSTEM_DATABASE))
         if names and not databases:
@@ -288,7 +283,7 @@ class FileSystemCatalog(TablesOnly):
             return database_not_found(self, name)
         return DatabaseNotFound(
             f"there is no database '{name}' in the catalog '{self.name}': its warehouse {self.warehouse} does not "
-            "exist; check the path, or create a database, which makes it"
+            f"exist; {_NO_WAREHOUSE}"
         )
 
     def has_warehouse(self) -> bool:

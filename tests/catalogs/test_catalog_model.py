@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.oracles.catalog_model import KINDS, CatalogModel, apply, draw_change, state_of
+from support.oracles.catalog_model import KINDS, CatalogModel, apply, begin, draw_change, state_of
 
 from paimon_spark import open_catalog
 
@@ -27,6 +27,7 @@ def test_changes(kind: str, seed: int, steps: int) -> None:
             CatalogModel(DEFAULTS),
             random.Random(seed),
         )
+        begin(catalog)
         for _ in range(steps):
             change = draw_change(draw)
             if kind != "disk" and change.kind == "rename_table":

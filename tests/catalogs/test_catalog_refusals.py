@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from support.tables.catalog_tables import ORDERS, append, ids_of, schema
 
 from paimon_spark import open_catalog
 from paimon_spark.catalogs.catalog import Catalog
-from paimon_spark.catalogs.filesystem import listed_databases
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.views import View
 from paimon_spark.catalogs.warehouse import find_warehouse_table
@@ -137,22 +137,34 @@ def test_near_names(local: Catalog) -> None:
         local.load_table(Identifier("shop", "zzz"))
 
 
-def test_a_warehouse_that_is_not_there(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_warehouse_that_is_not_there(tmp_path: Path) -> None:
     """Java makes it when it opens the catalog; here the first database does, and a typing error can be seen."""
     catalog = open_catalog(f"{tmp_path}/lkae")
-    told = f"warehouse {tmp_path}/lkae does not exist.* create a database, which makes it"
+    told = f"warehouse {tmp_path}/lkae .*does not exist.* create a database, which makes it"
+    with pytest.raises(DatabaseNotFound, match=f"^the {told}"):
+        catalog.list_databases()
     with pytest.raises(DatabaseNotFound, match=f"no database 'shop' .*{told}"):
         catalog.list_tables("shop")
     with pytest.raises(TableNotFound, match=f"no table shop.orders: .*{told}"):
         catalog.load_table(Identifier("shop", "orders"))
-    assert listed_databases(catalog) == []
-    assert re.search(told, caplog.text)
+    catalog.drop_database("shop", ignore_if_not_exists=True)
     assert not (tmp_path / "lkae").exists()
+    catalog.create_database("shop")
+    assert catalog.list_databases() == ["shop"]
+    catalog.drop_database("shop")
+    assert catalog.list_databases() == []
+
+
+def test_an_object_store_has_no_empty_warehouse(caplog: pytest.LogCaptureFixture) -> None:
+    """A warehouse without databases is as one that is not there: a read of it is no error, and the log tells of it."""
+    catalog = open_catalog(f"memory://{uuid4().hex}/lake")
+    assert catalog.list_databases() == []
+    assert re.search(
+        "the warehouse memory://.*/lake of the catalog 'paimon' does not exist: check the path", caplog.text
+    )
     caplog.clear()
     catalog.create_database("shop")
-    assert listed_databases(catalog) == ["shop"]
-    catalog.drop_database("shop")
-    assert listed_databases(catalog) == []
+    assert catalog.list_databases() == ["shop"]
     assert caplog.text == ""
 
 

@@ -370,6 +370,50 @@ def test_faults_between_the_database_and_the_files(tmp_path: Path) -> None:
         assert ids_of(catalog.load_table(ORDERS)) == []
 
 
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    """SQLite makes a file that is opened: a typing error in its path would seem an empty catalog, and leave a file."""
+    file, lake = tmp_path / "catalgo.db", tmp_path / "lake"
+    options = {"metastore": "jdbc", "uri": f"jdbc:sqlite:{file}", "warehouse": str(lake), "lock.enabled": "true"}
+    catalog = open_catalog(options)
+    uses: dict[str, Callable[[], object]] = {
+        "list databases": catalog.list_databases,
+        "list tables": lambda: catalog.list_tables("shop"),
+        "load": lambda: catalog.load_table(ORDERS),
+        "find": lambda: catalog.find_table(ORDERS),
+        "create a table": lambda: catalog.create_table(ORDERS, schema()),
+        "drop a table": lambda: catalog.drop_table(ORDERS, ignore_if_not_exists=True),
+        "rename": lambda: catalog.rename_table(ORDERS, BIG),
+        "alter": lambda: catalog.alter_database("shop", {"a": "b"}),
+        "drop": lambda: catalog.drop_database("shop"),
+        "views": lambda: catalog.list_views("shop"),
+        "create a view": lambda: catalog.create_view(BIG, VIEW),
+    }
+    told = f"SQLite database {file}: there is no such file; check the path in 'uri', or create a database"
+    for name, use in uses.items():
+        with pytest.raises(CatalogUnavailable, match=told):
+            use()
+        assert not file.exists(), name
+    catalog.create_database("shop")
+    catalog.create_table(ORDERS, schema())
+    append(catalog.load_table(ORDERS), 1)
+    table = catalog.load_table(ORDERS)
+    file.unlink()
+    with pytest.raises(StorageError, match=told):
+        append(table, 2)
+    with pytest.raises(CatalogUnavailable, match=told):
+        catalog.list_databases()
+    assert not file.exists()
+    catalog.repair("shop", "orders")
+    assert ids_of(catalog.load_table(ORDERS)) == [1], "a repair may make the file: the tables are there"
+
+
+def test_a_user_that_the_driver_needs() -> None:
+    uris = ("jdbc:postgresql://127.0.0.1:1/lake", "postgresql+pg8000://127.0.0.1:1/lake")
+    for uri in uris:
+        with pytest.raises(OptionError, match=r"the PostgreSQL database .* the option 'jdbc.user' is missing"):
+            open_catalog({"metastore": "jdbc", "uri": uri, "warehouse": "/lake"}).list_databases()
+
+
 def test_a_file_that_is_no_database(tmp_path: Path) -> None:
     (tmp_path / "junk.db").write_bytes(b"something else, " * 100)
     options = {"metastore": "jdbc", "uri": f"sqlite:///{tmp_path}/junk.db", "warehouse": f"{tmp_path}/lake"}

@@ -13,7 +13,7 @@ from genuine import Genuine
 from java_catalog import add_rows, catalog_state, change_catalog
 from readers import telling
 from support.long_runs import tries
-from support.oracles.catalog_model import CatalogModel, Change, apply, draw_change, state_of
+from support.oracles.catalog_model import CatalogModel, Change, apply, begin, draw_change, state_of
 
 from paimon_spark import open_catalog
 from paimon_spark.catalogs.identifier import Identifier
@@ -58,6 +58,7 @@ def test_any_history(seed: int, java: Genuine, tmp_path: Path) -> None:
         **{f"table-default.{key}": value for key, value in defaults.items()},
     }
     ours, model, log = open_catalog(options), CatalogModel(dict(defaults)), [str(options)]
+    begin(ours)
     with telling(log):
         for _ in range(STEPS):
             change = draw_change(draw)

@@ -22,7 +22,7 @@ from genuine import Genuine, java_process
 from genuine_jars import JavaUnavailable
 from readers import telling
 from support.long_runs import LONG, tries
-from support.oracles.catalog_model import CatalogModel, Change, apply, draw_change, state_of
+from support.oracles.catalog_model import CatalogModel, Change, apply, begin, draw_change, state_of
 from support.programs.database_servers import database_server
 from support.tables.catalog_tables import ORDERS, append, ids_of, schema
 from test_catalog_like_java import JAVA_ERRORS, needs_a_missing_database, words
@@ -82,6 +82,7 @@ def options(server: dict[str, str], tmp_path: Path) -> dict[str, str]:
 def test_any_history(seed: int, java: Genuine, options: dict[str, str], tmp_path: Path) -> None:
     draw = random.Random(seed)
     ours, model, log = open_catalog(options), CatalogModel({}), [str(options["uri"])]
+    begin(ours)
     with telling(log):
         for _ in range(STEPS):
             change = draw_change(draw)

@@ -24,7 +24,9 @@ def test_a_file_with_options(tmp_path: Path) -> None:
         "catalog-key": "b",
     }
     assert catalog_options("/d", file, None)["warehouse"] == "/d"
-    assert open_catalog(options).list_databases() == []
+    catalog = open_catalog(options)
+    catalog.create_database("shop")
+    assert catalog.list_databases() == ["shop"]
 
 
 def test_what_is_wrong_with_it(tmp_path: Path) -> None:

@@ -118,6 +118,7 @@ class JdbcCatalog(JdbcDatabases, JdbcTables, OpensByName, NoFunctions, NoTablesO
     def _repair_table(self, identifier: Identifier) -> None:
         check_not_system(identifier, "repairing")
         location = self.table_location(identifier)
+        self.connection.make_ready()
         with self.connection.lock(identifier):
             schema = find_schema(self.file_io, location)
             if schema is None:

@@ -47,6 +47,10 @@ class JdbcConnection:
     def _database(self) -> Database:
         return database_of(self.settings)
 
+    def make_ready(self) -> None:
+        """Makes the tables of the catalog, and the file of the database, if they are missing."""
+        self._database.make_ready()
+
     @cached_property
     def rows(self) -> CatalogRows:
         return CatalogRows(self._database, self.settings.key)

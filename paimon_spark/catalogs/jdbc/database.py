@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from paimon_spark.catalogs.jdbc.addresses import Address, address_of
 from paimon_spark.catalogs.jdbc.settings import JdbcSettings
 from paimon_spark.catalogs.jdbc.tables import META, lock_table
-from paimon_spark.errors import CatalogUnavailable, UnsupportedFeature
+from paimon_spark.errors import CatalogUnavailable, OptionError, UnsupportedFeature
 
 R = TypeVar("R")
 
@@ -42,6 +42,11 @@ class Database:
             raise UnsupportedFeature(
                 f"opening the jdbc catalog: the driver {address.url.drivername} of its 'uri' is not installed ({error})"
             ) from None
+        if address.url.get_driver_name() == "pg8000" and not address.url.username:
+            raise OptionError(
+                f"opening the catalog in {address.shown}: the option 'jdbc.user' is missing, and the driver pg8000 "
+                "knows no default; give it, and 'jdbc.password' where the server asks for one"
+            )
         # A file costs nothing to open, and another one may have its name by then.
         pool: dict[str, Any] = {"poolclass": sa.NullPool}
         if address.kind != "sqlite":
@@ -66,9 +71,10 @@ class Database:
         """Does reading work; once more if the connection was dropped meanwhile.
 
         Raises:
-            CatalogUnavailable: the database refuses or does not answer.
+            CatalogUnavailable: the database refuses or does not answer, or there is no such file.
         """
-        self._make_ready()
+        self._check_file()
+        self.make_ready()
         try:
             return self._once(work)
         except sa.exc.DBAPIError as error:
@@ -89,9 +95,11 @@ class Database:
 
         Raises:
             RowTaken: a key is there already.
-            CatalogUnavailable: the database refuses or does not answer; whether the work is done may be unknown.
+            CatalogUnavailable: the database refuses or does not answer, or there is no such file; whether the work is
+                done may be unknown.
         """
-        self._make_ready()
+        self._check_file()
+        self.make_ready()
         for left in range(_TRIES, 0, -1):
             try:
                 return self._once(work)
@@ -122,8 +130,20 @@ class Database:
         except OSError as error:
             raise sa.exc.DBAPIError(None, None, error) from None
 
-    def _make_ready(self) -> None:
-        """Makes the tables that are missing (Java: JdbcCatalog.initializeCatalogTablesIfNeed)."""
+    def _check_file(self) -> None:
+        """SQLite would make a file that is not there: one whose name has a typing error would seem an empty catalog."""
+        if self._identity() is None:
+            raise CatalogUnavailable(
+                f"opening the catalog in {self._address.shown}: there is no such file; check the path in 'uri', or "
+                "create a database in the catalog, which makes the file"
+            )
+
+    def make_ready(self) -> None:
+        """Makes the tables that are missing (Java: JdbcCatalog.initializeCatalogTablesIfNeed), and a SQLite file.
+
+        Raises:
+            CatalogUnavailable: the database refuses or does not answer.
+        """
         if self._ready is not None and self._ready == self._identity():
             return
         tables = [*META.sorted_tables]
@@ -136,7 +156,7 @@ class Database:
         self._ready = self._identity()
 
     def _identity(self) -> object:
-        """What changes when a file is replaced by another one of its name."""
+        """What changes when a file is replaced by another one of its name; None: there is no such file."""
         path = self._address.url.database if self.kind == "sqlite" else None
         if path is None:
             return True

@@ -33,6 +33,7 @@ class JdbcDatabases(JdbcNames):
     ) -> None:
         check_not_system_database(name, "creating")
         check_new_name(name, "database")
+        self.connection.make_ready()
         if self.connection.rows.has_database(name):
             if ignore_if_exists:
                 return

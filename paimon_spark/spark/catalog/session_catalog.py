@@ -12,7 +12,6 @@ from paimon_spark.arguments.checks import checked, checks_arguments
 from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.catalog_options import METASTORE, WAREHOUSE
 from paimon_spark.catalogs.factory import open_catalog
-from paimon_spark.catalogs.filesystem import listed_databases
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.cdc.batches.decoding import DecodingOptions, decoding_of
 from paimon_spark.cdc.batches.table_names import TableNames
@@ -199,7 +198,7 @@ class SessionCatalog(ForeignNames):
 
     def databases(self) -> list[str]:
         """The names of the databases."""
-        return listed_databases(self._session.catalog)
+        return self._session.catalog.list_databases()
 
     def tables(self, database: str | None = None) -> list[str]:
         """The names of the tables of a database; None: of the current or the default one."""

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from paimon_spark.catalogs.filesystem import listed_databases
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import SqlError
 from paimon_spark.procedures.catalogue import PROCEDURES
@@ -45,7 +44,7 @@ def like(names: Sequence[str], pattern: str | None) -> list[str]:
 
 def show_databases(session: SqlSession, show: q.ShowDatabases) -> DataFrame:
     """The databases of the catalog."""
-    names = like(listed_databases(session.catalog), show.pattern)
+    names = like(session.catalog.list_databases(), show.pattern)
     return rows_frame(session.spark, _required("namespace"), [(name,) for name in names])
 
 

@@ -53,6 +53,17 @@ def test_a_session_starts_in_the_default_database_which_need_not_be_there(cat: S
     assert rows(cat, "SELECT * FROM t") == [("paimon", "default")]
 
 
+def test_a_warehouse_that_is_not_there(spark: SparkSession, tmp_path: Path) -> None:
+    """All doors say it, until the first database makes it."""
+    cat = paimon_spark.catalog(spark, f"{tmp_path}/lkae")
+    for use in (cat.databases, lambda: cat.sql("SHOW DATABASES"), lambda: cat.sql("CALL sys.compact_database()")):
+        with pytest.raises(DatabaseNotFound, match=f"the warehouse {tmp_path}/lkae .* does not exist: check the path"):
+            use()
+    assert not (tmp_path / "lkae").exists()
+    cat.sql("CREATE DATABASE shop")
+    assert rows(cat, "SHOW DATABASES") == [("shop",)]
+
+
 def test_use_and_set_catalog(cat: SessionCatalog) -> None:
     """The results are those of the official connector (paimon-spark-4.1_2.13-2.0.0)."""
     told = "SELECT current_catalog(), current_database(), current_schema()"

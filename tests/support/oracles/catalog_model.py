@@ -122,6 +122,12 @@ class CatalogModel:
         return None
 
 
+def begin(catalog: Catalog) -> None:
+    """Makes a warehouse, or the file of its database, which would be refused as not there; it stays empty."""
+    catalog.create_database("first")
+    catalog.drop_database("first")
+
+
 def state_of(catalog: Catalog) -> dict[str, dict[str, dict[str, str]]]:
     """All that a catalog holds, in the form of CatalogModel.databases."""
     return {
