@@ -1,7 +1,8 @@
 """What a value must be for an annotation, in words and as a check.
 
 A type stands for its own values, but for these: a flag is True or False alone, a whole number may be one of NumPy,
-a sequence may be any iterable but a text, and options may have flags and numbers, which become their texts.
+a text may be a path of ``pathlib``, a sequence any iterable but a text, and options may have flags and numbers, which
+become their texts.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import index
+from os import PathLike, fspath
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
 
@@ -89,9 +91,10 @@ def _whole_number(value: Any) -> int:
 
 
 def _text(value: Any) -> str:
-    if not isinstance(value, str):
+    found = fspath(value) if isinstance(value, PathLike) else value
+    if not isinstance(found, str):
         raise Misfit
-    return value
+    return found
 
 
 def _function(value: Any) -> Any:
@@ -136,14 +139,13 @@ def _several(member: Kind | None) -> Kind:
     def take(value: Any) -> Any:
         if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
             raise Misfit
-        items = value if isinstance(value, list) else tuple(value)  # of parameters of a query, Spark takes lists alone
-        for item in items:
+        items = []
+        for item in value:
             try:
-                if member is not None:
-                    member.take(item)
+                items.append(item if member is None else member.take(item))
             except Misfit as misfit:
                 raise Misfit(misfit.found or f"holds {told(item)}", misfit.wanted) from None
-        return items
+        return items if isinstance(value, list) else tuple(items)  # of parameters of a query, Spark takes lists alone
 
     what = "values" if member is None else member.several or f"values that are each {member.words}"
     return Kind(f"a list of {what}", take)
@@ -188,7 +190,7 @@ def _option(value: Any) -> str:
     """The text of an option that is given as Python's value."""
     if isinstance(value, bool):
         return str(value).lower()
-    if not isinstance(value, str | int | float):
+    if not isinstance(value, str | int | float | PathLike):
         raise Misfit
     return str(value)
 

@@ -142,6 +142,26 @@ def test_texts_and_numbers_that_mean_nothing(quick_spark: SparkSession, table: P
     assert table.history(limit=2**40).count() == 0
 
 
+def test_a_path_of_pathlib_is_one_wherever_a_text_is(
+    quick_spark: SparkSession, table: PaimonTable, tmp_path: Path
+) -> None:
+    """The types say str, as those of Spark do; a path is turned into its text."""
+    lake: Any = tmp_path / "lake"
+    place: Any = lake / "default.db" / "t"
+    for catalog in (open_catalog(lake), open_catalog({"warehouse": lake}), paimon_spark.catalog(quick_spark, lake)):
+        assert catalog["default.t"]
+    table.append(quick_spark.createDataFrame([(1, "a")], "id long, v string"))
+    assert open_table(place).scan().count() == 1
+    assert paimon_spark.check(place).problems == ()
+    assert PaimonTable.isPaimonTable(quick_spark, place)
+    assert PaimonTable.forPath(quick_spark, place).copy(lake / "copied").rows == 1
+    made = PaimonTable.create(quick_spark).location(lake / "made").addColumn("id", "BIGINT").execute()
+    stream = quick_spark.readStream.format("paimon").load(str(place)).select("id")
+    made.write_stream(stream, checkpoint=lake / "ck").trigger(availableNow=True).start().awaitTermination()
+    assert open_table(lake / "made").scan().to_arrow().to_pylist() == [{"id": 1}]
+    assert said(open_table, Path("s3://bucket/t")).startswith("'s3:/bucket/t' has one slash behind s3:")
+
+
 def test_a_merge_that_nobody_does_says_so(quick_spark: SparkSession, table: PaimonTable) -> None:
     merge = table.merge(quick_spark.range(1).alias("s"), "s.id = target.id")
     assert (
