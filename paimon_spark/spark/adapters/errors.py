@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any, TypeVar, cast
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column
 from pyspark.sql import functions as sf
 
@@ -26,6 +27,11 @@ _log = logging.getLogger(__name__)
 _RAISED = re.compile(
     rf"(?:^|\[USER_RAISED_EXCEPTION\] ){re.escape(errors.__name__)}\.(\w+): (.+?)(?: SQLSTATE: P0001.*)?$", re.MULTILINE
 )
+_HIDDEN_TABLE = re.compile(r"`?\b(?:_pyspark_\w+|paimon_[0-9a-f]{32}\b|paimon_[0-9a-f]*(?=\.\.\.))`?")
+_BEHIND_SENTENCE = re.compile(
+    r"\n\s*== (?:SQL|DataFrame)|;\s*line \d+ pos \d+|;\s*\n|\n\s*'|\n\s*\+-|\n\n|\(line \d+, pos \d+\)"
+)
+_OF_JOB = re.compile(r"\[([A-Z_]+(?:\.[A-Z_]+)*)\]\s+(.*?)\s*SQLSTATE: \w+", re.DOTALL)
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -79,6 +85,37 @@ def error_of_task(text: str) -> tuple[type[PaimonError], str] | None:
         return None
     name, sentence = found[-1]
     return getattr(errors, name, PaimonError), sentence.strip()
+
+
+def without_plan(error: AnalysisException, kind: type[AnalysisException] = AnalysisException) -> AnalysisException:
+    """An error of Spark without the plan of the query, and without the names of views that stand for tables of ours.
+
+    Args:
+        kind: of the error that is returned.
+    """
+    text = str(error).strip()
+    head = text[: match.start()] if (match := _BEHIND_SENTENCE.search(text)) else text
+    head = head.strip().removeprefix(f"[{error.getCondition()}]").strip()
+    parameters = {key: _shown(value) for key, value in (error.getMessageParameters() or {}).items()}
+    return kind(_shown(" ".join(head.split())), error.getCondition(), parameters)
+
+
+def sentence_of_job(error: Exception) -> tuple[str, str] | None:
+    """The condition and the sentence of an error that failed a job of Spark; None: it has none.
+
+    Classic Spark raises what Py4J makes of Java's where rows are collected: only the text tells what happened.
+    """
+    found = _OF_JOB.search(str(error))
+    return None if found is None else (found[1], _shown(" ".join(found[2].split())))
+
+
+def names_hidden_table(error: Exception) -> bool:
+    """Whether the text of an error shows a view that stands for a table of ours."""
+    return bool(_HIDDEN_TABLE.search(str(error)))
+
+
+def _shown(text: str) -> str:
+    return _HIDDEN_TABLE.sub("a table", text)
 
 
 def _each(values: Iterator[Any]) -> Iterator[Any]:

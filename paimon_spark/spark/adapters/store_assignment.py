@@ -6,16 +6,18 @@ They are cast by the rules of ANSI SQL, texts into numbers and dates too (Java: 
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as st
 
-from paimon_spark.errors import DataError
+from paimon_spark.errors import DataError, PaimonError, SqlError
 from paimon_spark.spark.adapters.aligned_values import Naming
 from paimon_spark.spark.adapters.char_columns import takes_as_strings
-from paimon_spark.spark.adapters.errors import raised
+from paimon_spark.spark.adapters.errors import names_hidden_table, raised, sentence_of_job
 from paimon_spark.spark.adapters.sql_dialect import is_ansi
 from paimon_spark.spark.adapters.types import nullable_type
 
@@ -25,6 +27,14 @@ _INTERVALS = (st.CalendarIntervalType, *_COUNTED)
 _ANY_CASE = Naming()
 _INTEGRAL = (st.ByteType, st.ShortType, st.IntegerType, st.LongType)
 _DATETIMES = (st.DateType, st.TimestampType, st.TimestampNTZType)
+
+
+_SEVERAL_ROWS = "SCALAR_SUBQUERY_TOO_MANY_ROWS"
+_NO_CAST = re.compile(
+    r'The value (?P<value>.*) of the type "(?P<have>[^"]+)" cannot be cast to "(?P<want>[^"]+)"'
+    r"|\]\s+(?P<number>\S+) cannot be represented as (?P<digits>Decimal\(\d+, \d+\))",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True)
@@ -99,6 +109,81 @@ def stored(value: Column, have: st.DataType, target: StoredAs, rules: StorePolic
     )
     fits = value.try_cast(want)
     return F.when(value.isNull() | fits.isNotNull(), fits).otherwise(raised(DataError, message).cast(want))
+
+
+@dataclass(frozen=True)
+class Given:
+    """A value that is stored in a column: the name of the column, and the types of both."""
+
+    column: str
+    have: st.DataType
+    want: st.DataType
+
+
+def job_error(error: Exception, what: str, given: Callable[[], Iterable[Given]]) -> PaimonError | None:
+    """What to say of an error of Spark that failed a statement.
+
+    Args:
+        what: was done, for the message.
+        given: the values that were stored; called for errors of casts only.
+
+    Returns:
+        None: the error as it is.
+    """
+    told = sentence_of_job(error)
+    if told is None:
+        return None
+    is_ours = told[0] == _SEVERAL_ROWS or names_hidden_table(error)
+    return _cast_error(error, what, given) or (SqlError(f"{what}: {told[1]}") if is_ours else None)
+
+
+def _cast_error(error: Exception, what: str, given: Callable[[], Iterable[Given]]) -> DataError | None:
+    """What to say of a job that failed because Spark could not cast a value to the type of its column.
+
+    Spark tells the value and both types, so that several columns may be meant; and the place of a cast that the user
+    wrote, which is another error.
+    """
+    text = str(error)
+    found = _NO_CAST.search(text)
+    if found is None or "== SQL" in text or ("== DataFrame" in text and __file__ not in text):
+        return None
+    value, have, want = (
+        found["value"] or found["number"],
+        found["have"],
+        (found["want"] or found["digits"]).replace(" ", "").lower(),
+    )
+    columns = [
+        each.column
+        for each in given()
+        if any(
+            want == b.simpleString() and have in (None, a.simpleString().upper()) and a != b
+            for a, b in _atoms(each.have, each.want)
+        )
+    ]
+    if not columns:
+        return None
+    named = ", ".join(f"'{name}'" for name in dict.fromkeys(columns))
+    meant = f"one of the columns {named}" if "," in named else f"the column {named}"
+    kind = f" of the type {have}" if have else ""
+    return DataError(
+        f"{what}: the value {value}{kind} does not fit as {want} into {meant}; correct it, or use try_cast "
+        "in the query, which makes NULL of such values"
+    )
+
+
+def _atoms(have: st.DataType, want: st.DataType) -> Iterator[tuple[st.DataType, st.DataType]]:
+    """The pairs of types that a cast casts, in nested types too."""
+    match have, want:
+        case st.StructType(), st.StructType():
+            for a, b in zip(have.fields, want.fields, strict=False):
+                yield from _atoms(a.dataType, b.dataType)
+        case st.ArrayType(), st.ArrayType():
+            yield from _atoms(have.elementType, want.elementType)
+        case st.MapType(), st.MapType():
+            yield from _atoms(have.keyType, want.keyType)
+            yield from _atoms(have.valueType, want.valueType)
+        case _:
+            yield have, want
 
 
 def has_names_of(have: st.DataType, want: st.DataType, naming: Naming = _ANY_CASE) -> bool:

@@ -27,9 +27,10 @@ from paimon_spark.spark.merge_into.merge_keys import same_columns, source_range
 from paimon_spark.spark.merge_into.source_alias import check_qualifiers, source_alias_of
 from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER
 from paimon_spark.spark.rows.appended import write_appended
-from paimon_spark.spark.rows.assignments import Expression, expression_errors, new_values
+from paimon_spark.spark.rows.assignments import Expression, new_values, read_assignments
 from paimon_spark.spark.rows.attempts import Job, run_attempts
 from paimon_spark.spark.rows.changes import KIND, Changes, Wanted
+from paimon_spark.spark.rows.expression_errors import Reading, empty_rows, expression_errors
 from paimon_spark.spark.rows.guards import check_kept_digits, insert_kind
 from paimon_spark.spark.rows.keyed import wanted_of, write_keyed
 from paimon_spark.spark.rows.outcome import Outcome
@@ -133,8 +134,25 @@ def run_merge(merge: Merge) -> RowChangeResult:
         return write_appended(target, changes, way is Way.DELETION_VECTORS)
 
     values = [value for clause in merge.clauses for value in (clause.values or {}).values()]
-    with expression_errors(what, values):
+    with expression_errors(what, lambda: _readings(merge, name, what, naming), values):
         return run_attempts(merge.job, write)
+
+
+def _readings(merge: Merge, source_alias: str, what: str, naming: Naming) -> list[Reading]:
+    """The expressions, each over the sides that it may name."""
+    fields = merge.job.open_table().schema.fields
+    target, source = empty_rows(merge.job.spark, fields, merge.alias), merge.source.alias(source_alias)
+    both = source.crossJoin(target)
+    sides = {When.MATCHED: both, When.NOT_MATCHED: source, When.NOT_MATCHED_BY_SOURCE: target}
+    found = [Reading(both, merge.condition)]
+    for clause in merge.clauses:
+        values = clause.values or {}
+        if clause.is_star:
+            own = [field.name for field in fields if len(naming.alike(field.name, source.columns)) == 1]
+            values = {quoted(name): f"{quoted(source_alias)}.{quoted(name)}" for name in own}
+        given = read_assignments(fields, values, what, [merge.alias], naming)
+        found.append(Reading(sides[clause.when], clause.condition, given))
+    return found
 
 
 def _keys(table: Table) -> list[DataField]:

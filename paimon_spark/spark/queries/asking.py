@@ -1,7 +1,6 @@
 """A text goes to Spark, and what Spark does not understand of it comes back in the user's words.
 
-Spark sees temporary views, ``_pyspark_<hexadecimal digits>``, in the places of tables of ours: its errors show their
-names, and the plan with them.
+Spark sees temporary views in the places of tables of ours: its errors show their names, and the plan with them.
 """
 
 from __future__ import annotations
@@ -16,13 +15,12 @@ from pyspark.sql import DataFrame
 
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import SqlError, TableNotFound
+from paimon_spark.spark.adapters.errors import without_plan
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.sql.text.single_name import column_path
 
 Args = Mapping[str, Any] | Sequence[Any] | None
 _NO_FRAMES: Mapping[str, DataFrame] = {}
-_INTERNAL = re.compile(r"`?_pyspark_\w+`?")
-_BEHIND_SENTENCE = re.compile(r"\n\s*== SQL|;\s*line \d+ pos \d+|;\s*\n|\n\s*'|\n\s*\+-|\n\n|\(line \d+, pos \d+\)")
 _NO_CATALOG = "REQUIRES_SINGLE_PART_NAMESPACE"
 _NO_CATALOG_OF_NAME = "CATALOG_NOT_FOUND"
 _NO_DATABASE = "SCHEMA_NOT_FOUND"
@@ -51,7 +49,7 @@ def ask_spark(
     except ParseException as error:
         raise (_of_text(session, error, asked) if frames else error) from None
     except AnalysisException as error:
-        raise (_of_names(session, error) or (_without_plan(error) if frames else error)) from None
+        raise (_of_names(session, error) or (without_plan(error) if frames else error)) from None
     except Exception as error:  # Spark's for a catalog that is not there is no error of PySpark
         if _NO_CATALOG_OF_NAME not in str(error):
             raise
@@ -86,11 +84,6 @@ def _no_catalog(session: SqlSession, parts: Sequence[str]) -> SqlError:
     return SqlError(f"SQL: {begins}: {meant}there are {', '.join(known)}")
 
 
-def _without_plan(error: AnalysisException) -> AnalysisException:
-    """The error without the plan of Spark, in which the frames stand."""
-    return _same(AnalysisException, error, _sentence(error))
-
-
 def _of_text(session: SqlSession, error: ParseException, asked: str) -> AnalysisException:
     """The error that Spark has for the user's own text, in which no frame stands."""
     try:
@@ -99,17 +92,4 @@ def _of_text(session: SqlSession, error: ParseException, asked: str) -> Analysis
         error = own
     except Exception:  # the text itself can be read: its names are not there for Spark
         pass
-    return _same(ParseException, error, _sentence(error))
-
-
-def _sentence(error: AnalysisException) -> str:
-    """What the text of an error of Spark says, up to the plan of the query or its text."""
-    text = str(error).strip()
-    head = text[: match.start()] if (match := _BEHIND_SENTENCE.search(text)) else text
-    head = head.strip().removeprefix(f"[{error.getCondition()}]").strip()
-    return _INTERNAL.sub("a table", " ".join(head.split()))
-
-
-def _same(kind: type[AnalysisException], error: AnalysisException, message: str) -> AnalysisException:
-    parameters = {key: _INTERNAL.sub("a table", value) for key, value in (error.getMessageParameters() or {}).items()}
-    return kind(message, error.getCondition(), parameters)
+    return without_plan(error, ParseException)

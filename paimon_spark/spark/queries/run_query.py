@@ -32,7 +32,8 @@ from paimon_spark.sql.text.names import Names, TableName
 DEFAULT = "__paimon_default"
 """The key of the default value of a column, in its metadata."""
 _FRAME = "paimon_{}"
-_UNKNOWN_NAME = re.compile("UNRESOLVED_(?:COLUMN|USING|MAP_KEY)|CANNOT_RESOLVE_STAR")
+UNKNOWN_NAME = re.compile("UNRESOLVED_(?:COLUMN|USING|MAP_KEY)|CANNOT_RESOLVE_STAR")
+"""Conditions of Spark's errors about names that are not there."""
 _DEEPEST = 100  # as Spark's spark.sql.view.maxNestedViewDepth
 
 
@@ -73,7 +74,7 @@ def run_planned(
     try:
         return _asked(session, query, args, before)
     except AnalysisException as error:
-        if not _UNKNOWN_NAME.search(error.getCondition() or ""):
+        if not UNKNOWN_NAME.search(error.getCondition() or ""):
             raise
     # of all columns Spark names those that are like the one it does not know
     return _asked(session, query.with_all_columns(), args, before)

@@ -5,17 +5,15 @@ Java: PaimonAssignmentUtils, which follows Spark's AssignmentUtils: fields of st
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from paimon_spark.errors import SqlError
-from paimon_spark.format.types import DataField
+from paimon_spark.format.types import DataField, DataType
 from paimon_spark.spark.adapters.aligned_values import Naming, aligned
 from paimon_spark.spark.adapters.char_columns import padded
 from paimon_spark.spark.adapters.store_assignment import StoredAs, StorePolicy, has_names_of, stored
@@ -28,7 +26,6 @@ Expression = str | Column
 Path = tuple[str, ...]
 _DEFAULT = "DEFAULT"
 _NAMING = Naming()
-_OF_ANOTHER_FRAME = ("MISSING_ATTRIBUTES", "CANNOT_RESOLVE_DATAFRAME_COLUMN")
 
 
 @dataclass(frozen=True)
@@ -53,41 +50,6 @@ class Assignment:
 def as_column(value: Expression) -> Column:
     """An expression in SQL, or a Column as it is."""
     return sf.expr(value) if isinstance(value, str) else value
-
-
-@contextmanager
-def expression_errors(what: str, values: Collection[Expression] = ()) -> Iterator[None]:
-    """Tells what users of DataFrames take for an expression, where Spark answers with a plan of ours.
-
-    Args:
-        what: is done, for messages.
-        values: that are assigned.
-
-    Raises:
-        SqlError: a Column is one of another DataFrame, or a value is a word that is no column.
-        AnalysisException: all else that Spark does not understand.
-    """
-    try:
-        yield
-    except AnalysisException as error:
-        condition, parameters = error.getCondition() or "", error.getMessageParameters() or {}
-        if condition.startswith(_OF_ANOTHER_FRAME):
-            raise SqlError(
-                f"{what}: an expression has a Column of another DataFrame, as df['id'] or df.id gives it, and the rows "
-                'are read anew here; name the column: F.col("id"), or in SQL "id = 2", with the alias of its side '
-                "before it where two have it"
-            ) from None
-        name = parameters.get("objectName", "").strip("`")
-        if condition.startswith("UNRESOLVED_COLUMN") and name in _first_words(values):
-            raise SqlError(
-                f"{what}: {name} is no column, and the text of a value is SQL; a value that is a text needs quotes, "
-                f'"\'{name}\'", or F.lit("{name}")'
-            ) from None
-        raise
-
-
-def _first_words(values: Collection[Expression]) -> set[str]:
-    return {value.split()[0] for value in values if isinstance(value, str) and value.strip()}
 
 
 def find_field(fields: Sequence[DataField], name: str, what: str, naming: Naming = _NAMING) -> DataField:
@@ -203,9 +165,7 @@ def new_values(
 
 
 def _stored(item: Assignment, have: st.DataType, alias: str | None, what: str, rules: StorePolicy) -> Column:
-    data_type = item.field.type
-    for name in item.inner:
-        data_type = next(f.type for f in data_type.fields if f.name == name)
+    data_type = inner_type(item)
     want, name = spark_type(data_type), ".".join((item.field.name, *item.inner))
     value = item.value
     if item.naming.is_exact or not has_names_of(have, want):
@@ -214,6 +174,14 @@ def _stored(item: Assignment, have: st.DataType, alias: str | None, what: str, r
         value, have = made.value, made.type
     made_as = stored(value, have, StoredAs(name, want, what), rules)
     return padded(made_as, data_type) if rules.pads_char else made_as
+
+
+def inner_type(item: Assignment) -> DataType:
+    """The type of the column, or of the field in it, that gets the value."""
+    data_type = item.field.type
+    for name in item.inner:
+        data_type = next(f.type for f in data_type.fields if f.name == name)
+    return data_type
 
 
 def _column(field: DataField, values: Mapping[Path, Column], alias: str | None) -> Column:

@@ -20,13 +20,13 @@ from paimon_spark.spark.rows.assignments import (
     Assignment,
     Expression,
     as_column,
-    expression_errors,
     keeps_itself,
     new_values,
     read_assignments,
 )
 from paimon_spark.spark.rows.attempts import Job, run_attempts
 from paimon_spark.spark.rows.changes import DELETE, KIND, OLD, UPDATE, Changes, place_columns
+from paimon_spark.spark.rows.expression_errors import Reading, empty_rows, expression_errors
 from paimon_spark.spark.rows.guards import check_kept_digits, delete_kind, update_kind
 from paimon_spark.spark.rows.keyed import wanted_of, write_keyed
 from paimon_spark.spark.rows.merged_buckets import delete_from_buckets
@@ -117,7 +117,7 @@ def delete_where(statement: RowStatement) -> RowChangeResult:
             target, Changes(changes, found.file_count, dict(found.files), few=found.few), way is Way.DELETION_VECTORS
         )
 
-    with expression_errors(statement.what):
+    with expression_errors(statement.what, lambda: _readings(statement)):
         return run_attempts(statement.job, write, by_metadata)
 
 
@@ -139,9 +139,7 @@ def update_where(statement: RowStatement) -> RowChangeResult:
         table = target.table
         way = way_of(table, statement.job.statement)
         fields = table.schema.fields
-        naming = Naming(is_case_sensitive(statement.job.spark))
-        given = read_assignments(fields, statement.assignments or {}, statement.what, [statement.alias], naming)
-        given = changed_columns(table, given, statement)
+        given = changed_columns(table, _assignments(statement, fields), statement)
         check_kept_digits(table, given)
         pruning, keyed = _pruning(statement, table), way is Way.ROWS_WITH_KINDS
         more = named_metadata_fields(table.schema, [statement.condition, *(statement.assignments or {}).values()])
@@ -163,7 +161,7 @@ def update_where(statement: RowStatement) -> RowChangeResult:
 
     if not statement.assignments:
         raise SqlError(f"{statement.what}: no assignment is given; name a column and its new value")
-    with expression_errors(statement.what, statement.assignments.values()):
+    with expression_errors(statement.what, lambda: _readings(statement), statement.assignments.values()):
         return run_attempts(statement.job, write)
 
 
@@ -189,6 +187,17 @@ def moves_rows(table: Table, given: Sequence[Assignment]) -> bool:
     """Whether rows with new values may belong to another partition or bucket of an append table."""
     names = {field.name for field in (*table.schema.partition_fields, *bucket_fields(table.schema, table.options))}
     return any(item.field.name in names for item in given)
+
+
+def _assignments(statement: RowStatement, fields: Sequence[DataField]) -> list[Assignment]:
+    naming = Naming(is_case_sensitive(statement.job.spark))
+    return read_assignments(fields, statement.assignments or {}, statement.what, [statement.alias], naming)
+
+
+def _readings(statement: RowStatement) -> list[Reading]:
+    fields = statement.job.open_table().schema.fields
+    frame = empty_rows(statement.job.spark, fields, statement.alias)
+    return [Reading(frame, statement.condition, _assignments(statement, fields))]
 
 
 def _pruning(statement: RowStatement, table: Table) -> Pruning:

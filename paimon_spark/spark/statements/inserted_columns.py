@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as st
 
-from paimon_spark.errors import SqlError
+from paimon_spark.errors import PaimonError, SqlError
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.aligned_values import Naming, aligned, have_same_fields
 from paimon_spark.spark.adapters.options import MERGE_SCHEMA
-from paimon_spark.spark.adapters.store_assignment import StoredAs, StorePolicy, has_names_of, stored
+from paimon_spark.spark.adapters.store_assignment import Given, StoredAs, StorePolicy, has_names_of, job_error, stored
 from paimon_spark.spark.adapters.types import spark_type
 from paimon_spark.sql.text.literals import Value
 
@@ -66,6 +67,32 @@ def insert_frame(spark: SparkSession, rows: DataFrame, target: InsertTarget) -> 
         columns.append(stored(value, have, StoredAs(own.name, want, what), rules).alias(own.name))
     fixed = _fixed(numbered, target)
     return numbered.select(*columns, *(fixed[key].alias(key) for key in target.fixed))
+
+
+@contextmanager
+def insert_errors(target: InsertTarget, asked: DataFrame, made: DataFrame) -> Iterator[None]:
+    """Says which column a value was for that Spark could not cast, and shows no view that stands for a table of ours.
+
+    Args:
+        asked: the rows of the query.
+        made: the same as insert_frame has made them.
+
+    Raises:
+        DataError: a value does not fit into its column.
+        SqlError: the query fails.
+    """
+    what = f"INSERT INTO {target.name}"
+
+    def given() -> Iterator[Given]:
+        for have, want in zip(asked.schema.fields, made.schema.fields, strict=False):  # fixed values follow
+            yield Given(want.name, have.dataType, want.dataType)
+
+    try:
+        yield
+    except PaimonError:
+        raise
+    except Exception as error:  # Spark's have no common base
+        raise (job_error(error, what, given) or error) from None
 
 
 def _names_fields(target: InsertTarget, have: st.DataType, want: st.DataType) -> bool:

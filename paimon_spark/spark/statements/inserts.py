@@ -20,6 +20,7 @@ from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements.default_values import with_defaults
 from paimon_spark.spark.statements.inserted_columns import (
     InsertTarget,
+    insert_errors,
     insert_frame,
     inserted_columns,
     with_fixed_values,
@@ -64,7 +65,6 @@ def run_inserts(session: SqlSession, several: InsertSeveral, args: Args = None) 
 
 def _prepared(session: SqlSession, insert: Insert, args: Args) -> Callable[[], object]:
     """Plans the query of an INSERT and checks that it fits the table. What is returned writes the rows."""
-    table = session.table(insert.table)
     stored = session.open(insert.table)
     naming = Naming(is_case_sensitive(session.spark))
     partition_fields = stored.schema.partition_fields
@@ -78,12 +78,29 @@ def _prepared(session: SqlSession, insert: Insert, args: Args) -> Callable[[], o
         str(insert.table), stored.schema.fields, insert.columns, insert.by_name, fixed, naming, dynamic
     )
     rows = run_query(session, insert.query, args) if insert.by_name else _positional_rows(session, insert, target, args)
+    asked = rows
     if insert.by_name and _merges_schema(session, insert):
         rows = with_fixed_values(rows, target)
     else:
         options |= dict.fromkeys(MERGE_OPTIONS, "false")  # values by their positions say nothing of new columns
         rows = insert_frame(session.spark, rows, target)
-    given = FewRows(rows) if lists_rows(insert.query) else rows
+    write = _write(session, insert, FewRows(rows) if lists_rows(insert.query) else rows, options, fixed)
+
+    def told() -> None:
+        with insert_errors(target, asked, rows):
+            write()
+
+    return told
+
+
+def _write(
+    session: SqlSession,
+    insert: Insert,
+    given: DataFrame | FewRows,
+    options: Mapping[str, str],
+    fixed: Mapping[str, Value],
+) -> Callable[[], object]:
+    table = session.table(insert.table)
     if insert.replace_where is not None:
         return partial(table.overwrite, given, insert.replace_where, options)
     if not insert.overwrite:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import itertools
 import uuid
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 from paimon_spark.spark.merge_into.clauses import Action, Clause, When
 from paimon_spark.spark.queries.asking import Args
 from paimon_spark.spark.queries.results import rows_frame
-from paimon_spark.spark.queries.run_query import run_query
+from paimon_spark.spark.queries.run_query import UNKNOWN_NAME, run_query
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.queries.table_use import TableRead, plan_use
 from paimon_spark.spark.queries.temporary_views import refresh_temporary_views
+from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.spark.table.row_methods import refreshing
 from paimon_spark.sql.queries.parameters import question_marks, with_arguments
 from paimon_spark.sql.queries.query import Query, Use
@@ -35,10 +36,13 @@ def run_delete(session: SqlSession, delete: Delete, args: Args = None) -> DataFr
         A row with the number of deleted rows, under the name that Delta Lake gives it; NULL where nobody has counted
         them, because whole partitions went by metadata.
     """
-    with sub_query_views(session, args) as views:
+
+    def run(views: SubQueryViews) -> RowChangeResult:
         where = None if delete.where is None else views.text(delete.where)
         table = refreshing(session.table(delete.table), views.refresh).alias(delete.alias)
-        done = table.delete() if where is None else table.delete(where)
+        return table.delete() if where is None else table.delete(where)
+
+    done = with_sub_query_views(session, args, run)
     return _counts(session, affected=done.rows_deleted if done.counts_exact else None)
 
 
@@ -51,11 +55,14 @@ def run_update(session: SqlSession, update: Update, args: Args = None) -> DataFr
     Returns:
         A row with the number of updated rows, under the name that Delta Lake gives it.
     """
-    with sub_query_views(session, args) as views:
+
+    def run(views: SubQueryViews) -> RowChangeResult:
         values = views.texts(update.values)
         where = None if update.where is None else views.text(update.where)
         table = refreshing(session.table(update.table), views.refresh).alias(update.alias)
-        done = table.update(where, values)
+        return table.update(where, values)
+
+    done = with_sub_query_views(session, args, run)
     return _counts(session, affected=done.rows_updated)
 
 
@@ -69,7 +76,8 @@ def run_merge_into(session: SqlSession, merge: Merge, args: Args = None) -> Data
         A row with the numbers of rows that are affected, updated, deleted and inserted, under the names that Delta Lake
         gives them; NULL for updated and inserted ones where the table was not read, so that nobody has told them apart.
     """
-    with sub_query_views(session, args) as views:
+
+    def run(views: SubQueryViews) -> RowChangeResult:
         source = run_query(session, merge.source, views.taken(merge.source))
         target = refreshing(session.table(merge.table), views.refresh).alias(merge.alias)
         builder = target.merge(source, views.text(merge.condition), merge.source_alias)
@@ -79,7 +87,9 @@ def run_merge_into(session: SqlSession, merge: Merge, args: Args = None) -> Data
             condition = None if clause.condition is None else views.text(clause.condition)
             values = None if clause.values is None else views.texts(clause.values)
             builder = builder.with_clause(Clause(When(clause.when), Action(clause.action), condition, values))
-        done = builder.execute()
+        return builder.execute()
+
+    done = with_sub_query_views(session, args, run)
     known = done.counts_exact
     return _counts(
         session,
@@ -98,8 +108,9 @@ def _counts(session: SqlSession, **numbers: int | None) -> DataFrame:
 class SubQueryViews:
     """Temporary views over the tables of ours in sub-queries, since Spark reads an expression without DataFrames."""
 
-    def __init__(self, session: SqlSession, args: Args) -> None:
+    def __init__(self, session: SqlSession, args: Args, has_all_columns: bool) -> None:
         """With the arguments of the statement: those without a name are taken in the order of their parameters."""
+        self._has_all_columns = has_all_columns
         self._uses: dict[str, Use] = {}
         self._texts: list[str] = []  # that read temporary views of the user
         self._session = session
@@ -132,6 +143,7 @@ class SubQueryViews:
     def text(self, expression: Expression) -> str:
         """The expression as Spark reads it."""
         query, names = expression.query, list[str | None]()
+        query = query.with_all_columns() if self._has_all_columns else query
         uses = list(query.uses)
         for at, use in enumerate(query.uses):
             if self._session.is_temporary_view(use.name):
@@ -154,12 +166,22 @@ class SubQueryViews:
         return read
 
 
-@contextmanager
-def sub_query_views(session: SqlSession, args: Args = None) -> Iterator[SubQueryViews]:
-    """Views that are dropped at the end of the block."""
-    views = SubQueryViews(session, args)
-    try:
-        yield views
-    finally:
-        for name in views.names:
-            session.spark.catalog.dropTempView(name)
+def with_sub_query_views(
+    session: SqlSession, args: Args, run: Callable[[SubQueryViews], RowChangeResult]
+) -> RowChangeResult:
+    """Runs a statement with the views of its sub-queries, which are dropped at the end.
+
+    A view has only the columns that the statement names. Of a column that is not there Spark suggests those that are
+    like it, so that the statement, of which nothing was done, is then read once more with all columns.
+    """
+    for has_all_columns in (False, True):
+        views = SubQueryViews(session, args, has_all_columns)
+        try:
+            return run(views)
+        except AnalysisException as error:
+            if has_all_columns or not views.names or not UNKNOWN_NAME.search(error.getCondition() or ""):
+                raise
+        finally:
+            for name in views.names:
+                session.spark.catalog.dropTempView(name)
+    raise AssertionError("the second try returns or raises")

@@ -1,0 +1,115 @@
+"""Errors of Spark about the expressions of a DELETE, an UPDATE or a MERGE, in the names that the user knows.
+
+Spark reads expressions over rows that have columns of ours too, and not all columns of the table: its suggestions and
+its plans show them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+
+from paimon_spark.errors import PaimonError, SqlError
+from paimon_spark.format.types import DataField
+from paimon_spark.spark.adapters.errors import without_plan
+from paimon_spark.spark.adapters.store_assignment import Given, job_error
+from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema, spark_type
+from paimon_spark.spark.rows.assignments import Assignment, Expression, as_column, inner_type
+
+_OF_ANOTHER_FRAME = ("MISSING_ATTRIBUTES", "CANNOT_RESOLVE_DATAFRAME_COLUMN")
+_UNKNOWN = "UNRESOLVED_COLUMN"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Expressions and what they may name.
+
+    Attributes:
+        frame: has all columns that they may name under their aliases, and no others.
+        condition: None: there is none.
+        given: assignments.
+    """
+
+    frame: DataFrame
+    condition: Expression | None = None
+    given: Sequence[Assignment] = ()
+
+
+def empty_rows(spark: SparkSession, fields: Sequence[DataField], alias: str) -> DataFrame:
+    """A DataFrame with the columns of a table, under an alias."""
+    return spark.createDataFrame([], nullable(shown_schema(spark_schema(fields)))).alias(alias)
+
+
+@contextmanager
+def expression_errors(
+    what: str, readings: Callable[[], Sequence[Reading]], values: Collection[Expression] = ()
+) -> Iterator[None]:
+    """Tells what users of DataFrames take for an expression, where Spark answers with a plan of ours.
+
+    Args:
+        what: is done, for messages.
+        readings: all expressions, once more; called after an error.
+        values: that are assigned.
+
+    Raises:
+        SqlError: a Column is one of another DataFrame, a value is a word that is no column, or a sub-query that is a
+            value has several rows.
+        DataError: Spark cannot cast a value to the type of its column.
+        AnalysisException: all else that Spark does not understand.
+    """
+    try:
+        yield
+    except AnalysisException as error:
+        condition, name = error.getCondition() or "", _unknown(error)
+        if condition.startswith(_OF_ANOTHER_FRAME):
+            raise SqlError(
+                f"{what}: an expression has a Column of another DataFrame, as df['id'] or df.id gives it, and the rows "
+                'are read anew here; name the column: F.col("id"), or in SQL "id = 2", with the alias of its side '
+                "before it where two have it"
+            ) from None
+        word = (name or "").strip("`")
+        if word in _first_words(values):
+            raise SqlError(
+                f"{what}: {word} is no column, and the text of a value is SQL; a value that is a text needs quotes, "
+                f'"\'{word}\'", or F.lit("{word}")'
+            ) from None
+        raise without_plan(error if name is None else _read_again(error, name, readings())) from None
+    except PaimonError:
+        raise
+    except Exception as error:  # classic Spark raises what Py4J makes of Java's, Connect its own: no common base
+        given = lambda: [each for reading in readings() for each in _given(reading)]  # noqa: E731
+        raise (job_error(error, what, given) or error) from None
+
+
+def _unknown(error: AnalysisException) -> str | None:
+    """The name of the column that Spark does not find; None: the error is another one."""
+    if not (error.getCondition() or "").startswith(_UNKNOWN):
+        return None
+    return (error.getMessageParameters() or {}).get("objectName", "")
+
+
+def _read_again(error: AnalysisException, name: str, readings: Sequence[Reading]) -> AnalysisException:
+    """What Spark says of the unknown name where only columns of the user can be suggested."""
+    for reading in readings:
+        values = [item.value for item in reading.given]
+        for column in values if reading.condition is None else [as_column(reading.condition), *values]:
+            try:
+                reading.frame.select(column).schema  # noqa: B018  # Connect reads the expression here, not before
+            except AnalysisException as again:
+                if _unknown(again) == name:
+                    return again
+    return error
+
+
+def _given(reading: Reading) -> Iterator[Given]:
+    for item in reading.given:
+        have = reading.frame.select(item.value.alias("v")).schema.fields[0].dataType
+        yield Given(".".join((item.field.name, *item.inner)), have, spark_type(inner_type(item)))
+
+
+def _first_words(values: Collection[Expression]) -> set[str]:
+    return {value.split()[0] for value in values if isinstance(value, str) and value.strip()}
