@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime
 from decimal import Context, Decimal
 from typing import Any
@@ -14,6 +14,8 @@ from support.change_messages.histories import Change, Row, millis_of_day
 
 Message = tuple[str | None, str | None]
 """The key and the value."""
+Writers = Mapping[str, Callable[[Any], Any]]
+"""How the values of columns are written, by their names; the others as they are."""
 SOURCE = {
     "version": "2.7.0",
     "connector": "mysql",
@@ -61,7 +63,7 @@ def unscaled(value: Decimal, scale: int) -> str:
     return base64_of(number.to_bytes((number.bit_length() + 8) // 8, "big", signed=True))
 
 
-def _mapped(row: Row | None, writers: dict[str, Callable[[Any], Any]]) -> dict[str, Any] | None:
+def _mapped(row: Row | None, writers: Writers) -> dict[str, Any] | None:
     if row is None:
         return None
     return {n: v if v is None or n not in writers else writers[n](v) for n, v in row.items()}
@@ -106,7 +108,7 @@ _KEY_SCHEMA = {
     "fields": [{"type": "int32", "optional": False, "field": "id"}],
     "name": "shop.orders.Key",
 }
-_WITH_SCHEMA = {
+_WITH_SCHEMA: Writers = {
     "amount": lambda value: unscaled(value, 3),
     "huge": lambda value: unscaled(value, 0),
     "at": micros,
@@ -114,7 +116,7 @@ _WITH_SCHEMA = {
     "clock": millis_of_day,
     "raw": base64_of,
 }
-_WITHOUT_SCHEMA = {
+_WITHOUT_SCHEMA: Writers = {
     "amount": str,
     "huge": lambda value: value,
     "at": lambda value: value.isoformat(" "),
@@ -175,7 +177,7 @@ MYSQL_TYPES = {
     "flag": "tinyint(1)", "big": "bigint(20)", "ratio": "double", "day": "date", "clock": "time(3)",
     "raw": "varbinary(16)",
 }  # fmt: skip
-_CANAL = {
+_CANAL: Writers = {
     "id": str,
     "amount": str,
     "huge": str,
@@ -231,7 +233,7 @@ def _canal_kind(change: Change) -> str:
 
 
 # ------------------------------------------------------------------------------------------------- maxwell, ogg and dms
-_PLAIN = {
+_PLAIN: Writers = {
     "at": lambda value: value.isoformat(" "),
     "day": str,
     "clock": lambda value: value.isoformat(),

@@ -73,9 +73,9 @@ def _first_schema(draw: st.DrawFn, keyed: bool, partitioned: bool, vectors: bool
     fields, highest = assign_field_ids([KEY, PARTITION, *columns] if partitioned else [KEY, *columns])
     keys = (("k", "p") if partitioned else ("k",)) if keyed else ()
     if keyed and partitioned:
-        fields = [replace(f, type=f.type.with_nullable(False)) if f.name == "p" else f for f in fields]
+        fields = tuple(replace(f, type=f.type.with_nullable(False)) if f.name == "p" else f for f in fields)
     options = {"bucket": "1" if keyed else "-1", **({"deletion-vectors.enabled": "true"} if vectors else {})}
-    return TableSchema(0, tuple(fields), highest, ("p",) if partitioned else (), keys, options)
+    return TableSchema(0, fields, highest, ("p",) if partitioned else (), keys, options)
 
 
 def _is_native(t: DataType) -> bool:

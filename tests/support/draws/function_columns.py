@@ -183,7 +183,13 @@ def draw_nested(name: str, r: random.Random) -> Drawn:
     def row(r: random.Random) -> Any:
         if r.random() < 0.1:
             return None
-        values = {"k": [1, 2], "l": ["x", "y"], "s": [1, 2, 3], "d": [0.0, -0.0, NAN], "v": ["p", "q"]}
+        values: dict[str, list[Any]] = {
+            "k": [1, 2],
+            "l": ["x", "y"],
+            "s": [1, 2, 3],
+            "d": [0.0, -0.0, NAN],
+            "v": ["p", "q"],
+        }
         return {n: None if r.random() < null else r.choice(v) for n, v in values.items()}
 
     return Drawn(settings, lambda r: None if r.random() < 0.15 else [row(r) for _ in range(r.choice([0, 1, 1, 2, 3]))])

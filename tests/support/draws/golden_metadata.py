@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import PurePosixPath
 
-from support.draws.format_values import GOLDEN
+from support.paths import GOLDEN
 
 
 @dataclass(frozen=True)

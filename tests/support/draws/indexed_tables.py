@@ -155,14 +155,17 @@ def draw_condition(random: random.Random, data_type: pa.DataType, pool: Sequence
     """A condition on the column ``v``, of values that some file has or none has."""
     if depth and random.random() < 0.35:
         parts = [draw_condition(random, data_type, pool, depth - 1) for _ in range(2)]
-        return random.choice([and_, or_])(*parts) if random.random() < 0.7 else Not(parts[0])
+        if random.random() >= 0.7:
+            return Not(parts[0])
+        return and_(*parts) if random.choice([True, False]) else or_(*parts)
     column, literals = ("v",), [to_internal(pa.scalar(value, data_type)) for value in pool]
     shape = random.random()
     if shape < 0.1:
-        return random.choice([IsNull, IsNotNull])(column)
+        return IsNull(column) if random.choice([True, False]) else IsNotNull(column)
     if shape < 0.25:
         return In(column, tuple(random.sample(literals, min(2, len(literals)))), random.random() < 0.2)
     if shape < 0.4 and pa.types.is_string(data_type):
         text = str(random.choice(literals))[: random.randint(0, 3)]
-        return random.choice([StartsWith(column, text), Like(column, (text, Wildcard.ANY)), Like(column, (text,))])
+        likes: list[Predicate] = [Like(column, (text, Wildcard.ANY)), Like(column, (text,))]
+        return random.choice([StartsWith(column, text), *likes])
     return Compare(column, random.choice(list(Op)), random.choice(literals))

@@ -174,12 +174,12 @@ class _Drawing:
             return f"{self.column()}{self.pick(' ', ' AS ')}{alias}"
         if shape < 0.77 and self.struct is not None:
             struct, inner = f"`{self.struct}`", self.pick("a", "c", "id")
-            items = (
+            parts = (
                 f"({struct}.{inner})", f"{struct}.{inner}", f"{struct} AS {self.qualifier}", f"({struct})", struct,
                 f"{struct}['{inner}']", f"(({struct}).{inner})", f"{struct}.*", f"CAST(({struct}.{inner}) AS STRING)",
                 f"{struct} AS y, (y.{inner})", f"{self.qualifier}.{struct}", f"{self.qualifier}.{struct}.{inner}",
             )  # fmt: skip
-            return self.pick(*items)
+            return self.pick(*parts)
         column = self.column()
         if shape < 0.95:
             items = (

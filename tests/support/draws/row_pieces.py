@@ -133,6 +133,10 @@ def _on(alias: str, name: str, of: Callable[[Any], Any]) -> Callable[[Cells, Cel
     return lambda t, s: of((t if alias == "t" else s)[name])
 
 
+def _always(value: Any) -> Callable[[Any], Any]:
+    return lambda v: value
+
+
 def drawn_value(r: Random, columns: Mapping[str, str], name: str, aliases: str = "t") -> Piece:
     """A value for a column."""
     column_type, alias = columns[name], r.choice(aliases)
@@ -141,7 +145,7 @@ def drawn_value(r: Random, columns: Mapping[str, str], name: str, aliases: str =
     other = name if _REQUIRED in column_type else r.choice(alike)
     if kind in CELLS:
         literals = (*LITERALS[kind], ("NULL", None))
-        given: list[tuple[str, Callable[[Any], Any]]] = [(text, lambda v, g=g: g) for text, g in literals]
+        given: list[tuple[str, Callable[[Any], Any]]] = [(text, _always(value)) for text, value in literals]
         sql, of = r.choice([*given, (f"{alias}.{other}", lambda v: v)])
         return Piece(sql, _on(alias, other, of), frozenset((other,)))
     made: list[tuple[str, Callable[[Any], Any]]] = [("'x'", lambda v: "x")] if is_text(kind) else [("5", lambda v: 5)]

@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import IO, NoReturn, TypeVar
+from typing import IO, NoReturn, TypeVar, cast
 
 from paimon_spark.file_io import ConfinedFileIO, DirectoryIO, FileIO, FileStatus, OutputStream
 from paimon_spark.file_io.base import WholeOrNothing
@@ -100,7 +100,7 @@ class FaultyFileIO:
         log: the operations done so far; a name that begins with "!" changes the store.
     """
 
-    inner: DirectoryIO
+    inner: FileIO
     at: int | None = None
     when: When = When.BEFORE
     act: Callable[[], NoReturn] = fail
@@ -171,17 +171,22 @@ class FaultyFileIO:
         return self.run("!remove directory", lambda: None, lambda: self.inner.remove_empty_directory(path))
 
     @property
+    def _directories(self) -> DirectoryIO:
+        """The inner store, which is that of a catalog: nobody else asks for changes of directories."""
+        return cast(DirectoryIO, self.inner)
+
+    @property
     def moves_directories(self) -> bool:
-        return self.inner.moves_directories
+        return self._directories.moves_directories
 
     def make_directory(self, path: str, parents: bool = True) -> bool:
-        return self.run("!make directory", lambda: None, lambda: self.inner.make_directory(path, parents))
+        return self.run("!make directory", lambda: None, lambda: self._directories.make_directory(path, parents))
 
     def move_directory(self, path: str, target: str) -> bool:
-        return self.run("!move directory", lambda: None, lambda: self.inner.move_directory(path, target))
+        return self.run("!move directory", lambda: None, lambda: self._directories.move_directory(path, target))
 
     def delete_directory(self, path: str) -> None:
-        self.run("!delete directory", lambda: self._delete_half(path), lambda: self.inner.delete_directory(path))
+        self.run("!delete directory", lambda: self._delete_half(path), lambda: self._directories.delete_directory(path))
 
     def _delete_half(self, path: str) -> None:
         """Files of the directory itself that begin with ".paimon-" would go last."""

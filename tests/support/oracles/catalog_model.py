@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -80,7 +81,8 @@ class CatalogModel:
 
     def apply(self, change: Change) -> type[PaimonError] | None:
         """Does it; the type of the error that a catalog must raise."""
-        return getattr(self, f"_{change.kind}")(change)
+        apply: Callable[[Change], type[PaimonError] | None] = getattr(self, f"_{change.kind}")
+        return apply(change)
 
     def _create_database(self, change: Change) -> type[PaimonError] | None:
         if change.table.database in self.databases:

@@ -76,7 +76,7 @@ def _values(array: pa.Array) -> list[Any]:
         unit = NANOS[t.unit]
         return [None if v is None else v * unit for v in array.cast(pa.int64()).to_pylist()]
     if pa.types.is_date32(t) or pa.types.is_time32(t):
-        return array.cast(pa.int32()).to_pylist()
+        array = array.cast(pa.int32())
     if pa.types.is_floating(t):
         return [None if v is None else float_value(v) for v in array.to_pylist()]
     if pa.types.is_map(t):
@@ -88,7 +88,8 @@ def _values(array: pa.Array) -> list[Any]:
         fields = [_values(array.field(i)) for i in range(t.num_fields)]
         rows = zip(*fields, strict=True)
         return [row if valid else None for row, valid in zip(rows, array.is_valid().to_pylist(), strict=True)]
-    return array.to_pylist()
+    plain: list[Any] = array.to_pylist()
+    return plain
 
 
 def _sliced(array: pa.Array, items: list[Any], collect: type) -> list[Any]:

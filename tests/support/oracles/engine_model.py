@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cmp_to_key
-from typing import Any
+from typing import Any, TypeVar
 
 INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = range(4)
 RETRACTIONS = (UPDATE_BEFORE, DELETE)
@@ -23,6 +23,9 @@ class ModelRow:
     kind: int
     sequence: int
     values: Mapping[str, Any]
+
+
+SomeRow = TypeVar("SomeRow", bound=ModelRow)
 
 
 @dataclass(frozen=True)
@@ -225,7 +228,7 @@ def merge_model(rows: Sequence[ModelRow], rules: Rules) -> list[Result]:
     return results
 
 
-def in_order(rows: Sequence[ModelRow], rules: Rules) -> list[ModelRow]:
+def in_order(rows: Sequence[SomeRow], rules: Rules) -> list[SomeRow]:
     """Rows of one key, older ones first."""
 
     def compare(a: ModelRow, b: ModelRow) -> int:

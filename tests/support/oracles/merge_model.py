@@ -121,7 +121,7 @@ def is_older(row: Row, other: Row, rules: Rules) -> bool:
             if mine is None or theirs is None:
                 return mine is None
             if value_order(mine) != value_order(theirs):
-                return (value_order(mine) < value_order(theirs)) != rules.descending
+                return bool(value_order(mine) < value_order(theirs)) != rules.descending
     if rules.by_sequence:
         if row.sequence != other.sequence:
             return row.sequence < other.sequence
@@ -192,7 +192,7 @@ def draw_case(seed: int, rules: Rules | None = None, unique_in_run: bool = False
     key_types = tuple(source.choice(types) for _ in range(source.choice([1, 1, 1, 2, 2, 3, 5])))
     user_types = tuple(source.choice(types) for _ in range(source.choice([1, 1, 2])))
     if rules is None:
-        rules = Rules(*(source.random() < 0.4 for _ in range(4)), source.random() < 0.7, source.random() < 0.5)
+        rules = Rules(*(source.random() < share for share in (0.4, 0.4, 0.4, 0.4, 0.7, 0.5)))
     pool = {key_order(key): key for key in (random_key(source, key_types) for _ in range(source.choice([1, 4, 20])))}
     keys = list(pool.values())
     runs: list[list[Row]] = []
@@ -218,4 +218,8 @@ def random_key(source: random.Random, types: Sequence[DataType]) -> tuple[Any, .
 
 def by_model_order(rows: Sequence[Row], rules: Rules) -> list[Row]:
     """Rows of one key, the one that counts last at the end."""
-    return sorted(rows, key=cmp_to_key(lambda a, b: -1 if is_older(a, b, rules) else int(is_older(b, a, rules))))
+
+    def compare(a: Row, b: Row) -> int:
+        return -1 if is_older(a, b, rules) else int(is_older(b, a, rules))
+
+    return sorted(rows, key=cmp_to_key(compare))

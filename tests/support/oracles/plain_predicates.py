@@ -47,14 +47,15 @@ def truth(where: Predicate, of: Mapping[str, Any]) -> bool | None:
             if of[column[0]] is None:
                 return None
             left, right = order(of[column[0]]), order(value)
-            return {
+            compared: dict[Op, bool] = {
                 Op.EQ: left == right,
                 Op.NE: left != right,
                 Op.LT: left < right,
                 Op.LE: left <= right,
                 Op.GT: left > right,
                 Op.GE: left >= right,
-            }[op]
+            }
+            return compared[op]
     raise AssertionError(where)
 
 

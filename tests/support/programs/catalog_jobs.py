@@ -21,16 +21,16 @@ from paimon_spark.errors import (
     TableAlreadyExists,
     TableNotFound,
 )
-from paimon_spark.file_io import LocalFileIO
+from paimon_spark.file_io import ConfinedFileIO, LocalFileIO
 from paimon_spark.store.evolution.alter import alter_table
 from paimon_spark.store.evolution.schema_update import SchemaUpdate
 from support.faults.faulty_store import kill
 from support.tables.catalog_tables import append
 
 COLUMNS = pa.schema([("id", pa.int64())])
-EXPECTED = {
-    "create": TableAlreadyExists,
-    "drop": TableNotFound,
+EXPECTED: dict[str, tuple[type[PaimonError], ...]] = {
+    "create": (TableAlreadyExists,),
+    "drop": (TableNotFound,),
     "rename": (TableAlreadyExists, TableNotFound),
 }
 _CASCADES = ("create database", "create table", "create table", "create table", "drop database")
@@ -140,7 +140,7 @@ def live(options: dict[str, str], seed: int, seconds: float, names: int) -> Live
     while step < len(_ORDER) or time.monotonic() < until:
         what = _ORDER[step] if step < len(_ORDER) else draw.choice(_ORDER)
         step += 1
-        tables = [Identifier("d", f"t{draw.randrange(names)}") for _ in range(2)]
+        table, other = (Identifier("d", f"t{draw.randrange(names)}") for _ in range(2))
         try:
             if what == "commit":
                 append(catalog.load_table(Identifier("kept", "rows")), seed * 1_000_000 + step)
@@ -148,7 +148,7 @@ def live(options: dict[str, str], seed: int, seconds: float, names: int) -> Live
             elif what == "alter":
                 _alter(catalog, lived, f"c{seed}_{step}")
             else:
-                _change(catalog, what, tables, f"{seed}-{step}")
+                _change(catalog, what, table, other, f"{seed}-{step}")
         except EXPECTED.get(what, ()):
             lived.done[f"lost {what}"] += 1
         except PaimonError as error:
@@ -175,14 +175,14 @@ def _alter(catalog: Catalog, lived: Lived, column: str) -> None:
         lived.columns.add(column)
 
 
-def _change(catalog: Catalog, what: str, tables: list[Identifier], comment: str) -> None:
+def _change(catalog: Catalog, what: str, table: Identifier, other: Identifier, comment: str) -> None:
     match what:
         case "create":
-            catalog.create_table(tables[0], new_schema(COLUMNS, comment=comment))
+            catalog.create_table(table, new_schema(COLUMNS, comment=comment))
         case "drop":
-            catalog.drop_table(tables[0])
+            catalog.drop_table(table)
         case "rename":
-            catalog.rename_table(*tables)
+            catalog.rename_table(table, other)
 
 
 def commit_and_die(options: dict[str, str], name: str) -> None:
@@ -195,4 +195,5 @@ def commit_and_die(options: dict[str, str], name: str) -> None:
             return super().create_if_absent(path, data)
 
     table = open_catalog(options).load_table(Identifier.parse(name))
+    assert isinstance(table.file_io, ConfinedFileIO)
     append(replace(table, file_io=replace(table.file_io, inner=Killing())), 666)

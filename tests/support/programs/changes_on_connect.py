@@ -41,7 +41,7 @@ def changes(spark: SparkSession, lake: Path) -> None:
     """Messages of Maxwell, and what a table becomes of them; the last batch comes again."""
     target, recorded = new_table(spark, lake / "synced"), lake / "messages"
     recorded.mkdir()
-    batches = [
+    batches: list[list[tuple[str, dict[str, object]]]] = [
         [("insert", {"id": 1, "v": 1})],
         [("insert", {"id": 2, "v": 2, "w": "new"}), ("delete", {"id": 1, "v": 1})],
     ]

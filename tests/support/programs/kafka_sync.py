@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from paimon_spark import PaimonTable
 from paimon_spark.arrow.types import arrow_schema
@@ -24,9 +25,9 @@ TOPIC = "shop.orders"
 
 
 def main(broker: str, jars: str, folder: str, mode: str) -> None:
-    settings = {"spark.jars": jars, "spark.ui.enabled": "false", "spark.sql.session.timeZone": "UTC"}
-    settings |= {"spark.sql.shuffle.partitions": "2"}
-    spark = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
+    builder = SparkSession.builder.master("local[2]").config("spark.jars", jars).config("spark.ui.enabled", "false")
+    builder = builder.config("spark.sql.session.timeZone", "UTC").config("spark.sql.shuffle.partitions", "2")
+    spark = builder.getOrCreate()
     draws = random.Random(3)
     changes = draw_history(draws)
     messages = list(ENCODERS["debezium-with-schema"][1](changes, draws))
@@ -38,8 +39,9 @@ def main(broker: str, jars: str, folder: str, mode: str) -> None:
     options = {"kafka.bootstrap.servers": broker, "subscribe": TOPIC, "startingOffsets": "earliest"}
     if mode == "stream":
         stream = spark.readStream.format("kafka").options(**options, maxOffsetsPerTrigger="15").load()
-        writer = table.sync(stream, "debezium-json", checkpoint=f"{folder}/ck")
-        assert writer.trigger(availableNow=True).start().awaitTermination(300)
+        sync = table.sync(stream, "debezium-json", checkpoint=f"{folder}/ck")
+        assert isinstance(sync, DataStreamWriter)
+        assert sync.trigger(availableNow=True).start().awaitTermination(300)
     else:
         table.sync(spark.read.format("kafka").options(**options).load(), "debezium-json", once=("loader", 1))
     found = [row.asDict() for row in table.toDF().sort("id").select("id", "name", "huge").collect()]

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from paimon_spark import open_table
 from paimon_spark.spark.native.read_table import ReadRequest, read_table
-from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.read.splits import Split
 from support.oracles.comparing import comparable
 from support.programs.connect_session import session_on_a_free_port
@@ -19,7 +19,7 @@ from support.tables.three_files import delete_rows
 COLUMNS = pa.schema([pa.field("k", pa.int32(), nullable=False), ("p", pa.string()), ("v", pa.float64())])
 
 
-def key_table(path: Path) -> Table:
+def key_table(path: Path) -> ReadableTable:
     """A compacted file in each of two buckets, and one to merge."""
     table = make(path, COLUMNS, ["k"], {"bucket": "2"})
     write(table, [(number, "ü b", float(number)) for number in range(20)])
@@ -28,7 +28,7 @@ def key_table(path: Path) -> Table:
     return open_table(path.as_posix())
 
 
-def append_table(path: Path) -> Table:
+def append_table(path: Path) -> ReadableTable:
     """Two partitions, and a deletion vector."""
     table = make(path, COLUMNS, (), {"bucket": "-1", "deletion-vectors.enabled": "true"}, ["p"])
     write(table, [(1, "a", -0.0), (2, "a", 1.0), (3, "b", None)])

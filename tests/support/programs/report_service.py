@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-SUCCESS = (200, {}, b'{"result": "success", "more": 1}')
+Answer = tuple[int, Mapping[str, str], bytes]
+"""The status, headers and the body."""
+SUCCESS: Answer = (200, {}, b'{"result": "success", "more": 1}')
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Report:
 class ReportService:
     """Answers in turn, the last answer again and again, and keeps what it was sent."""
 
-    answers: list[tuple[int, Mapping[str, str], bytes]] = field(default_factory=lambda: [SUCCESS])
+    answers: list[Answer] = field(default_factory=lambda: [SUCCESS])
     sent: list[Report] = field(default_factory=list)
     url: str = ""
 

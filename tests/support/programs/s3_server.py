@@ -10,7 +10,7 @@ from typing import Any
 from urllib.request import Request, urlopen
 
 import boto3
-from moto.server import DomainDispatcherApplication, create_backend_app
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]

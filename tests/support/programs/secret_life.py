@@ -107,7 +107,7 @@ class Shown:
 
         def explained() -> list[object]:
             frame = cat.sql(text)
-            execution: Any = frame._jdf.queryExecution()  # type: ignore[operator]  # of a classic session
+            execution: Any = frame._jdf.queryExecution()  # of a classic session
             return [frame.collect(), execution.toString(), execution.logical().toJSON(), execution.optimizedPlan()]
 
         self._file.write(f"-- {text}\n")
@@ -175,7 +175,7 @@ def _use(spark: SparkSession, shown: Shown, options: dict[str, str], checkpoint:
     frame = cat.table("shop.orders")
     with suppress(AttributeError):
         for mode in EXPLAINED:
-            shown.add(frame._jdf.queryExecution().explainString(_mode(spark, mode)))  # type: ignore[operator]  # classic
+            shown.add(frame._jdf.queryExecution().explainString(_mode(spark, mode)))  # of a classic session
     _by_path(spark, shown, cat, frame)
     _stream(shown, cat, checkpoint)
 

@@ -38,7 +38,7 @@ def _changed(schema: Json, changes: list[Json]) -> Json:
         schema["comment"],
     )
     for change in changes:
-        dialect = change.get("dialect")
+        dialect = change.get("dialect", "")
         match change["action"]:
             case "addDialect" if dialect in dialects:
                 raise taken("DIALECT", dialect)
@@ -94,7 +94,7 @@ def functions(state: State, method: str, database: str, rest: list[str], body: J
 def _changed_function(function: Json, changes: list[Json]) -> Json:
     definitions, options, comment = dict(function["definitions"]), dict(function["options"]), function["comment"]
     for change in changes:
-        name = change.get("name")
+        name = change.get("name", "")
         match change["action"]:
             case "addDefinition" if name in definitions:
                 raise taken("DEFINITION", name)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from support.rest_server import history, objects, tables
 from support.rest_server.answers import Failure, Json, page
-from support.rest_server.tables import State
+from support.rest_server.tables import Name, State
 
 
 def answer(state: State, method: str, path: list[str], query: Mapping[str, str], body: Json) -> Json:
@@ -24,8 +24,12 @@ def answer(state: State, method: str, path: list[str], query: Mapping[str, str],
                     return tables.described(state, database, table)
             raise Failure(404, "TABLE", number, "no such id")
         case ["tables" | "views" | "functions" as kind]:
-            named = {"tables": state.tables, "views": state.views, "functions": state.functions}[kind]
-            found = ((f"{d}.{n}", {"database": d, "object": n}) for d, n in named)
+            named: dict[str, Iterable[Name]] = {
+                "tables": state.tables,
+                "views": state.views,
+                "functions": state.functions,
+            }
+            found = ((f"{d}.{n}", {"database": d, "object": n}) for d, n in named[kind])
             return page(kind, found, query, state.page_size)
         case ["databases", name]:
             return tables.database(state, method, name, body)

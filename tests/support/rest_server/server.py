@@ -65,10 +65,13 @@ class RestServer:
 @contextmanager
 def rest_server(warehouse: Path) -> Iterator[RestServer]:
     """A server whose tables are below a directory of this machine."""
-    handler = type("Handler", (_Handler,), {})
-    http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+
+    class Handler(_Handler):
+        """Of this server."""
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     http.daemon_threads = True
-    server = handler.rest = RestServer(f"http://127.0.0.1:{http.server_address[1]}", State(warehouse))
+    server = Handler.rest = RestServer(f"http://127.0.0.1:{http.server_address[1]}", State(warehouse))
     thread = threading.Thread(target=http.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     try:

@@ -15,7 +15,6 @@ from paimon_spark.errors import CorruptFile
 from paimon_spark.file_io import FileIO
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.paths import snapshot_path
-from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import ReadableTable
 from support.faults.faulty_store import When
 from support.oracles.life_oracle import Key, Kind, Oracle, Root, Row, Rows, merged, root_at, without
@@ -128,7 +127,7 @@ class World:
     """
 
     stored: Stored
-    table: Table
+    table: ReadableTable
     chance: random.Random
     decouples: bool
     jobs: dict[str, Job] = field(default_factory=dict)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from paimon_spark.file_io import FileIO, LocalFileIO
 from paimon_spark.format.manifest import FileKind
@@ -15,6 +15,7 @@ from paimon_spark.store.metadata.manifest_files import (
     read_manifests,
 )
 from paimon_spark.store.metadata.table import Table
+from support.faults.faulty_store import FaultyFileIO
 from support.tables.files_by_hand import partition
 
 X, Y = partition("x"), partition("y")
@@ -38,21 +39,17 @@ def delta(table: Table) -> list[tuple[str, str]]:
     return [(FileKind(e.kind).name, e.file.file_name) for e in entries]
 
 
-@dataclass
-class Between:
+class Between(FaultyFileIO):
     """A store where something happens just before a snapshot, or another file of metadata, is published."""
 
-    inner: FileIO
-    happens: list[Callable[[], object]]
-    folder: str = "snapshot"
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self.inner, name)
+    def __init__(self, inner: FileIO, happens: list[Callable[[], object]], folder: str = "snapshot") -> None:
+        super().__init__(inner)
+        self._happens, self._folder = happens, folder
 
     def create_if_absent(self, path: str, data: bytes) -> bool:
-        if f"/{self.folder}/" in path and self.happens:
-            self.happens.pop(0)()
-        return self.inner.create_if_absent(path, data)
+        if f"/{self._folder}/" in path and self._happens:
+            self._happens.pop(0)()
+        return super().create_if_absent(path, data)
 
 
 def with_rivals(table: Table, *rivals: Callable[[], object], folder: str = "snapshot") -> Table:
@@ -70,7 +67,8 @@ def named_metadata(table: Table) -> set[str]:
         snapshot = table.snapshots.load(snapshot_id)
         names |= {snapshot.base_manifest_list, snapshot.delta_manifest_list}
         names |= {m.file_name for m in read_data_manifests(table.file_io, table.location, snapshot)}
-        names |= {snapshot.index_manifest} - {None}
+        if snapshot.index_manifest is not None:
+            names.add(snapshot.index_manifest)
     return names
 
 

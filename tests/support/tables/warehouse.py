@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from paimon_spark.catalogs.create import create_table, new_schema
+from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.procedures.call.bind import DatabaseCall, bind
 from paimon_spark.procedures.call.results import call_result
 from paimon_spark.procedures.engine import Engine
@@ -21,6 +22,7 @@ from paimon_spark.store.write.table_write import TableWrite
 
 COLUMNS = pa.schema([("id", pa.int64()), ("dt", pa.string())])
 NO_OPTIONS: Mapping[str, str] = {}
+_FILES_ONLY = UnsupportedFeature("a folder of databases has the files of tables and knows nothing beside them")
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,18 @@ class Warehouse:
 
     def open(self, database: str, table: str, options: Mapping[str, str]) -> Table:
         return open_table(str(self.folder / f"{database}.db" / table), options)
+
+    def repair(self, database: str | None, table: str | None) -> None:
+        raise _FILES_ONLY
+
+    def tables_of_hive(self, database: str) -> Sequence[str]:
+        raise _FILES_ONLY
+
+    def migrate(self, source: str, target: str | None, options: Mapping[str, str], drop_source: bool) -> None:
+        raise _FILES_ONLY
+
+    def alter_dialect(self, view: str, action: str, dialect: str, query: str | None) -> None:
+        raise _FILES_ONLY
 
     def location(self, name: str) -> str:
         database, _, table = name.partition(".")
