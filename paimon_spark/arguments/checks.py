@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache, wraps
 from types import FunctionType
 from typing import Any, TypeVar, Unpack, cast, get_args, get_origin, get_type_hints
@@ -41,7 +42,8 @@ def checked(function: F, of_class: bool = False) -> F:
     An error that tells the user what to do leaves it without the calls below it (``traces``).
 
     Args:
-        function: its annotations must have a meaning in its module when it is called.
+        function: its annotations must have a meaning in its module when it is called; of a parameter whose type is
+            imported for checkers of types alone, the function itself looks at the value.
         of_class: whether its first parameter is the object or the class that is called, which the message names.
     """
     if hasattr(function, _MARK):
@@ -92,9 +94,20 @@ def _name_of(owner: Any) -> str:
 def _declared(function: Callable[..., Any], of_class: bool) -> tuple[inspect.Signature, Mapping[str, _Take]]:
     """The signature of a function, and what takes the value of each parameter."""
     signature = inspect.signature(function)
-    hints = get_type_hints(inspect.unwrap(function))
+    hints = _hints(inspect.unwrap(function))
     checks = list(signature.parameters.values())[of_class:]
     return signature, {parameter.name: _take_of(parameter, hints.get(parameter.name, Any)) for parameter in checks}
+
+
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    """The types of the parameters, by name."""
+    hints: dict[str, Any] = {}
+    for name in function.__annotations__.keys() - {"return"}:
+        one = FunctionType((lambda: None).__code__, function.__globals__)
+        one.__annotations__ = {name: function.__annotations__[name]}
+        with suppress(NameError):
+            hints |= get_type_hints(one)
+    return hints
 
 
 def _take_of(parameter: inspect.Parameter, annotation: Any) -> _Take:

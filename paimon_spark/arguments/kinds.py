@@ -140,7 +140,11 @@ def _several(member: Kind | None) -> Kind:
         if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
             raise Misfit
         items = []
-        for item in value:
+        try:
+            each = iter(value)  # a Column of Spark has the method, which raises
+        except TypeError:
+            raise Misfit from None
+        for item in each:
             try:
                 items.append(item if member is None else member.take(item))
             except Misfit as misfit:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NoReturn
 
+from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.arrow.zones import TimeZone, ZoneUnknown, session_zone
 from paimon_spark.errors import (
     OptionError,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from paimon_spark.store.system_tables.table import MetadataScan, SystemTable
 
 
+@checks_arguments
 @dataclass(frozen=True, repr=False)
 class ReadableTable(Table):
     """An open table: a Table that can be read; picklable."""

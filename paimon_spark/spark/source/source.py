@@ -70,7 +70,8 @@ class PaimonDataSource(DataSource):
     A missing table is created with the options given. To an existing one they apply for that write only, and one that
     contradicts the table is an error. Columns are matched by name. Spark itself answers for three calls this source
     cannot see: ``partitionBy`` (use the option `partition`), ``bucketBy`` (use `bucket` and `bucket-key`), and the modes
-    `ignore` and `error` (use `append`, or ``PaimonTable.createIfNotExists``).
+    `ignore` and `error` (use `append`, or ``PaimonTable.createIfNotExists``). It refuses them in ``df.write``, and drops
+    ``partitionBy`` of ``writeStream`` without a word.
     """  # noqa: E501
 
     @classmethod

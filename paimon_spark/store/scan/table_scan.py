@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.arrow.predicates.predicate import AlwaysFalse, AlwaysTrue, Predicate
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import UnsupportedFeature
@@ -48,6 +49,7 @@ READ_THREADS = 4
 _PIECES = 4 * READ_THREADS  # so that no thread waits long for the last one
 
 
+@checks_arguments
 @dataclass(frozen=True, repr=False)
 class Scan(ArrowRows):
     """Chosen columns of the rows that satisfy a predicate; picklable. Every plan() looks for the newest state."""

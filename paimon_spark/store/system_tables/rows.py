@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.arrow.predicates.evaluate import filter_batch
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, columns_of, restrict
 from paimon_spark.arrow.types import arrow_schema
@@ -127,6 +128,7 @@ def _whole_updates(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch
         yield held
 
 
+@checks_arguments
 @dataclass(frozen=True)
 class RowScan(ArrowRows):
     """A read of rows of a table in the shape of a system table; picklable, as parallel as a scan of the table.

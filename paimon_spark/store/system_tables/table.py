@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.arrow.predicates.evaluate import filter_batch
 from paimon_spark.arrow.predicates.expressions import Expr, as_predicate
 from paimon_spark.arrow.predicates.predicate import Predicate, columns_of
@@ -68,6 +69,7 @@ class Whole:
     """The one unit of a table that is read as a whole."""
 
 
+@checks_arguments
 @dataclass(frozen=True)
 class MetadataScan(ArrowRows):
     """A read of a system table that is made from metadata; picklable.

@@ -331,6 +331,14 @@ def test_each_start_of_a_writer_with_a_new_checkpoint_is_a_query_of_its_own(
     assert ids(path) == sorted([*range(20)] * 4)
 
 
+def test_partitions_of_a_new_table_are_an_option(events: Events, tmp_path: Path) -> None:
+    """Spark drops what partitionBy says before any source hears of it, as the guide to streams tells."""
+    df, path = events.stream(), str(tmp_path / "t")
+    writer = df.writeStream.format("paimon").partitionBy("not there").option("partition", "v")
+    writer.option("checkpointLocation", f"{path}.checkpoint").trigger(availableNow=True).start(path).awaitTermination()
+    assert open_table(path).schema.partition_keys == ("v",)
+
+
 def test_a_stopped_query_goes_on(events: Events, tmp_path: Path) -> None:
     """S5: it is stopped at random times, in the middle of tasks and commits."""
     table, checkpoint, chance = tmp_path / "t", tmp_path / "ck", random.Random()

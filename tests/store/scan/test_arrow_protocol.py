@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import datetime as dt
 import pickle
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 from support.tables.compacting import make, write
 
-from paimon_spark import open_catalog, open_table
+from paimon_spark import col, open_catalog, open_table
 from paimon_spark.errors import OptionError, PaimonError, SnapshotNotFound, TableNotFound, UnsupportedMethod
 from paimon_spark.store.open import ReadableTable
 
@@ -60,6 +63,45 @@ def test_the_first_rows(table: ReadableTable) -> None:
     assert table.system_table("snapshots").head(1).num_rows == 1
     with pytest.raises(OptionError, match="first -1 rows"):
         table.scan().head(-1)
+
+
+def test_arguments_of_other_types_are_named(table: ReadableTable) -> None:
+    """Those of Spark, of pandas, and texts for numbers; a text for a flag would count as true."""
+    scan: Any = table.scan()
+    any_table: Any = table
+    names, a_text, number = "expected a text, a list of texts or None", "expected a text", "expected a whole number"
+    calls: list[tuple[Callable[[], object], str]] = [
+        (lambda: any_table.scan([0]), f"ReadableTable.scan: the argument 'columns' holds 0: {names}"),
+        (lambda: any_table.scan(0), f"ReadableTable.scan: the argument 'columns' is 0: {names}"),
+        (lambda: any_table.scan([col("v")]), f"'columns' holds an object of the type ColumnExpr: {names}"),
+        (lambda: any_table.scan(NotIterable()), f"'columns' is an object of the type NotIterable: {names}"),
+        (lambda: any_table.scan({"k": 1}), f"'columns' is an object of the type dict: {names}"),
+        (lambda: any_table.scan(row_kinds="false"), "the argument 'row_kinds' is the text 'false': expected True or"),
+        (lambda: any_table.system_table("files", [0]), f"system_table: the argument 'columns' holds 0: {names}"),
+        (lambda: any_table.with_options("a"), "with_options: the argument 'options' has the type str"),
+        (lambda: scan.top(["k"], 1), f"Scan.top: the argument 'column' is ['k']: {a_text}"),
+        (lambda: scan.top("k", "1"), f"Scan.top: the argument 'count' is the text '1': {number}"),
+        (lambda: scan.top("k", 1, "desc"), "Scan.top: the argument 'descending' is the text 'desc': expected True or"),
+        (lambda: scan.head("3"), f"Scan.head: the argument 'count' is the text '3': {number}"),
+        (lambda: scan.min(0), f"Scan.min: the argument 'column' is 0: {a_text}"),
+        (
+            lambda: any_table.system_table("files").head("3"),
+            f"MetadataScan.head: the argument 'count' is the text '3': {number}",
+        ),
+        (lambda: any_table.system_table("ro").head("3"), f".head: the argument 'count' is the text '3': {number}"),
+    ]
+    for call, words in calls:
+        with pytest.raises(OptionError) as raised:
+            call()
+        assert words in str(raised.value)
+    assert scan.head(np.int64(2)).num_rows == 2
+
+
+class NotIterable:
+    """As a Column of Spark, which has the method alone."""
+
+    def __iter__(self) -> Iterator[object]:
+        raise TypeError("it is no list")
 
 
 def test_states_by_version_and_time(table: ReadableTable, tmp_path: Path) -> None:
