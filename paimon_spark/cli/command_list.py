@@ -25,7 +25,7 @@ _PANELS: dict[str, dict[str, tuple[str, str]]] = {
     "What is there": {
         "info": ("info", "All that matters of a table on one screen; --plot draws it."),
         "schema": ("describing", "Columns, types, keys, options and comments."),
-        "read": ("rows", "Rows of a table, or of a system table ('PATH$manifests')."),
+        "read": ("rows", "Rows of a table, or of a system table ('PATH$manifests', 'LAKE/sys.db/tables')."),
         "count": ("rows", "The number of rows; from metadata alone where they are exact."),
         "explain": ("rows", "What a read would leave out: by partitions, buckets, statistics, file indexes."),
         "files": ("listings", "The data files of a state."),

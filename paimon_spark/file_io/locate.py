@@ -42,8 +42,8 @@ def file_io_for(location: str, storage_options: Mapping[str, str]) -> DirectoryI
             return HadoopFileIO()
     local = "" if "://" in location else f"; './{location}' is a local directory of that name"
     raise UnsupportedFeature(
-        f"no store serves '{scheme}://' (location '{location}'); use a local path, file, s3, s3a, gs, az, abfss or "
-        f"hdfs{local}"
+        f"no store serves '{scheme}://' (location '{location}'); use a local path, file, s3, s3a, s3n, gs, az, abfs, "
+        f"abfss, hdfs or viewfs, in lower case{local}"
     )
 
 

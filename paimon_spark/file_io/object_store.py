@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import io
 import logging
 import re
@@ -38,6 +39,7 @@ _S3_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "credentials_provider": ("aws.credentials.provider",),
 }
 _ENDPOINT = re.compile(r"https?://([\w.-]+|\[[0-9a-fA-F:.]+\])(:\d+)?(/[\w./-]*)?")
+_NEAR_MISS = 0.9
 _S3_PREFIXES = ("s3.", "fs.s3a.", "s3a.", "fs.s3.")
 _GCS_OPTIONS: Mapping[str, str] = {
     "fs.gs.auth.service.account.json.keyfile": "service_account",
@@ -261,7 +263,18 @@ def object_store(scheme: str, options: Mapping[str, str]) -> ObstoreFileIO:
 
 
 def s3_config(options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """The settings of an S3 store, from table or storage options (``s3.*``, ``fs.s3a.*``); sorted."""
+    """The settings of an S3 store, from table or storage options (``s3.*``, ``fs.s3a.*``); sorted.
+
+    Hadoop has many more keys under these prefixes, which do nothing here; only one that is nearly ours is refused.
+
+    Raises:
+        OptionError: a key is misspelt.
+    """
+    known = {prefix + name: name for prefix in _S3_PREFIXES for names in _S3_OPTIONS.values() for name in names}
+    for key in options:
+        near = difflib.get_close_matches(key, known, n=1, cutoff=_NEAR_MISS) if key.startswith(_S3_PREFIXES) else []
+        if near and key not in known:
+            raise OptionError(f"the option '{key}' of the store is not known; did you mean '{near[0]}'?")
     found: dict[str, str] = {}
     for setting, names in _S3_OPTIONS.items():
         keys = [prefix + name for prefix in _S3_PREFIXES for name in names]

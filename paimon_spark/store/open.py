@@ -39,9 +39,10 @@ from paimon_spark.store.scan.time_travel import travelled
 from paimon_spark.store.storage.listing import list_ids
 from paimon_spark.store.storage.publishers import publisher_of
 from paimon_spark.store.storage.served import TableServer, find_served, is_served
-from paimon_spark.store.system_tables.names import METADATA_NAMES, NAMES, near_names
+from paimon_spark.store.system_tables.names import METADATA_NAMES, NAMES, is_of_warehouse, near_names
 
 _FILES = ("parquet", "orc", "avro", "csv", "json")
+_NAME = re.compile(r"(\w+)\.(\w+)")
 _BRANCH = re.compile(r"branch_([^$]+)")
 _NANOS_PER_MILLI = 1_000_000
 _OF_ALL_BRANCHES = ("query-auth.enabled",)  # what a server tells of a table, and must hold for its branches too
@@ -175,7 +176,9 @@ def open_table(
         file_io, root = place.file_io, place.root
         if "$" in root and file_io.exists(f"{root.partition('$')[0]}/schema"):
             raise TableNotFound(_wrong_suffix(root))
-        raise TableNotFound(f"no Paimon table at {root}: {_what_is_there(file_io, root)}")
+        named = _NAME.fullmatch(location)
+        path = f"; the path of a table of a catalog is <warehouse>/{named[1]}.db/{named[2]}" if named else ""
+        raise TableNotFound(f"no Paimon table at {root}: {_what_is_there(file_io, root)}{path}")
     return table
 
 
@@ -251,6 +254,8 @@ def find_system_table(
     if name.lower() not in NAMES or not base or base.endswith("/"):
         return None
     with named_location("opening", base):
+        if not is_served(location):  # an error of the path or the store shall name the table
+            file_io_for(absolute_location(base), split_storage_options(options or {})[0])
         place = None if is_served(location) else _locate(location, options or {})
         if place is not None and place.file_io.exists(f"{place.root}/schema"):
             return None
@@ -412,6 +417,8 @@ def _what_is_there(file_io: FileIO, root: str) -> str:
     """A description of what a wrong path holds, with advice."""
     entries = {status.name: status for status in file_io.list(root)}
     files = [name for name, status in entries.items() if not status.is_directory and not name.startswith((".", "_"))]
+    if not entries and is_of_warehouse(root):
+        return "tables of sys.db are read with paimon-spark read, or with spark.read.format('paimon').load"
     if not entries:
         return "there is nothing at this path. Check the path, or write to it to create the table"
     if "_delta_log" in entries:

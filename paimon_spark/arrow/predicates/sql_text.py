@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import sqlglot
 from sqlglot import Token, TokenType, exp
-from sqlglot.errors import SqlglotError
+from sqlglot.errors import ParseError, SqlglotError
 
 from paimon_spark.arrow.predicates.arithmetic import Interval, Sum, calculate, interval_of, negated
 from paimon_spark.arrow.predicates.binding import (
@@ -141,11 +141,22 @@ def _parse(sql: str) -> Node:
     try:
         trees = dialect.parser().parse(_join_strings(dialect.tokenize(sql), sql), sql)
     except SqlglotError as error:
-        reason = str(error).replace("\x1b[4m", "").replace("\x1b[0m", "").split("\n")[0]
-        raise PredicateError(f"it is not a condition in SQL ({reason})") from None
+        raise PredicateError(f"it is not a condition in SQL: {_reason(error)}") from None
     if len(trees) != 1 or trees[0] is None:
         raise PredicateError("it must hold exactly one condition")
     return trees[0]
+
+
+def _reason(error: SqlglotError) -> str:
+    """What is wrong with a text, and where; without words about the parser."""
+    found = error.errors[0] if isinstance(error, ParseError) and error.errors else {}
+    near = str(found.get("highlight") or "")
+    if not near:
+        return "a quote or a comment is not closed"
+    told, place = str(found.get("description")), f"in line {found['line']}, column {found['col'] - len(near) + 1}"
+    if told.startswith("Expecting "):
+        return f"'{told.removeprefix('Expecting ')}' is missing behind '{near}' {place}"
+    return f"something is missing at '{near}' {place}" if "missing" in told else f"'{near}' is unexpected {place}"
 
 
 def _join_strings(tokens: Sequence[Token], sql: str) -> list[Token]:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from paimon_spark.catalogs.warehouse import find_warehouse_table
 from paimon_spark.cli.arguments import (
     At,
     Branch,
@@ -34,7 +35,7 @@ from paimon_spark.cli.values import cell, json_rows
 from paimon_spark.cli.zone import current_zone
 from paimon_spark.store.open import find_system_table, open_table
 from paimon_spark.store.scan.table_scan import Scan
-from paimon_spark.store.system_tables.names import NAMES
+from paimon_spark.store.system_tables.names import NAMES, is_of_warehouse
 from paimon_spark.store.system_tables.table import SystemScan
 
 app = typer.Typer()
@@ -68,7 +69,7 @@ def read(
     option: TableOptions = None,
     output: RowsFormat = RowsOutput.TEXT,
 ) -> None:
-    """Rows of a table, or of a system table ('PATH$manifests').
+    """Rows of a table, or of a system table ('PATH$manifests', 'LAKE/sys.db/tables').
 
     JSON is one object a line: DECIMAL as text, times in ISO 8601 (instants in the zone of the call, with its offset),
     bytes in base64. In CSV a null is an empty field, an empty text is "", and nested values are JSON.
@@ -172,6 +173,10 @@ def _scan(path: str, options: dict[str, str], columns: str | None, where: str | 
         if system is not None:
             found: Scan | SystemScan = replace(system, shows_instants=True).scan(*wanted)
             return found
+    if at is None and is_of_warehouse(path):
+        of_all_tables = find_warehouse_table(path, options, time_zone=current_zone())
+        if of_all_tables is not None:
+            return of_all_tables.scan(*wanted)
     given = {**options, **state_options(path, options, at)}
     return open_table(path, given, time_zone=current_zone()).scan(*wanted)
 

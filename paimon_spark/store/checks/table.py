@@ -26,6 +26,7 @@ from paimon_spark.store.checks.value_checks import StoredStatistics
 from paimon_spark.store.holds.consumer_files import consumer_files, consumer_position
 from paimon_spark.store.metadata.schemas import branch_holds_files, broken_branch_text
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.metadata.table_options import resolve_keys, split_storage_options
 from paimon_spark.store.open import find_stored_table, open_table
 from paimon_spark.store.reporting.progress import Progress
 from paimon_spark.store.storage.listing import list_branches
@@ -59,13 +60,13 @@ def check(
         The scope of the check and the problems; see Rule for what is checked.
 
     Raises:
-        TableNotFound, SnapshotNotFound: the table or the branch does not exist.
+        TableNotFound, SnapshotNotFound, OptionError: the table, the branch or an option does not exist.
         UnsupportedFeature: files are read, and those of the table are not in the order of the key
             (`pk-clustering-override`); without reading files it can be checked.
         StorageError: the storage failed. A missing file is a problem in the report instead.
     """
     if isinstance(table, str):
-        table = find_stored_table(table, options) or open_table(table, options)
+        table = _found(table, options or {})
     if read_files:
         check_key_order(table.options, "and check all files")
     findings = Findings()
@@ -103,6 +104,12 @@ def check(
         left_out=left_out,
         notes=findings.notes(),
     )
+
+
+def _found(location: str, options: Mapping[str, str]) -> Table:
+    table = find_stored_table(location, options) or open_table(location, options)
+    resolve_keys(split_storage_options(options)[1], table.schema.names)  # none is ignored
+    return table
 
 
 def _check_newest(table: Table, ids: Sequence[int], findings: Findings) -> None:
