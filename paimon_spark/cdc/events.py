@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -75,9 +75,6 @@ class Reader(Protocol):
         Raises:
             MalformedMessage: the message is not what the format says.
         """
-
-
-MakeReader = Callable[[Reading], Reader]
 
 
 def folded(image: Image, reading: Reading) -> Image:

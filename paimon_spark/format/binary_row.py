@@ -201,15 +201,6 @@ def _encode_vector(values: Sequence[Any], t: DataType) -> bytes:
 # ---------------------------------------------------------------------------------------------------------- decoding
 
 
-def decode_row(data: bytes, types: Sequence[DataType]) -> tuple[Any, ...]:
-    """The values of a row without arity.
-
-    Raises:
-        CorruptFile: the row is too short, or a field points outside of it or holds no value of its type.
-    """
-    return row_decoder(types)(data)
-
-
 def decode_arity_row(data: bytes, types: Sequence[DataType]) -> tuple[Any, ...]:
     """The values of a row as manifests hold it: the number of fields, then the row.
 
@@ -238,7 +229,7 @@ def arity_row_decoder(types: Sequence[DataType]) -> Callable[[bytes], tuple[Any,
 def row_decoder(
     types: Sequence[DataType], positions: Iterable[int] | None = None
 ) -> Callable[[bytes], tuple[Any, ...]]:
-    """decode_row for many rows of one shape: a function of the bytes alone, with the types prepared once.
+    """Decodes rows without arity of one shape: a function of the bytes alone, with the types prepared once.
 
     Args:
         types: the types of all fields of the rows.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 import zlib
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -80,22 +80,6 @@ def _corrupt(where: str, why: str) -> CorruptFile:
     return CorruptFile(f"cannot read the deletion vector {where}: {why}; the index file is truncated or damaged")
 
 
-def decode_vectors(data: bytes, ranges: Sequence[DeletionRange], where: str) -> dict[str, BitMap | BitMap64]:
-    """The vectors of a whole index file by data file name.
-
-    Raises:
-        CorruptFile: the file does not begin with the version byte, or an entry is truncated, has a wrong checksum or
-            an unknown kind, or is not of its recorded length.
-    """
-    if data[:1] != bytes([FILE_VERSION]):
-        raise CorruptFile(f"cannot read deletion vector file {where}: it begins with {data[:1].hex()!r}, expected '01'")
-    vectors = {}
-    for r in ranges:
-        start, end = range_to_read(r.offset, r.length)
-        vectors[r.data_file] = decode_vector(data[max(start, 0) : end], f"of {r.data_file} in {where}", r.length)
-    return vectors
-
-
 def deleted_positions(vector: BitMap | BitMap64) -> npt.NDArray[np.int64]:
     """The positions of a vector, ascending."""
     return np.array(vector.to_array(), np.int64)
@@ -125,15 +109,6 @@ def encode_vector(positions: Positions, bits: int = 32) -> bytes:
 def recorded_length(entry: bytes) -> int:
     """The length that index manifests record of an entry: that of the data alone for 32 bits, of the whole for 64."""
     return len(entry) if int.from_bytes(entry[4:8], "little") == MAGIC_64 else len(entry) - _FRAME
-
-
-def encode_vectors(vectors: Mapping[str, Positions], bits: int = 32) -> tuple[bytes, tuple[DeletionRange, ...]]:
-    """A whole index file of the vectors by data file name, and where each lies in it.
-
-    Raises:
-        DataError: a position does not fit in a vector of that many bits.
-    """
-    return join_vectors(EncodedVector(name, encode_vector(p, bits), len(p)) for name, p in vectors.items())
 
 
 def join_vectors(vectors: Iterable[EncodedVector]) -> tuple[bytes, tuple[DeletionRange, ...]]:

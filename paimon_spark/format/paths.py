@@ -172,18 +172,6 @@ def manifest_path(table: str, name: str) -> str:
     return f"{manifest_directory(table)}/{name}"
 
 
-def manifest_name(uuid: str, n: int) -> str:
-    return f"manifest-{uuid}-{n}"
-
-
-def manifest_list_name(uuid: str, n: int) -> str:
-    return f"{MANIFEST_LIST_PREFIX}{uuid}-{n}"
-
-
-def index_manifest_name(uuid: str, n: int) -> str:
-    return f"index-manifest-{uuid}-{n}"
-
-
 def index_name(uuid: str, n: int) -> str:
     return f"index-{uuid}-{n}"
 

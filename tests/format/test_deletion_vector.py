@@ -10,15 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyroaring import BitMap, BitMap64
 from support.draws.format_values import damaged, decoded_or_named_error, golden_cases
+from support.index_files import decode_vectors, encode_vectors
 from support.long_runs import examples
 
 from paimon_spark.errors import CorruptFile, DataError
 from paimon_spark.format.deletion_vector import (
     decode_vector,
-    decode_vectors,
     deleted_positions,
     encode_vector,
-    encode_vectors,
     range_to_read,
     recorded_length,
 )
@@ -98,12 +97,6 @@ def test_another_length_than_recorded_is_refused() -> None:
     entry = encode_vector([1, 5], 32)
     with pytest.raises(CorruptFile, match="recorded a length of 30"):
         decode_vector(entry, "v", 30)
-
-
-@pytest.mark.parametrize("data", [b"", b"\x02"])
-def test_another_file_version_is_refused(data: bytes) -> None:
-    with pytest.raises(CorruptFile, match="index-1"):
-        decode_vectors(data, (), "index-1")
 
 
 @pytest.mark.parametrize(("offset", "length"), [(-5, 22), (1, 2**31 - 1), (500, 22), (1, -1)])

@@ -246,9 +246,7 @@ def test_metadata_of_a_branch_lies_in_the_branch() -> None:
 
 
 def test_manifests_indexes_and_statistics_lie_in_the_table() -> None:
-    assert paths.manifest_path("/t", paths.manifest_name("u", 0)) == "/t/manifest/manifest-u-0"
-    assert paths.manifest_path("/t", paths.manifest_list_name("u", 1)) == "/t/manifest/manifest-list-u-1"
-    assert paths.manifest_path("/t", paths.index_manifest_name("u", 2)) == "/t/manifest/index-manifest-u-2"
+    assert paths.manifest_path("/t", "manifest-u-0") == "/t/manifest/manifest-u-0"
     assert paths.index_path("/t", paths.index_name("u", 3)) == "/t/index/index-u-3"
     assert paths.statistics_path("/t", "stat-u-0") == "/t/statistics/stat-u-0"
 

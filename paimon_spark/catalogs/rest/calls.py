@@ -18,10 +18,6 @@ class Calls:
         """paths: below the prefix that the server has told."""
         self._http, self._paths = http, paths
 
-    def _globally(self, kind: str, **patterns: str | None) -> list[tuple[str, str]]:
-        found = self._pages(self._paths.everywhere(kind), kind, **patterns)
-        return [(str(one["database"]), str(one["object"])) for one in found]
-
     def _pages(self, path: str, key: str, **wanted: str | None) -> Iterator[Any]:
         """What a list holds, page by page; an empty page ends it, as in Java."""
         query = {name: text for name, text in wanted.items() if text}

@@ -15,14 +15,6 @@ class ObjectCalls(Calls):
         """The names."""
         return [str(name) for name in self._pages(self._paths.database(database, "views"), "views")]
 
-    def list_view_details(self, database: str) -> list[Json]:
-        """As get_view, of all."""
-        return list(self._pages(self._paths.database(database, "view-details"), "viewDetails"))
-
-    def list_views_globally(self, databases: str | None = None, views: str | None = None) -> list[tuple[str, str]]:
-        """(database, name) of all views whose names fit the patterns."""
-        return self._globally("views", databaseNamePattern=databases, viewNamePattern=views)
-
     def get_view(self, database: str, view: str) -> Json:
         """id, name, schema (fields, query, dialects, comment, options), owner, ..."""
         return self._http.get(self._paths.database(database, "views", view))
@@ -50,14 +42,6 @@ class ObjectCalls(Calls):
     def list_functions(self, database: str) -> list[str]:
         """The names."""
         return [str(name) for name in self._pages(self._paths.database(database, "functions"), "functions")]
-
-    def list_function_details(self, database: str) -> list[Json]:
-        """As get_function, of all."""
-        return list(self._pages(self._paths.database(database, "function-details"), "functionDetails"))
-
-    def list_functions_globally(self, databases: str | None = None, names: str | None = None) -> list[tuple[str, str]]:
-        """(database, name) of all functions whose names fit the patterns."""
-        return self._globally("functions", databaseNamePattern=databases, functionNamePattern=names)
 
     def get_function(self, database: str, name: str) -> Json:
         """name, inputParams, returnParams, definitions, deterministic, comment, options, ..."""

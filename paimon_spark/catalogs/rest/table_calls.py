@@ -39,31 +39,14 @@ class TableCalls(Calls):
             str(n) for n in self._pages(self._paths.database(database, "tables"), "tables", tableNamePattern=pattern)
         ]
 
-    def list_table_details(self, database: str) -> list[Json]:
-        """As get_table, of all tables."""
-        return list(self._pages(self._paths.database(database, "table-details"), "tableDetails"))
-
-    def list_tables_globally(self, databases: str | None = None, tables: str | None = None) -> list[tuple[str, str]]:
-        """(database, name) of all tables whose names fit the patterns."""
-        return self._globally("tables", databaseNamePattern=databases, tableNamePattern=tables)
-
     def create_table(self, database: str, table: str, schema: Json) -> None:
         """Creates one. schema: fields, partitionKeys, primaryKeys, options, comment."""
         body = {"identifier": identifier_json(database, table), "schema": schema}
         self._http.post(self._paths.database(database, "tables"), body)
 
-    def register_table(self, database: str, table: str, path: str) -> None:
-        """Makes the table at a path one of the catalog."""
-        body = {"identifier": identifier_json(database, table), "path": path}
-        self._http.post(self._paths.database(database, "register"), body)
-
     def get_table(self, database: str, table: str) -> Json:
         """id, database, name, path, isExternal, schemaId, schema, owner, ..."""
         return self._http.get(self._paths.table(database, table))
-
-    def get_table_by_id(self, table_id: str) -> Json:
-        """As get_table."""
-        return self._http.get(self._paths.everywhere("tables", "id", table_id))
 
     def drop_table(self, database: str, table: str) -> None:
         """Drops one."""

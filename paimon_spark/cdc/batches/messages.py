@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from paimon_spark.cdc.batches.decoding import Decoding
 from paimon_spark.cdc.errors import MalformedMessage
@@ -116,13 +115,3 @@ def _text_or_bytes(value: bytes | None) -> Any:
         return None if value is None else value.decode("utf-8")
     except UnicodeDecodeError:
         return value
-
-
-def count_of(said: Sequence[Event | None]) -> Iterator[int]:
-    """How many rows each message has."""
-    return (0 if event is None else len(event.rows) for event in said)
-
-
-def millis_of(column: pa.Array) -> pa.Array:
-    """The time of messages as milliseconds, whatever its unit."""
-    return pc.cast(column, pa.timestamp("ms", "UTC"), safe=False)

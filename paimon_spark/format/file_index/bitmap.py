@@ -140,23 +140,6 @@ def open_bitmap(reader: ByteReader, data_type: DataType) -> BitmapIndex:
     return BitmapIndex(form, row_count, count, head, reader.part(reader.position, reader.rest), nulls)
 
 
-def decode_bitmap(data: bytes, data_type: DataType, where: str) -> BitmapIndex:
-    """The index, of which every part has been checked.
-
-    Raises:
-        CorruptFile: the bytes are no index.
-        UnsupportedFeature: a type that the index cannot hold.
-    """
-    reader = ByteReader(data, f"the {BITMAP} index of {where}")
-    index = open_bitmap(reader, data_type)
-    count = sum(1 for _ in index.entries())
-    if count != index.key_count:
-        raise reader.corrupt(f"{index.key_count} values are announced, {count} are there")
-    index.values()
-    index.present  # noqa: B018  # the rows that are null are decoded
-    return index
-
-
 def _read_entries(reader: ByteReader, form: KeyForm, count: int) -> list[Entry]:
     return [Entry(form.decode(reader), reader.int32(), UNKNOWN_LENGTH) for _ in range(count)]
 

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
-
 from paimon_spark.errors import OptionError
 from paimon_spark.format.file_index.bitmap import UNKNOWN_LENGTH, Entry
 from paimon_spark.format.file_index.byte_reader import bitmap_bytes
-from paimon_spark.format.file_index.coded_keys import CodedKeys, code_values
-from paimon_spark.format.file_index.keys import KeyForm, key_form
+from paimon_spark.format.file_index.coded_keys import CodedKeys
+from paimon_spark.format.file_index.keys import KeyForm
 from paimon_spark.format.file_index.kinds import BITMAP, DEFAULT_BLOCK_SIZE, NEWEST_BITMAP
 from paimon_spark.format.file_index.row_sets import row_set
-from paimon_spark.format.types import DataType
-
-
-def encode_bitmap(
-    values: Iterable[Any], data_type: DataType, version: int = NEWEST_BITMAP, block_size: int = DEFAULT_BLOCK_SIZE
-) -> bytes:
-    """The index of single values; see write_bitmap. Raises UnsupportedFeature for a type that it cannot hold."""
-    return write_bitmap(code_values(key_form(data_type, BITMAP), values), version, block_size)
 
 
 def write_bitmap(column: CodedKeys, version: int = NEWEST_BITMAP, block_size: int = DEFAULT_BLOCK_SIZE) -> bytes:

@@ -108,29 +108,6 @@ def open_bloom(reader: ByteReader) -> BloomFilter:
     return BloomFilter(hash_count, reader.part(reader.position, reader.rest))
 
 
-def decode_bloom(data: bytes, where: str) -> BloomFilter:
-    """See open_bloom; where names the data file in errors."""
-    return open_bloom(ByteReader(data, f"the {BLOOM_FILTER} index of {where}"))
-
-
-def encode_bloom(
-    values: Iterable[Any],
-    data_type: DataType,
-    items: int = DEFAULT_ITEMS,
-    false_positives: float = DEFAULT_FALSE_POSITIVES,
-) -> bytes:
-    """A filter of single values; None is left out. For items and false_positives see BloomBuilder.
-
-    Raises:
-        UnsupportedFeature: BOOLEAN, DECIMAL and nested types.
-    """
-    key_form(data_type, BLOOM_FILTER)
-    builder = BloomBuilder(items, false_positives)
-    hashed = [hash64(value, data_type) & _LONG for value in values if value is not None]
-    builder.add(np.array(hashed, np.uint64))
-    return builder.to_bytes()
-
-
 def hash64(value: Any, data_type: DataType) -> int:
     """The signed 64-bit hash of a value: XXH64 of strings and binary, else a mix of the number as 64 bits.
 

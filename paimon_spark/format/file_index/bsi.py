@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from paimon_spark.errors import DataError
 from paimon_spark.format.file_index.bit_slices import BitSlices
 from paimon_spark.format.file_index.byte_reader import ByteReader, bitmap_bytes
 from paimon_spark.format.file_index.keys import KeyForm, key_form
@@ -88,29 +86,6 @@ def open_bsi(reader: ByteReader, data_type: DataType) -> BsiIndex:
     if index.present and index.present.max() >= row_count:
         raise reader.corrupt(f"it names row {index.present.max()} of {row_count}")
     return index
-
-
-def decode_bsi(data: bytes, data_type: DataType, where: str) -> BsiIndex:
-    """See open_bsi; where names the data file in errors."""
-    return open_bsi(ByteReader(data, f"the {BSI} index of {where}"), data_type)
-
-
-def encode_bsi(values: Iterable[Any], data_type: DataType) -> bytes:
-    """The index of single values.
-
-    Raises:
-        UnsupportedFeature: a type that the index cannot hold.
-        DataError: a value beyond 63 bits.
-    """
-    form = key_form(data_type, BSI)
-    keys = [None if value is None else int(form.key(value)) for value in values]
-    valid = np.fromiter((key is not None for key in keys), np.bool_, len(keys))
-    for value in (key for key in keys if key is not None and abs(key) >= 2**63):
-        raise DataError(
-            f"writing a {BSI} index: the value {form.value(value)} needs more than 63 bits; "
-            f"take the column out of file-index.{BSI}.columns"
-        )
-    return write_bsi(np.fromiter((key or 0 for key in keys), np.int64, len(keys)), valid)
 
 
 def write_bsi(keys: Ints, valid: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> bytes:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -66,12 +66,3 @@ def code_keys(form: KeyForm, keys: Ints, valid: np.ndarray[tuple[int], np.dtype[
     codes = np.full(len(keys), -1, np.int64)
     codes[valid] = places
     return CodedKeys(form, distinct, codes)
-
-
-def code_values(form: KeyForm, values: Iterable[Any]) -> CodedKeys:
-    """The coded keys of single values; None is null."""
-    by_row: list[Key | None] = [None if value is None else form.key(value) for value in values]
-    keys = sorted({key for key in by_row if key is not None})
-    code_of = {key: code for code, key in enumerate(keys)}
-    codes = np.fromiter((-1 if key is None else code_of[key] for key in by_row), np.int64, len(by_row))
-    return CodedKeys(form, [k for k in keys if isinstance(k, bytes)] or np.array(keys, np.int64), codes)

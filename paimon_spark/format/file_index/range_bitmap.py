@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 
 from paimon_spark.format.file_index.bit_slices import BitSlices
 from paimon_spark.format.file_index.byte_reader import ByteReader, bitmap_bytes
-from paimon_spark.format.file_index.coded_keys import CodedKeys, code_values
+from paimon_spark.format.file_index.coded_keys import CodedKeys
 from paimon_spark.format.file_index.keys import Key, KeyForm, key_form
 from paimon_spark.format.file_index.kinds import RANGE_BITMAP
 from paimon_spark.format.file_index.range_dictionary import RangeDictionary, encode_dictionary, open_dictionary
@@ -139,31 +138,6 @@ def open_range_bitmap(reader: ByteReader, data_type: DataType) -> RangeBitmap:
     start = reader.position + length
     slices = reader.part(start, reader.rest - length)
     return RangeBitmap(form, row_count, cardinality, ends, dictionary, slices)
-
-
-def decode_range_bitmap(data: bytes, data_type: DataType, where: str) -> RangeBitmap:
-    """The index, of which every part has been checked.
-
-    Raises:
-        CorruptFile: the bytes are no index.
-        UnsupportedFeature: a type that the index cannot hold.
-    """
-    reader = ByteReader(data, f"the {RANGE_BITMAP} index of {where}")
-    index = open_range_bitmap(reader, data_type)
-    keys, codes = index.dictionary.keys(), index.slices.numbers()
-    known = index.cardinality
-    if len(keys) != known or (codes and (max(codes) >= index.row_count or max(codes.values()) >= known)):
-        raise reader.corrupt(f"{index.row_count} rows and {known} values are announced, which it does not hold")
-    return index
-
-
-def encode_range_bitmap(values: Iterable[Any], data_type: DataType, chunk_size: int | None = None) -> bytes:
-    """The index of single values; see write_range_bitmap.
-
-    Raises:
-        UnsupportedFeature: a type that the index cannot hold.
-    """
-    return write_range_bitmap(code_values(key_form(data_type, RANGE_BITMAP), values), chunk_size)
 
 
 def write_range_bitmap(column: CodedKeys, chunk_size: int | None = None) -> bytes:

@@ -119,22 +119,6 @@ def pick_any_order(
     return tuple(tuple(sorted(group, key=_age)) for group in groups)
 
 
-def pack_new_files(files: Iterable[DataFileMeta], rules: AppendRules) -> tuple[Group, ...]:
-    """New small files of one partition, not committed yet, in groups of about the target size, in the given order.
-
-    The last group may be smaller, and a group of one file needs no merge (Java: AppendPreCommitCompactCoordinator).
-    """
-    groups: list[list[DataFileMeta]] = []
-    room = 0
-    for file in files:
-        if room <= 0:
-            groups.append([])
-            room = rules.target_size
-        groups[-1].append(file)
-        room -= file.file_size
-    return tuple(map(tuple, groups))
-
-
 def _packed(
     parts: Iterable[Sequence[DataFileMeta]], rules: AppendRules, min_files: int
 ) -> Iterator[list[DataFileMeta]]:

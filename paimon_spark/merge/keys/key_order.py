@@ -20,32 +20,16 @@ _NAN_ORDER = 0x7FF8 << 48
 _PLAIN = INTEGERS | BINARIES | TIMESTAMPS | {Root.BOOLEAN, Root.DECIMAL, Root.DATE, Root.TIME}
 
 
-def sort_key(values: Sequence[Any], types: Sequence[DataType]) -> SortKey:
-    """One key as a tuple that Python compares in Paimon's key order.
+def sort_key_of(types: Sequence[DataType]) -> Callable[[Sequence[Any]], SortKey]:
+    """Makes keys of these types tuples that Python compares in Paimon's key order.
 
     Args:
-        values: the key's internal values (see format/types.py), none of them None.
-        types: the data types of the key columns, as many as values.
+        types: the data types of the key columns.
 
-    Raises:
-        TypeError: a type that cannot be a key, or a null in the key.
+    Returns:
+        A function of the internal values of a key. It raises TypeError for a null; sort_key_of does so for a type that
+        cannot be a key.
     """
-    return sort_key_of(types)(values)
-
-
-def compare_keys(left: Sequence[Any], right: Sequence[Any], types: Sequence[DataType]) -> int:
-    """-1, 0 or 1 if the left key is before, equal to or after the right one.
-
-    Raises:
-        TypeError: a type that cannot be a key, or a null in a key.
-    """
-    make = sort_key_of(types)
-    a, b = make(left), make(right)
-    return (a > b) - (a < b)
-
-
-def sort_key_of(types: Sequence[DataType]) -> Callable[[Sequence[Any]], SortKey]:
-    """``sort_key`` for many keys of the same types: a function of the values alone."""
     converters = tuple(_converter(data_type) for data_type in types)
 
     def make(values: Sequence[Any]) -> SortKey:

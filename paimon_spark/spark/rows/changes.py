@@ -44,12 +44,10 @@ class Wanted:
     Attributes:
         places: where the rows lie.
         old: the rows before an update.
-        deleted_values: the values of rows that are deleted.
     """
 
     places: bool = False
     old: bool = False
-    deleted_values: bool = True
 
 
 def place_columns(table: str | None = None) -> list[Column]:

@@ -77,11 +77,6 @@ class KnownTotals:
         return sum(group.rows for group in self.partitions.values())
 
     @property
-    def rest_files(self) -> int:
-        """How many files have to be read."""
-        return sum(self.reasons.values())
-
-    @property
     def why(self) -> tuple[str, ...]:
         """The reasons in words, that of most files first."""
         words = self.reasons.most_common()

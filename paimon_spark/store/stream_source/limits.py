@@ -29,11 +29,6 @@ class Admission:
         self.units, self._files, self.rows, self._bytes = self.units + 1, files, rows, size
         return True
 
-    @property
-    def is_unlimited(self) -> bool:
-        limits = self._limits
-        return limits.files is limits.rows is limits.bytes is None
-
     def waits(self, millis_since_last: float) -> bool:
         """True if the rows are too few, and may wait for more.
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.index_files import encode_bitmap, encode_range_bitmap
 from support.long_runs import examples
 
 from paimon_spark.arrow.file_index.column_index import open_index
@@ -16,10 +17,8 @@ from paimon_spark.arrow.file_index.possible_rows import rows_left
 from paimon_spark.arrow.predicates.evaluate import filter_batch
 from paimon_spark.arrow.predicates.predicate import Compare, Op, Predicate, and_
 from paimon_spark.arrow.types import arrow_type, from_internal
-from paimon_spark.format.file_index.bitmap_writer import encode_bitmap
 from paimon_spark.format.file_index.byte_reader import ByteReader
 from paimon_spark.format.file_index.kinds import BITMAP, RANGE_BITMAP
-from paimon_spark.format.file_index.range_bitmap import encode_range_bitmap
 from paimon_spark.format.type_text import parse_type
 
 FLOATS = [0.0, -0.0, float("nan"), float("inf"), float("-inf"), 1.5, -1.5, 2.0, -7.25]

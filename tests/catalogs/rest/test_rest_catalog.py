@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from support.long_runs import tries
 from support.oracles.catalog_model import CatalogModel, apply, draw_change, state_of
 from support.rest_server import RestServer, rest_server
+from support.rest_server.tables import register
 from support.tables.catalog_tables import append, append_rows, ids_of, schema
 
 from paimon_spark import open_catalog
@@ -171,7 +172,7 @@ def test_an_external_table_publishes_by_files(
     """Java: a table with a path of its own has no catalog loader, so its snapshots are files."""
     create_table(str(tmp_path / "mine"), schema())
     there = Identifier(name.database, "mine")
-    catalog.api.register_table(there.database, there.table, str(tmp_path / "mine"))
+    register(server.state, name.database, {"identifier": {"object": "mine"}, "path": str(tmp_path / "mine")})
     table = catalog.load_table(there)
     append(table, 1)
     assert table.server is None

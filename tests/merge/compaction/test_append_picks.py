@@ -18,7 +18,6 @@ from paimon_spark.merge.compaction.append_picks import (
     append_rules,
     in_written_order,
     is_candidate,
-    pack_new_files,
     pick_all_neighbours,
     pick_any_order,
     pick_neighbours,
@@ -58,12 +57,6 @@ def test_any_order(case: PickCase) -> None:
         rules, few = append_rules(check.options), check.last("few") == "yes"
         files = unordered_files(check)
         assert lines_of(pick_any_order(reversed(files), rules, vectors_of(check), few)) == check.expected, check.inputs
-
-
-@pytest.mark.parametrize("case", load_pick_cases("append_new_files.txt"), ids=lambda case: case.title)
-def test_new_files(case: PickCase) -> None:
-    for check in case.checks:
-        assert lines_of(pack_new_files(unordered_files(check), append_rules(check.options))) == check.expected
 
 
 @pytest.mark.parametrize("case", load_pick_cases("append_buckets.txt"), ids=lambda case: case.title)

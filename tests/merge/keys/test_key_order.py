@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_spark.format.types import DataType, Root
-from paimon_spark.merge.keys.key_order import compare_keys, float_order, sort_key
+from paimon_spark.merge.keys.key_order import float_order, sort_key_of
 
 DOUBLE = DataType(Root.DOUBLE)
 STRING = DataType(Root.VARCHAR)
@@ -39,16 +39,17 @@ ASCENDING: list[tuple[Root, list[Any]]] = [
 
 @pytest.mark.parametrize(("root", "values"), ASCENDING, ids=[str(root) for root, _ in ASCENDING])
 def test_order_of_one_column(root: Root, values: list[Any]) -> None:
-    types = [DataType(root)]
+    key = sort_key_of([DataType(root)])
     for i, left in enumerate(values):
         for j, right in enumerate(values):
-            assert compare_keys([left], [right], types) == (i > j) - (i < j), (left, right)
+            found = (key([left]) < key([right]), key([left]) == key([right]), key([left]) > key([right]))
+            assert found == (i < j, i == j, i > j), (left, right)
 
 
 def test_first_column_decides_before_the_second() -> None:
     types = [STRING, DOUBLE]
     keys: list[tuple[str, float]] = [("b", 0.0), ("a\0", -math.inf), ("a", math.nan), ("b", -0.0)]
-    assert sorted(keys, key=lambda k: sort_key(k, types)) == [keys[2], keys[1], keys[3], keys[0]]
+    assert sorted(keys, key=sort_key_of(types)) == [keys[2], keys[1], keys[3], keys[0]]
 
 
 def test_every_nan_is_the_same_key() -> None:
@@ -67,9 +68,9 @@ def test_float_order_agrees_with_comparison(a: float, b: float) -> None:
 @pytest.mark.parametrize("root", [Root.INT, Root.VARCHAR])
 def test_a_null_is_no_key(root: Root) -> None:
     with pytest.raises(TypeError, match="null"):
-        sort_key([None], [DataType(root)])
+        sort_key_of([DataType(root)])([None])
 
 
 def test_a_nested_column_is_no_key() -> None:
     with pytest.raises(TypeError, match="ARRAY"):
-        sort_key([[1]], [DataType(Root.ARRAY, element=DataType(Root.INT))])
+        sort_key_of([DataType(Root.ARRAY, element=DataType(Root.INT))])([[1]])

@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.faults.faulty_store import FaultyFileIO, InjectedFault, When
+from support.index_files import decode_vectors, encode_vectors
 from support.tables.files_by_hand import COLUMNS, make, partition
 
 from paimon_spark.errors import CommitConflict, CorruptFile
-from paimon_spark.format.deletion_vector import EncodedVector, decode_vectors, deleted_positions, encode_vectors
+from paimon_spark.format.deletion_vector import EncodedVector, deleted_positions
 from paimon_spark.format.manifest import EMPTY_ROW, DataFileMeta, FileKind, IndexManifestEntry
 from paimon_spark.format.paths import index_file_path
 from paimon_spark.format.snapshot import CommitKind

@@ -14,11 +14,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from support.faults.faulty_store import FaultyFileIO, InjectedFault, When
+from support.index_files import encode_vectors
 from support.oracles.checker import check_table
 from support.tables.compacting import Row, compact, file_rows, live_files, make, rows_of, tasks_of, write
 
 from paimon_spark.errors import CorruptFile, DataError
-from paimon_spark.format.deletion_vector import encode_vectors
 from paimon_spark.format.manifest import FileSource
 from paimon_spark.format.schema_json import encode_schema
 from paimon_spark.format.types import DataField, DataType, Root

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from support.index_files import encode_vectors
 from support.oracles.checker import check_table
 from support.tables.compacting import Row, compact, file_rows, live_files, make, rows_of, tasks_of, write
 
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.format.deletion_vector import encode_vectors
 from paimon_spark.format.manifest import EMPTY_ROW, DataFileMeta, FileSource
 from paimon_spark.store.compact.bucket import run_task
 from paimon_spark.store.compact.task import AppendTask, CompactTaskResult

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pyarrow as pa
 from support.faults.faulty_store import FaultyFileIO
+from support.index_files import encode_vectors
 from support.tables.compacting import compact, live_files, make, rows_of, tasks_of, write
 from support.tables.files_by_hand import file
 
-from paimon_spark.format.deletion_vector import encode_vectors
 from paimon_spark.format.manifest import EMPTY_ROW
 from paimon_spark.store.compact.bucket import run_task
 from paimon_spark.store.compact.bucket_rows import SYSTEM_FIELDS, BucketRows

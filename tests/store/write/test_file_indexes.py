@@ -8,10 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from support.faults.faulty_store import InjectedFault
+from support.index_files import decode_bitmap
 from support.tables.compacting import compact, live_files, make, rows_of, write
 
 from paimon_spark.errors import OptionError, SchemaError
-from paimon_spark.format.file_index.bitmap import decode_bitmap
 from paimon_spark.format.file_index.container import decode_container
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.store.evolution.alter import alter_table

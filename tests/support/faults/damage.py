@@ -11,7 +11,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from paimon_spark.format.deletion_vector import encode_vectors
 from paimon_spark.format.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
 from paimon_spark.format.manifests.codec import (
     decode_manifest,
@@ -20,6 +19,7 @@ from paimon_spark.format.manifests.codec import (
     encode_manifest_list,
 )
 from paimon_spark.format.manifests.index_manifest import decode_index_manifest, encode_index_manifest
+from support.index_files import encode_vectors
 
 
 def edit_json(path: Path, **changes: Any) -> None:
