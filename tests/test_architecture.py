@@ -44,6 +44,7 @@ DOORS = frozenset(
         "store/expire/snapshots",
         "store/metadata/table_options",
         "store/open",
+        "store/read/arrow_rows",
         "store/pruning/index_filter",
         "store/scan/new_scan",
         "store/scan/split_plan",

@@ -14,6 +14,8 @@ from paimon_spark.catalogs.views import View, ViewChange
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.foreign_names import ForeignNames
+from paimon_spark.format.options.other_systems import STORE_CATALOG_ADVICE
 from paimon_spark.store.metadata.table_options import PATH
 from paimon_spark.store.open import ReadableTable, state_options
 
@@ -86,8 +88,10 @@ class NoFunctions:
             raise no_functions(f"dropping the function {identifier}")
 
 
-class OpensByName:
+class OpensByName(ForeignNames):
     """The part of a catalog that opens tables by names as people write them; see Catalog."""
+
+    _advice = STORE_CATALOG_ADVICE
 
     def table(
         self: Catalog,

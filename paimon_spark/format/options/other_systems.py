@@ -147,10 +147,46 @@ def option_advice(key: str) -> str | None:
 
 
 _FRAME = "a PaimonTable is no DataFrame: toDF() is one"
+_WRITES = "append(df) adds or updates rows, overwrite(df) replaces them"
+_COLUMNS_CHANGE = "update_schema() changes columns, in a with block"
+_DETAIL = "detail() shows the name, the place and the options of the table"
+_FRAME_METHODS = (
+    "toPandas toArrow printSchema groupBy groupby join crossJoin head first take tail limit isEmpty dtypes describe "
+    "cache persist orderBy sort distinct union unionByName withColumn agg rdd foreach sample selectExpr dataframe"
+)
+_MORE_METHODS: Mapping[str, str] = MappingProxyType(
+    {
+        _FRAME: _FRAME_METHODS,
+        _WRITES: "write writeTo save saveAsTable insertInto insertAll",
+        _COLUMNS_CHANGE: "updateSchema addColumns add_column add_columns addColumn rename_column drop_column alter",
+        "merge(source, condition) says which rows match": "mergeInto merge_into",
+        "delete(condition) deletes the rows for which a condition is true": "delete_where deleteWhere remove",
+        "update(condition, {'<column>': '<SQL>'}) gives columns new values": "updateExpr update_expr updateAll",
+        _DETAIL: "name tableName table_name path location properties",
+        "createOrReplaceTempView('<name>')": "createTempView createOrReplaceGlobalTempView createGlobalTempView",
+        "history() shows the snapshots": "snapshots version versions current_snapshot log",
+        "stream() reads rows as they come": "readStream",
+        "toDF(options={'incremental-between': '3,7'}) reads what the commits 4 to 7 did, stream() what comes": (
+            "changes changelog readChangeFeed change_feed incremental table_changes"
+        ),
+        "toDF(options={'scan.snapshot-id': '3'}) reads a snapshot, or PaimonTable.forPath(spark, '<path>', options)": (
+            "asOf as_of versionAsOf version_as_of timestampAsOf load_as_version"
+        ),
+        "other systems read a Paimon table itself, so that it needs no manifest; leave it out": "generate",
+        "set_options({...}) stores options in the table, unset_options(...) removes them": (
+            "set_properties setProperties set_property set_option alter_options"
+        ),
+        "DROP TABLE in the sql of a catalog drops a table; truncate() removes its rows": "drop drop_table dropTable",
+        "ALTER TABLE ... RENAME TO in the sql of a catalog gives a table another name": "rename rename_table",
+        "leave it out: each call reads the latest snapshot": "refresh load reload",
+        "optimize().compact() compacts the table": "compact executeCompaction rewrite_data_files",
+    }
+)
 _UPSERT = "append(df) updates the rows of a table with a primary key that have the same key, and adds the others"
 
 METHOD_ADVICE: Mapping[str, str] = MappingProxyType(
     {
+        **{name: advice for advice, names in _MORE_METHODS.items() for name in names.split()},
         "isDeltaTable": "PaimonTable.isPaimonTable(spark, '<path>')",
         "convertToDelta": "write the rows with PaimonTable.append",
         "createOrReplace": "createIfNotExists(spark) declares a table, and overwrite(df) replaces its rows",
@@ -158,7 +194,6 @@ METHOD_ADVICE: Mapping[str, str] = MappingProxyType(
         "replaceWhere": "overwrite(df, where=\"dt = '2026-11-01'\") replaces the rows of partitions",
         "upsert": _UPSERT,
         "insert": "append(df) adds rows",
-        "write": "append(df) adds or updates rows, overwrite(df) replaces them",
         "read": "toDF(columns=..., where=...) reads the table",
         "scan": "toDF(columns=..., where=...) reads the table; as Arrow paimon_spark.open_table(path).scan() does",
         "vacuum": (
@@ -174,12 +209,8 @@ METHOD_ADVICE: Mapping[str, str] = MappingProxyType(
         "clone": "copy('<path>') copies the latest state, create_branch(name, tag=...) shares the files",
         "cloneAtVersion": "create_branch(name, snapshot=...) makes a branch of a snapshot",
         "cloneAtTimestamp": "create_branch(name, tag=...) makes a branch of a tag",
-        "compact": "optimize().compact() compacts the table",
-        "executeCompaction": "optimize().compact() compacts the table",
-        "rewrite_data_files": "optimize().compact() compacts the table",
         "rewrite_manifests": "compact_manifest() merges the manifests",
         "zorder": "optimize().executeZOrderBy('<column>', '<column>') sorts the rows along a curve",
-        "snapshots": "history() shows the snapshots",
         "manifests": "system_table('manifests') shows the manifests",
         "options": "detail() shows the options of the table, system_table('options') one a row",
         "schema": "toDF().schema is Spark's schema, schemas() shows the schemas that the table has had",
@@ -197,12 +228,24 @@ METHOD_ADVICE: Mapping[str, str] = MappingProxyType(
         "filter": f"{_FRAME}; toDF(where=...) reads less",
         "upgradeTableProtocol": "a Paimon table has no protocol version; leave it out",
         "addFeatureSupport": "a Paimon table has no protocol version; leave it out",
-        "set_properties": "set_options({...}) stores options in the table, unset_options(...) removes them",
-        "updateSchema": "update_schema() changes columns, in a with block",
-        "addColumns": "update_schema() changes columns, in a with block",
     }
 )
 """Method or attribute of a Delta table, an Iceberg table or a DataFrame -> what PaimonTable has in its place."""
+
+_ALL = "whenMatchedUpdateAll(), whenNotMatchedInsertAll(), ... say what is done to rows, and execute() does it"
+_CLAUSE_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        _ALL: "whenMatched whenNotMatched whenNotMatchedBySource when_matched when_not_matched "
+        "update updateAll update_all insert insertAll insert_all delete using on",
+        "execute() does the MERGE": "run merge commit start save",
+        "whenMatchedUpdate(set={'<column>': '<SQL>'}) takes SQL and Columns": "whenMatchedUpdateExpr",
+        "whenNotMatchedInsert(values={'<column>': '<SQL>'}) takes SQL and Columns": "whenNotMatchedInsertExpr",
+    }
+)
+MERGE_ADVICE: Mapping[str, str] = MappingProxyType(
+    {name: advice for advice, names in _CLAUSE_NAMES.items() for name in names.split()}
+)
+"""Method of a MERGE in another system -> what MergeBuilder has in its place."""
 
 _READS_ONLY = "rows are written with Spark: PaimonTable.forPath(spark, '<path>') has append, delete, merge, ..."
 _SCAN = "scan(columns=..., where=...) is a read, with to_arrow(), to_pandas(), to_batches(), head(), count() and top()"
@@ -231,13 +274,87 @@ READER_ADVICE: Mapping[str, str] = MappingProxyType(
 )
 """Method or attribute of another system's table, or of a DataFrame -> what a table of open_table has in its place."""
 
+_CHOICE = "open_table('<path>').scan(columns=..., where=...) chooses columns and rows"
+_ROWS = "to_arrow() is all rows, and to_arrow().to_pylist() each as a dict; to_batches() gives them piece by piece"
+_FIRST = "head(20) is the first rows that are read, top('<column>', 20) those that come first in an order"
+_SCAN_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        _CHOICE: "where select filter columns with_columns drop withColumn project with_filter with_projection",
+        _ROWS: "collect fetchall execute read rows to_list to_pylist to_dicts to_table toDF df iter",
+        _FIRST: "show limit take first tail fetchone sort order_by orderBy",
+        "arrow_schema is the names and types of the columns": "schema dtypes printSchema print_schema describe",
+        "polars.DataFrame(scan) takes a scan as it is": "to_polars",
+        'duckdb.sql("FROM scan") takes a scan as it is': "to_duckdb",
+        "pyarrow.RecordBatchReader.from_stream(scan) takes a scan as it is": "to_arrow_batch_reader to_reader",
+        "plan() finds the splits": "splits planFiles plan_files",
+        "to_pandas() is all rows, of which pandas makes groups": "groupBy group_by groupby agg join",
+        _READS_ONLY: "write append save insert",
+    }
+)
+SCAN_ADVICE: Mapping[str, str] = MappingProxyType(
+    {name: advice for advice, names in _SCAN_NAMES.items() for name in names.split()}
+)
+"""Method or attribute of a DataFrame, or of another library's read -> what a scan has in its place."""
+
+_WITH_SPARK = (
+    "rows are written with Spark: catalog['<database>.<table>'] of paimon_spark.catalog(spark, ...) has append"
+)
+_OPENS = "table('<database>.<table>') is a table to read, and so is catalog['<database>.<table>']"
+_STORE_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "list_tables('<database>') names the tables of a database": "tables show_tables names",
+        "list_databases() names the databases": "databases namespaces list_namespaces show_databases list_schemas",
+        "list_views('<database>') names the views of a database": "views show_views",
+        _OPENS: "get_table open_table open load read get scan",
+        "list_tables('<database>') and list_databases() tell what is there": (
+            "exists table_exists database_exists namespace_exists has_table"
+        ),
+        "create_database('<database>') creates a database": "create_namespace",
+        "drop_database('<database>') drops a database": "drop_namespace",
+        "paimon_spark.catalog(spark, ...).sql('...') runs a statement, as paimon-spark sql does": "sql query execute",
+        "a name has its database: '<database>.<table>'": "use current_database set_current_database",
+        _WITH_SPARK: "append write overwrite insert upsert delete update merge save write_table",
+    }
+)
+STORE_CATALOG_ADVICE: Mapping[str, str] = MappingProxyType(
+    {name: advice for advice, names in _STORE_NAMES.items() for name in names.split()}
+)
+"""Method of the catalog of another library, or of Spark -> what a catalog of open_catalog has in its place."""
+
 _TABLES = "tables('<database>') names the tables of a database"
 _DATABASES = "databases() names the databases"
 _CREATE_TABLE = "sql('CREATE TABLE ...') creates a table, and so does PaimonTable.create(spark)"
 _OBJECT = "catalog['<database>.<table>'] is the table, and table('<database>.<table>') its rows"
 
+_MORE_OF_CATALOG: Mapping[str, str] = MappingProxyType(
+    {
+        "catalog['<database>.<table>'] is the table, which has append, overwrite, delete, update, merge, ...": (
+            "append write overwrite insert insertInto insert_into save saveAsTable writeTo write_table writeStream "
+            "delete update merge upsert truncate history optimize compact vacuum tags snapshots forName forPath detail"
+        ),
+        "table('<database>.<table>') is the rows of a table, and sql('SELECT ...') those of a query": (
+            "load read_table toDF df show collect to_pandas toPandas select"
+        ),
+        "stream('<database>.<table>') reads a table as a stream": "readStream",
+        "rename_table('<database>.<table>', '<database>.<new>') gives a table another name": "rename",
+        "databases() names the databases": "databaseExists database_exists getDatabase namespaces",
+        "sql('SHOW CURRENT NAMESPACE') tells the current database": "current_database current_namespace",
+        "sql('DESCRIBE TABLE ...') shows the columns": "listColumns list_columns columns describe schema",
+        "sql('SHOW VIEWS') names the views": "views list_views listViews",
+        "sql('CREATE VIEW ...') creates a view": "create_view createView",
+        "sql('DROP VIEW ...') drops a view": "drop_view dropView",
+        "sql('SHOW FUNCTIONS') names the functions": "functions listFunctions list_functions",
+        "spark.catalog.dropTempView drops a temporary view": "dropTempView dropGlobalTempView",
+        "spark.catalog.uncacheTable and clearCache do it": "uncacheTable clearCache",
+        "sql('SHOW CATALOGS') names the catalogs": "listCatalogs list_catalogs catalogs",
+        "name is the name of this catalog": "currentCatalog current_catalog",
+        "USE CATALOG in sql chooses the catalog in which statements begin": "setCurrentCatalog set_current_catalog",
+    }
+)
+
 CATALOG_ADVICE: Mapping[str, str] = MappingProxyType(
     {
+        **{name: advice for advice, names in _MORE_OF_CATALOG.items() for name in names.split()},
         **dict.fromkeys(("listTables", "list_tables", "show_tables", "showTables"), _TABLES),
         **dict.fromkeys(("listDatabases", "list_databases", "list_namespaces", "listNamespaces"), _DATABASES),
         **dict.fromkeys(("tableExists", "table_exists"), "exists('<database>.<table>') tells whether a table is there"),

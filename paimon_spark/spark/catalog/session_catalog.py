@@ -16,10 +16,10 @@ from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.cdc.batches.decoding import DecodingOptions, decoding_of
 from paimon_spark.cdc.batches.table_names import TableNames
 from paimon_spark.errors import OptionError
+from paimon_spark.format.options.foreign_names import ForeignNames
 from paimon_spark.format.options.other_systems import CATALOG_ADVICE
 from paimon_spark.format.quoting import quoted
 from paimon_spark.spark.adapters.default_catalogs import set_default_catalog
-from paimon_spark.spark.adapters.foreign_names import ForeignNames
 from paimon_spark.spark.adapters.session_options import settings_below
 from paimon_spark.spark.adapters.whole_path import path_in_session
 from paimon_spark.spark.catalog.database_sync import keys_by_table, sync_messages

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 
 from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.errors import SqlError
+from paimon_spark.format.options.foreign_names import ForeignNames
+from paimon_spark.format.options.other_systems import MERGE_ADVICE
 from paimon_spark.spark.merge_into.clauses import Action, Clause, When
 from paimon_spark.spark.rows.assignments import Expression
 from paimon_spark.spark.rows.result import RowChangeResult
@@ -16,13 +18,15 @@ _Values = Mapping[str, Expression]
 
 @checks_arguments
 @dataclass(frozen=True, repr=False)
-class MergeBuilder:
+class MergeBuilder(ForeignNames):
     """A MERGE that is being put together. Every call returns a new one; ``execute`` does it.
 
     Clauses for the same rows are tried in their order, and the first whose condition is true applies. Conditions and
     values are SQL or Columns. In clauses for matched rows they may name columns of both sides, in whenNotMatched those
     of the source, in whenNotMatchedBySource those of the target.
     """
+
+    _advice = MERGE_ADVICE
 
     _run: Callable[[Sequence[Clause], bool], RowChangeResult]
     _clauses: tuple[Clause, ...] = ()

@@ -12,10 +12,10 @@ from pyspark.sql import types as st
 from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.errors import OptionError, SchemaError
 from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.foreign_names import ForeignNames
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.default_catalogs import named_table
-from paimon_spark.spark.adapters.foreign_names import ForeignNames
 from paimon_spark.spark.adapters.types import paimon_field
 from paimon_spark.spark.adapters.whole_path import path_in_session
 from paimon_spark.spark.write.table_creation import create, new_table_schema

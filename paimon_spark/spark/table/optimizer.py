@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from paimon_spark.arguments.checks import checks_arguments
+from paimon_spark.format.options.foreign_names import ForeignNames
 from paimon_spark.procedures.compaction import Compact
 from paimon_spark.procedures.documentation import documented
-from paimon_spark.spark.adapters.foreign_names import ForeignNames
 from paimon_spark.store.compact.compaction import CompactResult
 from paimon_spark.store.compact.partition_choice import Partitions
 from paimon_spark.store.history.tags import Duration

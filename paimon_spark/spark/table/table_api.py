@@ -17,10 +17,10 @@ from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.errors import TableNotFound
 from paimon_spark.format.options.column_names import format_columns, parse_columns
 from paimon_spark.format.options.core_options import BRANCH, SCAN_SNAPSHOT_ID
+from paimon_spark.format.options.foreign_names import ForeignNames
 from paimon_spark.procedures.procedure import Procedure
 from paimon_spark.spark.adapters.dataframes import Rows, as_dataframe, check_rows
 from paimon_spark.spark.adapters.default_catalogs import named_table
-from paimon_spark.spark.adapters.foreign_names import ForeignNames
 from paimon_spark.spark.adapters.options import (
     COLUMNS,
     CREATES_TABLE,

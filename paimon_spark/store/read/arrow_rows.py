@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pyarrow as pa
 
@@ -18,6 +18,16 @@ class ArrowRows(ABC):
     """A read of rows. It has Arrow's C stream protocol, so that ``pa.table(scan)``, ``duckdb.sql("FROM scan")`` and
     ``polars.DataFrame(scan)`` read it batch by batch.
     """
+
+    if not TYPE_CHECKING:  # a checker of types shall go on to see that the name is not there
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("_"):  # as pickle asks for
+                raise AttributeError(f"'{type(self).__name__}' has no attribute '{name}'", name=name, obj=self)
+            from paimon_spark.format.options.foreign_names import refuse_name
+            from paimon_spark.format.options.other_systems import SCAN_ADVICE
+
+            refuse_name(type(self), name, self, SCAN_ADVICE)
 
     @property
     @abstractmethod

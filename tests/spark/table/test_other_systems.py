@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+import pickle
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,21 +14,33 @@ from pyspark.errors import AnalysisException, IllegalArgumentException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import types as st
 
-from paimon_spark import PaimonTable, open_table
-from paimon_spark.errors import OptionError, PaimonError, UnsupportedFeature
+from paimon_spark import PaimonTable, open_catalog, open_table
+from paimon_spark.catalogs.filesystem import FileSystemCatalog
+from paimon_spark.errors import OptionError, PaimonError, UnsupportedFeature, UnsupportedMethod
 from paimon_spark.format.options.connector_keys import CONNECTOR_KEYS
+from paimon_spark.format.options.foreign_names import ForeignNames
 from paimon_spark.format.options.keys import known_key
-from paimon_spark.format.options.other_systems import CATALOG_ADVICE, METHOD_ADVICE, OPTION_ADVICE, STATEMENT_ADVICE
+from paimon_spark.format.options.other_systems import (
+    CATALOG_ADVICE,
+    MERGE_ADVICE,
+    METHOD_ADVICE,
+    OPTION_ADVICE,
+    SCAN_ADVICE,
+    STATEMENT_ADVICE,
+    STORE_CATALOG_ADVICE,
+)
 from paimon_spark.procedures.catalogue import PROCEDURES
 from paimon_spark.procedures.procedure import sql_signature
 from paimon_spark.spark.adapters import options as connector
 from paimon_spark.spark.adapters.types import paimon_fields
 from paimon_spark.spark.catalog.session_catalog import SessionCatalog
+from paimon_spark.spark.merge_into.builder import MergeBuilder
 from paimon_spark.spark.source.source import PaimonDataSource
 from paimon_spark.spark.table.new_table import NewTable
 from paimon_spark.spark.table.optimizer import TableOptimizer
 from paimon_spark.spark.write.table_creation import create
 from paimon_spark.store.metadata.table_options import resolve_keys, resolve_properties
+from paimon_spark.store.scan.table_scan import Scan
 from paimon_spark.store.system_tables.names import NAMES
 
 OURS = {value for name, value in vars(connector).items() if re.fullmatch(r"[A-Z_]+", name) and isinstance(value, str)}
@@ -86,6 +99,66 @@ def test_a_foreign_method_of_a_catalog_is_not_there_and_those_in_its_advice_are(
     assert all(hasattr(SessionCatalog, method) for method in called(advice))
     with pytest.raises(UnsupportedFeature, match=f"^SessionCatalog has no '{name}': "):
         getattr(SessionCatalog, name)
+
+
+@pytest.fixture
+def one_row(tmp_path: Path) -> Scan:
+    create(str(tmp_path / "d.db" / "t"), {}, paimon_fields(st.StructType([st.StructField("id", st.LongType())])))
+    return open_catalog(str(tmp_path))["d.t"].scan()
+
+
+ELSEWHERE = re.compile(r"PaimonTable\.forPath\([^)]*\)|paimon_spark\.catalog\([^)]*\)|open_table\([^)]*\)")
+ADVISED: list[tuple[type[ForeignNames], Mapping[str, str]]] = [
+    (MergeBuilder, MERGE_ADVICE), (FileSystemCatalog, STORE_CATALOG_ADVICE),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("owner", "advice"), ADVISED)
+def test_other_objects_have_no_foreign_method_either(owner: type[ForeignNames], advice: Mapping[str, str]) -> None:
+    for name, sentence in advice.items():
+        assert name not in dir(owner)
+        assert all(hasattr(owner, method) for method in called(ELSEWHERE.sub("", sentence))), sentence
+        with pytest.raises(UnsupportedMethod, match=f"^{owner.__name__} has no '{name}': {re.escape(sentence)}$"):
+            getattr(owner, name)
+
+
+@pytest.mark.parametrize("name", [*SCAN_ADVICE, "toPandas"])
+def test_a_scan_has_no_foreign_method_either(one_row: Scan, name: str) -> None:
+    sentence = SCAN_ADVICE.get(name, "it is called to_pandas here")
+    assert not hasattr(one_row, name)
+    assert all(hasattr(one_row, method) for method in called(ELSEWHERE.sub("", sentence))), sentence
+    with pytest.raises(UnsupportedMethod, match=f"^Scan has no '{name}': {re.escape(sentence)}$"):
+        getattr(one_row, name)
+
+
+SPELLINGS = [
+    (PaimonTable, "for_name", "forName"),
+    (PaimonTable, "createTag", "create_tag"),
+    (PaimonTable, "to_df", "toDF"),
+    (MergeBuilder, "when_matched_update_all", "whenMatchedUpdateAll"),
+    (MergeBuilder, "when_not_matched_by_source_delete", "whenNotMatchedBySourceDelete"),
+    (MergeBuilder, "with_schema_evolution", "withSchemaEvolution"),
+    (FileSystemCatalog, "listTables", "list_tables"),
+    (SessionCatalog, "createDatabase", "create_database"),
+]
+
+
+@pytest.mark.parametrize(("owner", "name", "ours"), SPELLINGS)
+def test_a_name_in_another_spelling_is_answered(owner: type[ForeignNames], name: str, ours: str) -> None:
+    assert ours in dir(owner)
+    with pytest.raises(UnsupportedMethod, match=rf"{owner.__name__} has no '{name}': .*\b{ours}\b"):
+        getattr(owner, name)
+
+
+def test_objects_themselves_answer_too(one_row: Scan, tmp_path: Path) -> None:
+    catalog = open_catalog(str(tmp_path))
+    for asked, name in ((catalog, "tables"), (one_row, "where"), (MergeBuilder(lambda *_: None), "whenMatched")):  # type: ignore[arg-type, return-value]
+        assert not hasattr(asked, name)
+        with pytest.raises(UnsupportedMethod, match=f" has no '{name}': "):
+            getattr(asked, name)
+        with pytest.raises(AttributeError, match="has no attribute 'nope'"):
+            getattr(asked, "nope")  # noqa: B009
+    assert pickle.loads(pickle.dumps(one_row)).to_arrow() == copy.copy(one_row).to_arrow()
 
 
 @pytest.mark.parametrize("words", STATEMENT_ADVICE)
