@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pyarrow as pa
 
-from paimon_spark.errors import OptionError
+from paimon_spark.errors import OptionError, UnsupportedMethod
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,6 +28,17 @@ class ArrowRows(ABC):
             from paimon_spark.format.options.other_systems import SCAN_ADVICE
 
             refuse_name(type(self), name, self, SCAN_ADVICE)
+
+        def __len__(self) -> NoReturn:
+            raise UnsupportedMethod(f"'{type(self).__name__}' has no len(): count() is the number of rows")
+
+        def __bool__(self) -> bool:
+            return True  # without a look at the length
+
+        def __iter__(self) -> NoReturn:
+            raise UnsupportedMethod(
+                f"'{type(self).__name__}' is no iterator: to_batches() reads the rows piece by piece"
+            )
 
     @property
     @abstractmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -18,18 +18,21 @@ from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.schema import ROW_KIND, ROW_KIND_FIELD, SEQUENCE_FIELD, TableSchema
+from paimon_spark.format.table_statistics import ANALYZED
 from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.pruning.first_rows import FirstRows
 from paimon_spark.store.read.arrow_rows import ArrowRows
 from paimon_spark.store.read.branched_reader import BranchedReader
 from paimon_spark.store.read.split_reader import SplitReader
 from paimon_spark.store.read.splits import ReadUnit, group_splits
 from paimon_spark.store.scan.branched_scan import BranchPair
 from paimon_spark.store.scan.new_scan import new_scan
-from paimon_spark.store.scan.projection import row_kind_field
+from paimon_spark.store.scan.projection import find_fields, row_kind_field
 from paimon_spark.store.scan.read_optimized import of_level, top_level
 from paimon_spark.store.scan.scan_source import Plan
 from paimon_spark.store.scan.table_scan import READ_THREADS, Scan
+from paimon_spark.store.scan.top_rows import sort_first
 from paimon_spark.store.storage.parallel import map_parallel
 from paimon_spark.store.system_tables.row_tracking import TRACKING_FIELDS, TrackedReader
 
@@ -128,9 +131,61 @@ def _whole_updates(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch
         yield held
 
 
+class SystemRows(ArrowRows):
+    """A read of a system table; its totals are computed from the rows. fields: the columns of the result."""
+
+    fields: tuple[DataField, ...]
+
+    def count(self) -> int:
+        """The number of rows."""
+        return sum(batch.num_rows for batch in self.to_batches())
+
+    def min(self, column: str) -> Any:
+        """The least value of a column of the result that is not NULL, as Python value; None: there is none.
+
+        Raises:
+            OptionError: the result has no such column.
+            UnsupportedFeature: the values of its type have no order.
+        """
+        return self._outermost(column, descending=False)
+
+    def max(self, column: str) -> Any:
+        """The greatest value of a column, as ``min``; NaN is the greatest."""
+        return self._outermost(column, descending=True)
+
+    def top(self, column: str, count: int, descending: bool = False, nulls_first: bool | None = None) -> pa.Table:
+        """The rows that come first in the order of a column, sorted, as ``Scan.top``.
+
+        Args:
+            column: a column of the result, in any letter case.
+            count: how many rows, at least 0.
+            descending: whether the greatest values come first.
+            nulls_first: whether NULL comes before all values; None: as Spark, if values ascend.
+
+        Raises:
+            OptionError: the result has no such column, or count is less than 0.
+            UnsupportedFeature: the values of its type have no order.
+        """
+        (field,) = find_fields(TableSchema(0, self.fields, len(self.fields)), (column,))
+        if field.type.root not in ANALYZED:
+            raise UnsupportedFeature(
+                f"the order of the column '{field.name}': values of the type {field.type.root} have no order; choose "
+                "another column"
+            )
+        if count < 0:
+            raise OptionError(f"the first rows of a system table: {count} rows are asked for; ask for 0 or more")
+        first = FirstRows(field.name, count, descending, not descending if nulls_first is None else nulls_first)
+        return sort_first(self.to_batches() if count else (), self.arrow_schema, first)
+
+    def _outermost(self, column: str, descending: bool) -> Any:
+        rows = self.top(column, 1, descending, nulls_first=False)
+        (field,) = find_fields(TableSchema(0, self.fields, len(self.fields)), (column,))
+        return rows.column(field.name)[0].as_py() if rows.num_rows else None
+
+
 @checks_arguments
 @dataclass(frozen=True)
-class RowScan(ArrowRows):
+class RowScan(SystemRows):
     """A read of rows of a table in the shape of a system table; picklable, as parallel as a scan of the table.
 
     Attributes:

@@ -21,13 +21,12 @@ from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField, Root
 from paimon_spark.store.metadata.manifest_files import read_manifest_list
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.read.arrow_rows import ArrowRows
 from paimon_spark.store.scan.projection import find_fields
 from paimon_spark.store.scan.split_plan import data_lists
 from paimon_spark.store.system_tables import definition, file_indexes, files, history, metadata, totals
 from paimon_spark.store.system_tables.names import NAMES, near_names
 from paimon_spark.store.system_tables.request import Columns, MetadataTable, Request, local_times
-from paimon_spark.store.system_tables.rows import RowScan, row_scan, view_fields
+from paimon_spark.store.system_tables.rows import RowScan, SystemRows, row_scan, view_fields
 
 METADATA_TABLES: dict[str, MetadataTable] = {
     **history.TABLES,
@@ -71,17 +70,17 @@ class Whole:
 
 @checks_arguments
 @dataclass(frozen=True)
-class MetadataScan(ArrowRows):
+class MetadataScan(SystemRows):
     """A read of a system table that is made from metadata; picklable.
 
     Attributes:
-        columns: computes the columns of the system table.
+        compute: makes the columns of the system table.
         predicate: rows for which it is not true are left out.
         made: the columns to make: wanted ones, then those that only the predicate needs.
         fields: the columns of the result, in order.
     """
 
-    columns: Callable[[], Columns]
+    compute: Callable[[], Columns]
     predicate: Predicate
     made: tuple[DataField, ...]
     fields: tuple[DataField, ...]
@@ -105,7 +104,7 @@ class MetadataScan(ArrowRows):
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """The rows in one batch; none if there are none."""
-        columns = self.columns()
+        columns = self.compute()
         arrays = [columns[field.name] for field in self.made]
         batch = pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(self.made))
         rows = filter_batch(self.predicate, batch)
