@@ -7,7 +7,9 @@ deleting files.
 
 from __future__ import annotations
 
+import difflib
 import errno
+from collections.abc import Iterable
 
 _FAULTS = {
     errno.EDQUOT: "the quota of the disk is used up",
@@ -26,6 +28,19 @@ def fault_words(error: OSError) -> str:
     told = error.strerror or " ".join(str(error).split())
     words = _FAULTS.get(error.errno or 0)
     return f"{words} ({told})" if words else told
+
+
+def similar_names(name: str, known: Iterable[str], count: int = 1, cutoff: float = 0.6) -> list[str]:
+    """The names that the user may have meant, the most similar first; letter case does not matter.
+
+    Args:
+        name: the wrong one.
+        known: those that there are.
+        count: how many at most.
+        cutoff: how similar they are at least, from 0 to 1.
+    """
+    by_lower = {each.lower(): each for each in known}
+    return [by_lower[near] for near in difflib.get_close_matches(name.lower(), by_lower, count, cutoff)]
 
 
 class PaimonError(Exception):

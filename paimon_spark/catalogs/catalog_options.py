@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.errors import OptionError, UnsupportedFeature, similar_names
 from paimon_spark.format.options.value_texts import parse_bool, parse_choice, parse_duration, parse_int, parse_memory
 from paimon_spark.store.metadata.table_options import STORAGE_PREFIXES, split_storage_options
 
@@ -96,7 +95,7 @@ def check_catalog_options(
 
 
 def _unknown(key: str, more: Iterable[str]) -> str:
-    near = difflib.get_close_matches(key.lower(), [*_PARSERS, *more, TABLE_DEFAULT], n=2, cutoff=0.6)
+    near = similar_names(key, [*_PARSERS, *more, TABLE_DEFAULT], count=2)
     hint = f"did you mean {' or '.join(repr(name) for name in near)}? " if near else ""
     return (
         f"the option '{key}' of the catalog is not known; {hint}An option for new tables is given as "

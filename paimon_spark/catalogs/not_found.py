@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import Protocol
 
 from paimon_spark.catalogs.identifier import Identifier
-from paimon_spark.errors import DatabaseNotFound, TableNotFound, ViewNotFound
+from paimon_spark.errors import DatabaseNotFound, TableNotFound, ViewNotFound, similar_names
 
 _SHOWN = 5
 
@@ -73,9 +72,8 @@ def known_names(name: str, names: Sequence[str], kind: str) -> str:
     """The names that are like a wrong one, or else the first of all, for messages."""
     if not names:
         return f"it has no {kind} there; create one first"
-    by_lower = {other.lower(): other for other in names}
-    near = difflib.get_close_matches(name.lower(), by_lower, n=2)
+    near = similar_names(name, names, count=2)
     if near:
-        return f"did you mean {' or '.join(repr(by_lower[one]) for one in near)}?"
+        return f"did you mean {' or '.join(map(repr, near))}?"
     shown = ", ".join(names[:_SHOWN]) + (f", ... ({len(names)})" if len(names) > _SHOWN else "")
     return f"it has {shown}"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from paimon_spark.errors import SchemaError, UnsupportedFeature
+from paimon_spark.errors import SchemaError, UnsupportedFeature, similar_names
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 
@@ -197,7 +196,7 @@ class _Parser:
         if not name[0].isalpha():
             self.at -= 1
             raise self.error()
-        near = difflib.get_close_matches(name, [*_SIMPLE, *_UNBOUNDED, *_SIZED, *_PARAMETRISED], n=1)
+        near = similar_names(name, [*_SIMPLE, *_UNBOUNDED, *_SIZED, *_PARAMETRISED])
         meant = f"; did you mean {near[0]}?" if near else ""
         raise UnsupportedFeature(f"the type '{self.text}' is not known to this release of paimon_spark{meant}")
 

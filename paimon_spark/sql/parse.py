@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from itertools import pairwise
 from typing import TypeAlias
 
-from paimon_spark.errors import SqlError, UnsupportedFeature
+from paimon_spark.errors import SqlError, UnsupportedFeature, similar_names
 from paimon_spark.sql.queries.query import Query
 from paimon_spark.sql.queries.read_query import QUERY_VERBS, keep_tokens, read_query
 from paimon_spark.sql.queries.references import is_named, named_tables, refuse_foreign
@@ -284,7 +283,7 @@ def _in_spark(cursor: Cursor) -> Statement:
 
 def _not_of_ours(tokens: Sequence[Token], parts: Sequence[str], what_then: str) -> UnsupportedFeature:
     words = " ".join(token.text for token in tokens[:2])
-    near = get_close_matches(tokens[0].upper, (*_READERS, *QUERY_VERBS), 1)
+    near = similar_names(tokens[0].upper, (*_READERS, *QUERY_VERBS))
     if near and tokens[0].upper not in near:
         what_then = f"did you mean {near[0]}?"
     return UnsupportedFeature(

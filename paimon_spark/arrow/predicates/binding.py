@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import difflib
 import math
 from collections.abc import Callable, Sequence
 
@@ -33,7 +32,7 @@ from paimon_spark.arrow.predicates.predicate import (
 )
 from paimon_spark.arrow.predicates.pruning import match_values
 from paimon_spark.arrow.zones import ZoneUnknown
-from paimon_spark.errors import PredicateError
+from paimon_spark.errors import PredicateError, similar_names
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import BINARIES, FLOATS, INTEGERS, STRINGS, TIMESTAMPS, DataField, Root
 
@@ -53,11 +52,9 @@ def resolve_column(names: Sequence[str], fields: Sequence[DataField]) -> Column:
     for name in names:
         found = [field for field in inside if field.name.lower() == name.lower()]
         if not found:
-            near = difflib.get_close_matches(name.lower(), {f.name.lower(): f.name for f in inside}, n=1)
-            hint = f", did you mean '{'.'.join([*path, *(f.name for f in inside if f.name.lower() in near)])}'?"
-            raise PredicateError(
-                f"there is no column '{'.'.join([*path, name])}'{hint if near else ''}; {_known(path, inside)}"
-            )
+            near = similar_names(name, [field.name for field in inside])
+            hint = f", did you mean '{'.'.join([*path, *near])}'?" if near else ""
+            raise PredicateError(f"there is no column '{'.'.join([*path, name])}'{hint}; {_known(path, inside)}")
         if len(found) > 1:
             spellings = ", ".join(field.name for field in found)
             raise PredicateError(f"column '{name}' is ambiguous: it may be any of {spellings}; rename all but one")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import Any, NoReturn, TypeAlias
 
-from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.errors import OptionError, UnsupportedFeature, similar_names
 from paimon_spark.procedures.call.refused import REFUSED
 from paimon_spark.procedures.call.values import read_value
 from paimon_spark.procedures.catalogue import DATABASE_PROCEDURES, PROCEDURES
@@ -197,6 +196,6 @@ class _Binding:
 
 def _meant(name: str, known: Iterable[str]) -> str:
     """What the user may have meant, or all that there is."""
-    originals = {each.lower(): each for each in known}
-    close = get_close_matches(name.lower(), originals, 1)
-    return f": did you mean '{originals[close[0]]}'?" if close else f"; there are {', '.join(originals.values())}"
+    known = dict.fromkeys(known)
+    near = similar_names(name, known)
+    return f": did you mean '{near[0]}'?" if near else f"; there are {', '.join(known)}"

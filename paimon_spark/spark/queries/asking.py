@@ -5,7 +5,6 @@ Spark sees temporary views in the places of tables of ours: its errors show thei
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +13,7 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame
 
 from paimon_spark.catalogs.identifier import Identifier
-from paimon_spark.errors import SqlError, TableNotFound
+from paimon_spark.errors import SqlError, TableNotFound, similar_names
 from paimon_spark.spark.adapters.errors import without_plan
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.sql.text.single_name import column_path
@@ -79,7 +78,7 @@ def _no_catalog(session: SqlSession, parts: Sequence[str]) -> SqlError:
     name, ours = ".".join(parts), session.catalog.name
     begins = f"{name} begins with {parts[0]}, which is no catalog" if len(parts) > 1 else f"{name} is no catalog"
     known = [ours, *(catalog.name for catalog in session.spark.catalog.listCatalogs())]
-    near = difflib.get_close_matches(parts[0].lower(), [one.lower() for one in known], 1)
+    near = similar_names(parts[0], known)
     meant = f"did you mean {'.'.join((*near, *parts[1:]))}? " if near else ""
     return SqlError(f"SQL: {begins}: {meant}there are {', '.join(known)}")
 

@@ -6,12 +6,11 @@ Spark lower-cases option keys, including keys that contain column names or capit
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from paimon_spark.errors import OptionError
+from paimon_spark.errors import OptionError, similar_names
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Option, Options
 from paimon_spark.format.options.keys import IMMUTABLE_OPTIONS, known_key, known_keys, unknown_keys
@@ -110,9 +109,9 @@ def _label(key: str, columns: Sequence[str]) -> str | None:
     if option_advice(key) is not None or lowered in {name.lower() for name in CONNECTOR_KEYS}:
         return None
     other_name = f"name it '{_LABEL_PREFIX}{key}' if it is a property of your own"
-    near = difflib.get_close_matches(lowered.replace("_", "-"), _plain_keys(), n=1, cutoff=_NEAR_MISS)
+    near = similar_names(key.replace("_", "-"), _plain_keys(), cutoff=_NEAR_MISS)
     if near:
-        raise OptionError(f"the option '{key}' is not known; did you mean '{_plain_keys()[near[0]]}'? Or {other_name}")
+        raise OptionError(f"the option '{key}' is not known; did you mean '{near[0]}'? Or {other_name}")
     if unknown_keys([key], columns, WRITE_NAMESPACES):
         raise OptionError(
             f"the option '{key}' is not known, and begins like those of Paimon, of which a newer release may have it; "
@@ -122,9 +121,9 @@ def _label(key: str, columns: Sequence[str]) -> str | None:
 
 
 @cache
-def _plain_keys() -> Mapping[str, str]:
-    """The keys without a variable part, by their form in lower case."""
-    return {name.lower(): name for name in known_keys() if "<" not in name}
+def _plain_keys() -> tuple[str, ...]:
+    """The keys without a variable part."""
+    return tuple(name for name in known_keys() if "<" not in name)
 
 
 def _unknown(key: str) -> str:
@@ -137,9 +136,8 @@ def _unknown(key: str) -> str:
     if key.lower() in connector:
         name = connector[key.lower()]
         return f"the option '{name}' is one {CONNECTOR_KEYS[name]}, and would do nothing here; leave it out"
-    names = {**connector, **_plain_keys()}
-    near = difflib.get_close_matches(key.lower().replace("_", "-"), names, n=3, cutoff=0.6)
-    hint = f"; did you mean {' or '.join(repr(names[one]) for one in near)}?" if near else ""
+    near = similar_names(key.replace("_", "-"), (*CONNECTOR_KEYS, *_plain_keys()), count=3)
+    hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
     return f"the option '{key}' is not known{hint}"
 
 

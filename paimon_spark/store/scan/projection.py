@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
-from paimon_spark.errors import OptionError
+from paimon_spark.errors import OptionError, similar_names
 from paimon_spark.format.options.column_names import parse_columns
 from paimon_spark.format.schema import ROW_KIND, ROW_KIND_FIELD, TableSchema
 from paimon_spark.format.types import DataField
@@ -47,7 +46,7 @@ def find_fields(
         if len(found) > 1:
             raise OptionError(f"the column '{name}' fits {', '.join(f.name for f in found)}: write its exact name")
         if not found:
-            near = difflib.get_close_matches(name, schema.names, n=1)
+            near = similar_names(name, schema.names)
             hint = f", did you mean '{near[0]}'?" if near else ""
             raise OptionError(f"no column '{name}'{hint}; the columns are {', '.join(schema.names)}")
         if found[0] in fields:

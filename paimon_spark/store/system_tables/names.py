@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
+from paimon_spark.errors import similar_names
 
 SYS = "sys.db"
 """The database of a warehouse that tells of all its tables."""
@@ -36,6 +36,6 @@ def is_of_warehouse(location: str) -> bool:
 
 def near_names(name: str) -> str:
     """Advice for a wrong name: similar names, and all names that exist."""
-    near = difflib.get_close_matches(name.lower(), NAMES, n=1)
+    near = similar_names(name, NAMES)
     hint = f"did you mean ${near[0]}? " if near else ""
     return f"{hint}The system tables are {', '.join(NAMES)}"
