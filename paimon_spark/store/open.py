@@ -34,7 +34,7 @@ from paimon_spark.store.metadata.external_paths import confined
 from paimon_spark.store.metadata.schemas import SchemaStore, no_such_branch
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import check_dynamic_options, resolve_keys, split_storage_options
-from paimon_spark.store.scan.projection import find_fields, row_kind_field
+from paimon_spark.store.scan.read_spec import find_fields, row_kind_field
 from paimon_spark.store.scan.time_travel import travelled
 from paimon_spark.store.storage.listing import list_ids
 from paimon_spark.store.storage.publishers import publisher_of

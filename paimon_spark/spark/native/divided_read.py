@@ -39,7 +39,7 @@ from paimon_spark.store.holds.expired import translate_missing_files
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.read.row_places import named_metadata
 from paimon_spark.store.read.splits import Split
-from paimon_spark.store.scan.scan_source import Plan
+from paimon_spark.store.scan.read_spec import Plan
 from paimon_spark.store.scan.table_scan import Scan
 
 _PLACES = "metadata columns were asked for"

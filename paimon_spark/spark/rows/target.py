@@ -34,7 +34,7 @@ from paimon_spark.store.holds.expired import translate_missing_files
 from paimon_spark.store.read.row_places import check_places
 from paimon_spark.store.read.splits import Split
 from paimon_spark.store.rows.live_files import LiveFile, files_by_name
-from paimon_spark.store.scan.table_scan import BranchScan
+from paimon_spark.store.scan.new_scan import own_scan
 from paimon_spark.store.stream_sink.batch import Batch
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class Target:
         """
         if self.snapshot is None:
             return []
-        units = BranchScan(self.table, self.table.schema.fields, predicate).plan_at(self.snapshot).splits
+        units = own_scan(self.table, self.table.schema.fields, predicate).plan_at(self.snapshot).splits
         found = [unit for unit in units if isinstance(unit, Split)]
         if len(found) < len(units):
             raise UnsupportedFeature(

@@ -13,7 +13,7 @@ from paimon_spark.format.quoting import quoted
 from paimon_spark.spark.adapters.errors import job_errors
 from paimon_spark.spark.native.known_rows import known_rows
 from paimon_spark.store.open import ReadableTable
-from paimon_spark.store.scan.projection import find_fields
+from paimon_spark.store.scan.read_spec import find_fields
 
 _NO_OPTIONS: Mapping[str, str] = {}
 

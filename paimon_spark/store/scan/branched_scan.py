@@ -9,10 +9,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import NoReturn
 
 import numpy as np
 
-from paimon_spark.arrow.predicates.predicate import Predicate, restrict
+from paimon_spark.arrow.predicates.predicate import restrict
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import SchemaError, UnsupportedFeature
 from paimon_spark.format.options import core_options as o
@@ -25,18 +26,38 @@ from paimon_spark.merge.engines.choice import check_engine
 from paimon_spark.store.metadata.live_files import canonical_row, fold
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import other_branch
-from paimon_spark.store.pruning.first_rows import FirstRows
 from paimon_spark.store.read.branched_reader import BranchedReader
 from paimon_spark.store.read.splits import PostponeSplit, ReadUnit, Split
 from paimon_spark.store.scan.increments import reads_increment
 from paimon_spark.store.scan.read_optimized import of_level, top_level
+from paimon_spark.store.scan.read_spec import Plan, ReadSpec
 from paimon_spark.store.scan.read_tags import ReadTag
-from paimon_spark.store.scan.scan_source import Plan
-from paimon_spark.store.scan.split_plan import ScanRequest, data_lists, merges_postponed, read_entries
-from paimon_spark.store.scan.table_scan import BranchScan, delete_read_tags
+from paimon_spark.store.scan.split_plan import data_lists, merges_postponed, read_entries, reads_compacted_only
+from paimon_spark.store.scan.table_scan import Scan, delete_read_tags
 from paimon_spark.store.scan.time_travel import travelled
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class SecondBranch:
+    """The other branch of a table that is read through two.
+
+    Attributes:
+        table: the table as that branch has it.
+        goes_first: whether partitions that both branches have are read from it.
+        top_only: whether only files of the highest level of each branch count, as for ``$ro``.
+    """
+
+    table: Table
+    goes_first: bool
+    top_only: bool = False
+
+    def read_with(self, scan: Scan) -> BranchPair:
+        """The reads of both branches. They have all rows: the other branch may hide those that come first."""
+        spec = replace(scan.spec, first=None)
+        others = replace(spec, fields=_fields_of(self.table, spec.fields))
+        return BranchPair(Scan(scan.table, spec), Scan(self.table, others), self)
 
 
 @dataclass(frozen=True)
@@ -44,58 +65,23 @@ class BranchPair:
     """Two branches of a table, read as one.
 
     Attributes:
-        own: the read of the table's own branch.
+        own: the read of the table's own branch alone.
         other: the same read of the other branch, in its columns.
-        other_first: whether partitions that the other branch has come from there.
-        top_only: whether only files of the highest level count, as for ``$ro``.
+        second: the other branch.
     """
 
-    own: BranchScan
-    other: BranchScan
-    other_first: bool
-    top_only: bool = False
-
-    @property
-    def table(self) -> Table:
-        """As its own branch has it."""
-        return self.own.table
-
-    @property
-    def fields(self) -> tuple[DataField, ...]:
-        """As its own branch has them."""
-        return self.own.fields
-
-    @property
-    def predicate(self) -> Predicate:
-        """Of both branches."""
-        return self.own.predicate
-
-    @property
-    def is_strict(self) -> bool:
-        """See ScanSource."""
-        return self.own.is_strict and self.other.is_strict
-
-    def with_fields(self, fields: tuple[DataField, ...]) -> BranchPair:
-        """See ScanSource."""
-        other = self.other.with_fields(_fields_of(self.other.table, fields))
-        return replace(self, own=self.own.with_fields(fields), other=other)
-
-    def with_statistics(self) -> BranchPair:
-        """See ScanSource."""
-        return replace(self, own=self.own.with_statistics(), other=self.other.with_statistics())
-
-    def with_first(self, first: FirstRows) -> BranchPair:
-        """See ScanSource. Nothing is left out: the other branch may hide rows that come first."""
-        return self
+    own: Scan
+    other: Scan
+    second: SecondBranch
 
     def plan(self) -> Plan:
-        """See Scan.plan; the snapshot is that of the own branch."""
+        """As Scan.plan; the snapshot is that of the own branch."""
         self._check_reads_state()
         own = self.own.plan()
         return self._merge_plans(own, self.other.plan() if self._other_is_there else Plan(None, ()))
 
     def plan_with_read_tags(self) -> tuple[Plan, tuple[ReadTag, ...]]:
-        """See Scan.plan_with_read_tags; there are tags in both branches."""
+        """As Scan.plan_with_read_tags; there are tags in both branches."""
         self._check_reads_state()
         other, tags = self.other.plan_with_read_tags() if self._other_is_there else (Plan(None, ()), ())
         try:
@@ -103,26 +89,30 @@ class BranchPair:
             tags += more
             return self._merge_plans(own, other), tags
         except BaseException:
-            delete_read_tags(self.table, tags)
+            delete_read_tags(self.own.table, tags)
             raise
 
     def reader(self) -> BranchedReader:
-        """See Scan.reader."""
-        return BranchedReader(self.own.reader(), self.other.reader())
+        """Reads the splits of both."""
+        return BranchedReader(self.own.split_reader(), self.other.split_reader())
 
-    def explain(self) -> None:
-        """See Scan.explain."""
+    def explain(self) -> NoReturn:
+        """Refuses to explain the read.
+
+        Raises:
+            UnsupportedFeature: always.
+        """
         raise UnsupportedFeature(
-            f"explaining a read of {self.table.location}: it is read through the branch '{self.other.table.branch}' "
-            "too; name one of the branches by the option 'branch'"
+            f"explaining a read of {self.own.table.location}: it is read through the branch "
+            f"'{self.other.table.branch}' too; name one of the branches by the option 'branch'"
         )
 
     def _check_reads_state(self) -> None:
-        if reads_increment(self.table.options):
-            option = o.SCAN_PRIMARY_BRANCH if self.other_first else o.SCAN_FALLBACK_BRANCH
+        if reads_increment(self.own.table.options):
+            option = o.SCAN_PRIMARY_BRANCH if self.second.goes_first else o.SCAN_FALLBACK_BRANCH
             raise UnsupportedFeature(
-                f"reading a change of {self.table.location}: of which branch is not told, as the table is also read "
-                f"through the branch '{self.other.table.branch}'; set the option '{option.key}' to '' to read the "
+                f"reading a change of {self.own.table.location}: of which branch is not told, as the table is also "
+                f"read through the branch '{self.other.table.branch}'; set the option '{option.key}' to '' to read the "
                 "changes of its own branch, or name the branch by the option 'branch'"
             )
 
@@ -131,12 +121,12 @@ class BranchPair:
             (self.own, own.snapshot, self._shown(self.own, own.splits)),
             (self.other, other.snapshot, [self._as_others(split) for split in self._shown(self.other, other.splits)]),
         ]
-        (first, snapshot, splits), (_, _, more) = sides[::-1] if self.other_first else sides
+        (first, snapshot, splits), (_, _, more) = sides[::-1] if self.second.goes_first else sides
         known = set(map(self._partition, splits)) if self._shows_all(first) else self._partitions(first, snapshot)
         return Plan(own.snapshot, (*splits, *(split for split in more if self._partition(split) not in known)))
 
-    def _shown(self, scan: BranchScan, splits: Iterable[ReadUnit]) -> list[ReadUnit]:
-        level = top_level(scan.table.schema, scan.table.options) if self.top_only else None
+    def _shown(self, scan: Scan, splits: Iterable[ReadUnit]) -> list[ReadUnit]:
+        level = top_level(scan.table.schema, scan.table.options) if self.second.top_only else None
         if level is None:
             return list(splits)
         return [split for split in (of_level(split, level) for split in splits) if split.raw_files]
@@ -149,25 +139,26 @@ class BranchPair:
     @property
     def _other_is_there(self) -> bool:
         """True if the other branch has the state. A tag may exist in the own branch only; then only that is read."""
-        name = self.table.options.value(o.SCAN_TAG_NAME)
+        name = self.own.table.options.value(o.SCAN_TAG_NAME)
         return name is None or self.other.table.snapshots.find_tag(name) is not None
 
-    def _shows_all(self, scan: BranchScan) -> bool:
+    def _shows_all(self, scan: Scan) -> bool:
         """True if the splits of its plan tell its partitions: no file is left out for its values or its age."""
         ages = (o.SCAN_FILE_CREATION_TIME_MILLIS, o.SCAN_CREATION_TIME_MILLIS)
-        by_partition = restrict(self.predicate, set(scan.table.schema.partition_keys))
-        return self.predicate == by_partition and not any(map(scan.table.options.is_set, ages))
+        by_partition = restrict(self.own.predicate, set(scan.table.schema.partition_keys))
+        return self.own.predicate == by_partition and not any(map(scan.table.options.is_set, ages))
 
-    def _partitions(self, scan: BranchScan, snapshot: Snapshot | None) -> set[bytes]:
+    def _partitions(self, scan: Scan, snapshot: Snapshot | None) -> set[bytes]:
         """The partitions in which a branch has files that the read looks at, among those that the condition allows."""
         if snapshot is None:
             return set()
         schema, options = scan.table.schema, scan.table.options
-        by_partition = restrict(self.predicate, set(schema.partition_keys))
-        request = ScanRequest(scan.table, by_partition)
-        entries = read_entries(request, data_lists(snapshot), request.skips_level_zero, merges_postponed(options))
+        by_partition = restrict(self.own.predicate, set(schema.partition_keys))
+        spec, lists = ReadSpec((), by_partition), data_lists(snapshot)
+        skips = reads_compacted_only(scan.table, spec)
+        entries = read_entries(scan.table, spec, lists, skips, merges_postponed(options))
         live = fold(entries.columns, entries.partition_codes, entries.chosen)
-        level = top_level(schema, options) if self.top_only else None
+        level = top_level(schema, options) if self.second.top_only else None
         if level is not None:
             live = live[entries.columns.level[live] == level]
         types = schema.partition_types
@@ -176,27 +167,26 @@ class BranchPair:
 
     def _partition(self, split: ReadUnit) -> bytes:
         assert isinstance(split, (Split, PostponeSplit))  # only changes have others, and they are refused
-        return canonical_row(split.partition, self.table.schema.partition_types)
+        return canonical_row(split.partition, self.own.table.schema.partition_types)
 
 
-def through_branches(own: BranchScan) -> BranchScan | BranchPair:
-    """The read, through the other branch if an option names one; one that is not there is passed over, as in Java.
+def second_branch(table: Table) -> SecondBranch | None:
+    """The branch that an option says to read as well; None: it says none, or there is none, as in Java.
 
     Raises:
         SchemaError: the branches do not have the same columns and partition columns.
         UnsupportedFeature: this release cannot read the other branch.
         SnapshotNotFound: an option names a snapshot, tag or time that does not exist.
     """
-    name = other_branch(own.table.options, own.table.branch)
+    name = other_branch(table.options, table.branch)
     if name is None:
-        return own
-    other = _other_table(own.table, name)
+        return None
+    other = _other_table(table, name)
     if other is None:
-        _log.warning("%s is to be read through the branch '%s', which it does not have", own.table.location, name)
-        return own
-    _check_alike(own.table, other)
-    scan = BranchScan(other, _fields_of(other, own.fields), own.predicate)
-    return BranchPair(own, scan, other_first=not own.table.options.value(o.SCAN_FALLBACK_BRANCH))
+        _log.warning("%s is to be read through the branch '%s', which it does not have", table.location, name)
+        return None
+    _check_alike(table, other)
+    return SecondBranch(other, goes_first=not table.options.value(o.SCAN_FALLBACK_BRANCH))
 
 
 def _fields_of(table: Table, fields: Iterable[DataField]) -> tuple[DataField, ...]:

@@ -19,11 +19,13 @@ from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataType
 from paimon_spark.merge.keys.sections import partition_sections
 from paimon_spark.store.metadata.live_files import Indices, canonical_row, fold, group_by_bucket
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.pruning.file_filter import FileFilter
 from paimon_spark.store.read.deletion_files import DeletionFiles, find_deletion_files, partition_directory
 from paimon_spark.store.read.splits import DeletionFile, DiffSplit, ReadUnit, Split, pack_ordered, pack_parts
 from paimon_spark.store.scan.increments import Difference, Increment
-from paimon_spark.store.scan.split_plan import ScanRequest, data_lists, merges_postponed, read_entries
+from paimon_spark.store.scan.read_spec import ReadSpec
+from paimon_spark.store.scan.split_plan import data_lists, merges_postponed, read_entries
 
 _JOINED = ".cc-"
 _Place: TypeAlias = tuple[int, int, str]
@@ -49,7 +51,7 @@ class _Bucket:
         return replace(self, files={place: file for place, file in self.files.items() if place in places})
 
 
-def plan_change(request: ScanRequest, change: Increment | Difference) -> tuple[ReadUnit, ...]:
+def plan_change(table: Table, spec: ReadSpec, change: Increment | Difference) -> tuple[ReadUnit, ...]:
     """The splits that hold every row of a change that may satisfy the predicate.
 
     Raises:
@@ -58,7 +60,6 @@ def plan_change(request: ScanRequest, change: Increment | Difference) -> tuple[R
             `postpone.merge-on-read` or `pk-clustering-override` is set, which do not support changes.
         OptionError: `scan.bucket` with `postpone.merge-on-read`.
     """
-    table = request.table
     if merges_postponed(table.options):
         raise UnsupportedFeature(
             f"reading the changes of the table at {table.location}: 'postpone.merge-on-read' merges whole snapshots; "
@@ -66,35 +67,34 @@ def plan_change(request: ScanRequest, change: Increment | Difference) -> tuple[R
         )
     check_key_order(table.options, "changes")
     if isinstance(change, Increment):
-        return tuple(_plan_increment(request, change))
-    return tuple(_plan_difference(request, change))
+        return tuple(_plan_increment(table, spec, change))
+    return tuple(_plan_difference(table, spec, change))
 
 
-def _plan_increment(request: ScanRequest, increment: Increment) -> Iterator[Split]:
+def _plan_increment(table: Table, spec: ReadSpec, increment: Increment) -> Iterator[Split]:
     """The files of all commits, those of a bucket in the order of the commits.
 
     Rows are not merged, so any file may be excluded by its statistics.
     """
-    table = request.table
-    entries = read_entries(request, [list_of(snapshot, increment.changelog) for snapshot in increment.snapshots])
+    entries = read_entries(table, spec, [list_of(snapshot, increment.changelog) for snapshot in increment.snapshots])
     columns = entries.columns
     if (columns.kind[entries.chosen] == FileKind.DELETE).any():
         raise UnsupportedFeature(
             f"reading the changes of the table at {table.location}: a commit of kind APPEND deletes files, so its "
             "new files alone do not tell what it did; compare states with 'incremental-between-scan-mode' = 'diff'"
         )
-    keep = FileFilter(request.predicate, table.schema, table.schemas)
+    keep = FileFilter(spec.predicate, table.schema, table.schemas)
     target = table.options.value(o.SOURCE_SPLIT_TARGET_SIZE)
     open_cost = table.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
     groups = group_by_bucket(columns, entries.partition_codes, entries.chosen)
-    for (partition, bucket), files in _files_of(request, columns, groups, keep):
-        refuse_joined(request, files)
-        where = directory_of(request, partition, bucket)
+    for (partition, bucket), files in _files_of(table, columns, groups, keep):
+        refuse_joined(table, files)
+        where = directory_of(table, partition, bucket)
         for part in pack_parts(keep.matching_values(keep.matching_keys(files)), (), target, open_cost):
             yield Split(partition, bucket, where, *part, snapshot_id=increment.snapshots[0].id)
 
 
-def refuse_joined(request: ScanRequest, files: Iterable[DataFileMeta]) -> None:
+def refuse_joined(table: Table, files: Iterable[DataFileMeta]) -> None:
     """Refuses changelog files that Flink joined from many buckets into one file.
 
     Raises:
@@ -103,7 +103,7 @@ def refuse_joined(request: ScanRequest, files: Iterable[DataFileMeta]) -> None:
     joined = next((file.file_name for file in files if _JOINED in file.file_name), None)
     if joined is not None:
         raise UnsupportedFeature(
-            f"reading the changes of the table at {request.table.location}: the changelog file {joined} was joined "
+            f"reading the changes of the table at {table.location}: the changelog file {joined} was joined "
             "with those of other buckets ('changelog.precommit-compact'), which this release does not read; compare "
             "states with 'incremental-between-scan-mode' = 'diff'"
         )
@@ -116,34 +116,33 @@ def list_of(snapshot: Snapshot, changelog: bool) -> tuple[str, int | None]:
     return snapshot.delta_manifest_list, snapshot.delta_manifest_list_size
 
 
-def _plan_difference(request: ScanRequest, change: Difference) -> Iterator[ReadUnit]:
+def _plan_difference(table: Table, spec: ReadSpec, change: Difference) -> Iterator[ReadUnit]:
     """The buckets of both states in pairs, without files that do not contribute to the difference.
 
     As in the official system, files of level 0 are included even if plain reads do not see them.
     """
-    before = {} if change.before is None else _state(request, change.before)
-    after = _state(request, change.after)
-    for one, other in _pairs(request, before, after):
-        if request.table.schema.primary_keys:
-            yield from _keyed_splits(request, one, other)
+    before = {} if change.before is None else _state(table, spec, change.before)
+    after = _state(table, spec, change.after)
+    for one, other in _pairs(table, before, after):
+        if table.schema.primary_keys:
+            yield from _keyed_splits(table, one, other)
         else:
-            yield from _unkeyed_splits(request, one, other)
+            yield from _unkeyed_splits(table, one, other)
 
 
-def _state(request: ScanRequest, snapshot: Snapshot) -> dict[tuple[bytes, int], _Bucket]:
+def _state(table: Table, spec: ReadSpec, snapshot: Snapshot) -> dict[tuple[bytes, int], _Bucket]:
     """The buckets of a state, by canonical partition and number."""
-    table = request.table
-    entries = read_entries(request, data_lists(snapshot))
+    entries = read_entries(table, spec, data_lists(snapshot))
     live = fold(entries.columns, entries.partition_codes, entries.chosen)
     groups = group_by_bucket(entries.columns, entries.partition_codes, live)
     deletions: DeletionFiles = {}
     has_vectors = table.options.value(o.DELETION_VECTORS_ENABLED)
     if groups and has_vectors:
         deletions = find_deletion_files(table.file_io, table.location, table.schema, table.options, snapshot)
-    keep = FileFilter(request.predicate, table.schema, table.schemas)
+    keep = FileFilter(spec.predicate, table.schema, table.schemas)
     types = table.schema.partition_types
     state: dict[tuple[bytes, int], _Bucket] = {}
-    of_groups = zip(groups, _files_of(request, entries.columns, groups, keep), strict=True)
+    of_groups = zip(groups, _files_of(table, entries.columns, groups, keep), strict=True)
     for group, ((partition, bucket), files) in of_groups:
         key = canonical_row(partition, types), bucket
         totals = frozenset(np.unique(entries.columns.total_buckets[group]).tolist())
@@ -156,7 +155,7 @@ def _state(request: ScanRequest, snapshot: Snapshot) -> dict[tuple[bytes, int], 
 
 
 def _pairs(
-    request: ScanRequest, before: Mapping[tuple[bytes, int], _Bucket], after: Mapping[tuple[bytes, int], _Bucket]
+    table: Table, before: Mapping[tuple[bytes, int], _Bucket], after: Mapping[tuple[bytes, int], _Bucket]
 ) -> Iterator[tuple[list[_Bucket], list[_Bucket]]]:
     """Buckets to compare with each other: the same bucket, or all buckets of a partition if keys may have moved.
 
@@ -169,20 +168,19 @@ def _pairs(
             partitions.setdefault(partition, ([], []))[side].append(bucket)
     for sides in partitions.values():
         totals = {total for side in sides for bucket in side for total in bucket.totals}
-        keeps_buckets = len(totals) == 1 and (min(totals) > 0 or not request.table.schema.primary_keys)
+        keeps_buckets = len(totals) == 1 and (min(totals) > 0 or not table.schema.primary_keys)
         numbers = {bucket.number for side in sides for bucket in side} if keeps_buckets else {None}
         for number in sorted(numbers, key=lambda n: -1 if n is None else n):
             one, other = ([b for b in side if number is None or b.number == number] for side in sides)
             yield one, other
 
 
-def _keyed_splits(request: ScanRequest, before: list[_Bucket], after: list[_Bucket]) -> Iterator[ReadUnit]:
+def _keyed_splits(table: Table, before: list[_Bucket], after: list[_Bucket]) -> Iterator[ReadUnit]:
     """Splits of sections whose key ranges overlap no other, without sections that are equal in both states."""
-    table = request.table
     old, new = _rows_of(before), _rows_of(after)
     if max(len(before), len(after)) > 1:
         if old != new:
-            yield DiffSplit(_sections(request, before), _sections(request, after))
+            yield DiffSplit(_sections(table, before), _sections(table, after))
         return
     files = {place: file for bucket in (*before, *after) for place, file in bucket.files.items()}
     number = (before or after)[0].number
@@ -192,7 +190,7 @@ def _keyed_splits(request: ScanRequest, before: list[_Bucket], after: list[_Buck
     for start, end in pack_ordered(weights, table.options.value(o.SOURCE_SPLIT_TARGET_SIZE)):
         places = frozenset(itertools.chain.from_iterable(different[start:end]))
         one, other = ([bucket.only(places) for bucket in side] for side in (before, after))
-        yield DiffSplit(_sections(request, one), _sections(request, other))
+        yield DiffSplit(_sections(table, one), _sections(table, other))
 
 
 def _places_by_section(
@@ -202,33 +200,32 @@ def _places_by_section(
     return [[(bucket, file.level, file.file_name) for run in section for file in run] for section in sections]
 
 
-def _sections(request: ScanRequest, buckets: Iterable[_Bucket]) -> tuple[Split, ...]:
+def _sections(table: Table, buckets: Iterable[_Bucket]) -> tuple[Split, ...]:
     """A split for each bucket that has files; all files are in sections."""
-    types = [field.type for field in request.table.schema.key_fields]
+    types = [field.type for field in table.schema.key_fields]
     return tuple(
-        replace(_split(request, bucket), sections=tuple(partition_sections(list(bucket.files.values()), types)))
+        replace(_split(table, bucket), sections=tuple(partition_sections(list(bucket.files.values()), types)))
         for bucket in buckets
         if bucket.files
     )
 
 
-def _unkeyed_splits(request: ScanRequest, before: list[_Bucket], after: list[_Bucket]) -> Iterator[ReadUnit]:
+def _unkeyed_splits(table: Table, before: list[_Bucket], after: list[_Bucket]) -> Iterator[ReadUnit]:
     """Splits of files that are in one state only. If all are in the state after, their rows are the difference."""
-    table = request.table
     old, new = _rows_of(before), _rows_of(after)
     gone = {place for place in old if place not in new or new[place] != old[place]}
     added = {place for place in new if place not in old or new[place] != old[place]}
     if gone:
         yield DiffSplit(
-            tuple(_raw(_split(request, b), b.only(gone)) for b in before),
-            tuple(_raw(_split(request, b), b.only(added)) for b in after),
+            tuple(_raw(_split(table, b), b.only(gone)) for b in before),
+            tuple(_raw(_split(table, b), b.only(added)) for b in after),
         )
         return
     target = table.options.value(o.SOURCE_SPLIT_TARGET_SIZE)
     open_cost = table.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
     for bucket in after:
         for part in pack_parts(list(bucket.only(added).files.values()), (), target, open_cost):
-            yield replace(_split(request, bucket), raw_files=part[0])
+            yield replace(_split(table, bucket), raw_files=part[0])
 
 
 def _raw(split: Split, bucket: _Bucket) -> Split:
@@ -239,25 +236,24 @@ def _rows_of(buckets: Iterable[_Bucket]) -> dict[_Place, DeletionFile | None]:
     return {place: deletion for bucket in buckets for place, deletion in bucket.rows_of().items()}
 
 
-def _split(request: ScanRequest, bucket: _Bucket) -> Split:
+def _split(table: Table, bucket: _Bucket) -> Split:
     """A split of the bucket without files."""
-    where = directory_of(request, bucket.partition, bucket.number)
+    where = directory_of(table, bucket.partition, bucket.number)
     return Split(bucket.partition, bucket.number, where, (), (), bucket.deletions, bucket.snapshot_id)
 
 
-def directory_of(request: ScanRequest, partition: bytes, bucket: int) -> str:
+def directory_of(table: Table, partition: bytes, bucket: int) -> str:
     """The directory of a bucket of the table."""
-    table = request.table
     directory = partition_directory(table.schema, table.options, partition)
     return bucket_path(table.location, directory, bucket, table.options)
 
 
 def _files_of(
-    request: ScanRequest, columns: ManifestColumns, groups: Sequence[Indices], keep: FileFilter
+    table: Table, columns: ManifestColumns, groups: Sequence[Indices], keep: FileFilter
 ) -> Iterator[tuple[tuple[bytes, int], list[DataFileMeta]]]:
     """The place and the files of each group, in its order."""
     chosen = np.concatenate(groups) if groups else np.empty(0, np.int64)
-    files = iter(columns.data_files(chosen, keep.needs_statistics, bool(request.table.schema.primary_keys)))
+    files = iter(columns.data_files(chosen, keep.needs_statistics, bool(table.schema.primary_keys)))
     for group in groups:
         first = int(group[0])
         partition, bucket = columns.partitions[columns.partition_code[first]], int(columns.bucket[first])

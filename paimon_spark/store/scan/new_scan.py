@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
-from paimon_spark.arrow.predicates.predicate import TRUE, Predicate, columns_of
+from paimon_spark.arrow.predicates.predicate import Predicate, columns_of
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.rules.readable_columns import check_columns
 from paimon_spark.format.types import DataField
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import other_branch
-from paimon_spark.store.scan.table_scan import BranchScan, Scan
+from paimon_spark.store.scan.read_spec import ReadSpec
+from paimon_spark.store.scan.table_scan import Scan
 
 
 def new_scan(table: Table, fields: Sequence[DataField], predicate: Predicate) -> Scan:
@@ -23,20 +25,20 @@ def new_scan(table: Table, fields: Sequence[DataField], predicate: Predicate) ->
     """
     own = own_scan(table, fields, predicate)
     if other_branch(table.options, table.branch) is None:
-        return Scan(own)
-    from paimon_spark.store.scan.branched_scan import through_branches
+        return own
+    from paimon_spark.store.scan.branched_scan import second_branch
 
-    return Scan(through_branches(own))
+    return replace(own, second=second_branch(table))
 
 
-def own_scan(table: Table, fields: Sequence[DataField], predicate: Predicate) -> BranchScan:
+def own_scan(table: Table, fields: Sequence[DataField], predicate: Predicate) -> Scan:
     """A read of the branch that the table is opened on, and of no other.
 
     Raises:
         UnsupportedFeature: this release cannot read one of the fields.
     """
     _check_columns(table, fields, columns_of(predicate))
-    return BranchScan(table, tuple(fields), predicate)
+    return Scan(table, ReadSpec(tuple(fields), predicate))
 
 
 def branches_read(table: Table) -> tuple[Table, ...]:
@@ -49,13 +51,13 @@ def branches_read(table: Table) -> tuple[Table, ...]:
     """
     if other_branch(table.options, table.branch) is None:
         return (table,)
-    from paimon_spark.store.scan.branched_scan import BranchPair, through_branches
+    from paimon_spark.store.scan.branched_scan import second_branch
 
-    pair = through_branches(own_scan(table, (), TRUE))
-    if not isinstance(pair, BranchPair):
+    second = second_branch(table)
+    if second is None:
         return (table,)
-    other, own = pair.other.table.without_fallback, table.without_fallback
-    return (other, own) if pair.other_first else (own, other)
+    other, own = second.table.without_fallback, table.without_fallback
+    return (other, own) if second.goes_first else (own, other)
 
 
 def _check_columns(table: Table, fields: Sequence[DataField], conditions: Collection[str]) -> None:

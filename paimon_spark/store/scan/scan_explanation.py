@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 
 from paimon_spark.arrow.predicates.predicate import TRUE
 from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.known_totals import KnownTotals
 from paimon_spark.store.read.part_counts import PartCounts, WantedFile, count_parts
 from paimon_spark.store.read.splits import ReadUnit, Split
-from paimon_spark.store.scan.split_plan import PlannedState, ScanRequest, plan_state
+from paimon_spark.store.scan.read_spec import Plan, ReadSpec
+from paimon_spark.store.scan.split_plan import plan_state
 
 
 @dataclass(frozen=True)
@@ -89,15 +91,17 @@ class ScanExplanation:
 
 
 def explain_state(
-    request: ScanRequest,
+    table: Table,
+    spec: ReadSpec,
     snapshot: Snapshot,
     wanted_files: Callable[[Split], Iterable[WantedFile]],
-    known: Callable[[PlannedState], KnownTotals],
+    known: Callable[[Plan], KnownTotals],
 ) -> ScanExplanation:
     """Plans the read of a snapshot with its condition and without. Of data files only footers and indexes are read.
 
     Args:
-        request: the read.
+        table: the table, with the options of the read.
+        spec: what is wanted.
         snapshot: the state.
         wanted_files: gives the files of a split, and what the read asks of each.
         known: what metadata tell of the number of rows of a plan.
@@ -105,8 +109,8 @@ def explain_state(
     Raises:
         CorruptFile: metadata are missing or damaged, or a footer is.
     """
-    planned = plan_state(request, snapshot)
-    whole = plan_state(replace(request, predicate=TRUE, first=None), snapshot)
+    planned = plan_state(table, spec, snapshot)
+    whole = plan_state(table, replace(spec, predicate=TRUE, first=None), snapshot)
     left, rows_left = _totals(planned.splits)
     files, rows = _totals(whole.splits)
     splits = [split for split in planned.splits if isinstance(split, Split)]
@@ -119,14 +123,14 @@ def explain_state(
         after_buckets=planned.after_buckets,
         after_statistics=left + planned.skipped_by_index + planned.skipped_by_order,
         after_indexes=left + planned.skipped_by_order,
-        after_order=None if request.first is None else left,
+        after_order=None if spec.first is None else left,
         rows_left=rows_left,
         selected_files=sum(len(split.selections) for split in splits),
         splits=len(planned.splits),
         merged_files=left - sum(len(split.raw_files) for split in splits),
         count_reads=_totals(totals.rest)[0],
         count_reasons=totals.why,
-        parts=None if request.predicate == TRUE else count_parts(request.table.file_io, wanted),
+        parts=None if spec.predicate == TRUE else count_parts(table.file_io, wanted),
     )
 
 

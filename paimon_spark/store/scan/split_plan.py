@@ -9,11 +9,11 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, columns_of, restrict
+from paimon_spark.arrow.predicates.predicate import AlwaysTrue, columns_of, restrict
 from paimon_spark.arrow.predicates.pruning import match_values
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.binary_row import decode_arity_row
@@ -37,45 +37,13 @@ from paimon_spark.store.pruning.indexed_parts import leave_out_by_index
 from paimon_spark.store.pruning.integer_stats import leave_out_by_integers
 from paimon_spark.store.read.bucket_filter import BucketFilter, bucket_fields
 from paimon_spark.store.read.deletion_files import DeletionFiles, find_deletion_files, partition_directory
-from paimon_spark.store.read.splits import DeletionFile, PostponeSplit, ReadUnit, Split, pack_parts
+from paimon_spark.store.read.splits import DeletionFile, PostponeSplit, Split, pack_parts
 from paimon_spark.store.scan.postpone_plan import PostponePlan
+from paimon_spark.store.scan.read_spec import Plan, ReadSpec
 from paimon_spark.store.storage.local_time import local_wall_millis
-
-if TYPE_CHECKING:
-    from paimon_spark.store.pruning.first_rows import FirstRows
 
 _T = TypeVar("_T")
 Mask: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
-
-
-@dataclass(frozen=True)
-class ScanRequest:
-    """A request for a plan.
-
-    Attributes:
-        table: the table, with the options of the read.
-        predicate: over the columns of the table.
-        created_since: None, or only files made at or after this instant (epoch millis).
-        all_levels: whether files are read too that are invisible until they are compacted.
-        least_level: files of levels below it are not read.
-        unmerged_postponed: whether postponed rows are read, as they were written.
-        with_statistics: whether the files of the plan have their statistics, where the condition needs none.
-        first: only these rows are wanted; what surely is none of them is left out. None: all rows.
-    """
-
-    table: Table
-    predicate: Predicate
-    created_since: int | None = None
-    all_levels: bool = False
-    least_level: int = 0
-    unmerged_postponed: bool = False
-    with_statistics: bool = False
-    first: FirstRows | None = None
-
-    @property
-    def skips_level_zero(self) -> bool:
-        """True if files of level 0 are not read, and nothing has to be merged."""
-        return not self.all_levels and bool(self.table.schema.primary_keys) and skips_level_zero(self.table.options)
 
 
 def skips_level_zero(options: Options) -> bool:
@@ -85,50 +53,37 @@ def skips_level_zero(options: Options) -> bool:
     return options.value(o.DELETION_VECTORS_ENABLED) and not options.value(o.DELETION_VECTORS_MERGE_ON_READ)
 
 
-@dataclass(frozen=True)
-class PlannedState:
-    """The plan of a state.
-
-    Attributes:
-        splits: hold every row of the state that may satisfy the predicate, and few others.
-        skipped_by_index: how many files their indexes left out, which statistics had not.
-        after_buckets: how many files partitions and buckets leave.
-        skipped_by_order: how many files have none of the rows that come first.
-    """
-
-    splits: tuple[ReadUnit, ...]
-    skipped_by_index: int = 0
-    after_buckets: int = 0
-    skipped_by_order: int = 0
+def reads_compacted_only(table: Table, spec: ReadSpec) -> bool:
+    """True if files of level 0 are not read, and nothing has to be merged."""
+    return not spec.all_levels and bool(table.schema.primary_keys) and skips_level_zero(table.options)
 
 
-def plan_splits(request: ScanRequest, snapshot: Snapshot) -> tuple[ReadUnit, ...]:
-    """The splits of plan_state."""
-    return plan_state(request, snapshot).splits
-
-
-def plan_state(request: ScanRequest, snapshot: Snapshot) -> PlannedState:
+def plan_state(table: Table, spec: ReadSpec, snapshot: Snapshot) -> Plan:
     """Plans the read of a snapshot.
+
+    Args:
+        table: the table, with the options of the read.
+        spec: what is wanted; the predicate is over the columns of the table alone.
+        snapshot: the state.
 
     Raises:
         CorruptFile: a manifest, manifest list or index manifest is missing, truncated or damaged.
         OptionError: `scan.bucket` with `postpone.merge-on-read`.
         UnsupportedFeature: `postpone.merge-on-read` with a choice of files by their creation time.
     """
-    table = request.table
-    skips = request.skips_level_zero
+    skips = reads_compacted_only(table, spec)
     waits = merges_postponed(table.options)
-    if waits and request.created_since is not None:
+    if waits and spec.created_since is not None:
         raise UnsupportedFeature(
             f"reading {table.location}: 'postpone.merge-on-read' merges whole snapshots, and 'scan.mode' asks for "
             "files by their creation time; leave out one of the two"
         )
-    entries = read_entries(request, data_lists(snapshot), skips, waits or request.unmerged_postponed)
+    entries = read_entries(table, spec, data_lists(snapshot), skips, waits or spec.unmerged_postponed)
     columns, partition_codes = entries.columns, entries.partition_codes
     live = fold(columns, partition_codes, entries.chosen)
     after_buckets = len(live)
     only_keys = (bool(table.schema.primary_keys) and not skips) or waits
-    live = leave_out_by_integers(columns, live, request.predicate, table.schema, table.schemas, only_keys)
+    live = leave_out_by_integers(columns, live, spec.predicate, table.schema, table.schemas, only_keys)
     groups = group_by_bucket(columns, partition_codes, live)
     deletions: DeletionFiles = {}
     has_vectors = table.options.value(o.DELETION_VECTORS_ENABLED)
@@ -136,22 +91,22 @@ def plan_state(request: ScanRequest, snapshot: Snapshot) -> PlannedState:
         deletions = find_deletion_files(table.file_io, table.location, table.schema, table.options, snapshot)
     with_waiting = {int(partition_codes[g[0]]) for g in groups if waits and columns.bucket[g[0]] == POSTPONE_BUCKET}
     plain = [group for group in groups if int(partition_codes[group[0]]) not in with_waiting]
-    keep = FileFilter(request.predicate, table.schema, table.schemas)
+    keep = FileFilter(spec.predicate, table.schema, table.schemas)
     merged = PostponePlan(table.location, table.schema, table.options, keep, deletions, snapshot.id)
     of_partition = (live[partition_codes[live] == code].tolist() for code in sorted(with_waiting))
     waiting = (split for chosen in of_partition for split in merged.splits(columns.entries(chosen)))
-    found, by_index, by_order = _splits(request, columns, plain, deletions, snapshot.id)
+    found, by_index, by_order = _splits(table, spec, columns, plain, deletions, snapshot.id)
     splits: tuple[Split | PostponeSplit, ...] = (*found, *waiting)
     if table.options.value(o.SCAN_PLAN_SORT_PARTITION):
-        splits = _in_partition_order(request, splits)
-    return PlannedState(splits, by_index, after_buckets, by_order)
+        splits = _in_partition_order(table, spec, splits)
+    return Plan(snapshot, splits, by_index, by_order, after_buckets)
 
 
 def _in_partition_order(
-    request: ScanRequest, splits: Sequence[Split | PostponeSplit]
+    table: Table, spec: ReadSpec, splits: Sequence[Split | PostponeSplit]
 ) -> tuple[Split | PostponeSplit, ...]:
     """The splits by the values of their partitions, null first; those of one partition keep their order."""
-    types = request.table.schema.partition_types
+    types = table.schema.partition_types
     found = {split.partition for split in splits}
     keys = {p: [(value is not None, value) for value in decode_arity_row(p, types)] for p in found}
     return tuple(sorted(splits, key=lambda split: keys[split.partition]))
@@ -186,7 +141,8 @@ def data_lists(snapshot: Snapshot) -> tuple[tuple[str, int | None], ...]:
 
 
 def read_entries(
-    request: ScanRequest,
+    table: Table,
+    spec: ReadSpec,
     lists: Iterable[tuple[str, int | None]],
     skips_zero: bool = False,
     postponed: bool = False,
@@ -194,7 +150,8 @@ def read_entries(
     """The entries of manifest lists, without manifests whose partitions cannot match.
 
     Args:
-        request: the scan.
+        table: the table, with the options of the read.
+        spec: what is wanted.
         lists: (name, size) of manifest lists.
         skips_zero: True does not choose files of level 0.
         postponed: True chooses postponed files too.
@@ -204,8 +161,7 @@ def read_entries(
         OptionError: `scan.bucket` with `postpone.merge-on-read`.
         TableChanged: a file has a newer schema, in which a column of the condition was dropped or changed its type.
     """
-    table = request.table
-    may_hold = manifest_filter(request.predicate, table.schema.partition_fields)
+    may_hold = manifest_filter(spec.predicate, table.schema.partition_fields)
     manifests = [
         meta
         for name, size in lists
@@ -215,22 +171,23 @@ def read_entries(
     columns = read_manifest_columns(table.file_io, table.location, manifests)
     canonical = canonical_partitions(columns, table.schema.partition_types)
     partition_codes = canonical[columns.partition_code]
-    mask = _entry_mask(request, columns, canonical, partition_codes)
+    mask = _entry_mask(table, spec, columns, canonical, partition_codes)
     if skips_zero:
         mask &= (columns.level > 0) | (columns.bucket == POSTPONE_BUCKET)
-    if request.least_level:
-        mask &= columns.level >= request.least_level
+    if spec.least_level:
+        mask &= columns.level >= spec.least_level
     if not postponed:
         mask &= columns.bucket >= 0  # postponed files hold rows without a bucket: a plain read ignores them
-    conditions = [table.schema.by_name[name] for name in columns_of(request.predicate)]
+    conditions = [table.schema.by_name[name] for name in columns_of(spec.predicate)]
     for schema_id in np.unique(columns.schema_id[mask & (columns.schema_id > table.schema.id)]).tolist():
         schema_of_file(table.schema, table.schemas, schema_id, conditions)  # their statistics would be misread
     return Entries(columns, partition_codes, np.flatnonzero(mask))
 
 
-def _entry_mask(request: ScanRequest, columns: ManifestColumns, canonical: Indices, partition_codes: Indices) -> Mask:
+def _entry_mask(
+    table: Table, spec: ReadSpec, columns: ManifestColumns, canonical: Indices, partition_codes: Indices
+) -> Mask:
     """True for entries whose bucket and partition may match: rules that treat all entries of one file alike."""
-    table = request.table
     mask: Mask = np.ones(len(columns.bucket), np.bool_)
     only_bucket = table.options.value(o.SCAN_BUCKET)
     if only_bucket is not None:
@@ -240,7 +197,7 @@ def _entry_mask(request: ScanRequest, columns: ManifestColumns, canonical: Indic
                 "rows that wait have no bucket yet; leave out one of the two"
             )
         mask &= columns.bucket == only_bucket
-    wanted = restrict(request.predicate, set(table.schema.partition_keys))
+    wanted = restrict(spec.predicate, set(table.schema.partition_keys))
     if not isinstance(wanted, AlwaysTrue):
         types = table.schema.partition_types
         matches = np.zeros(len(columns.partitions), np.bool_)
@@ -248,18 +205,17 @@ def _entry_mask(request: ScanRequest, columns: ManifestColumns, canonical: Indic
             values = decode_arity_row(columns.partitions[code], types)
             matches[code] = match_values(wanted, dict(zip(table.schema.partition_keys, values, strict=True))) is True
         mask &= matches[partition_codes]
-    return _mask_buckets(request, columns, mask)
+    return _mask_buckets(table, spec, columns, mask)
 
 
-def _mask_buckets(request: ScanRequest, columns: ManifestColumns, mask: Mask) -> Mask:
+def _mask_buckets(table: Table, spec: ReadSpec, columns: ManifestColumns, mask: Mask) -> Mask:
     """Limits point lookups to the buckets of their keys, by the number of buckets that each entry records."""
-    table = request.table
     fields = bucket_fields(table.schema, table.options)
-    buckets = BucketFilter(request.predicate, fields, table.options.value(o.BUCKET_FUNCTION))
+    buckets = BucketFilter(spec.predicate, fields, table.options.value(o.BUCKET_FUNCTION))
     if not buckets.is_useful:
         return mask
     ids = [field.id for field in fields]
-    alike = [i for i in np.unique(columns.schema_id[mask]).tolist() if _hashes_alike(request, i, ids)]
+    alike = [i for i in np.unique(columns.schema_id[mask]).tolist() if _hashes_alike(table, spec, i, ids)]
     prunable = np.isin(columns.schema_id, alike)
     for total in np.unique(columns.total_buckets[mask]).tolist():
         allowed = buckets.buckets(total)
@@ -268,9 +224,8 @@ def _mask_buckets(request: ScanRequest, columns: ManifestColumns, mask: Mask) ->
     return mask
 
 
-def _hashes_alike(request: ScanRequest, schema_id: int, field_ids: Sequence[int]) -> bool:
+def _hashes_alike(table: Table, spec: ReadSpec, schema_id: int, field_ids: Sequence[int]) -> bool:
     """True if the bucket key of that schema has the same types as in the current one, so that hashes are equal."""
-    table = request.table
     if schema_id == table.schema.id:
         return True
     then = {field.id: field.type.with_nullable(True) for field in table.schemas.load(schema_id).fields}
@@ -278,12 +233,11 @@ def _hashes_alike(request: ScanRequest, schema_id: int, field_ids: Sequence[int]
     return all(then.get(i) == now[i] for i in field_ids)
 
 
-def _parts_of(request: ScanRequest, keep: FileFilter) -> Callable[[Sequence[DataFileMeta]], Parts]:
+def _parts_of(table: Table, spec: ReadSpec, keep: FileFilter) -> Callable[[Sequence[DataFileMeta]], Parts]:
     """The function that turns the files of a bucket of this table into parts of splits."""
-    table = request.table
     if not table.schema.primary_keys:
         return partial(append_parts, keep=keep)
-    if request.skips_level_zero:
+    if reads_compacted_only(table, spec):
         return partial(compacted_parts, keep=keep)
     check_key_order(table.options, "files that are not compacted")
     return partial(
@@ -295,24 +249,24 @@ def _parts_of(request: ScanRequest, keep: FileFilter) -> Callable[[Sequence[Data
 
 
 def _splits(
-    request: ScanRequest,
+    table: Table,
+    spec: ReadSpec,
     columns: ManifestColumns,
     groups: Sequence[Indices],
     deletions: DeletionFiles,
     snapshot_id: int,
 ) -> tuple[list[Split], int, int]:
     """The splits of the files of groups; how many files were left out by their indexes, and how many by the order."""
-    table = request.table
     target = table.options.value(o.SOURCE_SPLIT_TARGET_SIZE)
     open_cost = table.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
     types = table.schema.partition_types
-    keep = FileFilter(request.predicate, table.schema, table.schemas)
-    parts_of = _parts_of(request, keep)
-    since = None if request.created_since is None else local_wall_millis(request.created_since)
+    keep = FileFilter(spec.predicate, table.schema, table.schemas)
+    parts_of = _parts_of(table, spec, keep)
+    since = None if spec.created_since is None else local_wall_millis(spec.created_since)
     directories: dict[bytes, str] = {}
     buckets: list[_BucketParts] = []
     chosen = np.concatenate(groups) if groups else np.empty(0, np.int64)
-    needs_statistics = keep.needs_statistics or request.with_statistics or request.first is not None
+    needs_statistics = keep.needs_statistics or spec.with_statistics or spec.first is not None
     # All at once: making objects costs little more for many buckets than for one.
     files_of_all = iter(columns.data_files(chosen, needs_statistics, bool(table.schema.primary_keys)))
     for group in groups:
@@ -330,9 +284,9 @@ def _splits(
         where = bucket_path(table.location, directories[partition], bucket, table.options)
         vectors = deletions.get((canonical_row(partition, types), bucket), {}) if deletions else {}
         buckets.append(_BucketParts(partition, bucket, where, parts, vectors))
-    by_order = _leave_out_by_order(request, buckets)
+    by_order = _leave_out_by_order(table, spec, buckets)
     if by_order is None:
-        index = IndexFilter(table, request.predicate)
+        index = IndexFilter(table, spec.predicate)
         keeps_sections = not table.options.value(o.MERGE_ENGINE).keeps_whole_rows
         left = leave_out_by_index(index, [(b.directory, b.parts) for b in buckets], parts_of, keeps_sections)
     else:
@@ -346,17 +300,17 @@ def _splits(
     return (splits, skipped, 0) if by_order is None else (splits, 0, skipped)
 
 
-def _leave_out_by_order(request: ScanRequest, buckets: Sequence[_BucketParts]) -> list[IndexedParts] | None:
+def _leave_out_by_order(table: Table, spec: ReadSpec, buckets: Sequence[_BucketParts]) -> list[IndexedParts] | None:
     """What the order leaves of each bucket; None: no order is given, or nothing may be left out because of it."""
-    if request.first is None:
+    if spec.first is None:
         return None
     from paimon_spark.store.pruning.first_by_index import BucketFiles, leave_out_by_order
     from paimon_spark.store.pruning.first_rows import may_leave_out
 
-    if not may_leave_out(request.first, request.table, request.predicate):
+    if not may_leave_out(spec.first, table, spec.predicate):
         return None
     files = [BucketFiles(b.partition, b.directory, b.parts, b.deletions) for b in buckets]
-    return leave_out_by_order(request.first, request.table, files)
+    return leave_out_by_order(spec.first, table, files)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from paimon_spark.store.holds.expired import translate_missing_files
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.split_reader import SplitReader
 from paimon_spark.store.read.splits import ReadUnit
-from paimon_spark.store.scan.split_plan import ScanRequest, plan_splits
+from paimon_spark.store.scan.read_spec import ReadSpec
+from paimon_spark.store.scan.split_plan import plan_state
 
 
 def plan_keys(table: Table, snapshot: Snapshot) -> tuple[ReadUnit, ...]:
@@ -28,7 +29,7 @@ def plan_keys(table: Table, snapshot: Snapshot) -> tuple[ReadUnit, ...]:
         CorruptFile: metadata is missing or damaged.
     """
     with translate_missing_files(table, snapshot.id):
-        return plan_splits(ScanRequest(table, TRUE, all_levels=True), snapshot)
+        return plan_state(table, ReadSpec((), TRUE, all_levels=True), snapshot).splits
 
 
 def key_reader(table: Table, fields: Sequence[DataField]) -> SplitReader:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
@@ -31,7 +31,7 @@ from paimon_spark.store.read.lenient_read import STRICT, tolerance
 from paimon_spark.store.read.row_places import check_places, stored_part
 from paimon_spark.store.read.splits import ReadUnit, divided, group_splits
 from paimon_spark.store.scan.increments import Difference, Increment, find_increment, reads_increment
-from paimon_spark.store.scan.projection import find_fields
+from paimon_spark.store.scan.read_spec import Plan, ReadSpec, find_fields
 from paimon_spark.store.scan.read_tags import ReadTag, create_read_tag, delete_read_tag
 from paimon_spark.store.scan.time_travel import Travel, resolve_snapshot
 from paimon_spark.store.storage.parallel import map_parallel
@@ -42,38 +42,68 @@ if TYPE_CHECKING:
     from paimon_spark.store.read.known_totals import KnownTotals
     from paimon_spark.store.read.split_reader import SplitReader
     from paimon_spark.store.scan.scan_explanation import ScanExplanation
-    from paimon_spark.store.scan.scan_source import Plan, ScanSource
-    from paimon_spark.store.scan.split_plan import ScanRequest
 
 READ_THREADS = 4
 _PIECES = 4 * READ_THREADS  # so that no thread waits long for the last one
 
 
+class BranchReads(Protocol):
+    """The read of two branches as one; the methods are as those of Scan."""
+
+    def plan(self) -> Plan: ...
+
+    def plan_with_read_tags(self) -> tuple[Plan, tuple[ReadTag, ...]]: ...
+
+    def reader(self) -> BranchedReader: ...
+
+    def explain(self) -> ScanExplanation | None: ...
+
+
+class OtherBranch(Protocol):
+    """Another branch of a table, whose partitions are read as well: see branched_scan."""
+
+    @property
+    def table(self) -> Table:
+        """The table as that branch has it."""
+        ...
+
+    def read_with(self, scan: Scan) -> BranchReads:
+        """The read of both branches.
+
+        Args:
+            scan: what is wanted, and of which own branch.
+        """
+        ...
+
+
 @checks_arguments
 @dataclass(frozen=True, repr=False)
 class Scan(ArrowRows):
-    """Chosen columns of the rows that satisfy a predicate; picklable. Every plan() looks for the newest state."""
+    """Chosen columns of the rows that satisfy a predicate; picklable. Every plan() looks for the newest state.
 
-    source: ScanSource
+    Attributes:
+        table: what is read, with the options of the read.
+        spec: what is wanted of it.
+        second: a branch that is read as one with that of the table; None: the branch of the table alone.
+    """
+
+    table: Table
+    spec: ReadSpec
+    second: OtherBranch | None = None
 
     def __repr__(self) -> str:
         where = "" if isinstance(self.predicate, AlwaysTrue) else ", with a condition"
         return f"<Scan of {self.table.location}: {', '.join(field.name for field in self.fields)}{where}>"
 
     @property
-    def table(self) -> Table:
-        """What is read, with the options of the read."""
-        return self.source.table
-
-    @property
     def fields(self) -> tuple[DataField, ...]:
         """The columns of the result, in order. ROW_KIND_FIELD among them keeps rows that retract."""
-        return self.source.fields
+        return self.spec.fields
 
     @property
     def predicate(self) -> Predicate:
         """Over the columns of the table, and its metadata columns; rows for which it is not true are left out."""
-        return self.source.predicate
+        return self.spec.predicate
 
     @cached_property
     def arrow_schema(self) -> pa.Schema:
@@ -88,7 +118,18 @@ class Scan(ArrowRows):
             CorruptFile: metadata is missing or damaged.
             UnsupportedFeature: a change is to be read through two branches.
         """
-        return self.source.plan()
+        if self.second is not None:
+            return self.second.read_with(self).plan()
+        with self.table.still_there():
+            return self._plan(self._chosen())
+
+    def plan_at(self, snapshot: Snapshot) -> Plan:
+        """The splits that hold the rows of a snapshot, regardless of the options that choose one.
+
+        Raises:
+            CorruptFile: metadata is missing or damaged.
+        """
+        return self._plan(Travel(snapshot))
 
     def plan_with_read_tags(self) -> tuple[Plan, tuple[ReadTag, ...]]:
         """The plan, and tags that keep its snapshots for the read that follows, if the options ask for them.
@@ -100,7 +141,21 @@ class Scan(ArrowRows):
             SnapshotNotFound: an option names a snapshot, tag or time that does not exist, or it expires concurrently.
             CorruptFile: metadata is missing or damaged.
         """
-        return self.source.plan_with_read_tags()
+        if self.second is not None:
+            return self.second.read_with(self).plan_with_read_tags()
+        millis, tags = self.table.options.value(o.SCAN_PLAN_AUTO_TAG_FOR_READ_TIME_RETAINED), list[ReadTag]()
+        if millis is None:
+            return self.plan(), ()
+        try:
+            with self.table.still_there():
+                chosen = self._chosen()
+                for snapshot in self._to_keep(chosen):
+                    tag = create_read_tag(self.table.snapshots, snapshot, millis, self.table.options)
+                    tags += [] if tag is None else [tag]
+                return self._plan(chosen), tuple(tags)
+        except BaseException:
+            delete_read_tags(self.table, tags)
+            raise
 
     @contextmanager
     def planned_with_read_tags(self) -> Iterator[Plan]:
@@ -126,7 +181,9 @@ class Scan(ArrowRows):
 
     def reader(self) -> SplitReader | BranchedReader:
         """Reads the splits of a plan, here or on another machine."""
-        return self.source.reader()
+        if self.second is not None:
+            return self.second.read_with(self).reader()
+        return self.split_reader()
 
     def explain(self) -> ScanExplanation | None:
         """What partitions, buckets, statistics and file indexes leave of the state that is read; None: there is none.
@@ -138,7 +195,10 @@ class Scan(ArrowRows):
             SnapshotNotFound: an option names a snapshot, tag or time that does not exist, or it expires concurrently.
             CorruptFile: metadata is missing or damaged.
         """
-        return self.source.explain()
+        if self.second is not None:
+            return self.second.read_with(self).explain()
+        with self.table.still_there():
+            return self._explain(self._chosen())
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """The rows, split by split, as batches of arrow_schema; memory stays bounded."""
@@ -163,7 +223,7 @@ class Scan(ArrowRows):
         Metadata tell the rows of files that need no merge, if the condition is on partition columns alone and it is
         recorded how many rows are deleted; only the other files are read. ``explain`` tells which.
         """
-        reader = self.source.with_fields(tuple(f for f in self.fields if f == ROW_KIND_FIELD)).reader()
+        reader = self._wanting(fields=tuple(f for f in self.fields if f == ROW_KIND_FIELD)).reader()
         with self.planned_with_read_tags() as plan:
             known = self._known(plan, ())
             counts = map_parallel(lambda unit: [b.num_rows for b in reader.read(unit)], known.rest, READ_THREADS)
@@ -200,7 +260,7 @@ class Scan(ArrowRows):
             OptionError: there is no such column.
         """
         (field,) = find_fields(self.table.schema, (first.column,))
-        return Scan(self.source.with_first(replace(first, column=field.name)))
+        return self._wanting(first=replace(first, column=field.name))
 
     def top(self, column: str, count: int, descending: bool = False, nulls_first: bool | None = None) -> pa.Table:
         """The rows that come first in the order of a column, sorted, as ``ORDER BY column LIMIT count`` in Spark.
@@ -234,91 +294,27 @@ class Scan(ArrowRows):
             SnapshotNotFound, CorruptFile: as of ``plan``.
         """
         fields = find_fields(self.table.schema, columns)
-        return self._known((self.source.with_statistics() if fields else self.source).plan(), fields)
+        return self._known(self._wanting(with_statistics=bool(fields)).plan(), fields)
 
     def _bounds(self, column: str) -> tuple[Any, Any]:
         from paimon_spark.store.read.read_bounds import check_ordered, read_bounds
 
         (field,) = find_fields(self.table.schema, (column,))
         check_ordered(self.table, field)
-        scan = Scan(self.source.with_statistics().with_fields((field,)))
+        scan = self._wanting(fields=(field,), with_statistics=True)
         reader = scan.reader()
         with scan.planned_with_read_tags() as plan:
             known = scan._known(plan, (field,))
             return read_bounds(known, field, reader.read)
 
     def _known(self, plan: Plan, columns: Sequence[DataField]) -> KnownTotals:
-        known = _known_totals(self.source, plan.splits, columns)
+        known = self._totals(plan, columns)
         known.snapshot_id = None if plan.snapshot is None else plan.snapshot.id
         return known
 
-
-@dataclass(frozen=True)
-class BranchScan:
-    """A read of one branch of a table, the one that the table is opened on.
-
-    Attributes:
-        table, fields, predicate: as of Scan.
-        keeps_statistics: whether the files of a plan have their statistics, where the condition needs none.
-        first: only these rows are wanted; None: all.
-    """
-
-    table: Table
-    fields: tuple[DataField, ...]
-    predicate: Predicate
-    keeps_statistics: bool = False
-    first: FirstRows | None = None
-
-    @property
-    def is_strict(self) -> bool:
-        """See ScanSource."""
-        return tolerance(self.table.options) == STRICT
-
-    def with_fields(self, fields: tuple[DataField, ...]) -> BranchScan:
-        """See ScanSource."""
-        return replace(self, fields=fields)
-
-    def with_statistics(self) -> BranchScan:
-        """See ScanSource."""
-        return replace(self, keeps_statistics=True)
-
-    def with_first(self, first: FirstRows) -> BranchScan:
-        """See ScanSource."""
-        return replace(self, first=first)
-
-    def plan(self) -> Plan:
-        """See Scan.plan."""
-        with self.table.still_there():
-            return self._plan(self._chosen())
-
-    def plan_at(self, snapshot: Snapshot) -> Plan:
-        """The splits that hold the rows of a snapshot, regardless of the options that choose one.
-
-        Raises:
-            CorruptFile: metadata is missing or damaged.
-        """
-        return self._plan(Travel(snapshot))
-
-    def plan_with_read_tags(self) -> tuple[Plan, tuple[ReadTag, ...]]:
-        """See Scan.plan_with_read_tags."""
-        millis, tags = self.table.options.value(o.SCAN_PLAN_AUTO_TAG_FOR_READ_TIME_RETAINED), list[ReadTag]()
-        if millis is None:
-            return self.plan(), ()
-        try:
-            with self.table.still_there():
-                chosen = self._chosen()
-                for snapshot in self._to_keep(chosen):
-                    tag = create_read_tag(self.table.snapshots, snapshot, millis, self.table.options)
-                    tags += [] if tag is None else [tag]
-                return self._plan(chosen), tuple(tags)
-        except BaseException:
-            delete_read_tags(self.table, tags)
-            raise
-
-    def explain(self) -> ScanExplanation | None:
-        """See Scan.explain."""
-        with self.table.still_there():
-            return self._explain(self._chosen())
+    def _wanting(self, **changes: Any) -> Scan:
+        """The same read of something else; the arguments are attributes of ReadSpec."""
+        return replace(self, spec=replace(self.spec, **changes))
 
     def _explain(self, chosen: Travel | Increment | Difference) -> ScanExplanation | None:
         if not isinstance(chosen, Travel):
@@ -331,13 +327,11 @@ class BranchScan:
         from paimon_spark.store.scan.scan_explanation import explain_state
 
         with translate_missing_files(self.table, chosen.snapshot.id):
-            request, files = self._request(chosen.created_since), self.reader().wanted_files
-            return explain_state(
-                request, chosen.snapshot, files, lambda planned: _known_totals(self, planned.splits, ())
-            )
+            spec, files = self._plan_spec(chosen.created_since), self.split_reader().wanted_files
+            return explain_state(self.table, spec, chosen.snapshot, files, lambda plan: self._totals(plan, ()))
 
-    def reader(self) -> SplitReader:
-        """See Scan.reader."""
+    def split_reader(self) -> SplitReader:
+        """Reads the splits of the branch of the table."""
         from paimon_spark.store.read.split_reader import SplitReader
 
         return SplitReader(self.table, self.fields, self.predicate, tolerance(self.table.options))
@@ -362,8 +356,6 @@ class BranchScan:
         return plan
 
     def _planned(self, chosen: Travel | Increment | Difference) -> Plan:
-        from paimon_spark.store.scan.scan_source import Plan
-
         states = _states(chosen)
         if not states or isinstance(self.predicate, AlwaysFalse):
             return Plan(states[-1] if states else None, ())
@@ -371,13 +363,12 @@ class BranchScan:
             if isinstance(chosen, Travel):
                 from paimon_spark.store.scan.split_plan import plan_state
 
-                planned = plan_state(self._request(chosen.created_since), states[-1])
-                return Plan(states[-1], planned.splits, planned.skipped_by_index, planned.skipped_by_order)
+                return plan_state(self.table, self._plan_spec(chosen.created_since), states[-1])
             if isinstance(chosen, Difference):
                 self._check_all_columns()
             from paimon_spark.store.scan.change_plan import plan_change
 
-            return Plan(states[-1], plan_change(replace(self._request(), first=None), chosen))
+            return Plan(states[-1], plan_change(self.table, self._plan_spec(), chosen))
 
     def _check_all_columns(self) -> None:
         """Checks that all columns can be read, because two states are compared in all columns."""
@@ -389,27 +380,25 @@ class BranchScan:
                 f"wrote, with '{o.INCREMENTAL_BETWEEN_SCAN_MODE.key}' = 'delta'"
             ) from None
 
-    def _request(self, created_since: int | None = None) -> ScanRequest:
-        from paimon_spark.store.scan.split_plan import ScanRequest
-
-        keeps, first = self.keeps_statistics, self.first
+    def _plan_spec(self, created_since: int | None = None) -> ReadSpec:
+        """What the plan looks at: it knows no metadata columns, so it cannot tell which rows come first behind them."""
         stored = stored_part(self.table.schema, self.predicate)
-        if stored is not self.predicate:
-            first = None  # rows that the plan would take for wanted ones may not satisfy the condition
-        return ScanRequest(self.table, stored, created_since, with_statistics=keeps, first=first)
+        first = self.spec.first if stored is self.predicate else None
+        return replace(self.spec, predicate=stored, first=first, created_since=created_since)
+
+    def _totals(self, plan: Plan, columns: Sequence[DataField]) -> KnownTotals:
+        from paimon_spark.store.read.known_totals import known_totals
+
+        tables = (self.table,) if self.second is None else (self.table, self.second.table)
+        is_strict = all(tolerance(table.options) == STRICT for table in tables)
+        refusal = None if is_strict else "the read passes over lost or damaged files"
+        return known_totals(self.table, self.predicate, plan.splits, columns, refusal)
 
 
 def delete_read_tags(table: Table, tags: Iterable[ReadTag]) -> None:
     """Deletes the tags of a read, whichever branches they are in."""
     for tag in tags:
         delete_read_tag(SnapshotStore(table.file_io, table.location, tag.branch), tag)
-
-
-def _known_totals(source: ScanSource, units: Sequence[ReadUnit], columns: Sequence[DataField]) -> KnownTotals:
-    from paimon_spark.store.read.known_totals import known_totals
-
-    refusal = None if source.is_strict else "the read passes over lost or damaged files"
-    return known_totals(source.table, source.predicate, units, columns, refusal)
 
 
 def _states(chosen: Travel | Increment | Difference) -> tuple[Snapshot, ...]:

@@ -12,7 +12,7 @@ from paimon_spark.format.types import DataField
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.pruning.first_rows import FirstRows
 from paimon_spark.store.read.read_bounds import check_ordered
-from paimon_spark.store.scan.projection import find_fields
+from paimon_spark.store.scan.read_spec import find_fields
 
 _HELD_ROWS = 1 << 16
 

@@ -76,7 +76,7 @@ def unit_reader(table: Table, fields: Sequence[DataField], predicate: Predicate,
     """
     if system is None:
         scan = own_scan(table, fields, predicate)
-        return UnitReader(scan.reader())
+        return UnitReader(scan.split_reader())
     shaped = row_scan(system, table, fields, predicate).reader()
     assert isinstance(shaped.reader, SplitReader), "a stream reads one branch, and rows without numbers"
     return UnitReader(shaped.reader, shaped)

@@ -14,7 +14,7 @@ from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.schema import ROW_KIND_FIELD, TableSchema, is_metadata, metadata_fields
 from paimon_spark.format.types import DataField
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.scan.projection import find_fields, row_kind_field
+from paimon_spark.store.scan.read_spec import find_fields, row_kind_field
 from paimon_spark.store.scan.time_travel import TIME_TRAVEL_OPTIONS
 from paimon_spark.store.stream_source.reading import UnitReader, unit_reader
 from paimon_spark.store.stream_source.schema_watch import SchemaWatch

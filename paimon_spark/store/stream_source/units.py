@@ -31,7 +31,8 @@ from paimon_spark.store.read.deletion_files import DeletionFiles, find_deletion_
 from paimon_spark.store.read.splits import DeletionFile, ReadUnit, Split
 from paimon_spark.store.scan.change_plan import directory_of, list_of, refuse_joined
 from paimon_spark.store.scan.read_optimized import top_level
-from paimon_spark.store.scan.split_plan import Entries, ScanRequest, plan_splits, read_entries
+from paimon_spark.store.scan.read_spec import ReadSpec
+from paimon_spark.store.scan.split_plan import Entries, plan_state, read_entries
 
 _log = logging.getLogger(__name__)
 _HASH_DIGITS = 8
@@ -75,7 +76,7 @@ class UnitPlanner:
         self._producer = table.options.value(o.CHANGELOG_PRODUCER)
         self._warned = False
         plain = self._producer in (ChangelogProducer.NONE, ChangelogProducer.INPUT)
-        self._changes = ScanRequest(table, predicate, unmerged_postponed=self._producer == ChangelogProducer.NONE)
+        self._changes = ReadSpec((), predicate, unmerged_postponed=self._producer == ChangelogProducer.NONE)
         self._state = replace(
             self._changes, created_since=created_since, all_levels=plain, least_level=self._least_level()
         )
@@ -105,7 +106,9 @@ class UnitPlanner:
             UnsupportedFeature: a commit of kind APPEND deletes files, or Flink joined changelog files of many buckets.
         """
         if full:
-            return tuple(StreamUnit(split, Kinds.STATE) for split in plan_splits(self._state, snapshot))
+            return tuple(
+                StreamUnit(split, Kinds.STATE) for split in plan_state(self._table, self._state, snapshot).splits
+            )
         if snapshot.commit_kind == CommitKind.OVERWRITE and self._overwrites:
             if self._table.schema.primary_keys:
                 return tuple(self._replaced(snapshot))
@@ -136,7 +139,7 @@ class UnitPlanner:
     def _files(self, snapshot: Snapshot, changelog: bool, adds_only: bool = False) -> Iterator[StreamUnit]:
         """The new files of a commit in the order of its manifest, one each."""
         entries = read_entries(
-            self._changes, [list_of(snapshot, changelog)], postponed=self._changes.unmerged_postponed
+            self._table, self._changes, [list_of(snapshot, changelog)], postponed=self._changes.unmerged_postponed
         )
         columns, chosen = entries.columns, entries.chosen
         adds = columns.kind[chosen] == FileKind.ADD
@@ -150,20 +153,20 @@ class UnitPlanner:
         chosen = chosen[adds]
         keyed = bool(self._table.schema.primary_keys)
         files = columns.data_files(chosen, keep.needs_statistics, keyed)
-        refuse_joined(self._changes, files)
+        refuse_joined(self._table, files)
         places = [(columns.partitions[columns.partition_code[i]], int(columns.bucket[i])) for i in chosen.tolist()]
         directories: dict[tuple[bytes, int], str] = {}
         for (partition, bucket), file in zip(places, files, strict=True):
             if bucket != POSTPONE_BUCKET and not keep.matching_values(keep.matching_keys([file])):
                 continue
             if (partition, bucket) not in directories:
-                directories[partition, bucket] = directory_of(self._changes, partition, bucket)
+                directories[partition, bucket] = directory_of(self._table, partition, bucket)
             where = directories[partition, bucket]
             yield StreamUnit(Split(partition, bucket, where, (file,), snapshot_id=snapshot.id))
 
     def _replaced(self, snapshot: Snapshot) -> Iterator[StreamUnit]:
         """What an overwrite removed, bucket by bucket, and what it added (Java: SnapshotReaderImpl.readChanges)."""
-        entries = read_entries(self._changes, [list_of(snapshot, changelog=False)])
+        entries = read_entries(self._table, self._changes, [list_of(snapshot, changelog=False)])
         before = self._table.snapshots.find(snapshot.id - 1)
         removed = self._of_kind(entries, FileKind.DELETE)
         added = self._of_kind(entries, FileKind.ADD)
@@ -196,7 +199,7 @@ class UnitPlanner:
         types = [field.type for field in self._table.schema.key_fields]
         vectors = deletions.get((canonical_row(partition, self._table.schema.partition_types), bucket), {})
         found: dict[str, DeletionFile] = {f.file_name: vectors[f.file_name] for f in files if f.file_name in vectors}
-        where = directory_of(self._changes, partition, bucket)
+        where = directory_of(self._table, partition, bucket)
         return Split(partition, bucket, where, (), tuple(partition_sections(files, types)), found, snapshot_id)
 
     def _vectors(self, snapshot: Snapshot | None) -> DeletionFiles:

@@ -26,11 +26,10 @@ from paimon_spark.store.read.arrow_rows import ArrowRows
 from paimon_spark.store.read.branched_reader import BranchedReader
 from paimon_spark.store.read.split_reader import SplitReader
 from paimon_spark.store.read.splits import ReadUnit, group_splits
-from paimon_spark.store.scan.branched_scan import BranchPair
+from paimon_spark.store.scan.branched_scan import SecondBranch
 from paimon_spark.store.scan.new_scan import new_scan
-from paimon_spark.store.scan.projection import find_fields, row_kind_field
 from paimon_spark.store.scan.read_optimized import of_level, top_level
-from paimon_spark.store.scan.scan_source import Plan
+from paimon_spark.store.scan.read_spec import Plan, find_fields, row_kind_field
 from paimon_spark.store.scan.table_scan import READ_THREADS, Scan
 from paimon_spark.store.scan.top_rows import sort_first
 from paimon_spark.store.storage.parallel import map_parallel
@@ -297,13 +296,16 @@ def row_scan(name: str, table: Table, fields: Sequence[DataField], predicate: Pr
         stored = (*stored, row_kind_field(schema))  # otherwise retractions would be dropped
     scan = new_scan(table, stored, pushed)
     level = top_level(schema, table.options) if name == "ro" else None
-    if name == "row_tracking" and isinstance(scan.source, BranchPair):
+    if name == "row_tracking" and scan.second is not None:
         raise UnsupportedFeature(
             f"reading {table.location}$row_tracking: the rows of two branches do not share one numbering; set the "
             "options 'scan.fallback-branch' and 'scan.primary-branch' to '' to see those of its own branch"
         )
-    if name == "ro" and isinstance(scan.source, BranchPair):
-        scan, level = Scan(replace(scan.source, top_only=True)), None  # each branch has a highest level of its own
+    if name == "ro" and isinstance(scan.second, SecondBranch):
+        scan, level = (
+            replace(scan, second=replace(scan.second, top_only=True)),
+            None,
+        )  # each branch has a highest level of its own
     return RowScan(scan, wanted, predicate, shape, name == "binlog", name == "row_tracking", level)
 
 

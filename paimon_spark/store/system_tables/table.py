@@ -21,7 +21,7 @@ from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField, Root
 from paimon_spark.store.metadata.manifest_files import read_manifest_list
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.scan.projection import find_fields
+from paimon_spark.store.scan.read_spec import find_fields
 from paimon_spark.store.scan.split_plan import data_lists
 from paimon_spark.store.system_tables import definition, file_indexes, files, history, metadata, totals
 from paimon_spark.store.system_tables.names import NAMES, near_names

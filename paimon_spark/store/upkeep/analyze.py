@@ -29,7 +29,7 @@ from paimon_spark.store.metadata.manifest_files import read_data_manifests, read
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
 from paimon_spark.store.scan.latest_only import refuse_travel
-from paimon_spark.store.scan.projection import find_fields
+from paimon_spark.store.scan.read_spec import find_fields
 
 ALL = "all"
 

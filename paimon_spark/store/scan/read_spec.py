@@ -1,13 +1,65 @@
-"""Resolves the columns of a read."""
+"""What a read wants of a table, whose columns are found by their names, and the plan that it gets."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from paimon_spark.errors import OptionError, similar_names
 from paimon_spark.format.options.column_names import parse_columns
 from paimon_spark.format.schema import ROW_KIND, ROW_KIND_FIELD, TableSchema
 from paimon_spark.format.types import DataField
+
+if TYPE_CHECKING:
+    from paimon_spark.arrow.predicates.predicate import Predicate
+    from paimon_spark.format.snapshot import Snapshot
+    from paimon_spark.store.pruning.first_rows import FirstRows
+    from paimon_spark.store.read.splits import ReadUnit
+
+
+@dataclass(frozen=True)
+class ReadSpec:
+    """What a read wants. It is made where the read is asked for; the plan and the reader take it as it is.
+
+    Attributes:
+        fields: the columns of the result, in order. ROW_KIND_FIELD among them keeps rows that retract.
+        predicate: over the columns of the table and its metadata columns; rows for which it is not true are left out.
+        first: only these rows are wanted, and rows that surely are none of them may be left out. None: all rows.
+        with_statistics: whether the files of the plan have their statistics, where the condition needs none.
+        created_since: only files made at or after this instant are read, in epoch milliseconds. None: all files.
+        all_levels: whether files are read too that are invisible until they are compacted.
+        least_level: files of levels below it are not read.
+        unmerged_postponed: whether postponed rows are read, as they were written.
+    """
+
+    fields: tuple[DataField, ...]
+    predicate: Predicate
+    first: FirstRows | None = None
+    with_statistics: bool = False
+    created_since: int | None = None
+    all_levels: bool = False
+    least_level: int = 0
+    unmerged_postponed: bool = False
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The plan of a read.
+
+    Attributes:
+        snapshot: the state; None: the table has no snapshot, or an increment is empty.
+        splits: hold every row that is wanted, and few others.
+        skipped_by_index: how many files their indexes left out, which statistics had not.
+        skipped_by_order: how many files have none of the rows that come first.
+        after_buckets: how many files partitions and buckets leave.
+    """
+
+    snapshot: Snapshot | None
+    splits: tuple[ReadUnit, ...]
+    skipped_by_index: int = 0
+    skipped_by_order: int = 0
+    after_buckets: int = 0
 
 
 def row_kind_field(schema: TableSchema) -> DataField:
