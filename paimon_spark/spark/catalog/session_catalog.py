@@ -27,8 +27,7 @@ from paimon_spark.spark.catalog.explanation import explain_text
 from paimon_spark.spark.catalog.publishing import publish
 from paimon_spark.spark.cdc.database_sync import DatabasePlan, NewTables
 from paimon_spark.spark.cdc.table_sync import Once
-from paimon_spark.spark.queries.named_read import read_named
-from paimon_spark.spark.queries.run_query import parse_view
+from paimon_spark.spark.queries.run_query import parse_view, read_named
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.queries.temporary_views import create_temporary_view
 from paimon_spark.spark.statements.run import run_sql

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import types as st
 
+from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, columns_of
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.paths import data_file_path
@@ -17,7 +18,10 @@ from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.char_columns import as_read
+from paimon_spark.spark.adapters.even_batches import even_batches
 from paimon_spark.spark.adapters.readable_columns import find_column
+from paimon_spark.spark.adapters.sizes import size_of_splits
+from paimon_spark.spark.adapters.tasks import rows_of_tasks
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
 from paimon_spark.spark.native.conditions import NotExpressible, spark_condition
 from paimon_spark.spark.native.file_sorting import FileSorter, SortedFiles
@@ -29,7 +33,6 @@ from paimon_spark.spark.native.local_read import (
     read_here,
     read_if_small,
 )
-from paimon_spark.spark.native.merged_read import merged_rows
 from paimon_spark.spark.native.parquet_scan import scan_files
 from paimon_spark.spark.native.requests import ReadExplanation
 from paimon_spark.spark.native.session_settings import SessionSettings
@@ -38,7 +41,7 @@ from paimon_spark.spark.native.table_reading import Reading
 from paimon_spark.store.holds.expired import translate_missing_files
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.read.row_places import named_metadata
-from paimon_spark.store.read.splits import Split
+from paimon_spark.store.read.splits import ReadUnit, Split
 from paimon_spark.store.scan.read_spec import Plan
 from paimon_spark.store.scan.table_scan import Scan
 
@@ -125,7 +128,7 @@ class DividedRead:
     @property
     def _reads_few(self) -> bool:
         """Whether our data source reads the files of which an index leaves few rows: Spark would read them whole."""
-        return self.reading.first is not None and not self.native
+        return self.reading.request.first is not None and not self.native
 
     def _store_refusal(self, splits: Sequence[Split]) -> str | None:
         """Why Spark cannot read the store of the table itself, in words; None: it can."""
@@ -182,3 +185,26 @@ class DividedRead:
             skipped_by_index=plan.skipped_by_index,
             skipped_by_order=plan.skipped_by_order,
         )
+
+
+def merged_rows(spark: SparkSession, reading: Reading, scan: Scan, splits: Sequence[Split]) -> DataFrame:
+    """The rows of splits, merged when the DataFrame runs; small splits share a task.
+
+    Spark does not know how large the rows of a data source are: it takes them to be larger than any other table, and
+    shuffles and sorts both sides of a join where it could send the smaller one to all tasks. Here it is told.
+
+    Args:
+        spark: the session.
+        reading: what was asked for; its schema is that of the DataFrame.
+        scan: of the reading.
+        splits: of its plan, at least one.
+    """
+    arrow = spark_arrow_schema(reading.shown)
+
+    def work(group: tuple[ReadUnit, ...]) -> Iterator[pa.RecordBatch]:
+        reader = scan.reader()
+        return even_batches(conform_batch(batch, arrow) for split in group for batch in reader.read(split))
+
+    size = size_of_splits(splits, reading.fields, scan.table.schema.fields)
+    groups = scan.tasks_of([split.without_statistics() for split in splits])
+    return rows_of_tasks(spark, groups, work, reading.shown, size)

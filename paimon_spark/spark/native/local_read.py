@@ -1,4 +1,4 @@
-"""Reads of few rows, by their primary key or of small tables, which this process does itself.
+"""Reads of few rows, by their primary key, or of small tables, which this process does itself.
 
 A job of Spark takes longer to start than such a read takes. The rows become a local relation of Spark, whose size it
 knows: it sends a small side of a join to all tasks.

@@ -13,21 +13,26 @@ from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
-from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.spark.adapters.options import NATIVE, native_choice
+from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.format.options.column_names import format_columns
+from paimon_spark.format.types import DataField, Root
+from paimon_spark.spark.adapters.options import COLUMNS, FILTER, NATIVE, PATH, TIME_ZONE, native_choice, read_options
+from paimon_spark.spark.adapters.readable_columns import Readable, readable_schema
+from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
 from paimon_spark.spark.native.divided_read import DividedRead
-from paimon_spark.spark.native.open_reading import open_reading
+from paimon_spark.spark.native.local_read import SMALL_BYTES, rows_if_small
 from paimon_spark.spark.native.requests import ReadExplanation, ReadRequest, TableFrame
 from paimon_spark.spark.native.session_settings import SessionSettings, session_settings
-from paimon_spark.spark.native.source_read import read_by_source
-from paimon_spark.spark.native.system_rows import small_system_rows
 from paimon_spark.spark.native.table_reading import Reading, whole_read_reason
+from paimon_spark.spark.source.readable import open_readable
 from paimon_spark.store.open import ReadableTable
-from paimon_spark.store.system_tables.table import SystemTable
+from paimon_spark.store.system_tables.table import MetadataScan, SystemTable, Whole
 
 __all__ = ["ReadExplanation", "ReadRequest", "TableFrame", "read_table"]
 
 _OFF = "native reads are off"
+_SOURCE = "paimon"
+_NARROWEST = (Root.BOOLEAN, Root.TINYINT, Root.SMALLINT, Root.INT, Root.DATE, Root.BIGINT, Root.FLOAT, Root.DOUBLE)
 
 
 def read_table(spark: SparkSession, request: ReadRequest) -> TableFrame:
@@ -37,21 +42,23 @@ def read_table(spark: SparkSession, request: ReadRequest) -> TableFrame:
     every column may be NULL, as Spark says of the columns of all its files.
 
     Raises:
-        OptionError: an option or the condition does not fit, or a column is unknown.
+        OptionError: an option or the condition does not fit, a column is unknown, or the request has a refusal.
         UnsupportedFeature: native is True, and a file must be read by our data source; the message names it.
         SnapshotNotFound: an option names a snapshot that does not exist, or it expires concurrently.
         CorruptFile: metadata or files are missing or damaged.
         PaimonError: there is no such table, or it cannot be read.
     """
+    if request.refusal:
+        raise OptionError(request.refusal)
     settings = session_settings(spark)
     native = _native_choice(request, settings)
-    reading = open_reading(request, settings.time_zone)
+    reading = _open_reading(request, settings.time_zone)
     reason = _OFF if native is False else whole_read_reason(reading)
     if reason is None and isinstance(reading.table, ReadableTable):
         frame, told = DividedRead(spark, reading, reading.table, settings, native).frame()
         return _finished(frame, reading, told)
     if isinstance(reading.table, SystemTable) and native is None:
-        rows = small_system_rows(spark, reading, reading.table, settings)
+        rows = _small_system_rows(spark, reading, reading.table, settings)
         if rows is not None:
             return _finished(rows, reading, replace(reading.explanation(), local_rows=True))
     if native:
@@ -59,7 +66,7 @@ def read_table(spark: SparkSession, request: ReadRequest) -> TableFrame:
             f"reading {reading.table.location} natively was asked for (native=True), but {reason}; leave native out"
         )
     told = replace(reading.explanation(), reasons=(reason or _OFF,))
-    return _finished(read_by_source(spark, reading), reading, told)
+    return _finished(_read_by_source(spark, reading), reading, told)
 
 
 def _native_choice(request: ReadRequest, settings: SessionSettings) -> bool | None:
@@ -73,3 +80,73 @@ def _native_choice(request: ReadRequest, settings: SessionSettings) -> bool | No
 def _finished(frame: DataFrame, reading: Reading, told: ReadExplanation) -> TableFrame:
     """Without columns, the DataFrame keeps its rows: Spark then counts what the scans would return."""
     return TableFrame(frame.select() if reading.is_count else frame, told)
+
+
+def _small_system_rows(
+    spark: SparkSession, reading: Reading, table: SystemTable, settings: SessionSettings
+) -> DataFrame | None:
+    """The rows of a system table, read now and by this process; None: it shows rows of the table, or is large.
+
+    Our data source would read them in Python processes that Spark starts one after the other, for a few rows.
+
+    Args:
+        spark: the session.
+        reading: what was asked for.
+        table: of it.
+        settings: of the session.
+
+    Raises:
+        CorruptFile: metadata are missing or damaged.
+    """
+    said = reading.options.local
+    if not (settings.local if said is None else said):
+        return None
+    size = table.metadata_size()
+    if size is None or size > SMALL_BYTES:
+        return None
+    scan = table.scan(reading.shown.names, reading.options.where)
+    if not isinstance(scan, MetadataScan):
+        return None
+    return rows_if_small(spark, scan.read, [Whole()], reading.shown)
+
+
+def _read_by_source(spark: SparkSession, reading: Reading) -> DataFrame:
+    """The rows as our data source reads them, in Python processes that plan at the first query.
+
+    The schema is given, so that Spark asks no process for it.
+    """
+    options = reading.source_options()
+    return spark.read.format(_SOURCE).schema(reading.shown).options(**options).load(reading.options.path)
+
+
+def _open_reading(request: ReadRequest, time_zone: str | None) -> Reading:
+    """Opens what is to be read.
+
+    Args:
+        request: what is asked for. Without columns or a condition, those of the options `columns` and `filter` hold.
+        time_zone: of the condition, unless the options name one.
+
+    Raises:
+        OptionError: an option does not fit, or a column is unknown or named twice.
+        UnsupportedFeature: a column has a type that this release cannot read.
+        PaimonError: nothing there can be read, as in open_table.
+    """
+    given = {key: value for key, value in request.options.items() if key.lower() != NATIVE}
+    given[PATH] = request.path
+    if request.columns:
+        given[COLUMNS] = format_columns(request.columns)
+    if request.where is not None:
+        given[FILTER] = request.where
+    if time_zone is not None and not any(key.lower() == TIME_ZONE for key in given):
+        given[TIME_ZONE] = time_zone
+    table, read = open_readable(given) if request.opened is None else (request.opened, read_options(given))
+    is_count = request.columns == ()
+    schema = shown_schema(spark_schema([_narrowest(table)])) if is_count else readable_schema(table, read)
+    return Reading(request, table, read, nullable(schema), is_count)
+
+
+def _narrowest(table: Readable) -> DataField:
+    """The column that costs least to read: of a key, for merges read it anyway."""
+    candidates = [f for f in table.schema.fields if f.name in table.schema.primary_keys] or table.schema.fields
+    order = {root: number for number, root in enumerate(_NARROWEST)}
+    return min(candidates, key=lambda field: order.get(field.type.root, len(order)))

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReadRequest:
-    """A read that is asked for.
+    """A read that is asked for; equal ones give equal rows of one state.
 
     Attributes:
-        path: of a table or a system table.
+        path: of a table, a branch or a system table.
         options: of the read and of the storage, as for ``spark.read.format("paimon")``.
         columns: names of the columns in order; None: all; an empty tuple: none, for counting rows.
         where: a condition in SQL; None: no condition.
@@ -27,15 +27,23 @@ class ReadRequest:
             `spark.paimon.read.native`.
         opened: what is at the path with these options, if the caller has opened it; None: it is opened.
         first: only these rows are wanted, of which the DataFrame has all, and others; None: all rows.
+        refusal: why the rows must not be read; "": they may.
     """
 
     path: str
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict, hash=False)
     columns: tuple[str, ...] | None = None
     where: str | None = None
     native: bool | None = None
-    opened: Readable | None = None
+    opened: Readable | None = field(default=None, compare=False, repr=False)
     first: FirstRows | None = None
+    refusal: str = field(default="", compare=False, repr=False)
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """The metadata columns among the columns, where the caller has opened the table."""
+        known = () if self.opened is None else [field.name for field in self.opened.hidden_fields]
+        return tuple(name for name in self.columns or () if name in known)
 
 
 @dataclass(frozen=True)

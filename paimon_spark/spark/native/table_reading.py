@@ -1,4 +1,4 @@
-"""A read of a table as it was asked for: the table, its columns, its condition and the schema that it shows."""
+"""A read that is asked for, and opened: the table, its options and the schema that the DataFrame shows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from paimon_spark.format.schema import ROW_KIND_FIELD
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.options import FILTER, PUSH_FILTERS, TIME_ZONE, ReadOptions
 from paimon_spark.spark.adapters.readable_columns import find_column
-from paimon_spark.spark.native.requests import ReadExplanation
+from paimon_spark.spark.native.requests import ReadExplanation, ReadRequest
 from paimon_spark.store.metadata.table_options import other_branch
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.read.lenient_read import STRICT, tolerance
@@ -21,26 +21,25 @@ from paimon_spark.store.scan.table_scan import Scan
 
 if TYPE_CHECKING:
     from paimon_spark.spark.adapters.readable_columns import Readable
-    from paimon_spark.store.pruning.first_rows import FirstRows
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A read that was asked for.
+    """A read whose table is open.
 
     Attributes:
+        request: what is asked for.
         table: what is read: a table or a system table.
-        options: what was asked for.
+        options: of the request, with its columns and its condition.
         shown: the schema of the DataFrame; every column may be NULL, as Spark says of the columns of all its files.
         is_count: True if no columns are wanted; shown then has the one that is read fastest.
-        first: as of ReadRequest.
     """
 
+    request: ReadRequest
     table: Readable
     options: ReadOptions
     shown: st.StructType
     is_count: bool
-    first: FirstRows | None = None
 
     @property
     def fields(self) -> tuple[DataField, ...]:
@@ -50,7 +49,7 @@ class Reading:
     def scan(self, table: ReadableTable) -> Scan:
         """The read of the table of this read by our own engine."""
         scan = table.scan(self.shown.names, self.options.where)
-        return scan if self.first is None else scan.with_first(self.first)
+        return scan if self.request.first is None else scan.with_first(self.request.first)
 
     def explanation(self) -> ReadExplanation:
         """What is known of the read before it is planned."""

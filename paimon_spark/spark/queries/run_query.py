@@ -6,26 +6,27 @@ The user's own characters go to ``spark.sql``, with ``{paimon_0}`` in the place 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from paimon_spark.catalogs.views import SPARK, View
-from paimon_spark.errors import SqlError, UnsupportedFeature
+from paimon_spark.errors import OptionError, SqlError, UnsupportedFeature
+from paimon_spark.format.options.column_names import parse_columns
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.schema import METADATA_COLUMNS
-from paimon_spark.spark.native.read_table import ReadExplanation
+from paimon_spark.spark.native.read_table import ReadExplanation, ReadRequest, read_table
 from paimon_spark.spark.queries.asking import Args, ask_spark
 from paimon_spark.spark.queries.functions import with_functions
 from paimon_spark.spark.queries.known_answers import Answer, exchanged, known_answer
 from paimon_spark.spark.queries.session import SqlSession
-from paimon_spark.spark.queries.table_use import TableRead, plan_use
+from paimon_spark.spark.queries.table_use import plan_read, plan_use
 from paimon_spark.spark.queries.view_columns import as_stored
 from paimon_spark.sql.parse import parse
-from paimon_spark.sql.queries.query import Query, Use
+from paimon_spark.sql.queries.query import Query, Travel, Use
 from paimon_spark.sql.statements import Untouched
 from paimon_spark.sql.text.names import Names, TableName
 
@@ -120,7 +121,7 @@ def plan_query(session: SqlSession, query: Query, args: Args = None, depth: int 
     named = args if isinstance(args, Mapping) else {}
     frames: dict[str, DataFrame] = {}
     views: dict[str, DataFrame] = {}
-    made: dict[TableRead, str] = {}
+    made: dict[ReadRequest, str] = {}
     names: list[str | None] = []
     told: list[tuple[Use, ReadExplanation]] = []
     uses = list(query.uses)
@@ -146,14 +147,14 @@ def plan_query(session: SqlSession, query: Query, args: Args = None, depth: int 
             continue
         if used not in made:
             made[used] = _FRAME.format(len(made))
-            found = used.run(session.spark)
+            found = read_table(session.spark, used)
             frames[made[used]] = with_defaults(found.frame, used) if query.tells_defaults else found.frame
             told.append((use, replace(found.told, needs_rows=answer.reasons)))
         names.append(made[used])
     return QueryFrames(replace(query, uses=tuple(uses)).render(names), {**frames, **views}, tuple(told))
 
 
-def with_defaults(frame: DataFrame, used: TableRead) -> DataFrame:
+def with_defaults(frame: DataFrame, used: ReadRequest) -> DataFrame:
     """The rows of a table, with the default values of its columns in their metadata, as far as it has some."""
     defaults = {} if used.opened is None else {field.name: field.default_value for field in used.opened.schema.fields}
     columns = [
@@ -173,6 +174,27 @@ def run_view(session: SqlSession, name: TableName, view: View) -> DataFrame:
         PaimonError: as of run_query.
     """
     return _view_frame(session, Use(name, 0, 0), view, [], 0)
+
+
+def read_named(
+    session: SqlSession,
+    name: TableName,
+    columns: str | Sequence[str] | None,
+    where: str | Column | None,
+    travel: Travel | None,
+    options: Mapping[str, str],
+    native: bool | None,
+) -> DataFrame:
+    """The rows of a table; see SessionCatalog.table."""
+    names = parse_columns(columns) if isinstance(columns, str) else None if columns is None else tuple(columns)
+    text = where if isinstance(where, str) else None
+    view = session.find_view(name)
+    if view is not None:
+        if columns is not None or where is not None or travel is not None or options or native is not None:
+            raise OptionError(f"reading {name}: it is a view, so choose columns and rows of the DataFrame")
+        return run_view(session, name, view)
+    frame = read_table(session.spark, plan_read(session, name, travel, options, names, text, native)).frame
+    return frame if where is None or isinstance(where, str) else frame.where(where)
 
 
 def _view_frame(

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
-
-from pyspark.sql import SparkSession
 
 from paimon_spark.arrow.predicates.dialect import Dialect
 from paimon_spark.arrow.predicates.literal_text import parse_timestamp
 from paimon_spark.arrow.zones import session_zone
 from paimon_spark.catalogs.identifier import Identifier
-from paimon_spark.errors import OptionError, SqlError, TableNotFound, UnsupportedFeature
+from paimon_spark.errors import SqlError, TableNotFound, UnsupportedFeature
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.options import PATH, TIME_ZONE
 from paimon_spark.spark.adapters.readable_columns import Readable
 from paimon_spark.spark.adapters.session_options import ALLOW_FULL_SCAN, PREFIX, SessionOptions
-from paimon_spark.spark.native.read_table import ReadRequest, TableFrame, read_table
+from paimon_spark.spark.native.read_table import ReadRequest
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.source.readable import open_readable
 from paimon_spark.sql.queries.needs import is_whole_filter, needed_columns, pushed_filter
@@ -35,75 +32,30 @@ _INCREMENTS = {
 }
 _NANOS_PER_MILLI = 1_000_000
 _NO_ARGS: Mapping[str, Any] = {}
+_NO_OPTIONS: Mapping[str, str] = {}
 
 
-@dataclass(frozen=True)
-class TableRead:
-    """What is read of a table; equal ones are read alike.
-
-    Attributes:
-        path: of the table, with the suffixes of a branch or a system table.
-        options: of the read, in the order of their keys.
-        columns: None: all; (): none, only the number of rows counts.
-        where: a condition, read in the time zone of the session; None: all rows.
-        native: as for ReadRequest.
-        first: only these rows are wanted; None: all.
-        hidden: the metadata columns among them, which only the query itself names.
-        opened: the table, which the plan has opened already.
-        refusal: why its rows must not be read; "": they may.
-    """
-
-    path: str
-    options: tuple[tuple[str, str], ...]
-    columns: tuple[str, ...] | None
-    where: str | None
-    native: bool | None = None
-    first: FirstRows | None = None
-    hidden: tuple[str, ...] = ()
-    opened: Readable | None = field(default=None, compare=False, repr=False)
-    refusal: str = field(default="", compare=False, repr=False)
-
-    def run(self, spark: SparkSession) -> TableFrame:
-        """Plans the read.
-
-        Raises:
-            OptionError: the session forbids it.
-        """
-        if self.refusal:
-            raise OptionError(self.refusal)
-        options = dict(self.options)
-        request = ReadRequest(self.path, options, self.columns, self.where, self.native, self.opened, self.first)
-        return read_table(spark, request)
-
-
-@dataclass(frozen=True)
-class ReadWish:
-    """What is asked of a table that is named outside of a query; attributes as of Use and TableRead."""
-
-    name: TableName
-    columns: tuple[str, ...] | None = None
-    where: str | None = None
-    travel: Travel | None = None
-    options: Mapping[str, str] = field(default_factory=dict)
-    native: bool | None = None
-
-
-def plan_read(session: SqlSession, wish: ReadWish) -> TableRead:
-    """A read of a table that is named outside of a query.
+def plan_read(
+    session: SqlSession,
+    name: TableName,
+    travel: Travel | None = None,
+    options: Mapping[str, str] = _NO_OPTIONS,
+    columns: tuple[str, ...] | None = None,
+    where: str | None = None,
+    native: bool | None = None,
+) -> ReadRequest:
+    """A read of a table that is named outside of a query; arguments as of Use and ReadRequest.
 
     Raises:
         TableNotFound: the table is not there.
         SqlError: there is no such time.
         OptionError: an option is bad.
     """
-    source = _Source(session, wish.name, _travel(session, wish.travel, _NO_ARGS), wish.options)
-    refusal = source.full_scan_refusal(wish.where)
-    return TableRead(
-        source.path, source.options, wish.columns, wish.where, wish.native, opened=source.table, refusal=refusal
-    )
+    source = _Source(session, name, _travel(session, travel, _NO_ARGS), options)
+    return source.request(columns, where, native=native)
 
 
-def plan_use(session: SqlSession, use: Use, args: Mapping[str, Any]) -> TableRead:
+def plan_use(session: SqlSession, use: Use, args: Mapping[str, Any]) -> ReadRequest:
     """A read of what a query needs of a table; errors as of plan_read.
 
     Args:
@@ -114,15 +66,12 @@ def plan_use(session: SqlSession, use: Use, args: Mapping[str, Any]) -> TableRea
     source = _Source(session, use.name, state, use.options)
     fields, dialect = source.table.schema.fields, session.dialect()
     where = pushed_filter(use, fields, zone, args, dialect)
-    refusal = source.full_scan_refusal(where)
     columns, hidden = needed_columns(use, source.table.schema.names), _hidden(use, source.table)
     if hidden:
         columns = (*(source.table.schema.names if columns is None else columns), *hidden)
     is_known = dialect is not Dialect.OTHER and is_whole_filter(use, fields, zone, args, dialect)
     first = _first_rows(use, fields) if is_known else None
-    return TableRead(
-        source.path, source.options, columns, where, first=first, hidden=hidden, opened=source.table, refusal=refusal
-    )
+    return source.request(columns, where, first)
 
 
 def _hidden(use: Use, table: Readable) -> tuple[str, ...]:
@@ -160,13 +109,24 @@ class _Source:
         self._said: SessionOptions = session.said_of(name)
         said = (self._said.without_state() if state else self._said).of_reads  # a state in the query comes first
         chosen = {**session.storage_options, **said, **state, **options}
-        self.options = tuple(sorted(chosen.items()))
+        self.options = chosen
         self.path = session.location(name)
         if self._said.read_changelog and name.system is None:
             self.path = f"{self.path}${AUDIT_LOG}"
         self.table: Readable = _open(session, name, {**chosen, PATH: self.path})
 
-    def full_scan_refusal(self, where: str | None) -> str:
+    def request(
+        self,
+        columns: tuple[str, ...] | None,
+        where: str | None,
+        first: FirstRows | None = None,
+        native: bool | None = None,
+    ) -> ReadRequest:
+        """A read of it; arguments as of ReadRequest."""
+        refusal = self._full_scan_refusal(where)
+        return ReadRequest(self.path, self.options, columns, where, native, self.table, first, refusal)
+
+    def _full_scan_refusal(self, where: str | None) -> str:
         """Why a read of a partitioned table is refused, if its condition leaves all files and the session forbids that.
 
         Java: PaimonBaseScan.ensureNoFullScan.

@@ -11,11 +11,12 @@ from pyspark.sql import DataFrame
 from paimon_spark.spark.copy.file_format import export_format, import_format
 from paimon_spark.spark.copy.load import ABORT, LoadRequest, load_files
 from paimon_spark.spark.copy.unload import unload_rows
+from paimon_spark.spark.native.read_table import read_table
 from paimon_spark.spark.queries.asking import Args
 from paimon_spark.spark.queries.results import rows_frame
 from paimon_spark.spark.queries.run_query import run_query
 from paimon_spark.spark.queries.session import SqlSession
-from paimon_spark.spark.queries.table_use import ReadWish, plan_read
+from paimon_spark.spark.queries.table_use import plan_read
 from paimon_spark.sql.statements import CopyInto
 
 _IMPORTED = pa.schema(
@@ -75,7 +76,7 @@ def _export(session: SqlSession, copy: CopyInto, args: Args) -> DataFrame:
         rows, names = run_query(session, copy.query, args), [use.name for use in copy.query.uses]
     else:
         assert copy.table is not None, "without a query there is a table"
-        rows, names = plan_read(session, ReadWish(copy.table)).run(session.spark).frame, [copy.table]
+        rows, names = read_table(session.spark, plan_read(session, copy.table)).frame, [copy.table]
     kept = {session.location(name).partition("$")[0] for name in names}
     overwrite = bool(copy.options.get("OVERWRITE", False))
     result = unload_rows(session.spark, rows, copy.path, file_format, overwrite, kept)

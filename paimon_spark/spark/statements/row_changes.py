@@ -13,11 +13,12 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 from paimon_spark.spark.merge_into.clauses import Action, Clause, When
+from paimon_spark.spark.native.read_table import ReadRequest, read_table
 from paimon_spark.spark.queries.asking import Args
 from paimon_spark.spark.queries.results import rows_frame
 from paimon_spark.spark.queries.run_query import UNKNOWN_NAME, run_query
 from paimon_spark.spark.queries.session import SqlSession
-from paimon_spark.spark.queries.table_use import TableRead, plan_use
+from paimon_spark.spark.queries.table_use import plan_use
 from paimon_spark.spark.queries.temporary_views import refresh_temporary_views
 from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.spark.table.row_methods import refreshing
@@ -160,9 +161,9 @@ class SubQueryViews:
         own = text.removeprefix(PREFIX)
         return with_arguments(own, self._named, self._positional) if self._has_args else own
 
-    def _show(self, view: str, use: Use) -> TableRead:
+    def _show(self, view: str, use: Use) -> ReadRequest:
         read = plan_use(self._session, use, self._named)
-        read.run(self._session.spark).frame.createOrReplaceTempView(view)
+        read_table(self._session.spark, read).frame.createOrReplaceTempView(view)
         return read
 
 

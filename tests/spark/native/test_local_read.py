@@ -16,7 +16,7 @@ from paimon_spark import open_table
 from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.errors import OptionError
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
-from paimon_spark.spark.native import local_read, system_rows
+from paimon_spark.spark.native import local_read
 from paimon_spark.spark.native.read_table import ReadExplanation, ReadRequest, TableFrame, read_table
 from paimon_spark.store.system_tables.names import METADATA_NAMES
 
@@ -86,7 +86,7 @@ def test_system_tables_of_metadata_are_read_here(
         assert not read(name, LOCAL).told.local_rows
     assert not read("files", LOCAL, native=False).told.local_rows
     for limit in (100, 2_500):  # of metadata, and of the rows of $files
-        monkeypatch.setattr(system_rows, "SMALL_BYTES", limit)
+        monkeypatch.setattr("paimon_spark.spark.native.read_table.SMALL_BYTES", limit)
         monkeypatch.setattr(local_read, "SMALL_BYTES", limit)
         large = read("files", LOCAL)
         assert not large.told.local_rows or limit > 100
