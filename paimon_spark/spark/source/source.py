@@ -23,9 +23,11 @@ def register(spark: SparkSession) -> None:
     """Makes ``format("paimon")`` known to a session. Needed only where Spark cannot find it by itself.
 
     Spark looks for data sources in the Python that its JVM starts, which has installed packages but not those sent by
-    ``spark-submit --py-files`` or ``addArtifacts``.
+    ``spark-submit --py-files`` or ``addArtifacts``. It asks the active session of a thread for them, and a new thread
+    of Python, or one whose statement was interrupted, has none: call this in that thread.
     """
     spark.dataSource.register(PaimonDataSource)
+    spark.createDataFrame([], "id int")  # makes the session the active one of this thread
 
 
 class PaimonDataSource(DataSource):
