@@ -46,7 +46,7 @@ def _told(use: Use, told: ReadExplanation) -> str:
         readers = []
     lines = [
         str(use.name),
-        f"  snapshot: {'none' if told.snapshot_id is None else told.snapshot_id}",
+        f"  snapshot: {'none' if told.snapshot is None else told.snapshot.id}",
         f"  columns: {columns}",
         f"  condition: {told.where or 'none'}",
         *_by_metadata(told),

@@ -177,7 +177,7 @@ class DividedRead:
         )
         return replace(
             self.reading.explanation(),
-            snapshot_id=None if plan.snapshot is None else plan.snapshot.id,
+            snapshot=plan.snapshot,
             native_files=found.native_count,
             merged_splits=len(found.rest),
             merged_files=sum(split.file_count for split in found.rest),

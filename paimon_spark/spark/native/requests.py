@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame
 
 if TYPE_CHECKING:
+    from paimon_spark.format.snapshot import Snapshot
     from paimon_spark.spark.adapters.readable_columns import Readable
     from paimon_spark.store.pruning.first_rows import FirstRows
 
@@ -52,7 +53,8 @@ class ReadExplanation:
 
     Attributes:
         location: of the table.
-        snapshot_id: the state that the DataFrame shows; None: the table has none, or the first query chooses it.
+        snapshot: the state that the DataFrame shows; None: the table has none, or the first query chooses it. Its id
+            alone does not tell it from the one of a table that was made anew, or of a commit after a rollback.
         native_files: how many files Spark reads itself.
         merged_splits: how many splits our data source reads.
         merged_files: how many files these have.
@@ -69,7 +71,7 @@ class ReadExplanation:
     """
 
     location: str
-    snapshot_id: int | None
+    snapshot: Snapshot | None
     native_files: int
     merged_splits: int
     merged_files: int

@@ -55,7 +55,7 @@ class Reading:
         """What is known of the read before it is planned."""
         return ReadExplanation(
             location=self.table.location,
-            snapshot_id=None,
+            snapshot=None,
             native_files=0,
             merged_splits=0,
             merged_files=0,

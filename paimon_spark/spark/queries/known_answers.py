@@ -55,7 +55,7 @@ def known_answer(session: SqlSession, use: Use, table: object, where: str | None
         return Answer(reasons=("there are too many partitions",))
     told = ReadExplanation(
         location=table.location,
-        snapshot_id=known.snapshot_id,
+        snapshot=known.snapshot,
         native_files=0,
         merged_splits=0,
         merged_files=0,

@@ -197,7 +197,7 @@ def _known_reads(query: Query, planned: QueryFrames) -> tuple[ReadExplanation, .
     """How the tables of a view are read, if its rows depend on nothing else; None: they may."""
     is_plain = not _inner(query) and all(use.name.system is None for use in query.uses)
     reads = tuple(told for _, told in planned.told)
-    if not is_plain or len(reads) != len(query.uses) or any(told.snapshot_id is None for told in reads):
+    if not is_plain or len(reads) != len(query.uses) or any(told.snapshot is None for told in reads):
         return None
     return reads
 

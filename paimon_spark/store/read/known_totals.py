@@ -17,6 +17,7 @@ from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.manifest import EMPTY_ROW, DataFileMeta
 from paimon_spark.format.partition import Partition
 from paimon_spark.format.paths import file_format_of
+from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import FLOATS, TIMESTAMPS, DataField, Root
 from paimon_spark.store.metadata.live_files import canonical_row
 from paimon_spark.store.read.file_statistics import FileStatistics
@@ -62,14 +63,14 @@ class KnownTotals:
         files: how many files these are of.
         rest: holds all other rows, which must be read.
         reasons: why so, with the numbers of files.
-        snapshot_id: the state; None: the table has none.
+        snapshot: the state; None: the table has none.
     """
 
     partitions: dict[Partition, GroupTotals] = field(default_factory=dict)
     files: int = 0
     rest: list[ReadUnit] = field(default_factory=list)
     reasons: Counter[str] = field(default_factory=Counter)
-    snapshot_id: int | None = None
+    snapshot: Snapshot | None = None
 
     @property
     def rows(self) -> int:

@@ -309,7 +309,7 @@ class Scan(ArrowRows):
 
     def _known(self, plan: Plan, columns: Sequence[DataField]) -> KnownTotals:
         known = self._totals(plan, columns)
-        known.snapshot_id = None if plan.snapshot is None else plan.snapshot.id
+        known.snapshot = plan.snapshot
         return known
 
     def _wanting(self, **changes: Any) -> Scan:

@@ -57,6 +57,22 @@ def test_a_view_shows_what_each_statement_has_changed(cat: SessionCatalog) -> No
     cat.sql("DROP VIEW global_temp.paimon_gv")
 
 
+def test_a_view_tells_states_apart_that_have_one_id(cat: SessionCatalog) -> None:
+    """The first snapshot of a table that was made anew, and a commit after a rollback, have the ids of older ones."""
+    cat.sql("CREATE TEMPORARY VIEW tv AS SELECT id, v FROM t")
+    cat.sql("INSERT INTO t VALUES (3, 'c')")
+    cat.sql("CREATE TEMPORARY VIEW top AS SELECT max(id) AS m FROM t")
+    assert (rows(cat, "SELECT * FROM tv"), rows(cat, "SELECT * FROM top")) == ([(1, "a"), (2, "b"), (3, "c")], [(3,)])
+    cat.sql("CALL sys.rollback(table => 't', version => '1')")
+    cat.sql("INSERT INTO t VALUES (4, 'd')")
+    assert (rows(cat, "SELECT * FROM tv"), rows(cat, "SELECT * FROM top")) == ([(1, "a"), (2, "b"), (4, "d")], [(4,)])
+    cat.sql("DROP TABLE t")
+    cat.sql("CREATE TABLE t (id INT, v STRING) TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '1')")
+    cat.sql("INSERT INTO t VALUES (1, 'a'), (2, 'new')")
+    cat.sql("INSERT INTO t VALUES (5, 'e')")
+    assert (rows(cat, "SELECT * FROM tv"), rows(cat, "SELECT * FROM top")) == ([(1, "a"), (2, "new"), (5, "e")], [(5,)])
+
+
 def test_views_in_changes_of_rows(cat: SessionCatalog) -> None:
     cat.sql("CREATE TEMPORARY VIEW top AS SELECT max(id) AS m FROM t")
     cat.sql("INSERT INTO t SELECT m + 1, 'inserted' FROM top")
