@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import pickle
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -15,7 +16,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.datasource import EqualTo, GreaterThan, InputPartition, IsNotNull
 
-from paimon_spark import PaimonTable, open_table
+from paimon_spark import PaimonTable, open_table, register
 from paimon_spark.spark.adapters.even_batches import MAX_BATCH_ROWS, MIN_BATCH_ROWS, even_batches
 from paimon_spark.spark.adapters.options import ReadOptions
 from paimon_spark.spark.adapters.readable_columns import readable_schema
@@ -252,3 +253,15 @@ def test_batches_are_evened_out() -> None:
 def test_the_columns_option_keeps_its_order(orders: str) -> None:
     table = open_table(orders)
     assert readable_schema(table, ReadOptions(orders, ("vip", "ID"))).names == ["vip", "id"]
+
+
+def test_a_new_thread_writes_after_a_registration(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark looks for sources in the active session of the thread, and a new thread has none."""
+
+    def write() -> None:
+        register(spark)
+        spark.range(3).write.format("paimon").mode("append").save(f"{tmp_path}/t")
+
+    with ThreadPoolExecutor(1) as threads:
+        threads.submit(write).result()
+    assert open_table(f"{tmp_path}/t").scan().count() == 3

@@ -17,7 +17,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.datasource import WriterCommitMessage
 from pyspark.sql.types import StructType
 
-from paimon_spark import PaimonTable, open_table, register
+from paimon_spark import PaimonTable, open_table
 from paimon_spark.errors import CommitStateUnknown, DataError
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.types import Root
@@ -439,15 +439,3 @@ def test_an_insert_into_a_view_tells_of_its_old_plan(
     writer.commit([writer.write(iter([pa.RecordBatch.from_pydict({"id": [2]})]))])
     assert rows(tmp_path / "t") == [(1,), (2,)]
     assert caplog.text.count("a view that was queried before shows the state of its first query") == told
-
-
-def test_a_new_thread_writes_after_a_registration(spark: SparkSession, tmp_path: Path) -> None:
-    """Spark looks for sources in the active session of the thread, and a new thread has none."""
-
-    def write() -> None:
-        register(spark)
-        spark.range(3).write.format("paimon").mode("append").save(f"{tmp_path}/t")
-
-    with ThreadPoolExecutor(1) as threads:
-        threads.submit(write).result()
-    assert open_table(f"{tmp_path}/t").scan().count() == 3
