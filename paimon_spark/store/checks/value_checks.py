@@ -67,7 +67,8 @@ class StoredStatistics:
             columns = read_manifest_columns(self._table.file_io, self._table.location, [manifest])
         except CorruptFile:  # which the walk has told, unless it has been deleted since
             return lambda name: None
-        rows = {name: row for row, name in reversed(list(enumerate(columns.file_names)))}
+        names = columns.file_names
+        rows = dict(zip(reversed(names), reversed(range(len(names))), strict=True))  # of equal names the first
         return lambda name: columns.entry(rows[name]).file if name in rows else None
 
 

@@ -15,11 +15,11 @@ from support.change_messages.encoders import ENCODERS, Message, dumps
 from support.change_messages.histories import FIELDS, draw_history, final_rows, millis_of_day
 from support.long_runs import tries
 
-from paimon_spark import PaimonTable
+from paimon_spark import PaimonTable, open_table
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.cdc import decode
-from paimon_spark.errors import DataError, OptionError, SchemaError
+from paimon_spark.errors import DataError, OptionError, PaimonError, SchemaError
 
 pytestmark = pytest.mark.spark
 
@@ -69,6 +69,32 @@ def test_histories(spark: SparkSession, tmp_path: Path, written: str) -> None:
         for row in expected:
             row["clock"] = None if row["clock"] is None else millis_of_day(row["clock"])
         assert found == expected, seed
+
+
+def test_texts_for_char_columns_are_padded_as_by_other_writes(spark: SparkSession, tmp_path: Path) -> None:
+    """A key that came padded and one that came bare are one key."""
+    columns = "id CHAR(3) NOT NULL, c CHAR(5)"
+    synced = table(spark, tmp_path / "t", columns)
+    synced.append(spark.createDataFrame([("b", "old")], "id string, c string"))
+    images = [(None, {"id": "a", "c": "x"}), ({"id": "b  ", "c": "old"}, {"id": "b", "c": "yy"})]
+    texts = [(json.dumps({"before": old, "after": new, "op": "u" if old else "c"}),) for old, new in images]
+    synced.sync(spark.createDataFrame(texts, "value string"), "debezium-json")
+    assert rows_of(synced) == [("a  ", "x    "), ("b  ", "yy   ")]
+    stored = open_table(str(tmp_path / "t")).scan("id, c").to_arrow()
+    assert sorted(tuple(row.values()) for row in stored.to_pylist()) == rows_of(synced)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.json").write_text('{"id": "b", "c": "z"}\n{"id": "k  ", "c": "w"}\n')
+    changes = spark.readStream.schema("id string, c string").json(str(tmp_path / "in"))
+    query = synced.write_stream(changes, checkpoint=str(tmp_path / "ck")).trigger(availableNow=True).start()
+    assert query.awaitTermination(60)
+    assert rows_of(synced) == [("a  ", "x    "), ("b  ", "z    "), ("k  ", "w    ")]
+    with pytest.raises(PaimonError, match=r"'toolong' is no CHAR\(5\) \(it has a length of 7\)"):
+        synced.sync(
+            spark.createDataFrame(
+                [('{"before": null, "after": {"id": "d", "c": "toolong"}, "op": "c"}',)], "value string"
+            ),
+            "debezium-json",
+        )
 
 
 def test_the_table_follows_the_columns_of_the_messages(spark: SparkSession, tmp_path: Path) -> None:

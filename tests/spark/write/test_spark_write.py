@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -110,9 +111,10 @@ def test_calls_that_spark_cannot_pass_on_say_what_to_do(spark: SparkSession, tmp
         frame.write.format("paimon").mode("append").save()
     with pytest.raises(AnalysisException, match=r"no path was given.*saveAsTable"):
         frame.write.format("paimon").mode("append").saveAsTable("nowhere_t")
-    for mode in ("ignore", "error"):
-        with pytest.raises(AnalysisException, match='use either the "Append" or "Overwrite" mode'):
-            save(frame, tmp_path / "t", mode=mode)
+    save(frame, tmp_path / "there")
+    for mode, name in itertools.product(("ignore", "errorifexists", "error", "default", None), ("t", "there")):
+        with pytest.raises(AnalysisException, match='SAVE_MODE.*use either the "Append" or "Overwrite" mode'):
+            frame.write.format("paimon").mode(mode).save(str(tmp_path / name))
     with pytest.raises(IllegalArgumentException, match="partitioning or clustering columns"):
         frame.write.format("paimon").mode("append").partitionBy("id").save(str(tmp_path / "t"))
     with pytest.raises(AnalysisException, match="does not support bucketBy"):
