@@ -113,7 +113,7 @@ def test_calls_that_spark_cannot_pass_on_say_what_to_do(spark: SparkSession, tmp
         frame.write.format("paimon").mode("append").saveAsTable("nowhere_t")
     save(frame, tmp_path / "there")
     for mode, name in itertools.product(("ignore", "errorifexists", "error", "default", None), ("t", "there")):
-        with pytest.raises(AnalysisException, match='SAVE_MODE.*use either the "Append" or "Overwrite" mode'):
+        with pytest.raises(AnalysisException, match=r'SAVE_MODE.*use either the "Append" or "Overwrite" mode'):
             frame.write.format("paimon").mode(mode).save(str(tmp_path / name))
     with pytest.raises(IllegalArgumentException, match="partitioning or clustering columns"):
         frame.write.format("paimon").mode("append").partitionBy("id").save(str(tmp_path / "t"))
