@@ -26,6 +26,7 @@ from paimon_spark.errors import (
     OptionError,
     SchemaError,
     SnapshotNotFound,
+    TableChanged,
     TableNotFound,
     UnsupportedFeature,
 )
@@ -152,6 +153,17 @@ class RestTable:
 
     def _object(self, branch: str) -> str:
         return self.table if branch == MAIN_BRANCH else f"{self.table}$branch_{branch}"
+
+    def check_still_there(self) -> None:
+        try:
+            found = self._api.get_table(self.database, self.table)
+        except Refused as error:
+            raise self._failed(error, f"reading {self.name}: ") from None
+        if self.table_id not in (None, found.get("id")):
+            raise TableChanged(
+                f"reading {self.name}: since it was opened, another table of that name was made in the REST catalog. "
+                "Open it again"
+            )
 
     def latest(self, branch: str) -> Snapshot | None:
         try:

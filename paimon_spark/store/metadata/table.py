@@ -71,7 +71,7 @@ class Table:
     def is_there(self) -> bool:
         """Whether the table that was opened is still at its location: not dropped, renamed, or dropped and made anew.
 
-        The storage is asked. Of a table with a server it says nothing: that compares the ids of tables.
+        The storage is asked. Of a table with a server it says nothing: that compares the ids of tables in a commit.
         """
         return self.opened is None or self.schemas.holds(self.opened)
 
@@ -85,6 +85,8 @@ class Table:
             TableNotFound: it was dropped or renamed.
             TableChanged: another table was made at its place, or it was fast-forwarded to a branch of another schema.
         """
+        if self.server is not None:
+            self.server.check_still_there()
         if self.is_there:
             return
         branch = "" if self.branch == "main" else f" (branch {self.branch})"

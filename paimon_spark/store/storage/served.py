@@ -53,6 +53,14 @@ class TableServer(Protocol):
         """``<database>.<table>``, for messages."""
         ...
 
+    def check_still_there(self) -> None:
+        """Checks that the table of the name is the one that was opened.
+
+        Raises:
+            TableChanged: it is another one, which was made since.
+        """
+        ...
+
     def latest(self, branch: str) -> Snapshot | None:
         """The latest snapshot of a branch; None: it has none."""
         ...

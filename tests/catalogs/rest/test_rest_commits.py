@@ -22,7 +22,7 @@ from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.rest.options import rest_options
 from paimon_spark.catalogs.rest.token_files import TokenFileIO
-from paimon_spark.errors import AccessDenied, CommitStateUnknown, PaimonError, StorageError, TableNotFound
+from paimon_spark.errors import AccessDenied, CommitStateUnknown, PaimonError, StorageError, TableChanged, TableNotFound
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.open import ReadableTable
@@ -158,6 +158,24 @@ def test_a_dropped_table_takes_no_commit(catalog: Catalog, name: Identifier) -> 
     with pytest.raises((StorageError, TableNotFound)):
         append(table, 1)
     assert ids_of(catalog.load_table(name)) == []
+
+
+def test_a_held_table_does_not_read_another_one_of_its_name(catalog: Catalog, name: Identifier) -> None:
+    """The server has it in the same directory, with the same columns and the same number of its snapshot."""
+    held = catalog.load_table(name)
+    append(held, 1)
+    scan = pickle.loads(pickle.dumps(held.scan()))
+    catalog.drop_table(name)
+    with pytest.raises(TableNotFound):
+        scan.to_arrow()
+    catalog.create_table(name, schema())
+    append(catalog.load_table(name), 2)
+    for read in (scan.to_arrow, scan.count, held.scan().to_arrow, lambda: held.scan().max("id")):
+        with pytest.raises(TableChanged, match="since it was opened, another table of that name was made in the REST"):
+            read()
+    with pytest.raises(PaimonError):
+        append(held, 3)
+    assert ids_of(catalog.load_table(name)) == [2]
 
 
 def test_credentials_that_expire_while_a_job_runs(server: RestServer, table: ReadableTable) -> None:
