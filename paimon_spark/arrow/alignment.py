@@ -17,6 +17,7 @@ from paimon_spark.arrow.casts import cast_array, integer_part
 from paimon_spark.arrow.conform import batch_of, conform, list_of, map_of, struct_of
 from paimon_spark.arrow.types import arrow_schema, arrow_type, data_type
 from paimon_spark.errors import DataError, UnsupportedFeature
+from paimon_spark.format.quoting import did_you_mean
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import (
     BINARIES,
@@ -112,7 +113,9 @@ def _positions(schema: pa.Schema, fields: Sequence[DataField], omissible: Collec
             default = "" if field.default_value is None else f", whose default value is {field.default_value},"
             differences.append(f"column '{field.name}' {type_sql(field.type)}{default} is missing")
     taken = {schema.names[position] for position in found.values()}
-    extra = [f"column '{name}' is not in the table" for name in dict.fromkeys(schema.names) if name not in taken]
+    absent = [field.name for field in fields if field.name not in found]
+    unknown = [name for name in dict.fromkeys(schema.names) if name not in taken]
+    extra = [f"column '{name}' is not in the table{did_you_mean(name, absent)}" for name in unknown]
     differences += extra
     if differences:
         advice = f". Write {_MISSING_COLUMNS_ADVICE}" if could_be_null else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -42,8 +43,10 @@ def read_create_table(cursor: Cursor) -> CreateTable | None:
     token = cursor.peek()
     if token is None or not token.is_name:
         return None
+    first = cursor.at
     table = cursor.table()
     if table is None:
+        _refuse_provider(cursor, "".join(token.text for token in cursor.tokens[first : cursor.at]))
         _refuse_like(cursor)
         return None
     if is_replaced and if_not_exists:
@@ -58,6 +61,18 @@ def read_create_table(cursor: Cursor) -> CreateTable | None:
         return replace(made, query=read_inner(cursor))
     cursor.expect_end()
     return made
+
+
+def _refuse_provider(cursor: Cursor, name: str) -> None:
+    """Refuse a table of Paimon in Spark's own catalog, which would keep its name and lose its place."""
+    words = [token.upper for token in cursor.tokens[cursor.at :]]
+    if ("USING", "PAIMON") in itertools.pairwise(words):
+        names = cursor.names
+        raise UnsupportedFeature(
+            f"CREATE TABLE {name} USING paimon: Spark's own catalog, in which the name is, has no tables of Paimon; "
+            f"write {names.catalog}.{names.first_database}.{name.rpartition('.')[2]}, and read a path by CREATE "
+            "TEMPORARY VIEW v USING paimon OPTIONS (path '...')"
+        )
 
 
 def _refuse_like(cursor: Cursor) -> None:

@@ -90,6 +90,23 @@ def _in_catalog(make: Callable[[str | None], Statement]) -> Callable[[Cursor], S
     return read
 
 
+def _procedures(cursor: Cursor) -> Statement | None:
+    """All procedures are in the database sys of our catalog; Spark's own catalog has none."""
+    names, at = cursor.names, cursor.offset()
+    if cursor.accept_any("FROM", "IN"):
+        token = cursor.peek()
+        parts = cursor.parts() if token is not None and token.is_name else ()
+        own = [part.lower() for part in (parts if names.is_catalog(parts[:1]) else (names.catalog, *parts))]
+        if own[1:] not in ([], ["sys"]):
+            raise cursor.error(f"{'.'.join(parts)} has no procedures: write SHOW PROCEDURES IN {names.catalog}", at)
+    elif names.database is None:
+        raise cursor.error(
+            f"Spark's own catalog, which is current, has no procedures: write SHOW PROCEDURES IN {names.catalog}",
+            at,
+        )
+    return ShowProcedures(pattern_of(cursor))
+
+
 def _namespace(cursor: Cursor) -> Statement | None:
     return None if cursor.names.database is None else ShowNamespace(cursor.names.database)
 
@@ -137,7 +154,7 @@ _SHOWS: dict[tuple[str, ...], Callable[[Cursor], Statement | None]] = {
     ("DATABASES",): _in_catalog(ShowDatabases),
     ("SCHEMAS",): _in_catalog(ShowDatabases),
     ("NAMESPACES",): _in_catalog(ShowDatabases),
-    ("PROCEDURES",): _in_catalog(ShowProcedures),
+    ("PROCEDURES",): _procedures,
     ("CURRENT", "DATABASE"): _namespace,
     ("CURRENT", "SCHEMA"): _namespace,
     ("CURRENT", "NAMESPACE"): _namespace,

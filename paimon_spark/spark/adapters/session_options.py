@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 from pyspark.sql import SparkSession
 
 from paimon_spark.errors import OptionError
+from paimon_spark.format.options.connector_keys import CONNECTOR_KEYS
 from paimon_spark.format.options.keys import known_key
 from paimon_spark.format.options.value_texts import parse_bool
+from paimon_spark.store.metadata.table_options import unknown_option
 from paimon_spark.store.scan.time_travel import TIME_TRAVEL_OPTIONS
 
 PREFIX = "spark.paimon."
@@ -21,6 +23,8 @@ READ_CHANGELOG = "read.changelog"
 ALLOW_FULL_SCAN = "read.allow.fullScan"
 HIVE_STYLE_PARTITION = "write.hive-style-dynamic-partition.enabled"
 _OF_SESSION = ("requiredSparkConfsCheck.enabled", "write.use-v2-write", "write.local")
+_SWITCHES = (READ_CHANGELOG, ALLOW_FULL_SCAN, HIVE_STYLE_PARTITION)
+_NO_TABLE_OPTIONS = {name.lower() for name in (*CONNECTOR_KEYS, *_SWITCHES, *_OF_SESSION)}
 _NOT_OF_READS = ("write.", "read.stream.")
 _NOT_OF_WRITES = ("read.",)
 _NOT_OF_STREAMS = ("write.",)
@@ -111,7 +115,7 @@ def chosen_options(
             path: only settings with ``*`` in that place fit then.
 
     Raises:
-        OptionError: a switch is neither true nor false.
+        OptionError: a switch is neither true nor false, or an option is not known.
     """
     if not confs:
         return SessionOptions({})
@@ -125,6 +129,9 @@ def chosen_options(
         elif known_key(option) is not None or len(parts) <= _NAMES or known_key(parts[_NAMES]) is None:
             common[option] = value  # else it is a setting of another table
     options = {**common, **special}
+    for key in common:
+        if known_key(key) is None and key.lower() not in _NO_TABLE_OPTIONS:
+            raise OptionError(f"the session sets '{PREFIX}{key}': {unknown_option(key)}")
     changelog = _switch(options, READ_CHANGELOG, default=False)
     full_scan = _switch(options, ALLOW_FULL_SCAN, default=True)
     hive_style = _switch(options, HIVE_STYLE_PARTITION, default=True)

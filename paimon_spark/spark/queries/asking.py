@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame
 
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import SqlError, TableNotFound, similar_names
+from paimon_spark.spark.adapters.default_catalogs import of_another_catalog
 from paimon_spark.spark.adapters.errors import without_plan
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.sql.text.single_name import column_path
@@ -76,6 +77,9 @@ def _of_names(session: SqlSession, error: AnalysisException) -> SqlError | Table
 
 def _no_catalog(session: SqlSession, parts: Sequence[str]) -> SqlError:
     name, ours = ".".join(parts), session.catalog.name
+    told = of_another_catalog(session.spark, parts, ours)
+    if told is not None:
+        return SqlError(f"SQL: {told}")
     begins = f"{name} begins with {parts[0]}, which is no catalog" if len(parts) > 1 else f"{name} is no catalog"
     known = [ours, *(catalog.name for catalog in session.spark.catalog.listCatalogs())]
     near = similar_names(parts[0], known)

@@ -17,12 +17,13 @@ from paimon_spark.catalogs.views import View
 from paimon_spark.errors import SqlError
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
+from paimon_spark.spark.adapters.default_catalogs import of_another_catalog
 from paimon_spark.spark.adapters.session_options import SessionOptions, chosen_options, paimon_settings
 from paimon_spark.spark.adapters.sql_dialect import sql_dialect
 from paimon_spark.spark.adapters.whole_path import path_in_session
 from paimon_spark.spark.table.table_api import PaimonTable
 from paimon_spark.sql.text.names import Names, TableName
-from paimon_spark.sql.text.single_name import read_table_name
+from paimon_spark.sql.text.single_name import column_path, read_table_name
 from paimon_spark.store.open import ReadableTable, open_table
 from paimon_spark.store.system_tables.table import system_table
 
@@ -81,6 +82,9 @@ class SqlSession:
         Raises:
             SqlError: it is no name of a table.
         """
+        told = of_another_catalog(self.spark, column_path(text), self.catalog.name)
+        if told is not None:
+            raise SqlError(told)
         return read_table_name(text, Names(self.catalog.name, self.database or self.catalog.default_database))
 
     def identifier(self, name: TableName) -> Identifier:

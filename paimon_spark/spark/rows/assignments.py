@@ -13,6 +13,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from paimon_spark.errors import SqlError
+from paimon_spark.format.quoting import did_you_mean
 from paimon_spark.format.types import DataField, DataType
 from paimon_spark.spark.adapters.aligned_values import Naming, aligned
 from paimon_spark.spark.adapters.char_columns import padded
@@ -62,7 +63,8 @@ def find_field(fields: Sequence[DataField], name: str, what: str, naming: Naming
     found = naming.alike(name, names)
     if len(found) != 1:
         problem = "ambiguous" if found else "no column of the table"
-        raise SqlError(f"{what}: {name} is {problem}; there are {', '.join(names)}")
+        near = "" if found else did_you_mean(name, names)
+        raise SqlError(f"{what}: {name} is {problem}{near}; there are {', '.join(names)}")
     return fields[names.index(found[0])]
 
 

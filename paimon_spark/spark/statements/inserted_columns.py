@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as st
 
 from paimon_spark.errors import PaimonError, SqlError
+from paimon_spark.format.quoting import did_you_mean
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.aligned_values import Naming, aligned, have_same_fields
 from paimon_spark.spark.adapters.options import MERGE_SCHEMA
@@ -181,6 +182,7 @@ def _column(target: InsertTarget, name: str) -> DataField:
     found = target.naming.alike(name, names)
     if len(found) != 1:
         what = "ambiguous" if found else "no column of the table"
+        near = "" if found else did_you_mean(name, names)
         adds = f"; '{MERGE_SCHEMA}' = 'true' lets INSERT ... BY NAME add it" if target.by_name and not found else ""
-        raise SqlError(f"INSERT INTO {target.name}: {name} is {what}; its columns are {', '.join(names)}{adds}")
+        raise SqlError(f"INSERT INTO {target.name}: {name} is {what}{near}; its columns are {', '.join(names)}{adds}")
     return target.fields[names.index(found[0])]

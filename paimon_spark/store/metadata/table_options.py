@@ -91,7 +91,7 @@ def _resolved(options: Mapping[str, str], columns: Sequence[str], takes_labels: 
         if true_key is None:
             true_key = _label(key, columns) if takes_labels else None
         if true_key is None:
-            raise OptionError(_unknown(key))
+            raise OptionError(unknown_option(key))
         if resolved.setdefault(true_key, value) != value:
             raise OptionError(f"the option '{true_key}' is given twice: '{resolved[true_key]}' and '{value}'")
     return resolved
@@ -126,7 +126,8 @@ def _plain_keys() -> tuple[str, ...]:
     return tuple(name for name in known_keys() if "<" not in name)
 
 
-def _unknown(key: str) -> str:
+def unknown_option(key: str) -> str:
+    """What to say of a key that no known release has."""
     advice = option_advice(key)
     if advice is not None:
         return advice

@@ -131,9 +131,10 @@ def stream_settings(table: Table, given: Mapping[str, str]) -> StreamSettings:
     options = table.options.merged(given)
     mode = resolved_mode(options)
     if mode in _NO_STATES:
+        asked = next((key for key in options if key.startswith("incremental-")), f"scan.mode' = '{mode}")
         raise OptionError(
-            f"streaming from {table.location}: 'scan.mode' = '{mode}' reads a change that ends, and a stream goes on; "
-            "use spark.read for it, or 'scan.mode' = 'from-snapshot' with 'scan.snapshot-id'"
+            f"streaming from {table.location}: '{asked}' reads a change that ends, and a stream goes on; use "
+            "spark.read for it, or begin at a snapshot: 'scan.mode' = 'from-snapshot' with 'scan.snapshot-id'"
         )
     if options.is_set(o.SCAN_WATERMARK):
         raise OptionError(

@@ -23,10 +23,6 @@ CASES = {
         {"spark.paimon.dynamic-bucket.target-row-num": "5", "spark.paimon.read.batch-size": "7"},
         {"dynamic-bucket.target-row-num": "5", "read.batch-size": "7"},
     ),
-    "an unknown option is kept, and refused later": (
-        {"spark.paimon.scan.snapshotid": "1"},
-        {"scan.snapshotid": "1"},
-    ),
     "without effect": ({"spark.paimon.requiredSparkConfsCheck.enabled": "false"}, {}),
     "none": ({}, {}),
 }
@@ -41,6 +37,13 @@ def test_settings_hold_for_the_tables_that_they_name(name: str) -> None:
 def test_a_table_by_its_path_has_no_names() -> None:
     confs = {"spark.paimon.paimon.shop.orders.scan.snapshot-id": "2", "spark.paimon.*.*.*.scan.snapshot-id": "3"}
     assert chosen_options(confs).table == {"scan.snapshot-id": "3"}
+
+
+def test_an_unknown_option_is_told_with_its_whole_name() -> None:
+    told = r"sets 'spark\.paimon\.scan\.snapshotid': .* did you mean 'scan\.snapshot-id'"
+    with pytest.raises(OptionError, match=told):
+        chosen_options({"spark.paimon.scan.snapshotid": "1"}, "paimon", "shop", "orders")
+    assert chosen_options({"spark.paimon.write.merge-schema": "true"}).table == {"write.merge-schema": "true"}
 
 
 def test_switches() -> None:

@@ -1,0 +1,108 @@
+"""Names that are looked up in the wrong catalog, settings that are misspelt, and what Spark's own catalog lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import paimon_spark
+from paimon_spark import PaimonTable
+from paimon_spark.errors import DataError, OptionError, SqlError, UnsupportedFeature
+from paimon_spark.spark.catalog.session_catalog import SessionCatalog
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def two(quick_spark: SparkSession, tmp_path: Path) -> Iterator[tuple[SessionCatalog, SessionCatalog]]:
+    first = paimon_spark.catalog(quick_spark, str(tmp_path / "one"), name="words_one")
+    second = paimon_spark.catalog(quick_spark, str(tmp_path / "two"), name="words_two")
+    first.sql("CREATE TABLE a (id INT, name STRING)")
+    second.sql("CREATE TABLE b (id INT)")
+    yield first, second
+    for key in [key for key in quick_spark.conf.getAll if key.startswith("spark.paimon.")]:
+        quick_spark.conf.unset(key)
+
+
+def test_a_name_of_another_catalog_is_told(
+    quick_spark: SparkSession, two: tuple[SessionCatalog, SessionCatalog]
+) -> None:
+    first, second = two
+    told = r"words_one\.default\.a is a name of the catalog 'words_one', .* 'words_two' here.*\['default\.a'\]"
+    for call in (
+        lambda: second.sql("SELECT * FROM words_one.default.a"),
+        lambda: second.sql("INSERT INTO words_one.default.a VALUES (1, 'x')"),
+        lambda: second.table("words_one.default.a"),
+        lambda: second["words_one.default.a"],
+        lambda: PaimonTable.forName(quick_spark, "words_one.default.a"),
+    ):
+        with pytest.raises(SqlError, match=told):
+            call()
+    assert first["words_one.default.a"].count() == 0
+    assert PaimonTable.forName(quick_spark, "words_two.default.b").count() == 0
+    with pytest.raises(SqlError, match="begins with words_oen, which is no catalog: did you mean words_one"):
+        first.sql("SELECT * FROM words_oen.default.a")
+
+
+def test_a_misspelt_setting_is_told_with_its_whole_name(two: tuple[SessionCatalog, SessionCatalog]) -> None:
+    first, _ = two
+    first.sql("SET spark.paimon.write.merge_schema=true")
+    told = r"^the session sets 'spark\.paimon\.write\.merge_schema': .* did you mean 'write\.merge-schema'"
+    for call in (lambda: first.table("a").count(), lambda: first.sql("INSERT INTO a VALUES (1, 'x')")):
+        with pytest.raises(OptionError, match=told):
+            call()
+    first.sql("RESET spark.paimon.write.merge_schema")
+    first.sql("SET `spark.paimon.write.merge-schema`=true")
+    first.sql("INSERT INTO a BY NAME SELECT 1 AS id, 'x' AS name, 2 AS more")
+    assert first.table("a").columns == ["id", "name", "more"]
+
+
+@pytest.mark.parametrize("words", ["CREATE TABLE", "CREATE OR REPLACE TABLE", "CREATE TABLE IF NOT EXISTS"])
+@pytest.mark.parametrize("rest", ["(id INT) USING paimon", "USING paimon AS SELECT 1 AS id"])
+def test_the_own_catalog_of_spark_gets_no_table_of_paimon(
+    two: tuple[SessionCatalog, SessionCatalog], words: str, rest: str
+) -> None:
+    first, _ = two
+    with pytest.raises(UnsupportedFeature, match=r"spark_catalog\.default\.y USING paimon: .*words_one\.default\.y,"):
+        first.sql(f"{words} spark_catalog.default.y {rest}")
+    assert not first.sql("SHOW TABLES IN spark_catalog.default LIKE 'y'").collect()
+
+
+def test_procedures_are_shown_where_they_are(two: tuple[SessionCatalog, SessionCatalog]) -> None:
+    first, _ = two
+    shown = first.sql("SHOW PROCEDURES").collect()
+    assert "compact" in {row.procedure for row in shown}
+    for place in ("sys", "words_one.sys", "words_one"):
+        assert first.sql(f"SHOW PROCEDURES IN {place}").collect() == shown
+    with pytest.raises(SqlError, match=r"shop has no procedures: write SHOW PROCEDURES IN words_one"):
+        first.sql("SHOW PROCEDURES IN shop")
+    first.sql("USE spark_catalog.default")
+    with pytest.raises(SqlError, match=r"no procedures: write SHOW PROCEDURES IN words_one"):
+        first.sql("SHOW PROCEDURES")
+
+
+def test_a_column_that_is_not_there_has_a_near_one(two: tuple[SessionCatalog, SessionCatalog]) -> None:
+    first, _ = two
+    for sql in (
+        "INSERT INTO a (id, nmae) VALUES (1, 'x')",
+        "INSERT INTO a BY NAME SELECT 1 AS id, 'x' AS nmae",
+        "UPDATE a SET nmae = 'x'",
+    ):
+        with pytest.raises(SqlError, match=r"nmae is no column of the table \(did you mean name\?\)"):
+            first.sql(sql)
+    with pytest.raises(DataError, match=r"'nmae' is not in the table \(did you mean name\?\)"):
+        first["a"].append(first.sql("SELECT 1 AS id, 'x' AS nmae"))
+
+
+def test_a_stream_refuses_a_change_by_the_option_that_was_given(
+    two: tuple[SessionCatalog, SessionCatalog], tmp_path: Path
+) -> None:
+    first, _ = two
+    first.sql("INSERT INTO a VALUES (1, 'x')")
+    rows = first.stream("a", options={"incremental-between": "1,2"})
+    query = rows.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "c"))
+    with pytest.raises(Exception, match=r"'incremental-between' reads a change that ends.*spark\.read"):
+        query.trigger(availableNow=True).start().awaitTermination()
