@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from support.long_runs import LONG, draws
 from support.oracles.comparing import comparable
@@ -103,3 +105,15 @@ def test_what_is_not_small(spark: SparkSession, tmp_path: Path, monkeypatch: pyt
             changed.setattr(local_read, limit, below)
             assert not told(spark, table.location, LOCAL).local_rows, limit
     assert read_table(spark, ReadRequest(table.location, LOCAL, where="k = 1000")).told.local_rows
+
+
+def test_rows_that_the_driver_has_read_outlive_their_table(spark: SparkSession, tmp_path: Path) -> None:
+    """As the guide to notebooks says of toDF; a DataFrame whose files Spark reads is an error then."""
+    path = str(tmp_path / "gone")
+    spark.range(2).write.format("paimon").mode("append").save(path)
+    here = read_table(spark, ReadRequest(path, LOCAL)).frame
+    there = read_table(spark, ReadRequest(path, {"read.local": "false"})).frame
+    shutil.rmtree(path)
+    assert sorted(row.id for row in here.collect()) == [0, 1]
+    with pytest.raises(PySparkException, match=r"FAILED_READ_FILE|it is not there"):
+        there.collect()
