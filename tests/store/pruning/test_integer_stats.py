@@ -113,6 +113,32 @@ def test_agrees_with_the_full_filter(
         assert kept == left  # what it covers it leaves out for good
 
 
+@pytest.mark.parametrize("only_keys", [False, True])
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        (Compare(("k",), Op.EQ, 7), [2]),
+        (In(("k",), (0, 8)), [0, 2]),
+        (And((Compare(("k",), Op.LT, 5), Compare(("k",), Op.GT, 2))), [0]),
+        (Or((Compare(("k",), Op.EQ, 7), Compare(("k",), Op.EQ, 7))), [0, 2, 3]),
+        (Compare(("s",), Op.EQ, "a"), [0, 2, 3]),
+    ],
+    ids=str,
+)
+def test_which_files_are_left_out(where: Predicate, expected: list[int], only_keys: bool, schemas: SchemaStore) -> None:
+    """Files of k from 0 to 4, 5 to 9, 5 to 9 and from 10 to 14; the second is not live."""
+    entries = []
+    for number, low in enumerate((0, 5, 5, 10)):
+        pair = [encode_arity_row((end,), (INT,)) for end in (low, low + 4)]
+        stats = SimpleStats(pair[0], pair[1], (0,))
+        file = DataFileMeta(f"{number}", 1, 5, *pair, stats, stats, 0, 0, 1, 0, value_stats_cols=("k",))
+        entries.append(ManifestEntry(0, EMPTY_ROW, 0, 1, file))
+    columns = decode_manifests([("m", encode_manifest(entries))])
+    live = np.array([0, 2, 3])
+    assert leave_out_by_integers(columns, live, where, NEW, schemas, only_keys).tolist() == expected
+    assert leave_out_by_integers(columns, live[:0], where, NEW, schemas, only_keys).tolist() == []
+
+
 def test_a_file_without_room_for_the_row_it_claims(schemas: SchemaStore) -> None:
     """A damaged row is not read beyond its end; the full filter names the file."""
     short = SimpleStats(encode_arity_row((1, 2, 3), TYPES[0])[:20], encode_arity_row((1, 2, 3), TYPES[0]), None)
