@@ -37,6 +37,7 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
 from paimon_spark.store.rescale.postpone_compact import compact_postponed
 from paimon_spark.store.rescale.postpone_placement import place_staged, postponed_rows
+from paimon_spark.store.rescale.rescale import rescale
 from paimon_spark.store.write.postpone_write import open_task_write
 from paimon_spark.store.write.write_plan import plan_write
 
@@ -218,6 +219,28 @@ def test_a_partition_that_gets_another_number_of_buckets_meanwhile_is_planned_an
     assert done.files == 1
     assert numbers(table) == {5}
     assert len(read(table)) == 51
+
+
+@pytest.mark.parametrize("tries", [2, 3])
+def test_numbers_of_buckets_that_change_with_every_try(tmp_path: Path, tries: int) -> None:
+    """The third plan is the last."""
+    table = make(tmp_path / "t", parts=("part",), postpone_default__bucket__num="2")
+    wait(table, rows(1, 2, 3))
+    other = table.with_options({"postpone.default-bucket-num": "5"})
+    rivals = [
+        lambda: put(other, rows(100)),
+        lambda: rescale(open_table(table.location), 7, "part = 'p'"),
+        lambda: rescale(open_table(table.location), 3, "part = 'p'"),
+    ]
+    job = with_rivals(table, *rivals[:tries])
+    if tries == 3:
+        with pytest.raises(CommitConflict):
+            compact_postponed(job)
+        assert len(waiting(table)) == 1
+    else:
+        assert compact_postponed(job).files == 1
+        assert numbers(table) == {7}
+    check_table(table.location)
 
 
 def test_rows_written_meanwhile_are_newer_than_those_that_move(tmp_path: Path) -> None:
