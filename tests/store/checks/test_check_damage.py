@@ -393,6 +393,15 @@ def test_a_file_of_the_same_size_in_the_place_of_another(tmp_path: Path) -> None
     assert check(str(tmp_path / "t"), keys_only=True).is_good
 
 
+def test_a_greatest_text_that_no_row_has(tmp_path: Path) -> None:
+    (path,), (other,) = (_append_table(tmp_path / n, [["aa", text]], "none") for n, text in (("t", "zz"), ("u", "bb")))
+    assert path.stat().st_size == other.stat().st_size
+    path.write_bytes(other.read_bytes())
+    report = check(str(tmp_path / "t"))
+    assert {problem.rule for problem in report.problems} == {Rule.VALUES}
+    assert "holds values from 'aa' to 'bb', recorded are 'aa' to 'zz'" in str(report)
+
+
 def test_a_schema_that_was_changed_by_hand(tmp_path: Path) -> None:
     _append_table(tmp_path / "t", [["a", "b"]])
     path = tmp_path / "t/schema/schema-0"

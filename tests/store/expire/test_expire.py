@@ -33,11 +33,12 @@ from paimon_spark.errors import CorruptFile, OptionError
 from paimon_spark.file_io import FileStatus, LocalFileIO
 from paimon_spark.format.manifest import FileKind, ManifestEntry
 from paimon_spark.format.options.core_options import Options
-from paimon_spark.format.snapshot import CommitKind
+from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState
 from paimon_spark.store.commit.commit_loop import commit_request
 from paimon_spark.store.expire.changelogs import expire_changelogs
 from paimon_spark.store.expire.snapshots import expire_snapshots, expire_snapshots_by
+from paimon_spark.store.expire.used import tags_before
 from paimon_spark.store.history.tags import create_tag
 from paimon_spark.store.holds.expiry_marks import expiring_below, write_mark
 from paimon_spark.store.holds.hold_marks import hold_file
@@ -374,3 +375,15 @@ def test_the_directories_of_empty_buckets_go(tmp_path: Path) -> None:
 def test_options_are_read_from_the_schema(tmp_path: Path) -> None:
     kept = retention(open_table(life(tmp_path, "w").location).options)
     assert (kept.retain_max, kept.retain_min, kept.millis_retained, kept.max_deletes) == (FOREVER, 10, HOUR, 50)
+
+
+def tagged(number: int, identifier: int = 1) -> Snapshot:
+    return Snapshot(number, 0, "base", "delta", "user", identifier, CommitKind.APPEND, 1000, 0, 0)
+
+
+def test_the_nearest_tags_below_snapshots() -> None:
+    tags = [tagged(number) for number in (2, 4, 4, 7)]
+    assert tags_before(tags, [2]) == []
+    assert tags_before(tags, [4]) == [tags[0]]
+    assert tags_before(tags, [8, 4, 3]) == [tags[0], tags[3]]
+    assert tags_before([tagged(4, 1), tagged(4, 2)], [5]) == [tagged(4, 1), tagged(4, 2)]

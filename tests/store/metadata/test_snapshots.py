@@ -205,3 +205,18 @@ def test_by_watermark(tmp_path_factory: pytest.TempPathFactory, marks: list[int 
     assert (found is None) == (not fitting)
     if found is not None:
         assert found.watermark == fitting[0].watermark
+
+
+def test_a_damaged_tag_is_its_error(tmp_path: Path) -> None:
+    store = write(tmp_path, snapshot(1))
+    (tmp_path / "tag").mkdir()
+    (tmp_path / "tag" / "tag-good").write_bytes(encode_snapshot(snapshot(1)))
+    (tmp_path / "tag" / "tag-bad").write_text("{")
+    error, good = store.tag_or_error("bad"), store.tag_or_error("good")
+    assert isinstance(error, CorruptFile)
+    assert "tag-bad" in str(error)
+    assert good is not None
+    assert not isinstance(good, CorruptFile)
+    assert (good.snapshot.id, store.tag_or_error("none")) == (1, None)
+    tags, errors = store.readable_tags()
+    assert (list(tags), [str(one) for one in errors]) == (["good"], [str(error)])
