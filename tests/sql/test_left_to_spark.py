@@ -25,6 +25,14 @@ IN_SHOP = Names(database="shop")
         "INSERT INTO v SELECT 1", "LIST FILE x",
         "SELECT extract(YEAR FROM d), trim(BOTH 'x' FROM s), a IS DISTINCT FROM b FROM v",
         "CREATE TEMPORARY FUNCTION f() RETURNS INT RETURN WITH q AS (SELECT 1) SELECT max(a) FROM q",
+        "DROP TABLE IF EXISTS spark_catalog.d.t", "DROP TABLE IF EXISTS global_temp.t PURGE",
+        "CREATE TABLE IF NOT EXISTS spark_catalog.d.t (a INT) USING parquet", "DROP VIEW IF EXISTS spark_catalog.d.v",
+        "CREATE TABLE IF NOT EXISTS spark_catalog.d.t USING parquet AS SELECT 1 AS a",
+        "CREATE EXTERNAL TABLE IF NOT EXISTS spark_catalog.d.t (a INT)", "UNCACHE TABLE IF EXISTS spark_catalog.d.t",
+        "CREATE TABLE IF NOT EXISTS spark_catalog.d.t LIKE spark_catalog.d.u", "DROP SCHEMA IF EXISTS spark_catalog.d",
+        "EXPLAIN DROP TABLE IF EXISTS spark_catalog.d.t", "SHOW TABLE EXTENDED IN spark_catalog.d LIKE '*'",
+        "CREATE DATABASE IF NOT EXISTS spark_catalog.d", "DROP FUNCTION IF EXISTS spark_catalog.d.f",
+        "CREATE VIEW IF NOT EXISTS spark_catalog.d.v AS SELECT 1 AS a", "DROP TEMPORARY FUNCTION IF EXISTS f",
         "SELECT a, FROM v", "SELECT a FROM `V` MATCH_UP (1) SOMEHOW",
     ],
 )  # fmt: skip
@@ -38,6 +46,8 @@ def test_statements_without_a_table_of_ours_are_untouched_in_the_current_databas
         ("CREATE TEMPORARY FUNCTION f() RETURNS INT RETURN SELECT max(a) FROM t", "t"),
         ("LOAD DATA INPATH 'x' INTO TABLE b.t", "b.t"),
         ("LOCK TABLE t", "t"),
+        ("CREATE TEMPORARY TABLE IF NOT EXISTS b.t USING csv", "b.t"),
+        ("LOCK TABLE if", "if"),
     ],
 )
 def test_a_statement_of_spark_does_not_take_a_table_of_ours_for_one_of_spark(text: str, name: str) -> None:

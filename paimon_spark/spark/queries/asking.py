@@ -17,6 +17,8 @@ from paimon_spark.errors import SqlError, TableNotFound, similar_names
 from paimon_spark.spark.adapters.default_catalogs import of_another_catalog
 from paimon_spark.spark.adapters.errors import without_plan
 from paimon_spark.spark.queries.session import SqlSession
+from paimon_spark.sql.text.cursor import Cursor
+from paimon_spark.sql.text.lexer import tokenize
 from paimon_spark.sql.text.single_name import column_path
 
 Args = Mapping[str, Any] | Sequence[Any] | None
@@ -25,6 +27,7 @@ _NO_CATALOG = "REQUIRES_SINGLE_PART_NAMESPACE"
 _NO_CATALOG_OF_NAME = "CATALOG_NOT_FOUND"
 _NO_DATABASE = "SCHEMA_NOT_FOUND"
 _NO_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
+_NO_PROCEDURE = ("UNRESOLVED_ROUTINE", "MISSING_CATALOG_ABILITY.PROCEDURES")
 
 
 def ask_spark(
@@ -39,7 +42,7 @@ def ask_spark(
         asked: the user's text, where frames took the places of tables.
 
     Raises:
-        SqlError: a name begins with a catalog that is not there.
+        SqlError: a name begins with a catalog that is not there, or Spark does not have the procedure of a CALL.
         TableNotFound: the name of a table is looked up in Spark's own catalog, and ours has the table.
         AnalysisException, ParseException: of Spark; without the names of the frames, and without the plan, where there
             are frames.
@@ -49,11 +52,31 @@ def ask_spark(
     except ParseException as error:
         raise (_of_text(session, error, asked) if frames else error) from None
     except AnalysisException as error:
-        raise (_of_names(session, error) or (without_plan(error) if frames else error)) from None
+        told = _of_procedure(session, error, text) or _of_names(session, error)
+        raise (told or (without_plan(error) if frames else error)) from None
     except Exception as error:  # Spark's for a catalog that is not there is no error of PySpark
         if _NO_CATALOG_OF_NAME not in str(error):
             raise
         raise _no_catalog(session, (re.findall(r"catalog `([^`]*)` not found", str(error)) or [text])[:1]) from None
+
+
+def _of_procedure(session: SqlSession, error: AnalysisException, text: str) -> SqlError | None:
+    """The sentence for a CALL of a procedure that Spark does not have, with the name to write; None: another error."""
+    if error.getCondition() not in _NO_PROCEDURE or tokenize(text)[0].upper != "CALL":
+        return None
+    cursor = Cursor(text, tokenize(text)[1:], session.names)
+    parts, ours = cursor.parts(), session.catalog.name
+    name, written = ".".join(parts), f"{ours}.sys.{parts[-1]}"
+    if of_another_catalog(session.spark, parts, ours) is not None:
+        return SqlError(
+            f"SQL: CALL {name}: the catalog '{ours}', whose sql was called, has procedures for its own tables only: "
+            f"call this one by the sql of what paimon_spark.catalog returned for '{parts[0]}', or write {written} for "
+            f"a table of '{ours}'"
+        )
+    return SqlError(
+        f"SQL: CALL {name}: neither Spark nor the catalog '{ours}' has this procedure; those of the catalog are "
+        f"written {ours}.sys.<procedure>, this one {written}, and SHOW PROCEDURES IN {ours} lists them"
+    )
 
 
 def _of_names(session: SqlSession, error: AnalysisException) -> SqlError | TableNotFound | None:

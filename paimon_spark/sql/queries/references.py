@@ -33,6 +33,9 @@ _BEFORE_TABLE_WORD = frozenset(
 )
 _VERBS = frozenset({"SELECT", "WITH", "FROM", "TABLE", "VALUES"})
 _CLAUSES = frozenset({"SELECT", "FROM", "JOIN", "WHERE", "BY", "HAVING", "VALUES", "SET", "WITH", "WHEN", "LIMIT"})
+_CONDITIONS = (("IF", "EXISTS"), ("IF", "NOT", "EXISTS"))
+_NO_NAMES = frozenset({("IF", "EXISTS"), ("IF", "NOT"), ("EXTENDED", "IN"), ("EXTENDED", "FROM")})
+"""What may begin behind TABLE and is no name of a table."""
 _BEFORE_TABLES = frozenset({"FROM", "JOIN", ",", "LATERAL", "TABLE", "("})
 
 
@@ -110,7 +113,10 @@ def named_tables(tokens: Sequence[Token], names: Names) -> list[tuple[int, tuple
 
 
 def _stands_as_table(tokens: Sequence[Token], first: int) -> bool:
-    before = tuple(token.upper for token in tokens[max(first - 2, 0) : first])
+    if tuple(token.upper for token in tokens[first : first + 2]) in _NO_NAMES:
+        return False
+    words = tuple(token.upper for token in tokens[max(first - 5, 0) : first])
+    before = next((words[: -len(ending)] for ending in _CONDITIONS if words[-len(ending) :] == ending), words)[-2:]
     if before[-1:] == ("FROM",):
         return before[0] not in ("DISTINCT", "NEXT") and not _in_call_with_from(tokens, first)
     return before[-1:] in (("JOIN",), ("TABLE",)) or before in (("INSERT", "INTO"), ("MERGE", "INTO"))

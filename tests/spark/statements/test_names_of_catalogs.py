@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 import paimon_spark
@@ -82,6 +83,49 @@ def test_procedures_are_shown_where_they_are(two: tuple[SessionCatalog, SessionC
     first.sql("USE spark_catalog.default")
     with pytest.raises(SqlError, match=r"no procedures: write SHOW PROCEDURES IN words_one"):
         first.sql("SHOW PROCEDURES")
+
+
+def test_a_procedure_that_is_not_of_this_catalog_is_told_with_its_name(
+    two: tuple[SessionCatalog, SessionCatalog],
+) -> None:
+    first, _ = two
+    first.sql("CREATE TABLE t (id INT)")
+    of_other = r"^SQL: CALL words_two\.sys\.compact: .* by the sql .* for 'words_two', or write words_one\.sys\.compact"
+    for current in ("words_one.default", "spark_catalog.default"):
+        first.sql(f"USE {current}")
+        with pytest.raises(SqlError, match=of_other):
+            first.sql("CALL words_two.sys.compact(table => 'default.b')")
+        for name in ("other.sys.compact", "system.compact", "compact", "spark_catalog.sys.compact"):
+            with pytest.raises(SqlError, match=rf"^SQL: CALL {name}: .* this one words_one\.sys\.compact, "):
+                first.sql(f"/* of */ CALL {name}(table => 'default.t')")
+    first.sql("CALL words_one.sys.compact(table => 'default.t')")
+    with pytest.raises(AnalysisException, match="UNRESOLVED_ROUTINE"):
+        first.sql("SELECT compact('default.t')")
+
+
+@pytest.mark.parametrize("current", ["words_one.default", "spark_catalog.default"])
+def test_conditions_on_names_of_spark_reach_it(two: tuple[SessionCatalog, SessionCatalog], current: str) -> None:
+    first, _ = two
+    first.sql(f"USE {current}")
+    for text in (
+        "CREATE DATABASE IF NOT EXISTS spark_catalog.words",
+        "CREATE TABLE IF NOT EXISTS spark_catalog.words.t (id INT) USING parquet",
+        "CREATE TABLE IF NOT EXISTS spark_catalog.words.u USING parquet AS SELECT 1 AS id",
+    ):
+        first.sql(text)
+    assert {row.tableName for row in first.sql("SHOW TABLES IN spark_catalog.words").collect()} == {"t", "u"}
+    assert "Type: MANAGED" in first.sql("SHOW TABLE EXTENDED IN spark_catalog.words LIKE 'u'").collect()[0].information
+    for text in (
+        "UNCACHE TABLE IF EXISTS spark_catalog.words.t",
+        "DROP TABLE IF EXISTS spark_catalog.words.t",
+        "DROP TABLE IF EXISTS spark_catalog.words.u",
+        "DROP VIEW IF EXISTS spark_catalog.words.v",
+        "DROP FUNCTION IF EXISTS spark_catalog.words.f",
+    ):
+        first.sql(text)
+    assert not first.sql("SHOW TABLES IN spark_catalog.words").collect()
+    first.sql("DROP DATABASE IF EXISTS spark_catalog.words")
+    first.sql("DROP DATABASE IF EXISTS spark_catalog.words")
 
 
 def test_a_column_that_is_not_there_has_a_near_one(two: tuple[SessionCatalog, SessionCatalog]) -> None:
