@@ -39,6 +39,7 @@ DOORS = frozenset(
         "spark/stream_sink/writer",
         "spark/stream_source/admission",
         "spark/write/commit_write",
+        "spark/write/end_write",
         "spark/write/open_write",
         "store/compact/compaction",
         "store/expire/snapshots",

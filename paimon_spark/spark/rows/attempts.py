@@ -11,11 +11,7 @@ from pyspark.sql import SparkSession
 
 from paimon_spark.errors import (
     CommitConflict,
-    DataError,
     PaimonError,
-    RetriesExhausted,
-    StorageError,
-    TableNotFound,
     UnsupportedFeature,
 )
 from paimon_spark.format.options import core_options as o
@@ -28,13 +24,14 @@ from paimon_spark.spark.rows.outcome import Outcome
 from paimon_spark.spark.rows.reserved_names import check_names
 from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.spark.rows.target import Target
-from paimon_spark.spark.write.commit_write import abort_job, publish_schema_of
+from paimon_spark.spark.write.commit_write import abort_job, commit_rows, publish_schema_of
+from paimon_spark.spark.write.end_write import commit_and_finish, find_committed
 from paimon_spark.spark.write.evolved_table import schema_told, with_schema_told
 from paimon_spark.spark.write.named_write import batch_of
-from paimon_spark.spark.write.write_job import WriteJob, nothing_committed
+from paimon_spark.spark.write.write_job import WriteJob
 from paimon_spark.store.clean.truncate import CommitName, TruncateResult
 from paimon_spark.store.commit.commit_loop import commit_retries
-from paimon_spark.store.commit.table_commit import CommitResult, TableCommit
+from paimon_spark.store.commit.table_commit import CommitResult
 from paimon_spark.store.compact.compaction import compact_table
 from paimon_spark.store.compact.live_buckets import live_buckets
 from paimon_spark.store.rows.ways import Statement, Way, way_of
@@ -42,10 +39,7 @@ from paimon_spark.store.scan.latest_only import refuse_travel
 from paimon_spark.store.scan.split_plan import skips_level_zero
 from paimon_spark.store.storage.retrying import retry
 from paimon_spark.store.stream_sink.batch import Batch
-from paimon_spark.store.stream_sink.once import Finish, begin_batch, commit_new, end_batch, finish_written
-from paimon_spark.store.stream_sink.rules import batch_rules
-from paimon_spark.store.stream_sink.written import Written, find_written
-from paimon_spark.store.upkeep.finish_write import finish_write
+from paimon_spark.store.stream_sink.once import begin_batch, end_batch
 
 if TYPE_CHECKING:
     from paimon_spark.store.metadata.table import Table
@@ -96,10 +90,10 @@ def run_attempts(
     refuse_travel(table, "changed")
     check_names(f"{job.statement} of {table.location}: the table", table.schema.names)
     batch = None if job.once is None else batch_of(table, job.once, str(job.statement), job.unknown)
-    if batch is not None:
-        written = find_written(table, batch)
-        if written is not None:
-            return _repeated(job, table, batch, written, began)
+    done = find_committed(table, batch, SparkRunner(job.spark))
+    if done is not None:
+        millis = round((time.monotonic() - began) * 1000)
+        return RowChangeResult(snapshot_id=done.snapshot_id, millis=millis, repeated=True)
 
     published: list[WriteJob] = []  # whose schema stays, also if another attempt fails
 
@@ -209,17 +203,6 @@ def _of_metadata(table: Table, made: TruncateResult, number: int) -> RowChangeRe
     )
 
 
-def _repeated(job: Job, table: ReadableTable, batch: Batch, written: Written, began: float) -> RowChangeResult:
-    """What had been done by an earlier call; what follows a commit is done now, if that broke off."""
-    done = finish_written(table, batch, written, (), _finish(job, table, batch))
-    millis = round((time.monotonic() - began) * 1000)
-    return RowChangeResult(snapshot_id=done.snapshot_id, millis=millis, repeated=True)
-
-
-def _finish(job: Job, table: Table, batch: Batch) -> Finish:
-    return lambda messages: finish_write(table, messages, SparkRunner(job.spark), batch_rules(table, batch))
-
-
 def _commit(job: Job, target: Target, made: Outcome, spent: int, published: list[WriteJob]) -> RowChangeResult:
     """One commit, on the state that was read. Files of a commit that is refused are deleted.
 
@@ -236,28 +219,17 @@ def _commit(job: Job, target: Target, made: Outcome, spent: int, published: list
             end_batch(table, batch, None)
         return nothing
     write = made.job if batch is None else replace(made.job, commit_user=batch.user, batch=batch)
-    commit = TableCommit(table, write.commit_user, write.plan.since, write.plan.base)
+    spent_on_commit = 0
 
     def publish() -> CommitResult | None:
+        nonlocal spent_on_commit
         publish_schema_of(write, made.messages)
         published.extend([write] if write.evolution is not None else [])
-        with nothing_committed():
-            try:
-                operation, read = job.statement.value, target.read_state
-                return commit.append(made.messages, write.identifier, operation=operation, read=read)
-            except (CommitConflict, RetriesExhausted, DataError, StorageError, TableNotFound):
-                abort_job(write, made.messages)
-                raise
+        result = commit_rows(write, made.messages, job.statement.value, target.read_state)
+        spent_on_commit = round((time.monotonic() - began) * 1000)
+        return result
 
-    if batch is None:
-        done = publish()
-        millis = round((time.monotonic() - began) * 1000)
-        if done is not None:
-            finish_write(table, made.messages, SparkRunner(job.spark))
-    else:
-        finish = _finish(job, table, batch)
-        done = commit_new(table, batch, made.messages, publish, finish).result
-        millis = round((time.monotonic() - began) * 1000)
+    done = commit_and_finish(write, made.messages, SparkRunner(job.spark), publish=publish).result
     if done is None:
         return nothing
     return RowChangeResult(
@@ -271,6 +243,6 @@ def _commit(job: Job, target: Target, made: Outcome, spent: int, published: list
         bytes=done.bytes,
         find_millis=made.find_millis,
         write_millis=spent - made.find_millis,
-        commit_millis=millis,
+        commit_millis=spent_on_commit,
         snapshot_id=done.snapshot_id,
     )

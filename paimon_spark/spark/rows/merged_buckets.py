@@ -42,7 +42,7 @@ from paimon_spark.spark.write.commit_write import abort_job
 from paimon_spark.spark.write.open_write import job_for
 from paimon_spark.spark.write.task_rows import align_rows, current_task
 from paimon_spark.spark.write.write_job import WriteJob, nothing_committed, texts_as_they_are
-from paimon_spark.store.compact.commit import place_of
+from paimon_spark.store.compact.live_buckets import place_of
 from paimon_spark.store.read.row_places import check_places
 from paimon_spark.store.read.splits import Split
 from paimon_spark.store.rows.bucket_rewrite import BucketRewrite, tells_changes

@@ -6,9 +6,8 @@ Spark opens the write, runs its tasks and commits in processes of their own: eac
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
@@ -18,12 +17,7 @@ from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.options import WriteOptions
 from paimon_spark.spark.write.write_job import WriteJob
 from paimon_spark.store.metadata.messages import CommitMessage
-from paimon_spark.store.metadata.table import BucketMode, Table
-
-if TYPE_CHECKING:
-    from paimon_spark.store.compact.compaction import Outcome
-    from paimon_spark.store.compact.local_pool import LocalRunner
-    from paimon_spark.store.compact.task import CompactTask
+from paimon_spark.store.metadata.table import BucketMode
 
 _log = logging.getLogger(__name__)
 
@@ -42,25 +36,6 @@ class WrittenFiles(WriterCommitMessage):
     dynamic: bool = False
 
 
-class _LateRunner:
-    """Runs compactions in processes of this machine, which has no Spark session here; made when there is a task."""
-
-    def __init__(self) -> None:
-        self._runner: LocalRunner | None = None
-
-    def run(self, table: Table, tasks: Sequence[CompactTask]) -> list[Outcome]:
-        """See TaskRunner."""
-        from paimon_spark.store.compact.local_pool import LocalRunner
-
-        self._runner = self._runner or LocalRunner()
-        return self._runner.run(table, tasks)
-
-    def stop(self) -> None:
-        """See TaskRunner."""
-        if self._runner is not None:
-            self._runner.stop()
-
-
 class PaimonWriter(DataSourceArrowWriter):
     """Writes in the tasks, commits in a process of the driver; each is a copy of the one planned by ``open_writer``.
 
@@ -72,7 +47,8 @@ class PaimonWriter(DataSourceArrowWriter):
         Args:
             repeats: whether the table has what is written, by an earlier job of the same name and number.
             asks_session: whether the session says which partitions an overwrite replaces.
-            of_view: whether the rows are inserted into a view, which Spark plans once.
+            of_view: whether the rows are inserted into a view: Spark keeps the plan of its first query, where no source
+                can reach it.
         """
         self._job = job
         self._repeats = repeats
@@ -92,31 +68,16 @@ class PaimonWriter(DataSourceArrowWriter):
 
     @plainly
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        from paimon_spark.spark.write.commit_write import commit_job, place_job
-        from paimon_spark.store.upkeep.finish_write import finish_write
-        from paimon_spark.store.upkeep.maintenance import finish_maintenance
+        from paimon_spark.spark.write.end_write import commit_without_session
 
         dynamic = any(isinstance(task, WrittenFiles) and task.dynamic for task in messages)
         job = replace(self._job, replaced="dynamic") if dynamic else self._job
-        if job.batch is not None:
-            from paimon_spark.spark.write.commit_named import commit_named
-
-            commit_named(job, _files(messages), None)
-            self._tell_of_view()
-            return
-        files = place_job(job, _files(messages))
-        if commit_job(job, files) is not None:
-            finish_write(job.table, files, _LateRunner())
-            finish_maintenance()  # Spark ends this process without waiting for its threads
-            self._tell_of_view()
-
-    def _tell_of_view(self) -> None:
-        """Spark keeps the plan of the first query of a view, where no source can reach it."""
-        if self._of_view:
+        done = commit_without_session(job, _files(messages))
+        if self._of_view and (done.snapshot_id is not None or job.batch is not None):
             _log.warning(
                 "the rows are in the table at %s, but a view that was queried before shows the state of its first "
                 "query: make the view again, with PaimonTable.createOrReplaceTempView, to see them",
-                self._job.table.location,
+                job.table.location,
             )
 
     @plainly

@@ -82,12 +82,12 @@ class PaimonStreamWriter(DataSourceStreamArrowWriter):
     @plainly
     @remembering()
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
-        from paimon_spark.spark.write.commit_named import commit_named
+        from paimon_spark.spark.write.end_write import commit_without_session
 
         tasks = [task for task in messages if isinstance(task, BatchFiles)]
         if not any(task.messages for task in tasks) and not self._job.overwrites:
             return  # an empty batch leaves no trace, as in the official system
-        commit_named(self._named(tasks, batchId), _files(tasks), self._options.compact_budget)
+        commit_without_session(self._named(tasks, batchId), _files(tasks), self._options.compact_budget)
 
     @plainly
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:

@@ -1,9 +1,10 @@
-"""The end of a write: what the tasks wrote is committed, or deleted."""
+"""The commit of a write: what the tasks wrote becomes a snapshot, or is deleted."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from paimon_spark.errors import CommitConflict, DataError, RetriesExhausted, StorageError, TableNotFound
 from paimon_spark.spark.write.write_job import WriteJob, nothing_committed
@@ -11,7 +12,12 @@ from paimon_spark.store.commit.table_commit import CommitResult, TableCommit
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import BucketMode
 
+if TYPE_CHECKING:
+    from paimon_spark.store.commit.row_conflicts import ReadState
+
 _log = logging.getLogger(__name__)
+_FAILED = (CommitConflict, RetriesExhausted, DataError, StorageError, TableNotFound)
+"""A commit that certainly was not made."""
 
 
 def place_job(job: WriteJob, messages: Sequence[CommitMessage]) -> Sequence[CommitMessage]:
@@ -40,20 +46,35 @@ def commit_job(job: WriteJob, messages: Sequence[CommitMessage]) -> CommitResult
             again.
         CommitStateUnknown: nothing is deleted.
     """
-    commit = TableCommit(job.table, job.commit_user, job.plan.since, job.plan.base)
     publish_schema_of(job, messages)
+    try:
+        return commit_rows(job, messages)
+    except _FAILED as error:
+        if job.evolution is None:
+            raise
+        from paimon_spark.spark.write.evolved_table import with_schema_told
+
+        raise with_schema_told(job, error) from error
+
+
+def commit_rows(
+    job: WriteJob, messages: Sequence[CommitMessage], operation: str = "WRITE", read: ReadState | None = None
+) -> CommitResult | None:
+    """As commit_job, for a job whose schema is there.
+
+    Args:
+        operation: what the user did, for people who read the snapshot.
+        read: the state that a change of rows was computed from; None: the rows depend on no state.
+    """
+    commit = TableCommit(job.table, job.commit_user, job.plan.since, job.plan.base)
     with nothing_committed():
         try:
             if job.overwrites:
                 return commit.overwrite(messages, job.replaced, job.identifier, job.watermark)
-            return commit.append(messages, job.identifier, job.watermark)
-        except (CommitConflict, RetriesExhausted, DataError, StorageError, TableNotFound) as error:
+            return commit.append(messages, job.identifier, job.watermark, operation=operation, read=read)
+        except _FAILED:
             _abort(job, commit, messages)
-            if job.evolution is None:
-                raise
-            from paimon_spark.spark.write.evolved_table import with_schema_told
-
-            raise with_schema_told(job, error) from error
+            raise
 
 
 def publish_schema_of(job: WriteJob, messages: Sequence[CommitMessage]) -> None:

@@ -20,7 +20,7 @@ from paimon_spark.store.commit.commit_loop import commit_request
 from paimon_spark.store.commit.commit_user import new_user
 from paimon_spark.store.commit.failure import discarding_if_failed
 from paimon_spark.store.commit.vector_files import find_vector_files, vector_changes
-from paimon_spark.store.compact.commit import place_of
+from paimon_spark.store.compact.live_buckets import place_of
 from paimon_spark.store.metadata.commit_changes import CommitChanges
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.table import BucketMode, Table

@@ -25,9 +25,9 @@ from paimon_spark.store.commit.commit_user import new_user
 from paimon_spark.store.commit.conflicts import check_conflicts
 from paimon_spark.store.commit.failure import discarding_if_failed
 from paimon_spark.store.commit.vector_files import IndexChanges, VectorFiles, find_vector_files, vector_changes
+from paimon_spark.store.compact.live_buckets import place_of
 from paimon_spark.store.compact.task import CompactTask, CompactTaskResult
 from paimon_spark.store.metadata.commit_changes import compacted
-from paimon_spark.store.metadata.live_files import canonical_row
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.partition_filter import PartitionFilter
 from paimon_spark.store.metadata.table import BucketMode, Table
@@ -245,11 +245,6 @@ def commits_together(table: Table) -> bool:
     The results of an append table without deletion vectors are independent of each other.
     """
     return bool(table.schema.primary_keys) or table.options.value(o.DELETION_VECTORS_ENABLED)
-
-
-def place_of(table: Table, partition: bytes, bucket: int) -> Place:
-    """The bucket as a key of mappings, with canonical bytes of its partition."""
-    return canonical_row(partition, table.schema.partition_types), bucket
 
 
 def upper_files(live: Iterable[ManifestEntry]) -> Iterable[tuple[str, int]]:

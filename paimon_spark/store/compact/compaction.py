@@ -23,8 +23,8 @@ from paimon_spark.store.compact.commit import (
     commit_compaction,
     commits_together,
     committed_units,
-    place_of,
 )
+from paimon_spark.store.compact.live_buckets import place_of
 from paimon_spark.store.compact.plan import CompactionPlan, plan_compaction
 from paimon_spark.store.compact.task import CompactTask, CompactTaskResult
 from paimon_spark.store.metadata.messages import CommitMessage

@@ -14,8 +14,7 @@ from paimon_spark.format.manifest import DataFileMeta, ManifestEntry
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.partition import Place
 from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.store.compact.commit import place_of
-from paimon_spark.store.metadata.live_files import canonical_partitions, fold, group_by_bucket
+from paimon_spark.store.metadata.live_files import canonical_partitions, canonical_row, fold, group_by_bucket
 from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_manifest_columns
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.pruning.file_filter import manifest_filter
@@ -23,6 +22,11 @@ from paimon_spark.store.read.deletion_files import find_deletion_files
 from paimon_spark.store.read.splits import DeletionFile
 
 TRUE = AlwaysTrue()
+
+
+def place_of(table: Table, partition: bytes, bucket: int) -> Place:
+    """The bucket as a key of mappings, with canonical bytes of its partition."""
+    return canonical_row(partition, table.schema.partition_types), bucket
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from paimon_spark.format.partition import Place
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.commit.overwrite import upgraded
 from paimon_spark.store.commit.vector_files import find_vector_files, vector_changes
-from paimon_spark.store.compact.commit import place_of
+from paimon_spark.store.compact.live_buckets import place_of
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from paimon_spark.errors import MissingFile
@@ -21,6 +20,7 @@ from paimon_spark.store.stream_notes.note_file import find_note, store_note
 from paimon_spark.store.stream_notes.upkeep import expire_stream_notes
 from paimon_spark.store.stream_sink.batch import Batch
 from paimon_spark.store.stream_sink.written import Written, check_newest
+from paimon_spark.store.upkeep.write_rules import Committed
 
 if TYPE_CHECKING:
     from paimon_spark.store.commit.table_commit import CommitResult
@@ -31,28 +31,13 @@ Finish: TypeAlias = "Callable[[Sequence[CommitMessage]], CompactResult | None]"
 """Does what follows the commit of messages: as finish_write, with a runner and rules."""
 
 
-@dataclass(frozen=True)
-class Batched:
-    """What became of a batch.
-
-    Attributes:
-        snapshot_id: its snapshot; None: it had nothing to commit, or nobody knows.
-        result: of its commit; None: nothing was committed now.
-        compaction: of the buckets it wrote to; None: the table is not compacted by its writers, or was before.
-    """
-
-    snapshot_id: int | None
-    result: CommitResult | None = None
-    compaction: CompactResult | None = None
-
-
 def commit_new(
     table: Table,
     batch: Batch,
     messages: Sequence[CommitMessage],
     publish: Callable[[], CommitResult | None],
     finish: Finish,
-) -> Batched:
+) -> Committed:
     """Commits a batch of which find_written says that it is not in the table, and does what follows a commit.
 
     Args:
@@ -76,12 +61,12 @@ def commit_new(
     result = publish()
     if result is None:
         end_batch(table, batch, None)
-        return Batched(None)
+        return Committed(None)
     if result.found:
         messages = _instead(table, messages, result.snapshot_id)
     compaction = finish(messages)
     end_batch(table, batch, result.snapshot_id)
-    return Batched(result.snapshot_id, result, compaction)
+    return Committed(result.snapshot_id, result, compaction)
 
 
 def _instead(table: Table, messages: Sequence[CommitMessage], snapshot_id: int) -> Sequence[CommitMessage]:
@@ -144,7 +129,7 @@ def finish_written(
     written: Written,
     tried: Sequence[CommitMessage],
     finish: Finish,
-) -> Batched:
+) -> Committed:
     """Deletes the files of a try of a batch that is in the table, and does what follows a commit if that was cut off.
 
     The buckets are those of the commit that was made: another try may have others, as dynamic buckets are chosen anew.
@@ -159,10 +144,10 @@ def finish_written(
             known = table.snapshots.find(written.snapshot_id)
         discard_tried(table, tried, known)
     if written.unfinished is None:
-        return Batched(written.snapshot_id)
+        return Committed(written.snapshot_id)
     compaction = finish(_messages_of(table, written.unfinished))
     end_batch(table, batch, written.snapshot_id)
-    return Batched(written.snapshot_id, None, compaction)
+    return Committed(written.snapshot_id, None, compaction)
 
 
 def discard_tried(table: Table, messages: Sequence[CommitMessage], snapshot: Snapshot | None = None) -> None:

@@ -26,8 +26,7 @@ from paimon_spark.store.commit.commit_loop import commit_request
 from paimon_spark.store.commit.commit_user import new_user
 from paimon_spark.store.commit.failure import discarding_if_failed
 from paimon_spark.store.commit.overwrite import overwritten
-from paimon_spark.store.compact.commit import place_of
-from paimon_spark.store.compact.live_buckets import is_chosen
+from paimon_spark.store.compact.live_buckets import is_chosen, place_of
 from paimon_spark.store.compact.plan import partition_condition
 from paimon_spark.store.expire.delete import delete_empty_directories
 from paimon_spark.store.metadata.commit_changes import DELETION_VECTORS, CommitChanges

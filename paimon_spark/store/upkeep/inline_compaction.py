@@ -13,9 +13,8 @@ from paimon_spark.errors import PaimonError, RowsNotVisible
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.partition import Place
 from paimon_spark.merge.compaction.rules import needs_lookup
-from paimon_spark.store.compact.commit import place_of
 from paimon_spark.store.compact.compaction import CompactResult, TaskRunner, compact_table
-from paimon_spark.store.compact.live_buckets import live_buckets
+from paimon_spark.store.compact.live_buckets import live_buckets, place_of
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.scan.split_plan import skips_level_zero

@@ -1,8 +1,13 @@
-"""How much the compaction after a write may do; a stream says other things of it than a batch job."""
+"""What the compaction after a write may do, of which a stream says other things than a batch job; how a write ended."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from paimon_spark.store.commit.table_commit import CommitResult
+    from paimon_spark.store.compact.compaction import CompactResult
 
 
 @dataclass(frozen=True)
@@ -22,3 +27,18 @@ class CompactionRules:
 
 AS_OPTIONS_SAY = CompactionRules()
 """The rules of a batch job."""
+
+
+@dataclass(frozen=True)
+class Committed:
+    """How a write ended.
+
+    Attributes:
+        snapshot_id: its snapshot; None: it had nothing to commit, or nobody knows.
+        result: of its commit; None: nothing was committed now.
+        compaction: of the buckets it wrote to; None: the table is not compacted by its writers, or was before.
+    """
+
+    snapshot_id: int | None
+    result: CommitResult | None = None
+    compaction: CompactResult | None = None

@@ -21,7 +21,8 @@ from paimon_spark.format.snapshot import CommitKind
 from paimon_spark.store.commit.commit_loop import commit_retries
 from paimon_spark.store.commit.commit_user import new_user
 from paimon_spark.store.commit.table_commit import TableCommit
-from paimon_spark.store.compact.commit import CompactedBuckets, commit_compaction, persistent_retries, place_of
+from paimon_spark.store.compact.commit import CompactedBuckets, commit_compaction, persistent_retries
+from paimon_spark.store.compact.live_buckets import place_of
 from paimon_spark.store.compact.task import CompactTaskResult
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.messages import CommitMessage

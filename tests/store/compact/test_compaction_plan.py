@@ -23,7 +23,8 @@ from paimon_spark.merge.compaction.steps import CompactStep
 from paimon_spark.merge.keys.sections import SortedRun, partition_sections
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.compact import plan as compaction_plan
-from paimon_spark.store.compact.commit import commit_compaction, place_of
+from paimon_spark.store.compact.commit import commit_compaction
+from paimon_spark.store.compact.live_buckets import place_of
 from paimon_spark.store.compact.plan import CompactionPlan, cut_steps, plan_compaction
 from paimon_spark.store.compact.task import CompactTaskResult, MergeTask
 from paimon_spark.store.metadata.table import Table
