@@ -35,7 +35,9 @@ from paimon_spark.format.types import (
 NUMERIC = INTEGERS | FLOATS | {Root.DECIMAL}
 DATED = TIMESTAMPS | {Root.DATE}
 _COUNT = DataType(Root.INT, nullable=False)
-
+_SHOWN = 40
+"""Characters of a value in a message."""
+_WHAT_THEN = "correct it, or give the column a type that holds it"
 
 _MISSING_COLUMNS_ADVICE = (
     "all columns of the table, or choose with the option 'write.missing-columns' what becomes of those that are "
@@ -203,6 +205,17 @@ def _without_fraction(array: pa.Array) -> pa.Array:
 
 def _store_number(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
     """A number as another number type; out of range is an error, a fraction is cut (integers) or rounded (decimals)."""
+    found = _numbers(array, source, target)
+    if found is not None:
+        return found
+    while len(array) > 1:  # the first value that does not fit is in the half that does not
+        half = array.slice(0, len(array) // 2)
+        array = array.slice(len(half)) if _numbers(half, source, target) is not None else half
+    raise DataError(f"the value {array[0].as_py()} does not fit into {type_sql(target)}; {_WHAT_THEN}")
+
+
+def _numbers(array: pa.Array, source: DataType, target: DataType) -> pa.Array | None:
+    """Numbers as another number type; None: one of them does not fit."""
     arrow = arrow_type(target)
     try:
         if target.root is Root.DECIMAL:
@@ -211,7 +224,7 @@ def _store_number(array: pa.Array, source: DataType, target: DataType) -> pa.Arr
             return _without_fraction(array).cast(arrow)
         return array.cast(arrow, safe=False)
     except pa.ArrowInvalid:
-        raise DataError(f"a value does not fit into {type_sql(target)}") from None
+        return None
 
 
 def _store_decimal(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
@@ -240,22 +253,21 @@ def _store_text(array: pa.Array, source: DataType, target: DataType) -> pa.Array
     if limit >= MAX_LENGTH or not len(array):
         return array
     if target.root in BINARIES:
-        _check_lengths(pc.binary_length(array), limit, target)
+        _check_lengths(array, pc.binary_length(array), target)
         return array
     too_long = pc.greater(pc.utf8_length(array), limit)
     if too_long.true_count:
-        _check_lengths(pc.utf8_length(pc.utf8_rtrim(array, " ")), limit, target)
+        _check_lengths(array, pc.utf8_length(pc.utf8_rtrim(array, " ")), target)
         array = pc.utf8_slice_codeunits(array, 0, limit)
     return pc.utf8_rpad(array, limit) if target.root is Root.CHAR else array
 
 
-def _check_lengths(lengths: pa.Array, limit: int, target: DataType) -> None:
-    longest = pc.max(lengths).as_py()
-    if longest is not None and longest > limit:
-        raise DataError(
-            f"a value of length {longest} does not fit into {type_sql(target)}; shorten the values, or "
-            "give the column a longer type"
-        )
+def _check_lengths(array: pa.Array, lengths: pa.Array, target: DataType) -> None:
+    too_long = pc.greater(lengths, target.length)
+    if too_long.true_count:
+        value, length = array.filter(too_long)[0].as_py(), lengths.filter(too_long)[0].as_py()
+        shown = f"{value[:_SHOWN]!r}" + ("..." if len(value) > _SHOWN else "")
+        raise DataError(f"the value {shown} of length {length} does not fit into {type_sql(target)}; {_WHAT_THEN}")
 
 
 def _as_text(array: pa.Array, source: DataType) -> pa.Array:

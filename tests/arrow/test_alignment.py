@@ -89,6 +89,28 @@ def test_what_may_be_stored(array: pa.Array, target: str, expected: list[Any]) -
 
 
 @pytest.mark.parametrize(
+    ("array", "target", "told"),
+    [
+        (pa.array([1, None, 3_000_000_000, 4_000_000_000, 2]), "INT", "the value 3000000000 does not fit into INT"),
+        (pa.array([1.0, float("nan")]), "BIGINT", "the value nan does not fit into BIGINT"),
+        (pa.array([Decimal("1.25"), Decimal("12345.67")]), "DECIMAL(5, 2)", "the value 12345.67 does not fit into DEC"),
+        (pa.array([123, 123456]), "DECIMAL(5, 2)", "the value 123456 does not fit into DECIMAL(5, 2)"),
+        (
+            pa.array(["abc", None, "abcd", "abcde"]),
+            "VARCHAR(3)",
+            "the value 'abcd' of length 4 does not fit into VARCHAR",
+        ),
+        (pa.array(["x" * 50]), "CHAR(3)", f"the value '{'x' * 40}'... of length 50 does not fit into CHAR(3)"),
+        (pa.array([b"abc", b"abcd"]), "VARBINARY(3)", "the value b'abcd' of length 4 does not fit into VARBINARY(3)"),
+        (pa.array([[1, 300]]), {"type": "ARRAY", "element": "TINYINT"}, "the value 300 does not fit into TINYINT"),
+    ],
+)
+def test_the_first_value_that_does_not_fit_is_told(array: pa.Array, target: Any, told: str) -> None:
+    with pytest.raises(DataError, match=rf"column 'c': {re.escape(told)}.*; correct it, or give the column a type"):
+        stored(array, target)
+
+
+@pytest.mark.parametrize(
     ("array", "target"),
     [
         (pa.array([128]), "TINYINT"),
