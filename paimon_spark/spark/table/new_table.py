@@ -13,11 +13,11 @@ from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.errors import OptionError, SchemaError
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.foreign_names import ForeignNames
-from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.default_catalogs import named_table
 from paimon_spark.spark.adapters.types import paimon_field
 from paimon_spark.spark.adapters.whole_path import path_in_session
+from paimon_spark.spark.table.schema_methods import read_type
 from paimon_spark.spark.write.table_creation import create, new_table_schema
 
 WAREHOUSE = "warehouse"
@@ -71,14 +71,14 @@ class NewTable(ForeignNames, Generic[T]):
         Args:
             dataType: a Spark type, or a Paimon type as text: ``BIGINT NOT NULL``, ``DECIMAL(10, 2)``, ``TIME(3)``,
                 ``ARRAY<INT>``, ``ROW<a INT, b STRING>``. TIMESTAMP has no zone there (Spark's TIMESTAMP_NTZ),
-                TIMESTAMP_LTZ is Spark's TIMESTAMP.
+                TIMESTAMP_LTZ is Spark's TIMESTAMP. A text with ``STRUCT<a: INT>`` is one of Spark's.
             nullable: False is the same as NOT NULL in the text.
 
         Raises:
             SchemaError, UnsupportedFeature: the type cannot be understood or stored.
         """
         if isinstance(dataType, str):
-            parsed = parse_type(dataType)
+            parsed = read_type(dataType)
             field = DataField(0, name, parsed.with_nullable(parsed.nullable and nullable), comment)
         else:
             field = replace(paimon_field(st.StructField(name, dataType, nullable)), description=comment)

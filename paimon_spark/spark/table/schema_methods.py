@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from pyspark.errors import ParseException
 from pyspark.sql import SparkSession
 from pyspark.sql import types as st
 
+from paimon_spark.errors import SchemaError
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import DataType
 from paimon_spark.spark.adapters.session_options import is_case_sensitive
@@ -17,6 +20,9 @@ from paimon_spark.store.evolution.alter import AlterResult, alter
 from paimon_spark.store.evolution.changes import SchemaChange
 from paimon_spark.store.evolution.schema_update import SchemaUpdate, option_changes, unset_changes
 from paimon_spark.store.open import ReadableTable
+
+_OF_SPARK = re.compile(r"\bSTRUCT\s*<|\bTIMESTAMP_NTZ\b", re.IGNORECASE)
+_NOT_NULL = re.compile(r"\s+NOT\s+NULL\s*$", re.IGNORECASE)
 
 
 class SchemaMethods(ABC):
@@ -41,7 +47,7 @@ class SchemaMethods(ABC):
             SchemaError, OptionError, UnsupportedFeature: a change does not fit; nothing was changed.
             CommitConflict: another job has changed the schema meanwhile, so that the changes do not fit any more.
         """
-        update = SchemaUpdate(_read_type)
+        update = SchemaUpdate(read_type)
         yield update
         update.result = self._alter(update.changes, dry_run)
 
@@ -70,5 +76,22 @@ class SchemaMethods(ABC):
         return alter(self._open(), changes, is_case_sensitive(self._spark), dry_run)
 
 
-def _read_type(given: str | st.DataType) -> DataType:
-    return parse_type(given) if isinstance(given, str) else paimon_field(st.StructField("column", given)).type
+def read_type(given: str | st.DataType) -> DataType:
+    """The type that a caller names: a Spark type, a text of Paimon, or one of Spark's SQL, told by its own words.
+
+    Raises:
+        SchemaError, UnsupportedFeature: the type cannot be understood or stored.
+    """
+    if isinstance(given, st.DataType):
+        return paimon_field(st.StructField("column", given)).type
+    if _OF_SPARK.search(given) is None:
+        return parse_type(given)
+    text = _NOT_NULL.sub("", given)
+    try:
+        found = st.DataType.fromDDL(text)
+    except ParseException:
+        raise SchemaError(
+            f"cannot read the type '{given}': its words are of Spark's SQL, which has STRUCT<a: INT, b: CHAR(4)>; in "
+            "Paimon's words that is ROW<a INT, b CHAR(4)>"
+        ) from None
+    return paimon_field(st.StructField("column", found, text == given)).type

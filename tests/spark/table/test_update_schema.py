@@ -8,8 +8,9 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import types as st
 
-from paimon_spark import PaimonTable
+from paimon_spark import PaimonTable, open_table
 from paimon_spark.errors import OptionError, SchemaError
+from paimon_spark.format.type_text import type_sql
 
 
 @pytest.fixture
@@ -30,6 +31,30 @@ def test_a_block_of_changes_is_one_schema(table: PaimonTable) -> None:
     frame = table.toDF()
     assert frame.schema.simpleString() == "struct<id:int,n:bigint,note:string,address:struct<zip:int,city:string>>"
     assert [tuple(row) for row in frame.collect()] == [(1, 2, None, (None, "Oslo"))]
+
+
+def test_a_type_may_be_written_as_in_the_sql_of_spark(table: PaimonTable, spark: SparkSession, tmp_path: Path) -> None:
+    texts = {
+        "STRUCT<a: CHAR(4)>": "ROW<a CHAR(4)>",
+        "struct<`a b`:int not null comment 'x', c ARRAY<STRUCT<d: BINARY>>>": (
+            "ROW<`a b` INT NOT NULL COMMENT 'x', c ARRAY<ROW<d BYTES>>>"
+        ),
+        "MAP<INT, STRUCT<t: TIMESTAMP, n: TIMESTAMP_NTZ>>": "MAP<INT NOT NULL, ROW<t TIMESTAMP_LTZ, n TIMESTAMP>>",
+        "TIMESTAMP_NTZ": "TIMESTAMP",
+    }
+    with table.update_schema() as change:
+        for at, (of_spark, own) in enumerate(texts.items()):
+            change.add_column(f"of_spark_{at}", of_spark).add_column(f"own_{at}", own)
+    types = {field.name: type_sql(field.type) for field in open_table(str(tmp_path / "t")).schema.fields}
+    for at in range(len(texts)):
+        assert types[f"of_spark_{at}"] == types[f"own_{at}"]
+    made = PaimonTable.create(spark).location(str(tmp_path / "made"))
+    made.addColumn("s", "STRUCT<a: CHAR(4)> NOT NULL").addColumn("t", "STRUCT<a: CHAR(4)>", nullable=False).execute()
+    found = open_table(str(tmp_path / "made")).schema.fields
+    assert [type_sql(field.type) for field in found] == ["ROW<`a` CHAR(4)> NOT NULL"] * 2
+    for wrong in ("STRUCT<a: INTT>", "STRUCT<a INT"):
+        with pytest.raises(SchemaError, match=r"cannot read the type 'STRUCT.* in Paimon's words that is ROW"):
+            PaimonTable.create(spark).addColumn("s", wrong)
 
 
 def test_a_block_that_raises_changes_nothing(table: PaimonTable) -> None:
