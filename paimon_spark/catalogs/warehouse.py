@@ -26,7 +26,7 @@ from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.paths import partition_path, unescape
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField
-from paimon_spark.store.commit.told_partitions import is_marked_done
+from paimon_spark.store.commit.partition_registration import is_marked_done
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import split_storage_options
 from paimon_spark.store.open import find_stored_table

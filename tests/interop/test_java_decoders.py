@@ -21,9 +21,9 @@ from support.long_runs import tries
 
 from paimon_spark.arrow.types import to_internal
 from paimon_spark.cdc.batches.decoding import OFFSET, ROW_KIND, Decoding
+from paimon_spark.cdc.batches.inferred_columns import inferred_columns
 from paimon_spark.cdc.batches.routed import COLUMNS, route_batches
 from paimon_spark.cdc.batches.rows import decode_rows
-from paimon_spark.cdc.batches.told_columns import told_columns
 from paimon_spark.format.type_text import type_sql
 
 pytestmark = pytest.mark.interop
@@ -136,7 +136,7 @@ def test_types_that_debezium_tells(decoders: JavaDecoders) -> None:
 
 def told_here(format_name: str, message: dict[str, Any]) -> dict[str, str]:
     (routed,) = route_batches([values_batch(message)], Decoding(format_name))
-    return {name: type_sql(told) for name, told in told_columns(routed.column(COLUMNS)[0].as_py()).items() if told}
+    return {name: type_sql(told) for name, told in inferred_columns(routed.column(COLUMNS)[0].as_py()).items() if told}
 
 
 def test_the_place_that_messages_tell(decoders: JavaDecoders) -> None:

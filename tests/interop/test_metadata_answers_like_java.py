@@ -41,7 +41,7 @@ def ends(table: ReadableTable, field: DataField) -> java_bounds.Ends:
 
 
 def known_without_a_read(table: ReadableTable, field: DataField) -> bool:
-    return not table.scan().known_totals([field.name]).rest
+    return not table.scan().metadata_aggregates([field.name]).rest
 
 
 def reads_by_rule(table: ReadableTable, field: DataField, known: java_bounds.Ends) -> bool:

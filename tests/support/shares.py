@@ -34,7 +34,7 @@ SHARES = {
         "interop/test_hive_like_java.py",
         "interop/test_repair_like_java.py",
         "spark/catalog/test_database_sync.py",
-        "spark/catalog/test_leading_queries.py",
+        "spark/catalog/test_top_n_queries.py",
         "spark/catalog/test_metadata_queries.py",
         "spark/catalog/test_rest_catalog_spark.py",
         "spark/catalog/test_session_dialects.py",
@@ -51,7 +51,7 @@ SHARES = {
         "store/history/test_tags.py",
         "store/read/test_postpone_merge.py",
         "store/rescale/test_rescale.py",
-        "store/scan/test_first_rows.py",
+        "store/scan/test_top_n_reads.py",
         "test_packaging.py",
     ),
     3: (

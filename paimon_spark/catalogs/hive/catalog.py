@@ -38,7 +38,7 @@ from paimon_spark.errors import (
 )
 from paimon_spark.file_io import DirectoryIO, absolute_location
 from paimon_spark.store.clean.live_partitions import live_partitions
-from paimon_spark.store.commit.told_partitions import keeper_of, tell_added
+from paimon_spark.store.commit.partition_registration import keeper_of, register_partitions
 from paimon_spark.store.open import open_table
 
 _SHOWN = 5
@@ -180,7 +180,7 @@ class HiveCatalog(HiveDatabases, HiveTables, OpensByName, NoFunctions):
                 copy_schema(self.metastore, identifier, after)
         opened = open_table(location, self.table_options())
         if keeper_of(opened) is not None:
-            tell_added(opened, live_partitions(opened))
+            register_partitions(opened, live_partitions(opened))
 
     def tables_of_hive(self, database: str) -> list[str]:
         self.hive_database(database)

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 
 from paimon_spark.cdc.batches.decoding import Decoding
+from paimon_spark.cdc.batches.inferred_columns import columns_text
 from paimon_spark.cdc.batches.messages import Messages, read_messages
-from paimon_spark.cdc.batches.told_columns import told_text
 
 DATABASE, TABLE, COLUMNS, KEYS, PROBLEM = "_database", "_table", "_columns", "_keys", "_problem"
 ROUTE_FIELDS = (
@@ -44,7 +44,7 @@ def _routed(messages: Messages, decoding: Decoding) -> pa.RecordBatch:
             continue
         shape = (id(event.columns), *(tuple(image) for _, image in event.rows))
         if shape not in texts:
-            texts[shape] = told_text(event)
+            texts[shape] = columns_text(event)
         columns.append(texts[shape])
     routes = [
         pa.array([None if event is None else event.database for event in said], pa.string()),

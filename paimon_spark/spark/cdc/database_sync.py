@@ -9,9 +9,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from paimon_spark.cdc.batches.decoding import Decoding
+from paimon_spark.cdc.batches.inferred_columns import fields_of, inferred_columns
 from paimon_spark.cdc.batches.routed import COLUMNS, DATABASE, KEYS, PROBLEM, TABLE
 from paimon_spark.cdc.batches.table_names import TableNames
-from paimon_spark.cdc.batches.told_columns import fields_of, told_columns
 from paimon_spark.cdc.formats.mysql_types import type_mappings
 from paimon_spark.errors import DataError, SchemaError
 from paimon_spark.format.rules.new_tables import assign_field_ids
@@ -79,12 +79,12 @@ class _Group:
 
     Attributes:
         sources: database and name of each.
-        told: what the messages tell of the columns, as texts, in the order in which it was told first.
+        columns: the columns inferred from the messages, as texts, in the order in which they came first.
         keys: of the first message that tells any.
     """
 
     sources: list[tuple[str, str]]
-    told: list[str]
+    columns: list[str]
     keys: tuple[str, ...]
 
 
@@ -113,7 +113,7 @@ def sync_database_batch(
 
 def _groups(routed: DataFrame, names: TableNames, keeps: bool) -> dict[str, _Group]:
     first = sf.min("offset") if "offset" in routed.columns else sf.min(COLUMNS)
-    told = (
+    distinct = (
         routed.where(sf.col(PROBLEM).isNull())
         .groupBy(DATABASE, TABLE, COLUMNS)
         .agg(first.alias("first"), sf.first(KEYS).alias(KEYS))
@@ -121,7 +121,7 @@ def _groups(routed: DataFrame, names: TableNames, keeps: bool) -> dict[str, _Gro
         .collect()
     )
     groups: dict[str, _Group] = {}
-    for row in told:
+    for row in distinct:
         database, table = row[DATABASE], row[TABLE]
         if database is None or table is None:
             if keeps:
@@ -132,19 +132,19 @@ def _groups(routed: DataFrame, names: TableNames, keeps: bool) -> dict[str, _Gro
         name = names.target(database, table)
         known = groups.get(name, _Group([], [], tuple(row[KEYS] or ())))
         sources = known.sources if (database, table) in known.sources else [*known.sources, (database, table)]
-        groups[name] = _Group(sources, [*known.told, row[COLUMNS]], known.keys or tuple(row[KEYS] or ()))
+        groups[name] = _Group(sources, [*known.columns, row[COLUMNS]], known.keys or tuple(row[KEYS] or ()))
     return groups
 
 
 def _dead_letters(routed: DataFrame) -> DataFrame:
-    """Messages that are malformed, or of no known table, with what Spark's Kafka source tells of them."""
+    """Messages that are malformed, or of no known table, with what Spark's Kafka source says of them."""
     unknown = sf.col(DATABASE).isNull() | sf.col(TABLE).isNull()
     names = {"topic": "string", "partition": "int", "offset": "bigint", "key": "string", "value": "string"}
-    told = [
+    origin = [
         (sf.col(name) if name in routed.columns else sf.lit(None)).cast(to).alias(name) for name, to in names.items()
     ]
     problem = sf.coalesce(sf.col(PROBLEM), sf.lit(_UNKNOWN)).alias("error")
-    return routed.where(sf.col(PROBLEM).isNotNull() | unknown).select(problem, *told)
+    return routed.where(sf.col(PROBLEM).isNotNull() | unknown).select(problem, *origin)
 
 
 def _write(
@@ -172,8 +172,8 @@ def _new_schema(name: str, group: _Group, plan: DatabasePlan) -> TableSchema:
             f"making the table {name}: its messages tell no primary key; give it with "
             f"primary_keys={{'{name}': [...]}}, or make the table before"
         )
-    told = fields_of(map(told_columns, group.told), keys, type_mappings(plan.decoding.type_mapping))
-    made = replace(plan.decoding, fields=told).row_fields
+    inferred = fields_of(map(inferred_columns, group.columns), keys, type_mappings(plan.decoding.type_mapping))
+    made = replace(plan.decoding, fields=inferred).row_fields
     fields = [_column(each, keys) for each in made]
     partition = tuple(plan.new.partition_keys)
     has_all = all(key in {each.name for each in fields} for key in partition)

@@ -9,13 +9,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from paimon_spark.cdc.batches.decoding import Decoding
-from paimon_spark.cdc.batches.told_columns import fields_of
+from paimon_spark.cdc.batches.inferred_columns import fields_of
 from paimon_spark.cdc.formats.mysql_types import type_mappings
 from paimon_spark.cdc.formats.registry import message_format
 from paimon_spark.errors import OptionError
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.types import paimon_fields
-from paimon_spark.spark.cdc.message_frames import decoded_frame, message_columns, routed_frame, told_of
+from paimon_spark.spark.cdc.message_frames import columns_of_messages, decoded_frame, message_columns, routed_frame
 
 _NO_NAMES: Sequence[str] = ()
 
@@ -87,7 +87,7 @@ def decode(
     )
     message_format(format)
     source = message_columns(messages)
-    fields = _told(source, decoding) if schema is None else _given(schema)
+    fields = _inferred(source, decoding) if schema is None else _given(schema)
     return decoded_frame(source, replace(decoding, fields=fields, computed=tuple(computed)))
 
 
@@ -98,7 +98,7 @@ def _given(schema: StructType | str) -> tuple[DataField, ...]:
     return paimon_fields(parsed if isinstance(parsed, StructType) else StructType().add("value", parsed))
 
 
-def _told(source: DataFrame, decoding: Decoding) -> tuple[DataField, ...]:
+def _inferred(source: DataFrame, decoding: Decoding) -> tuple[DataField, ...]:
     """The columns that the messages of a batch tell: they are read once to know them.
 
     Raises:
@@ -109,7 +109,7 @@ def _told(source: DataFrame, decoding: Decoding) -> tuple[DataField, ...]:
             "the columns of a stream must be known before it starts: give them as schema=, or let the table follow the "
             "messages with PaimonTable.sync(messages, format=...)"
         )
-    fields = fields_of(told_of(routed_frame(source, decoding)), (), type_mappings(decoding.type_mapping))
+    fields = fields_of(columns_of_messages(routed_frame(source, decoding)), (), type_mappings(decoding.type_mapping))
     if not fields:
         raise OptionError("no message tells a column: give the columns as schema=")
     return fields

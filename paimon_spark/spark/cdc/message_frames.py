@@ -11,10 +11,10 @@ from pyspark.sql import types as st
 
 from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.cdc.batches.decoding import Decoding
+from paimon_spark.cdc.batches.inferred_columns import InferredColumns, inferred_columns
 from paimon_spark.cdc.batches.messages import MESSAGE_COLUMNS
 from paimon_spark.cdc.batches.routed import COLUMNS, DATABASE, KEYS, PROBLEM, TABLE, route_batches
 from paimon_spark.cdc.batches.rows import decode_batches
-from paimon_spark.cdc.batches.told_columns import Told, told_columns
 from paimon_spark.errors import DataError
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.errors import plainly
@@ -71,8 +71,8 @@ def routed_frame(messages: DataFrame, decoding: Decoding) -> DataFrame:
     return messages.mapInArrow(plainly(task), schema)
 
 
-def told_of(routed: DataFrame) -> list[Told]:
-    """What messages tell of the columns of one table, each thing once, in the order in which it was told first."""
+def columns_of_messages(routed: DataFrame) -> list[InferredColumns]:
+    """The columns that messages of one table have, each text of them once, in the order in which they came first."""
     first = sf.min("offset") if "offset" in routed.columns else sf.min(COLUMNS)
     rows = routed.where(sf.col(PROBLEM).isNull()).groupBy(COLUMNS).agg(first.alias("first")).orderBy("first").collect()
-    return [told_columns(row[COLUMNS]) for row in rows]
+    return [inferred_columns(row[COLUMNS]) for row in rows]

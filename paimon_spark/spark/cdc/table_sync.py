@@ -24,14 +24,14 @@ from paimon_spark.cdc.batches.decoding import (
     VALUE,
     Decoding,
 )
-from paimon_spark.cdc.batches.told_columns import column_changes
+from paimon_spark.cdc.batches.inferred_columns import column_changes
 from paimon_spark.cdc.formats.mysql_types import type_mappings
 from paimon_spark.errors import DataError, OptionError
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.spark.adapters.errors import raised
 from paimon_spark.spark.adapters.options import CREATES_TABLE, MERGE_SCHEMA, ROW_KIND_COLUMN, TYPE_WIDENING
-from paimon_spark.spark.cdc.message_frames import decoded_frame, message_columns, routed_frame, told_of
+from paimon_spark.spark.cdc.message_frames import columns_of_messages, decoded_frame, message_columns, routed_frame
 from paimon_spark.spark.write.write_job import WriteResult
 from paimon_spark.store.evolution.alter import alter_table
 from paimon_spark.store.metadata.table import Table
@@ -101,8 +101,8 @@ def followed(table: Table, routed: DataFrame, decoding: Decoding, once: Once | N
     """
     mappings = type_mappings(decoding.type_mapping)
     schema = table.schema
-    for told in () if once is not None and _came_before(table, once) else told_of(routed):
-        changes = column_changes(schema.fields, told, mappings, decoding.case_sensitive)
+    for columns in () if once is not None and _came_before(table, once) else columns_of_messages(routed):
+        changes = column_changes(schema.fields, columns, mappings, decoding.case_sensitive)
         if changes:
             schema = alter_table(table, changes, decoding.case_sensitive)
     return replace(decoding.for_columns(schema.fields, schema.primary_keys), whole=True)
@@ -185,8 +185,8 @@ def takes_updates_before(table: Table) -> bool:
 
 def _inserts(rows: DataFrame, table: Table) -> DataFrame:
     """The rows of a table without a key, which can only grow."""
-    told = f"the table at {table.location} has no primary key, so it cannot take the change of a row: "
-    failed = raised(DataError, sf.concat(sf.lit(told), sf.col(ROW_KIND)))
+    text = f"the table at {table.location} has no primary key, so it cannot take the change of a row: "
+    failed = raised(DataError, sf.concat(sf.lit(text), sf.col(ROW_KIND)))
     inserted: Column = sf.when(sf.col(ROW_KIND) == "+I", True).otherwise(failed)
     return rows.where(inserted).drop(ROW_KIND)
 

@@ -30,20 +30,20 @@ from paimon_spark.spark.rows.appended import write_appended
 from paimon_spark.spark.rows.assignments import Expression, new_values, read_assignments
 from paimon_spark.spark.rows.attempts import Job, run_attempts
 from paimon_spark.spark.rows.changes import KIND, Changes, Wanted
+from paimon_spark.spark.rows.checks import check_kept_digits, insert_kind
 from paimon_spark.spark.rows.expression_errors import Reading, empty_rows, expression_errors
-from paimon_spark.spark.rows.guards import check_kept_digits, insert_kind
 from paimon_spark.spark.rows.keyed import wanted_of, write_keyed
 from paimon_spark.spark.rows.outcome import Outcome
 from paimon_spark.spark.rows.pruning import named_fields, named_metadata_fields, pruning_of
 from paimon_spark.spark.rows.reserved_names import check_names
 from paimon_spark.spark.rows.result import RowChangeResult
-from paimon_spark.spark.rows.stars import check_no_star
+from paimon_spark.spark.rows.star_expansion import check_no_star
 from paimon_spark.spark.rows.stored_texts import stored_name
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.store.evolution.merged_schema import Merging
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.bucket_filter import bucket_fields
-from paimon_spark.store.rows.ways import Statement, Way, deletes_by_kind, way_of
+from paimon_spark.store.rows.change_strategies import ChangeStrategy, Statement, change_strategy, deletes_by_kind
 
 
 @dataclass(frozen=True)
@@ -108,8 +108,8 @@ def run_merge(merge: Merge) -> RowChangeResult:
             merging = replace(merge.merging, case_sensitive=naming.is_exact)
             target = evolved_target(target, merge.source.schema, merge.clauses, merge.alias, merging)
         table = target.table
-        way = way_of(table, Statement.MERGE)
-        keyed = way is Way.ROWS_WITH_KINDS
+        strategy = change_strategy(table, Statement.MERGE)
+        keyed = strategy is ChangeStrategy.ROWS_WITH_KINDS
         _check_deletes(table, merge, keyed)
         wanted = wanted_of(table) if keyed else Wanted(places=True)
         names = [*table.schema.names, *merge.source.columns]
@@ -131,7 +131,7 @@ def run_merge(merge: Merge) -> RowChangeResult:
         changes = Changes(frame, found.file_count, dict(found.files), not keyed and _moves(plan))
         if keyed:
             return write_keyed(target, changes)
-        return write_appended(target, changes, way is Way.DELETION_VECTORS)
+        return write_appended(target, changes, strategy is ChangeStrategy.DELETION_VECTORS)
 
     values = [value for clause in merge.clauses for value in (clause.values or {}).values()]
     with expression_errors(what, lambda: _readings(merge, name, what, naming), values):

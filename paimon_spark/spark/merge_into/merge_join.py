@@ -34,9 +34,9 @@ from paimon_spark.spark.rows.assignments import (
     read_assignments,
 )
 from paimon_spark.spark.rows.changes import DELETE, KIND, OLD, UPDATE, Wanted, place_columns
-from paimon_spark.spark.rows.guards import delete_kind, insert_kind, update_kind
+from paimon_spark.spark.rows.checks import delete_kind, insert_kind, update_kind
+from paimon_spark.spark.rows.nondeterminism import may_vary
 from paimon_spark.spark.rows.stored_texts import stored_column
-from paimon_spark.spark.rows.varying import may_vary
 from paimon_spark.store.metadata.table import Table
 
 _TARGET, _SOURCE = "_paimon_t", "_paimon_s"

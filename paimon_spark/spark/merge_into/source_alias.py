@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from paimon_spark.errors import PaimonError, SqlError
 from paimon_spark.format.quoting import quoted
 from paimon_spark.spark.rows.assignments import Expression
-from paimon_spark.spark.rows.varying import QUERIES
+from paimon_spark.spark.rows.nondeterminism import QUERIES
 from paimon_spark.sql.queries.references import dotted_names
 from paimon_spark.sql.text.lexer import tokenize
 

@@ -18,13 +18,13 @@ from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.char_columns import as_read
-from paimon_spark.spark.adapters.even_batches import even_batches
 from paimon_spark.spark.adapters.readable_columns import find_column
+from paimon_spark.spark.adapters.rebatch import rebatch
 from paimon_spark.spark.adapters.sizes import size_of_splits
 from paimon_spark.spark.adapters.tasks import rows_of_tasks
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
 from paimon_spark.spark.native.conditions import NotExpressible, spark_condition
-from paimon_spark.spark.native.file_sorting import FileSorter, SortedFiles
+from paimon_spark.spark.native.file_classifier import ClassifiedFiles, FileClassifier
 from paimon_spark.spark.native.local_read import (
     is_key_lookup,
     is_row_lookup,
@@ -78,7 +78,7 @@ class DividedRead:
         plan = scan.plan_with_read_tags()[0]
         splits = [split for split in plan.splits if isinstance(split, Split)]
         condition = self._condition(scan.predicate)
-        found = self._sorted(scan.predicate, splits, condition if isinstance(condition, str) else None)
+        found = self._classified(scan.predicate, splits, condition if isinstance(condition, str) else None)
         if found.rest and self.native:
             raise self._refused(found)
         told = self._explain(plan, found)
@@ -120,10 +120,10 @@ class DividedRead:
         except NotExpressible as error:
             return str(error)
 
-    def _sorted(self, predicate: Predicate, splits: Sequence[Split], refusal: str | None) -> SortedFiles:
-        sorter = FileSorter(self.table, self._fields(predicate), self.settings.case_sensitive)
+    def _classified(self, predicate: Predicate, splits: Sequence[Split], refusal: str | None) -> ClassifiedFiles:
+        classifier = FileClassifier(self.table, self._fields(predicate), self.settings.case_sensitive)
         refusal = self.settings.refusal or refusal or self._store_refusal(splits)
-        return sorter.sort(splits, refusal, self._reads_few)
+        return classifier.classify(splits, refusal, self._reads_few)
 
     @property
     def _reads_few(self) -> bool:
@@ -143,7 +143,7 @@ class DividedRead:
         more = sorted(columns_of(predicate) - shown)
         return (*self.reading.fields, *(find_column(self.table, name) for name in more))
 
-    def _native_frames(self, scan: Scan, plan: Plan, found: SortedFiles) -> list[DataFrame]:
+    def _native_frames(self, scan: Scan, plan: Plan, found: ClassifiedFiles) -> list[DataFrame]:
         more = self._fields(scan.predicate)[len(self.reading.shown.fields) :]
         shown = st.StructType([*self.reading.shown.fields, *nullable(shown_schema(spark_schema(more))).fields])
         snapshot = None if plan.snapshot is None else plan.snapshot.id
@@ -164,14 +164,14 @@ class DividedRead:
     def _no_rows(self) -> pa.Table:
         return spark_arrow_schema(self.reading.shown).empty_table()
 
-    def _refused(self, found: SortedFiles) -> UnsupportedFeature:
+    def _refused(self, found: ClassifiedFiles) -> UnsupportedFeature:
         path, reason = found.example or (self.table.location, "a file cannot be read natively")
         return UnsupportedFeature(
             f"reading {self.table.location} natively was asked for (native=True), but the data file {path} must be "
             f"read by the Python source: {reason}. Leave native out, so that only such files are, or compact the table"
         )
 
-    def _explain(self, plan: Plan, found: SortedFiles) -> ReadExplanation:
+    def _explain(self, plan: Plan, found: ClassifiedFiles) -> ReadExplanation:
         reasons = (
             f"{reason} ({count} {'file' if count == 1 else 'files'})" for reason, count in found.reasons.most_common()
         )
@@ -203,7 +203,7 @@ def merged_rows(spark: SparkSession, reading: Reading, scan: Scan, splits: Seque
 
     def work(group: tuple[ReadUnit, ...]) -> Iterator[pa.RecordBatch]:
         reader = scan.reader()
-        return even_batches(conform_batch(batch, arrow) for split in group for batch in reader.read(split))
+        return rebatch(conform_batch(batch, arrow) for split in group for batch in reader.read(split))
 
     size = size_of_splits(splits, reading.fields, scan.table.schema.fields)
     groups = scan.tasks_of([split.without_statistics() for split in splits])

@@ -26,8 +26,8 @@ from paimon_spark.format.types import FLOATS
 from paimon_spark.spark.adapters.char_columns import as_stored
 from paimon_spark.spark.adapters.errors import raised
 from paimon_spark.spark.adapters.types import spark_type
+from paimon_spark.spark.native.file_classifier import NativeFile, ScanKind
 from paimon_spark.spark.native.file_lists import check_still_there, file_list
-from paimon_spark.spark.native.file_sorting import NativeFile, ScanKind
 from paimon_spark.spark.native.readable_columns import NativeColumn, holds_floats
 from paimon_spark.store.read.deletion_files import read_deleted_positions
 from paimon_spark.store.read.file_rows import missing_data_file

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 if TYPE_CHECKING:
     from paimon_spark.format.snapshot import Snapshot
     from paimon_spark.spark.adapters.readable_columns import Readable
-    from paimon_spark.store.pruning.first_rows import FirstRows
+    from paimon_spark.store.pruning.top_n import TopN
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class ReadRequest:
     where: str | None = None
     native: bool | None = None
     opened: Readable | None = field(default=None, compare=False, repr=False)
-    first: FirstRows | None = None
+    first: TopN | None = None
     refusal: str = field(default="", compare=False, repr=False)
 
     @property

@@ -49,7 +49,7 @@ class Reading:
     def scan(self, table: ReadableTable) -> Scan:
         """The read of the table of this read by our own engine."""
         scan = table.scan(self.shown.names, self.options.where)
-        return scan if self.request.first is None else scan.with_first(self.request.first)
+        return scan if self.request.first is None else scan.with_top_n(self.request.first)
 
     def explanation(self) -> ReadExplanation:
         """What is known of the read before it is planned."""

@@ -19,9 +19,9 @@ from paimon_spark.format.options.column_names import parse_columns
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.schema import METADATA_COLUMNS
 from paimon_spark.spark.native.read_table import ReadExplanation, ReadRequest, read_table
+from paimon_spark.spark.queries.aggregate_pushdown import Answer, exchanged, metadata_answer
 from paimon_spark.spark.queries.asking import Args, ask_spark
 from paimon_spark.spark.queries.functions import with_functions
-from paimon_spark.spark.queries.known_answers import Answer, exchanged, known_answer
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.queries.table_use import plan_read, plan_use
 from paimon_spark.spark.queries.view_columns import as_stored
@@ -137,7 +137,7 @@ def plan_query(session: SqlSession, query: Query, args: Args = None, depth: int 
             continue
         used = plan_use(session, use, named)
         uses[at] = replace(use, hidden=used.hidden)
-        answer = Answer() if used.hidden else known_answer(session, use, used.opened, used.where)
+        answer = Answer() if used.hidden else metadata_answer(session, use, used.opened, used.where)
         if answer.frame is not None:
             frame = _FRAME.format(f"known_{at}")
             frames[frame] = answer.frame.frame

@@ -22,7 +22,7 @@ from paimon_spark.sql.queries.needs import is_whole_filter, needed_columns, push
 from paimon_spark.sql.queries.query import Increment, Travel, Use, fold
 from paimon_spark.sql.text.names import TableName
 from paimon_spark.store.open import ReadableTable
-from paimon_spark.store.pruning.first_rows import FirstRows
+from paimon_spark.store.pruning.top_n import TopN
 
 AUDIT_LOG = "audit_log"
 _INCREMENTS = {
@@ -89,13 +89,13 @@ def _hidden(use: Use, table: Readable) -> tuple[str, ...]:
     return found
 
 
-def _first_rows(use: Use, fields: Sequence[DataField]) -> FirstRows | None:
+def _first_rows(use: Use, fields: Sequence[DataField]) -> TopN | None:
     """The rows that come first in the order of a query; None: it needs all, or its order is not that of a column."""
-    leading = use.leading
-    names = [] if leading is None else [field.name for field in fields if fold(field.name) == leading.column]
-    if leading is None or len(names) != 1:
+    top_n = use.top_n
+    names = [] if top_n is None else [field.name for field in fields if fold(field.name) == top_n.column]
+    if top_n is None or len(names) != 1:
         return None
-    return FirstRows(names[0], leading.count, leading.descending, leading.nulls_first, leading.with_ties)
+    return TopN(names[0], top_n.count, top_n.descending, top_n.nulls_first, top_n.with_ties)
 
 
 class _Source:
@@ -119,7 +119,7 @@ class _Source:
         self,
         columns: tuple[str, ...] | None,
         where: str | None,
-        first: FirstRows | None = None,
+        first: TopN | None = None,
         native: bool | None = None,
     ) -> ReadRequest:
         """A read of it; arguments as of ReadRequest."""

@@ -1,9 +1,9 @@
 """Rows changed in place: DELETE and UPDATE, and what MERGE shares with them, on classic Spark and on Connect.
 
 A statement reads its table at one snapshot and makes a DataFrame of changes: rows with a kind, and for append tables
-with the place of the row that they change. A writer turns the changes into files by the way that ``store.rows`` chooses
-for the table, and one commit publishes them, or refuses if another job has changed the same rows since. Then the
-statement runs again from the start.
+with the place of the row that they change. A writer turns the changes into files by the strategy that ``store.rows``
+chooses for the table, and one commit publishes them, or refuses if another job has changed the same rows since. Then
+the statement runs again from the start.
 
 May import: ``spark.native``, ``spark.jobs``, ``spark.write``, ``spark.adapters`` and what lies below.
 Invariant: the driver sees names and numbers of files and counts of rows, never rows or keys.

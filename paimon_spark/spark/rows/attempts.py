@@ -34,7 +34,7 @@ from paimon_spark.store.commit.commit_loop import commit_retries
 from paimon_spark.store.commit.table_commit import CommitResult
 from paimon_spark.store.compact.compaction import compact_table
 from paimon_spark.store.compact.live_buckets import live_buckets
-from paimon_spark.store.rows.ways import Statement, Way, way_of
+from paimon_spark.store.rows.change_strategies import ChangeStrategy, Statement, change_strategy
 from paimon_spark.store.scan.latest_only import refuse_travel
 from paimon_spark.store.scan.split_plan import skips_level_zero
 from paimon_spark.store.storage.retrying import retry
@@ -152,7 +152,7 @@ def _settled_level(table: ReadableTable, statement: Statement) -> int:
     if not table.schema.primary_keys:
         return 0
     producer = table.options.value(o.CHANGELOG_PRODUCER)
-    rewrites = way_of(table, statement) is Way.MERGED_BUCKETS
+    rewrites = change_strategy(table, statement) is ChangeStrategy.MERGED_BUCKETS
     if rewrites and producer is ChangelogProducer.FULL_COMPACTION:
         return compaction_rules(table.options).num_levels - 1
     return int(skips_level_zero(table.options) or (rewrites and producer.is_compaction))

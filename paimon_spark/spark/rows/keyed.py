@@ -18,7 +18,7 @@ from paimon_spark.spark.adapters.dataframes import MOST_ROWS
 from paimon_spark.spark.adapters.options import WriteOptions
 from paimon_spark.spark.jobs.postpone_job import place_staged_with_spark
 from paimon_spark.spark.rows.changes import DELETE, INSERT, KIND, OLD, UPDATE, Changes, Wanted
-from paimon_spark.spark.rows.guards import check_digits
+from paimon_spark.spark.rows.checks import check_digits
 from paimon_spark.spark.rows.outcome import Outcome
 from paimon_spark.spark.rows.stored_texts import stored_column
 from paimon_spark.spark.rows.target import Target

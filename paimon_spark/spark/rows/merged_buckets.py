@@ -31,13 +31,13 @@ from paimon_spark.spark.adapters.tasks import (
     with_plain_names,
 )
 from paimon_spark.spark.rows.assignments import Expression, as_column
-from paimon_spark.spark.rows.guards import check_digits
+from paimon_spark.spark.rows.checks import check_digits
+from paimon_spark.spark.rows.nondeterminism import may_vary
 from paimon_spark.spark.rows.outcome import Outcome
 from paimon_spark.spark.rows.pruning import Pruning, named_metadata_fields
 from paimon_spark.spark.rows.python_read import PythonRead, python_rows
 from paimon_spark.spark.rows.stored_texts import stored_column
 from paimon_spark.spark.rows.target import Target
-from paimon_spark.spark.rows.varying import may_vary
 from paimon_spark.spark.write.commit_write import abort_job
 from paimon_spark.spark.write.open_write import job_for
 from paimon_spark.spark.write.task_rows import align_rows, current_task

@@ -12,8 +12,8 @@ from paimon_spark.format.types import Root
 from paimon_spark.spark.adapters.char_columns import read_columns
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
 from paimon_spark.spark.rows.assignments import Expression
+from paimon_spark.spark.rows.nondeterminism import QUERIES, draws_for_rows
 from paimon_spark.spark.rows.target import Target
-from paimon_spark.spark.rows.varying import QUERIES, draws_for_rows
 from paimon_spark.sql.queries.query import fold
 from paimon_spark.sql.text.lexer import tokenize
 from paimon_spark.store.clean.partition_rows import partition_columns, partition_rows

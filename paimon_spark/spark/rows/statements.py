@@ -26,22 +26,22 @@ from paimon_spark.spark.rows.assignments import (
 )
 from paimon_spark.spark.rows.attempts import Job, run_attempts
 from paimon_spark.spark.rows.changes import DELETE, KIND, OLD, UPDATE, Changes, place_columns
+from paimon_spark.spark.rows.checks import check_kept_digits, delete_kind, update_kind
 from paimon_spark.spark.rows.expression_errors import Reading, empty_rows, expression_errors
-from paimon_spark.spark.rows.guards import check_kept_digits, delete_kind, update_kind
 from paimon_spark.spark.rows.keyed import wanted_of, write_keyed
 from paimon_spark.spark.rows.merged_buckets import delete_from_buckets
 from paimon_spark.spark.rows.outcome import Outcome
 from paimon_spark.spark.rows.partition_conditions import decides_partitions, matching_partitions
 from paimon_spark.spark.rows.pruning import Pruning, named_fields, named_metadata_fields, pruning_of
 from paimon_spark.spark.rows.result import RowChangeResult
-from paimon_spark.spark.rows.stars import check_no_star
+from paimon_spark.spark.rows.star_expansion import check_no_star
 from paimon_spark.spark.rows.stored_texts import stored_column
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.store.clean.partition_rows import drop_partition_rows
 from paimon_spark.store.clean.truncate import TruncateResult, drop_partitions, truncate_table
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.bucket_filter import bucket_fields
-from paimon_spark.store.rows.ways import Way, way_of
+from paimon_spark.store.rows.change_strategies import ChangeStrategy, change_strategy
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def delete_where(statement: RowStatement) -> RowChangeResult:
 
     def write(target: Target) -> Outcome | TruncateResult:
         table = target.table
-        way = way_of(table, statement.job.statement)
+        strategy = change_strategy(table, statement.job.statement)
         pruning = _pruning(statement, table)
         if _is_of_partitions(pruning, table):
             whole = isinstance(pruning.predicate, AlwaysTrue)
@@ -99,9 +99,9 @@ def delete_where(statement: RowStatement) -> RowChangeResult:
             found_rows = matching_partitions(target, str(statement.condition), statement.alias)
             return drop_partition_rows(table, found_rows, target.name_commit())
         more = named_metadata_fields(table.schema, [statement.condition])
-        if way is Way.MERGED_BUCKETS:
+        if strategy is ChangeStrategy.MERGED_BUCKETS:
             return delete_from_buckets(target, statement.condition, statement.alias, pruning)
-        if way is Way.ROWS_WITH_KINDS:
+        if strategy is ChangeStrategy.ROWS_WITH_KINDS:
             found = target.rows((*table.schema.fields, *more), pruning.predicate)
             rows = _matching(found.frame, statement)
             changes = rows.select(
@@ -114,7 +114,9 @@ def delete_where(statement: RowStatement) -> RowChangeResult:
         rows = _matching(found.frame, statement)
         changes = rows.select(sf.lit(DELETE).alias(KIND), *place_columns())
         return write_appended(
-            target, Changes(changes, found.file_count, dict(found.files), few=found.few), way is Way.DELETION_VECTORS
+            target,
+            Changes(changes, found.file_count, dict(found.files), few=found.few),
+            strategy is ChangeStrategy.DELETION_VECTORS,
         )
 
     with expression_errors(statement.what, lambda: _readings(statement)):
@@ -137,11 +139,11 @@ def update_where(statement: RowStatement) -> RowChangeResult:
 
     def write(target: Target) -> Outcome:
         table = target.table
-        way = way_of(table, statement.job.statement)
+        strategy = change_strategy(table, statement.job.statement)
         fields = table.schema.fields
         given = changed_columns(table, _assignments(statement, fields), statement)
         check_kept_digits(table, given)
-        pruning, keyed = _pruning(statement, table), way is Way.ROWS_WITH_KINDS
+        pruning, keyed = _pruning(statement, table), strategy is ChangeStrategy.ROWS_WITH_KINDS
         more = named_metadata_fields(table.schema, [statement.condition, *(statement.assignments or {}).values()])
         found = target.rows((*fields, *more), pruning.predicate, placed=not keyed)
         rows = _matching(found.frame, statement)
@@ -157,7 +159,11 @@ def update_where(statement: RowStatement) -> RowChangeResult:
             moves_rows(table, given),
             found.few,
         )
-        return write_keyed(target, changes) if keyed else write_appended(target, changes, way is Way.DELETION_VECTORS)
+        return (
+            write_keyed(target, changes)
+            if keyed
+            else write_appended(target, changes, strategy is ChangeStrategy.DELETION_VECTORS)
+        )
 
     if not statement.assignments:
         raise SqlError(f"{statement.what}: no assignment is given; name a column and its new value")

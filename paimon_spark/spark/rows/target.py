@@ -20,7 +20,7 @@ from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField, has_char
 from paimon_spark.spark.adapters.char_columns import padded, read_columns
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
-from paimon_spark.spark.native.file_sorting import FileSorter, SortedFiles
+from paimon_spark.spark.native.file_classifier import ClassifiedFiles, FileClassifier
 from paimon_spark.spark.native.local_read import is_key_lookup, is_small
 from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER, scan_files
 from paimon_spark.spark.native.session_settings import SessionSettings, session_settings
@@ -130,7 +130,7 @@ class Target:
             here = rows_here(self.spark, PythonRead(self.table, fields, predicate, schema, placed), splits)
             if here is not None:
                 return TargetRows(self.as_read(here, fields, shown, splits, more), file_count, files, few=True)
-        found = self._sorted(fields, splits, placed, settings)
+        found = self._classified(fields, splits, placed, settings)
         frames = self._native(found, shown, placed)
         if found.rest:
             request = PythonRead(self.table, fields, predicate, schema, placed)
@@ -166,9 +166,9 @@ class Target:
         names = {field.name for field in fields}
         return [self.table.schema.by_name[name] for name in sorted(columns_of(predicate) - names)]
 
-    def _sorted(
+    def _classified(
         self, fields: tuple[DataField, ...], splits: Sequence[Split], placed: bool, settings: SessionSettings
-    ) -> SortedFiles:
+    ) -> ClassifiedFiles:
         refusal = settings.refusal or ("native reads are off" if settings.native is False else None)
         if placed and any(f.name.lower() == "_metadata" for f in self.table.schema.fields):
             refusal = "the table has a column '_metadata'"
@@ -177,9 +177,9 @@ class Target:
         raw = next(((split, file) for split in splits for file in split.raw_files), None)
         if refusal is None and raw is not None:
             refusal = store_refusal(self.spark, self.table.options, data_file_path(raw[0].bucket_path, raw[1]))
-        return FileSorter(self.table, fields, settings.case_sensitive).sort(splits, refusal)
+        return FileClassifier(self.table, fields, settings.case_sensitive).classify(splits, refusal)
 
-    def _native(self, found: SortedFiles, shown: st.StructType, placed: bool) -> list[DataFrame]:
+    def _native(self, found: ClassifiedFiles, shown: st.StructType, placed: bool) -> list[DataFrame]:
         snapshot = None if self.snapshot is None else self.snapshot.id
         with translate_missing_files(self.table, snapshot):
             return [

@@ -15,8 +15,8 @@ from paimon_spark.arrow.predicates.predicate import Predicate, and_
 from paimon_spark.format.schema import ROW_KIND_FIELD
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.errors import plainly
-from paimon_spark.spark.adapters.even_batches import even_batches
 from paimon_spark.spark.adapters.readable_columns import Readable, asked_columns
+from paimon_spark.spark.adapters.rebatch import rebatch
 from paimon_spark.spark.source.filters import push_filters
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class PaimonReader(DataSourceReader):
         batches = (
             conform_batch(batch, self._arrow_schema) for split in partition.splits for batch in reader.read(split)
         )
-        return even_batches(batches)
+        return rebatch(batches)
 
     def _scan(self) -> Scan | SystemScan:
         return self._sent or self._table.scan([field.name for field in self._columns.values()], self._predicate)

@@ -15,8 +15,8 @@ from paimon_spark.arrow.text_casts import padded_texts
 from paimon_spark.format.types import has_char
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.errors import plainly
-from paimon_spark.spark.adapters.even_batches import even_batches
 from paimon_spark.spark.adapters.readable_columns import asked_columns
+from paimon_spark.spark.adapters.rebatch import rebatch
 from paimon_spark.spark.stream_source.admission import (
     ReadLimit,
     SupportsTriggerAvailableNow,
@@ -106,7 +106,7 @@ class PaimonStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if not isinstance(partition, UnitPartition):
             return iter(())
         rows = (self._shown(batch) for unit in partition.units for batch in self._reader.read(unit))
-        return even_batches(rows)
+        return rebatch(rows)
 
     def _shown(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows for Spark, which pads CHAR in what it reads at once, but not in streams."""

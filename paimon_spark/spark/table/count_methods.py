@@ -11,7 +11,7 @@ from pyspark.sql import functions as sf
 
 from paimon_spark.format.quoting import quoted
 from paimon_spark.spark.adapters.errors import job_errors
-from paimon_spark.spark.native.known_rows import known_rows
+from paimon_spark.spark.native.aggregate_rows import aggregate_rows
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.scan.read_spec import find_fields
 
@@ -46,7 +46,7 @@ class CountMethods(ABC):
             options: more options of the read, such as ``scan.snapshot-id``.
         """
         if where is None or isinstance(where, str):
-            known = self._open_in_session().with_options(options).scan(where=where).known_totals()
+            known = self._open_in_session().with_options(options).scan(where=where).metadata_aggregates()
             if not known.rest:
                 return known.rows
         columns = None if isinstance(where, Column) else ()  # it may name any column
@@ -81,8 +81,8 @@ class CountMethods(ABC):
         (field,) = find_fields(table.schema, (column,))
         frame: DataFrame | None = None
         if (where is None or isinstance(where, str)) and field in table.schema.fields:
-            known = table.scan(where=where).known_totals([field.name])
-            frame = None if known.rest else known_rows(self._spark, table.schema, known, [field], None)
+            known = table.scan(where=where).metadata_aggregates([field.name])
+            frame = None if known.rest else aggregate_rows(self._spark, table.schema, known, [field], None)
         if frame is None:
             names = None if isinstance(where, Column) else [field.name]
             frame = self.toDF(names, where, options)

@@ -20,7 +20,7 @@ from paimon_spark.spark.rows.attempts import Job
 from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.spark.rows.statements import RowStatement, delete_where, update_where
 from paimon_spark.store.open import ReadableTable
-from paimon_spark.store.rows.ways import Statement
+from paimon_spark.store.rows.change_strategies import Statement
 
 _ALIAS = "target"
 _ALL_ROWS = "true"

@@ -23,7 +23,7 @@ from paimon_spark.spark.adapters.options import (
 from paimon_spark.spark.write.task_rows import align_rows
 from paimon_spark.spark.write.write_job import Evolution, WriteJob
 from paimon_spark.store.commit.commit_user import new_user
-from paimon_spark.store.commit.told_partitions import check_told
+from paimon_spark.store.commit.partition_registration import check_registration
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import split_storage_options
 from paimon_spark.store.open import find_table, open_table
@@ -84,7 +84,7 @@ def job_for(table: Table, options: WriteOptions, schema: StructType, overwrite: 
         table = merged_table(table, stored, options.merging)
     evolution = None if table.schema is before else Evolution(before, empties=options.overwrite_schema)
     check_writable(table.schema, table.options)
-    check_told(table)
+    check_registration(table)
     if kind_column is not None and not table.schema.primary_keys:
         raise OptionError(
             f"'{ROW_KIND_COLUMN}' needs a primary key to update or delete by; the table at {table.location} has none"

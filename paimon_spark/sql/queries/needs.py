@@ -57,8 +57,8 @@ def is_whole_filter(
     args: Mapping[str, Any] = _NO_ARGS,
     dialect: Dialect = Dialect.ANSI,
 ) -> bool:
-    """Whether ``pushed_filter`` says all that the WHERE of a query with leading rows says; arguments as there."""
-    if use.leading is None or use.leading.conditions != len(use.conjuncts):
+    """Whether ``pushed_filter`` says all that the WHERE of a top-N query says; arguments as there."""
+    if use.top_n is None or use.top_n.conditions != len(use.conjuncts):
         return False
     reading = _Reading(fields, time_zone, args, dialect)
     return all(isinstance(part, Conjunct) and reading.condition(part) is not None for part in use.conjuncts)

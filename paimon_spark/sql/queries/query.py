@@ -87,7 +87,7 @@ class Totals:
 
 
 @dataclass(frozen=True)
-class Leading:
+class TopNClause:
     """The rows of a table that a query needs, if it needs those only that come first in an order.
 
     Attributes:
@@ -142,7 +142,7 @@ class Use:
         qualifiers: (start, end) of the characters before the last part of the name, where it qualifies columns.
         totals: what the query needs, if it needs no rows but their number and the ends of columns; None: it needs rows.
         edits: characters of the text that others take the place of, if the table is exchanged.
-        leading: the rows that the query needs, if these are the first ones of an order; None: it may need all.
+        top_n: the rows that the query needs, if these are the first ones of an order; None: it may need all.
         metadata: the metadata columns that the query may name of the table, by their names.
         metadata_refusal: why the query cannot have them, in words; "": it can.
         stars: the stars that stand for columns of the table, which must not stand for its metadata columns.
@@ -163,7 +163,7 @@ class Use:
     qualifiers: tuple[tuple[int, int], ...] = ()
     totals: Totals | None = None
     edits: tuple[Edit, ...] = ()
-    leading: Leading | None = None
+    top_n: TopNClause | None = None
     metadata: tuple[str, ...] = ()
     metadata_refusal: str = ""
     stars: tuple[StarPlace, ...] = ()
@@ -197,7 +197,7 @@ class Query:
     def with_all_columns(self) -> Query:
         """The same query, which is to get all columns and rows of its tables."""
         why = "a name of the query is that of no column"
-        uses = (replace(use, words=None, why_all=why, conjuncts=(), totals=None, leading=None) for use in self.uses)
+        uses = (replace(use, words=None, why_all=why, conjuncts=(), totals=None, top_n=None) for use in self.uses)
         return replace(self, uses=tuple(uses))
 
     def render(self, frames: Sequence[str | None]) -> str:

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 from paimon_spark.errors import SqlError
 from paimon_spark.sql.queries.conjuncts import conjuncts, where_parts
-from paimon_spark.sql.queries.leading_rows import leading_rows
 from paimon_spark.sql.queries.masking import is_variant_path, mask
 from paimon_spark.sql.queries.metadata_use import with_metadata
 from paimon_spark.sql.queries.qualifiers import qualifiers
 from paimon_spark.sql.queries.query import Query, Use, fold
 from paimon_spark.sql.queries.references import Reference, find_references
+from paimon_spark.sql.queries.top_n import top_n
 from paimon_spark.sql.queries.totals import totals
 from paimon_spark.sql.queries.tree import (
     Node,
@@ -190,7 +190,7 @@ class _Reading:
         if self.why_all or reference.increment:
             return use
         own = _qualifiers_of(use, alias)
-        use = replace(use, totals=totals(self.tree, node, self.tokens, own), leading=leading_rows(node, own))
+        use = replace(use, totals=totals(self.tree, node, self.tokens, own), top_n=top_n(node, own))
         found = conditions(node)
         texts = where_parts(self.tokens, reference.end) if found else []
         return replace(use, conjuncts=conjuncts(self.text, self.masked, texts, found, own))

@@ -16,7 +16,7 @@ from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableStat
 from paimon_spark.store.commit.commit_loop import commit_request
 from paimon_spark.store.commit.commit_user import new_user
 from paimon_spark.store.commit.overwrite import overwritten
-from paimon_spark.store.commit.told_partitions import keeper_of, tell_dropped
+from paimon_spark.store.commit.partition_registration import keeper_of, unregister_partitions
 from paimon_spark.store.compact.live_buckets import is_chosen
 from paimon_spark.store.compact.plan import partition_condition
 from paimon_spark.store.metadata.commit_changes import CommitChanges
@@ -152,7 +152,7 @@ def take_away(
     gone = None if made.proposal is None else made.proposal.changes
     files = () if gone is None else gone.files
     if whole_partitions and files and keeper_of(table) is not None:
-        tell_dropped(table, {entry.partition for entry in files} - alive_elsewhere(table))
+        unregister_partitions(table, {entry.partition for entry in files} - alive_elsewhere(table))
     return _metrics(table, files, began, made.snapshot_id)
 
 

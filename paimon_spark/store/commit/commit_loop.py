@@ -16,7 +16,7 @@ from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.store.commit.attempt import CommitRequest, Detail, Proposal, TableState, attempt, table_state
 from paimon_spark.store.commit.base import confirm_published, may_be_withdrawn, withdrawn_error
 from paimon_spark.store.commit.history import CommitHistory
-from paimon_spark.store.commit.told_partitions import keeper_of, tell_added
+from paimon_spark.store.commit.partition_registration import keeper_of, register_partitions
 from paimon_spark.store.metadata.manifest_files import read_manifest_list, read_manifests
 from paimon_spark.store.metadata.publish import write_hint
 from paimon_spark.store.metadata.table import BucketMode, Table
@@ -111,12 +111,12 @@ def _tell_partitions(table: Table, made: Committed[Any]) -> None:
         return
     if made.proposal is not None and made.proposal.changes is not None:
         entries = made.proposal.changes.files
-        tell_added(table, (entry.partition for entry in entries if entry.kind == FileKind.ADD))
+        register_partitions(table, (entry.partition for entry in entries if entry.kind == FileKind.ADD))
     else:
         lists = (made.snapshot.delta_manifest_list, made.snapshot.delta_manifest_list_size)
         metas = read_manifest_list(table.file_io, table.location, *lists)
         read = read_manifests(table.file_io, table.location, metas)
-        tell_added(table, (entry.partition for entry in read if entry.kind == FileKind.ADD))
+        register_partitions(table, (entry.partition for entry in read if entry.kind == FileKind.ADD))
 
 
 @dataclass

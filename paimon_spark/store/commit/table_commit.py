@@ -21,8 +21,8 @@ from paimon_spark.store.commit.dynamic_conflicts import check_cross_partition
 from paimon_spark.store.commit.hash_index_changes import HashIndexUpdate
 from paimon_spark.store.commit.history import is_committed
 from paimon_spark.store.commit.overwrite import overwritten, upgraded
+from paimon_spark.store.commit.partition_registration import check_registration
 from paimon_spark.store.commit.row_conflicts import ReadState, check_keys_unchanged
-from paimon_spark.store.commit.told_partitions import check_told
 from paimon_spark.store.metadata.commit_changes import CommitChanges, appended, compacted
 from paimon_spark.store.metadata.file_paths import changelog_paths, created_paths
 from paimon_spark.store.metadata.messages import CommitMessage
@@ -82,7 +82,7 @@ class TableCommit:
             UnsupportedFeature, OptionError: the table cannot be written.
         """
         check_writable(table.schema, table.options)
-        check_told(table)
+        check_registration(table)
         self._table = table
         self._user = commit_user
         self._since = since

@@ -23,7 +23,7 @@ from paimon_spark.format.paths import TAG_PREFIX, tag_directory, tag_path
 from paimon_spark.format.rules.supported import check_tagging
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.snapshot_json import Tag, encode_tag
-from paimon_spark.store.commit.told_partitions import tell_tags_deleted
+from paimon_spark.store.commit.partition_registration import unregister_tags
 from paimon_spark.store.expire.delete import delete_doomed
 from paimon_spark.store.expire.files import DeletionPlan, FileFinder
 from paimon_spark.store.expire.used import (
@@ -188,7 +188,7 @@ def _delete(table: Table, tags: Mapping[str, Tag], unfinished: Mapping[str, Tag]
         file_io.delete(tag_path(table.location, name, table.branch))
         if with_success_files:
             file_io.delete(success_file_path(store, name))
-    tell_tags_deleted(table, tags)
+    unregister_tags(table, tags)
     deleted = delete_doomed(table, doomed)
     for name in {**unfinished, **lasting}:
         file_io.delete(deletion_mark_path(store, name))

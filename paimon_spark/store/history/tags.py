@@ -18,7 +18,7 @@ from paimon_spark.format.paths import tag_directory, tag_path
 from paimon_spark.format.rules.supported import check_tagging
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.snapshot_json import Tag, encode_tag
-from paimon_spark.store.commit.told_partitions import tell_tag
+from paimon_spark.store.commit.partition_registration import register_tag
 from paimon_spark.store.holds.retention import Moment, epoch_millis
 from paimon_spark.store.holds.tag_files import new_tag, publish_tag
 from paimon_spark.store.holds.tag_holds import hold_snapshot
@@ -106,7 +106,7 @@ def replace_tag(
     tag = new_tag(_chosen(table, name, snapshot, None), millis)
     with hold_snapshot(store, tag.snapshot):
         table.file_io.overwrite(tag_path(table.location, name, table.branch), encode_tag(tag))
-    tell_tag(table, name)
+    register_tag(table, name)
     return _created(name, tag)
 
 
@@ -150,7 +150,7 @@ def keep_as_tag(table: Table, name: str, snapshot: Snapshot, millis: int | None)
     publish_tag(store, name, tag)
     if table.options.value(o.TAG_CREATE_SUCCESS_FILE):
         _write_success_file(store, name)
-    tell_tag(table, name)
+    register_tag(table, name)
     return _created(name, tag)
 
 

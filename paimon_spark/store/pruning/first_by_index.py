@@ -21,11 +21,11 @@ from paimon_spark.format.types import TIMESTAMPS, Root
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.pruning.bucket_parts import IndexedParts, Parts
 from paimon_spark.store.pruning.first_keys import FirstKeys, first_keys, has_none, last_key
-from paimon_spark.store.pruning.first_rows import FirstRows, PlacedRows, files_with_first_rows
 from paimon_spark.store.pruning.index_filter import check_row_count, encode_few, index_readers, map_indexed
+from paimon_spark.store.pruning.top_n import PlacedRows, TopN, files_with_top_n
 from paimon_spark.store.read.deletion_files import read_deleted_positions
 from paimon_spark.store.read.file_index_files import has_file_index, opened_file_index
-from paimon_spark.store.read.known_totals import live_rows
+from paimon_spark.store.read.metadata_aggregates import live_rows
 from paimon_spark.store.read.splits import DeletionFile
 
 _SHIFTED_BY_ORC = TIMESTAMPS | {Root.DATE}  # what is read may be another value than the writer indexed
@@ -48,7 +48,7 @@ class BucketFiles:
     deletions: Mapping[str, DeletionFile]
 
 
-def leave_out_by_order(first: FirstRows, table: Table, buckets: Sequence[BucketFiles]) -> list[IndexedParts]:
+def leave_out_by_order(first: TopN, table: Table, buckets: Sequence[BucketFiles]) -> list[IndexedParts]:
     """What the order leaves of each bucket. Sections whose rows must be merged are read, and do not count.
 
     Args:
@@ -65,7 +65,7 @@ def leave_out_by_order(first: FirstRows, table: Table, buckets: Sequence[BucketF
         for bucket in buckets
         for file in bucket.parts[0]
     ]
-    verdicts = files_with_first_rows(first, table, placed)
+    verdicts = files_with_top_n(first, table, placed)
     looked = [each for each, may in zip(placed, verdicts, strict=True) if may]
     selections = iter(_selections(first, table, looked))
     found = []
@@ -86,7 +86,7 @@ def _by_bucket(buckets: Sequence[BucketFiles], verdicts: Sequence[bool]) -> list
     return [(bucket, list(islice(each, len(bucket.parts[0])))) for bucket in buckets]
 
 
-def _selections(first: FirstRows, table: Table, files: Sequence[PlacedRows]) -> list[RowSet | None]:
+def _selections(first: TopN, table: Table, files: Sequence[PlacedRows]) -> list[RowSet | None]:
     """The rows of each file that may be among the first rows; None: not known."""
     indexed = [each for each in files if _may_tell_rows(table, first.column, each)]
     near = [each.file for each in indexed]
@@ -122,14 +122,12 @@ def _opened_index(table: Table, column: str, placed: PlacedRows) -> Iterator[Ran
         yield index
 
 
-def _keys(first: FirstRows, table: Table, placed: PlacedRows) -> FirstKeys | None:
+def _keys(first: TopN, table: Table, placed: PlacedRows) -> FirstKeys | None:
     with _opened_index(table, first.column, placed) as index:
         return None if index is None else first_keys(first, index, all_live=placed.deletion is None)
 
 
-def _selected(
-    first: FirstRows, table: Table, placed: PlacedRows, keys: FirstKeys | None, last: Key | None
-) -> RowSet | None:
+def _selected(first: TopN, table: Table, placed: PlacedRows, keys: FirstKeys | None, last: Key | None) -> RowSet | None:
     """The rows of a file that may be among the first rows; None: not known.
 
     Args:
@@ -157,7 +155,7 @@ def _live(table: Table, placed: PlacedRows) -> RowSet:
     return rows if deletion is None else rows - row_set(read_deleted_positions(table.file_io, deletion))
 
 
-def _first_rows(first: FirstRows, index: RangeBitmap, live: RowSet) -> RowSet:
+def _first_rows(first: TopN, index: RangeBitmap, live: RowSet) -> RowSet:
     """The first of some rows; with those of the value of the last one if they are wanted."""
     nulls = index.nulls & live
     if not first.nulls_first:
@@ -168,11 +166,11 @@ def _first_rows(first: FirstRows, index: RangeBitmap, live: RowSet) -> RowSet:
     return nulls | _first_values(first, first.count - len(nulls), index, live)
 
 
-def _first_values(first: FirstRows, count: int, index: RangeBitmap, live: RowSet) -> RowSet:
+def _first_values(first: TopN, count: int, index: RangeBitmap, live: RowSet) -> RowSet:
     certain, ties = index.first_rows(count, first.descending, live)
     return certain | _some(first, count - len(certain), ties)
 
 
-def _some(first: FirstRows, count: int, alike: RowSet) -> RowSet:
+def _some(first: TopN, count: int, alike: RowSet) -> RowSet:
     """As many as wanted of rows that are alike, or all of them if others decide between them."""
     return alike if first.with_ties or len(alike) <= count else alike[:count]

@@ -14,7 +14,7 @@ from paimon_spark.format.file_index.keys import Key
 from paimon_spark.format.file_index.range_bitmap import RangeBitmap
 
 if TYPE_CHECKING:
-    from paimon_spark.store.pruning.first_rows import FirstRows
+    from paimon_spark.store.pruning.top_n import TopN
 
 MOST_KEYS = 1 << 12  # of one file
 
@@ -34,13 +34,13 @@ class FirstKeys:
     all_live: bool
 
 
-def first_keys(first: FirstRows, index: RangeBitmap, all_live: bool) -> FirstKeys:
+def first_keys(first: TopN, index: RangeBitmap, all_live: bool) -> FirstKeys:
     """What an index tells of a file; all_live: as of FirstKeys. Raises CorruptFile: the index is damaged."""
     keys = index.first_keys(min(first.count, MOST_KEYS), first.descending)
     return FirstKeys(keys, index.row_count - len(index.present), all_live)
 
 
-def last_key(first: FirstRows, known: Sequence[FirstKeys | None]) -> Key | None:
+def last_key(first: TopN, known: Sequence[FirstKeys | None]) -> Key | None:
     """A key that no wanted value lies behind; None: the indexes do not tell one.
 
     Args:
@@ -54,7 +54,7 @@ def last_key(first: FirstRows, known: Sequence[FirstKeys | None]) -> Key | None:
     return keys[wanted - 1] if len(keys) >= wanted else None
 
 
-def has_none(first: FirstRows, keys: FirstKeys, last: Key) -> bool:
+def has_none(first: TopN, keys: FirstKeys, last: Key) -> bool:
     """Whether a file has no row that comes first: all its values lie behind a key, and NULL is not wanted."""
     if first.nulls_first and keys.null_count:
         return False

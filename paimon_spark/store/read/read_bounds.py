@@ -15,7 +15,7 @@ from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.table_statistics import ANALYZED
 from paimon_spark.format.types import DataField
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.read.known_totals import KnownTotals
+from paimon_spark.store.read.metadata_aggregates import MetadataAggregates
 from paimon_spark.store.read.splits import ReadUnit
 from paimon_spark.store.storage.parallel import map_parallel
 
@@ -37,7 +37,7 @@ def check_ordered(table: Table, column: DataField) -> None:
 
 
 def read_bounds(
-    known: KnownTotals, column: DataField, read: Callable[[ReadUnit], Iterator[pa.RecordBatch]]
+    known: MetadataAggregates, column: DataField, read: Callable[[ReadUnit], Iterator[pa.RecordBatch]]
 ) -> tuple[Any, Any]:
     """The least and the greatest value that is not NULL, as Python values; None: there is none.
 

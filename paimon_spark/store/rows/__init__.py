@@ -1,8 +1,8 @@
 """Rows changed in place: which tables allow it, and what becomes of the files that hold the rows.
 
-Decides by which way the rows of a table are deleted and updated (``ways``), rewrites data files with some rows replaced
-or left out (``rewrite_file``), and writes deletion vectors (``deleted_rows``). Which rows change, and to what, is
-decided elsewhere: this room gets row numbers and new values.
+Decides by which strategy the rows of a table are deleted and updated (``change_strategies``), rewrites data
+files with some rows replaced or left out (``rewrite_file``), and writes deletion vectors (``deleted_rows``). Which rows
+change, and to what, is decided elsewhere: this room gets row numbers and new values.
 
 May import: ``store.compact`` (reading and writing the files of a bucket), ``store.commit`` and what lies below.
 Invariant: rows that are not named keep their values and their order in the file.

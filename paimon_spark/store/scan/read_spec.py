@@ -14,7 +14,7 @@ from paimon_spark.format.types import DataField
 if TYPE_CHECKING:
     from paimon_spark.arrow.predicates.predicate import Predicate
     from paimon_spark.format.snapshot import Snapshot
-    from paimon_spark.store.pruning.first_rows import FirstRows
+    from paimon_spark.store.pruning.top_n import TopN
     from paimon_spark.store.read.splits import ReadUnit
 
 
@@ -35,7 +35,7 @@ class ReadSpec:
 
     fields: tuple[DataField, ...]
     predicate: Predicate
-    first: FirstRows | None = None
+    first: TopN | None = None
     with_statistics: bool = False
     created_since: int | None = None
     all_levels: bool = False

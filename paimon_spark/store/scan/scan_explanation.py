@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from paimon_spark.arrow.predicates.predicate import TRUE
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.read.known_totals import KnownTotals
+from paimon_spark.store.read.metadata_aggregates import MetadataAggregates
 from paimon_spark.store.read.part_counts import PartCounts, WantedFile, count_parts
 from paimon_spark.store.read.splits import ReadUnit, Split
 from paimon_spark.store.scan.read_spec import Plan, ReadSpec
@@ -95,7 +95,7 @@ def explain_state(
     spec: ReadSpec,
     snapshot: Snapshot,
     wanted_files: Callable[[Split], Iterable[WantedFile]],
-    known: Callable[[Plan], KnownTotals],
+    known: Callable[[Plan], MetadataAggregates],
 ) -> ScanExplanation:
     """Plans the read of a snapshot with its condition and without. Of data files only footers and indexes are read.
 

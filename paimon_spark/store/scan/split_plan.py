@@ -305,7 +305,7 @@ def _leave_out_by_order(table: Table, spec: ReadSpec, buckets: Sequence[_BucketP
     if spec.first is None:
         return None
     from paimon_spark.store.pruning.first_by_index import BucketFiles, leave_out_by_order
-    from paimon_spark.store.pruning.first_rows import may_leave_out
+    from paimon_spark.store.pruning.top_n import may_leave_out
 
     if not may_leave_out(spec.first, table, spec.predicate):
         return None

@@ -37,9 +37,9 @@ from paimon_spark.store.scan.time_travel import Travel, resolve_snapshot
 from paimon_spark.store.storage.parallel import map_parallel
 
 if TYPE_CHECKING:
-    from paimon_spark.store.pruning.first_rows import FirstRows
+    from paimon_spark.store.pruning.top_n import TopN
     from paimon_spark.store.read.branched_reader import BranchedReader
-    from paimon_spark.store.read.known_totals import KnownTotals
+    from paimon_spark.store.read.metadata_aggregates import MetadataAggregates
     from paimon_spark.store.read.split_reader import SplitReader
     from paimon_spark.store.scan.scan_explanation import ScanExplanation
 
@@ -250,7 +250,7 @@ class Scan(ArrowRows):
         """The greatest value of a column, as ``min``."""
         return self._bounds(column)[1]
 
-    def with_first(self, first: FirstRows) -> Scan:
+    def with_top_n(self, first: TopN) -> Scan:
         """The same read, of which only the rows are wanted that come first in an order.
 
         Files and rows that surely do not come first may be left out of its plans; others may be in them. Who reads
@@ -278,12 +278,12 @@ class Scan(ArrowRows):
             OptionError: the result has no such column, or count is less than 0.
             UnsupportedFeature: the values of its type have no order.
         """
-        from paimon_spark.store.scan.top_rows import sort_first, wanted_rows
+        from paimon_spark.store.scan.top_n_read import sort_first, wanted_rows
 
         first = wanted_rows(self.table, self.fields, column, count, descending, nulls_first)
-        return sort_first(self.with_first(first).to_batches() if count else (), self.arrow_schema, first)
+        return sort_first(self.with_top_n(first).to_batches() if count else (), self.arrow_schema, first)
 
-    def known_totals(self, columns: Sequence[str] = ()) -> KnownTotals:
+    def metadata_aggregates(self, columns: Sequence[str] = ()) -> MetadataAggregates:
         """What metadata alone tell of the number of rows and of the bounds of columns, and what must be read for more.
 
         Args:
@@ -307,7 +307,7 @@ class Scan(ArrowRows):
             known = scan._known(plan, (field,))
             return read_bounds(known, field, reader.read)
 
-    def _known(self, plan: Plan, columns: Sequence[DataField]) -> KnownTotals:
+    def _known(self, plan: Plan, columns: Sequence[DataField]) -> MetadataAggregates:
         known = self._totals(plan, columns)
         known.snapshot = plan.snapshot
         return known
@@ -386,13 +386,13 @@ class Scan(ArrowRows):
         first = self.spec.first if stored is self.predicate else None
         return replace(self.spec, predicate=stored, first=first, created_since=created_since)
 
-    def _totals(self, plan: Plan, columns: Sequence[DataField]) -> KnownTotals:
-        from paimon_spark.store.read.known_totals import known_totals
+    def _totals(self, plan: Plan, columns: Sequence[DataField]) -> MetadataAggregates:
+        from paimon_spark.store.read.metadata_aggregates import metadata_aggregates
 
         tables = (self.table,) if self.second is None else (self.table, self.second.table)
         is_strict = all(tolerance(table.options) == STRICT for table in tables)
         refusal = None if is_strict else "the read passes over lost or damaged files"
-        return known_totals(self.table, self.predicate, plan.splits, columns, refusal)
+        return metadata_aggregates(self.table, self.predicate, plan.splits, columns, refusal)
 
 
 def delete_read_tags(table: Table, tags: Iterable[ReadTag]) -> None:

@@ -14,22 +14,22 @@ from paimon_spark.store.metadata.snapshots import around_time
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.scan.time_travel import last_compacted
 from paimon_spark.store.storage.local_time import parse_local_timestamp
-from paimon_spark.store.stream_source.ahead import SnapshotsAhead
 from paimon_spark.store.stream_source.position import Position, identity
 from paimon_spark.store.stream_source.settings import StreamSettings
+from paimon_spark.store.stream_source.upcoming_snapshots import UpcomingSnapshots
 
 _log = logging.getLogger(__name__)
 
 _OF_FILES = ("from-creation-timestamp", "from-file-creation-time")
 
 
-def start_position(table: Table, settings: StreamSettings, ahead: SnapshotsAhead, anew: bool = False) -> Position:
+def start_position(table: Table, settings: StreamSettings, upcoming: UpcomingSnapshots, anew: bool = False) -> Position:
     """The first position of a stream.
 
     Args:
         table: the table.
         settings: what its options say.
-        ahead: its snapshots.
+        upcoming: its snapshots.
         anew: the stream begins again: its consumer does not say where.
 
     Raises:
@@ -39,8 +39,8 @@ def start_position(table: Table, settings: StreamSettings, ahead: SnapshotsAhead
     held = None
     if settings.consumer is not None and not settings.ignores_progress and not anew:
         held = consumer_position(table.file_io, consumer_path(table.location, settings.consumer, table.branch))
-    found = _from_mode(table, settings, ahead) if held is None else _from_id(held, ahead)
-    before = ahead.store.find(found.snapshot - 1)
+    found = _from_mode(table, settings, upcoming) if held is None else _from_id(held, upcoming)
+    before = upcoming.store.find(found.snapshot - 1)
     after = None if before is None else identity(before)
     return Position(found.snapshot, full=found.full, after=after).begun()
 
@@ -54,13 +54,13 @@ def created_since(settings: StreamSettings) -> int | None:
     return settings.start.value(o.SCAN_CREATION_TIME_MILLIS)
 
 
-def _from_mode(table: Table, settings: StreamSettings, ahead: SnapshotsAhead) -> Position:
-    mode, options, store = settings.mode, settings.start, ahead.store
+def _from_mode(table: Table, settings: StreamSettings, upcoming: UpcomingSnapshots) -> Position:
+    mode, options, store = settings.mode, settings.start, upcoming.store
     latest = store.latest_id()
     if mode == "latest":
         return Position((latest or 0) + 1)
     if mode == "from-snapshot":
-        return _from_version(table, options, ahead)
+        return _from_version(table, options, upcoming)
     if latest is None:
         return Position(1)
     if mode == "compacted-full":
@@ -70,40 +70,40 @@ def _from_mode(table: Table, settings: StreamSettings, ahead: SnapshotsAhead) ->
         wanted = _number(options, "from-snapshot-full")
         return Position(_not_beyond(max(wanted, store.earliest_id() or 1), latest, table.location), full=True)
     if mode == "from-timestamp":
-        return _from_time(_start_millis(options), latest, ahead)
+        return _from_time(_start_millis(options), latest, upcoming)
     if mode == "from-creation-timestamp":
-        return _from_creation(options, latest, ahead)
+        return _from_creation(options, latest, upcoming)
     return Position(latest, full=True)
 
 
-def _from_version(table: Table, options: Options, ahead: SnapshotsAhead) -> Position:
+def _from_version(table: Table, options: Options, upcoming: UpcomingSnapshots) -> Position:
     """From a snapshot on, what it changed; or from a tag on, first its state, then what its successors changed."""
     if options.is_set(o.SCAN_SNAPSHOT_ID):
-        return _from_id(_number(options, "from-snapshot"), ahead)
+        return _from_id(_number(options, "from-snapshot"), upcoming)
     name = str(options.value(o.SCAN_TAG_NAME) if options.is_set(o.SCAN_TAG_NAME) else options.value(o.SCAN_VERSION))
-    tag = ahead.store.find_tag(name)
+    tag = upcoming.store.find_tag(name)
     if tag is None and not options.is_set(o.SCAN_TAG_NAME) and re.fullmatch(r"[0-9]+", name):
-        return _from_id(int(name), ahead)
+        return _from_id(int(name), upcoming)
     if tag is None:
         raise SnapshotNotFound(
             f"streaming from {table.location}: it has no tag '{name}', or the time of the tag is up; "
-            f"{ahead.store.available()}"
+            f"{upcoming.store.available()}"
         )
     found = Position(tag.snapshot.id, full=True)
     following = Position(found.snapshot + 1)
-    if ahead.find(following) is None:
-        ahead.check_missing(following)
+    if upcoming.find(following) is None:
+        upcoming.check_missing(following)
     return found
 
 
-def _from_id(wanted: int, ahead: SnapshotsAhead) -> Position:
+def _from_id(wanted: int, upcoming: UpcomingSnapshots) -> Position:
     """From a snapshot on; from the oldest on if it has expired, as in the official system."""
-    oldest, latest = ahead.earliest_id(), ahead.store.latest_id() or 0
-    _not_beyond(wanted, latest + 1, ahead.store.table)
+    oldest, latest = upcoming.earliest_id(), upcoming.store.latest_id() or 0
+    _not_beyond(wanted, latest + 1, upcoming.store.table)
     found = max(wanted, oldest or 1)
     if found != wanted:
         _log.warning(
-            "streaming from %s: snapshot %d has expired, the stream begins with %d", ahead.store.table, wanted, found
+            "streaming from %s: snapshot %d has expired, the stream begins with %d", upcoming.store.table, wanted, found
         )
     return Position(found)
 
@@ -133,18 +133,18 @@ def _start_millis(options: Options) -> int:
     return parse_local_timestamp(str(options.value(o.SCAN_TIMESTAMP))) if millis is None else millis
 
 
-def _from_time(millis: int, latest: int, ahead: SnapshotsAhead) -> Position:
+def _from_time(millis: int, latest: int, upcoming: UpcomingSnapshots) -> Position:
     """The snapshot after the last one before a time (Java: TimeTravelUtil.earlierThanTimeMills)."""
-    oldest = ahead.earliest_id() or 1
-    before, _ = around_time(millis, oldest, latest, ahead.find_change)
+    oldest = upcoming.earliest_id() or 1
+    before, _ = around_time(millis, oldest, latest, upcoming.find_change)
     return Position(oldest if before is None else before.id + 1)
 
 
-def _from_creation(options: Options, latest: int, ahead: SnapshotsAhead) -> Position:
+def _from_creation(options: Options, latest: int, upcoming: UpcomingSnapshots) -> Position:
     """As from a time, if a snapshot before it proves which one is the next; else by the times of files."""
     millis = options.value(o.SCAN_CREATION_TIME_MILLIS)
     assert millis is not None, "the mode needs it"
-    before, since = around_time(millis, ahead.earliest_id() or 1, latest, ahead.find_change)
+    before, since = around_time(millis, upcoming.earliest_id() or 1, latest, upcoming.find_change)
     if before is None or since is None or since.id != before.id + 1:
         return Position(latest, full=True)
     return Position(since.id)

@@ -21,7 +21,6 @@ from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.holds.expired import translate_missing_files
 from paimon_spark.store.metadata.snapshots import has_watermark
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.stream_source.ahead import PositionExpired, SnapshotsAhead
 from paimon_spark.store.stream_source.limits import Admission
 from paimon_spark.store.stream_source.position import Position, identity
 from paimon_spark.store.stream_source.progress import Progress
@@ -29,6 +28,7 @@ from paimon_spark.store.stream_source.schema_watch import SchemaWatch
 from paimon_spark.store.stream_source.settings import StreamSettings
 from paimon_spark.store.stream_source.starts import start_position
 from paimon_spark.store.stream_source.units import StreamUnit, UnitPlanner, fingerprint
+from paimon_spark.store.stream_source.upcoming_snapshots import PositionExpired, UpcomingSnapshots
 
 _log = logging.getLogger(__name__)
 _CACHED_UNITS = 20_000
@@ -59,7 +59,7 @@ class TableStream:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._table, self._settings, self._planner, self._watch, self._clock = table, settings, planner, watch, clock
-        self._ahead = SnapshotsAhead(table)
+        self._upcoming = UpcomingSnapshots(table)
         self._progress = Progress(table, settings.consumer)
         self._planned: dict[_Phase, _Planned] = {}
         self._cached = 0
@@ -74,13 +74,13 @@ class TableStream:
 
     def first(self) -> Position:
         """Where the stream begins; its consumer holds the snapshots from there on."""
-        found = start_position(self._table, self._settings, self._ahead)
+        found = start_position(self._table, self._settings, self._upcoming)
         self._progress.begin(found)
         return found
 
     def stop_at_latest(self) -> None:
         """Makes the latest snapshot of now the last one that is read."""
-        self._target = self._ahead.store.latest_id() or 0
+        self._target = self._upcoming.store.latest_id() or 0
 
     def next(self, start: Position, limited: bool = True) -> Position:
         """How far the stream can go from a position; the same position if there is nothing to read.
@@ -100,13 +100,13 @@ class TableStream:
         except PositionExpired as error:
             if not self._settings.restarts:
                 raise
-            begun = start_position(self._table, self._settings, self._ahead, anew=True)
+            begun = start_position(self._table, self._settings, self._upcoming, anew=True)
             _log.warning("the stream begins again at snapshot %d: %s", begun.snapshot, error)
             return self._next(begun, limited)
 
     def newest(self) -> Position:
         """The position after all that is there, for engines that do not say where they stand."""
-        latest = self._ahead.store.latest()
+        latest = self._upcoming.store.latest()
         if latest is None:
             return Position(1)
         return Position(latest.id + 1, after=identity(latest))
@@ -115,7 +115,7 @@ class TableStream:
         """The position after all that is there, for people who watch a query; not one of its checkpoint."""
         if self._missing is not None and self._looked > float("-inf"):
             return Position(self._missing.snapshot)  # the last look has found no more
-        return Position((self._ahead.store.latest_id() or 0) + 1)
+        return Position((self._upcoming.store.latest_id() or 0) + 1)
 
     def _next(self, start: Position, limited: bool) -> Position:
         admission = Admission(self._settings.limits if limited else None)
@@ -149,20 +149,20 @@ class TableStream:
         """The snapshot at a position with its units; None if there is nothing to read yet."""
         if self._target is not None and at.snapshot > self._target:
             if at == start:
-                self._ahead.check_before(at)
+                self._upcoming.check_before(at)
                 if at.snapshot > self._target + 1:
-                    self._ahead.check_missing(at)
+                    self._upcoming.check_missing(at)
             return None
         if self._rests(at):
             return None
         planned = self._planned.get(at.phase) if at.index else None
-        snapshot = planned[0] if planned else self._ahead.find(at)
+        snapshot = planned[0] if planned else self._upcoming.find(at)
         if snapshot is None:
             self._note_missing(at)
             return None
         self._looked = float("-inf")
         if at == start:
-            self._ahead.check_before(at)
+            self._upcoming.check_before(at)
             self._warn_if_late(snapshot)
         if not at.full and self._is_held_back(snapshot):
             return None
@@ -180,15 +180,15 @@ class TableStream:
         if at.after is None or now - self._checked < _CHECKED_EVERY:
             return False
         self._checked = now
-        if not self._ahead.is_still_before(at):
-            self._ahead.check_before(at)
-            self._ahead.check_missing(at)
+        if not self._upcoming.is_still_before(at):
+            self._upcoming.check_before(at)
+            self._upcoming.check_missing(at)
         return now - self._looked < _SOON  # the next look is soon enough
 
     def _note_missing(self, at: Position) -> None:
         """Remembers what is yet to come, after making sure that it is, and not gone."""
         if self._missing != at:
-            self._ahead.check_missing(at)
+            self._upcoming.check_missing(at)
             self._checked = self._clock()
         self._missing, self._looked = at, self._clock()
 
@@ -198,7 +198,7 @@ class TableStream:
         if self._warned or age < self._table.options.value(o.SNAPSHOT_TIME_RETAINED) * _LATE:
             return
         least = self._table.options.value(o.SNAPSHOT_NUM_RETAINED_MIN)
-        if (self._ahead.store.latest_id() or 0) - snapshot.id < least:
+        if (self._upcoming.store.latest_id() or 0) - snapshot.id < least:
             return
         self._warned = True
         _log.warning(
@@ -223,13 +223,13 @@ class TableStream:
         """
         at = self._begin(start, end)
         if at.phase not in self._planned:  # a batch of an earlier run: nobody has compared its start in this one
-            self._ahead.check_before(at)
+            self._upcoming.check_before(at)
         found: list[StreamUnit] = []
         while at.place < end.place:
             planned = self._planned.get(at.phase)
-            snapshot = planned[0] if planned else self._ahead.find(at)
+            snapshot = planned[0] if planned else self._upcoming.find(at)
             if snapshot is None:
-                self._ahead.check_missing(at)
+                self._upcoming.check_missing(at)
                 raise StreamPositionLost(
                     f"the stream from {self._table.location} is to read snapshot {at.snapshot} again, which is not "
                     "there: the table was rolled back. Start it with a new checkpoint"
@@ -240,7 +240,7 @@ class TableStream:
                 return [*found, *units[at.index : end.index]]
             found += units[at.index :]
             at = self._following(at, snapshot)
-        self._ahead.check_after(at, end)
+        self._upcoming.check_after(at, end)
         return found
 
     def _begin(self, start: Position, end: Position) -> Position:

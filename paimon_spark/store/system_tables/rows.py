@@ -21,7 +21,7 @@ from paimon_spark.format.schema import ROW_KIND, ROW_KIND_FIELD, SEQUENCE_FIELD,
 from paimon_spark.format.table_statistics import ANALYZED
 from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.pruning.first_rows import FirstRows
+from paimon_spark.store.pruning.top_n import TopN
 from paimon_spark.store.read.arrow_rows import ArrowRows
 from paimon_spark.store.read.branched_reader import BranchedReader
 from paimon_spark.store.read.split_reader import SplitReader
@@ -31,7 +31,7 @@ from paimon_spark.store.scan.new_scan import new_scan
 from paimon_spark.store.scan.read_optimized import of_level, top_level
 from paimon_spark.store.scan.read_spec import Plan, find_fields, row_kind_field
 from paimon_spark.store.scan.table_scan import READ_THREADS, Scan
-from paimon_spark.store.scan.top_rows import sort_first
+from paimon_spark.store.scan.top_n_read import sort_first
 from paimon_spark.store.storage.parallel import map_parallel
 from paimon_spark.store.system_tables.row_tracking import TRACKING_FIELDS, TrackedReader
 
@@ -173,7 +173,7 @@ class SystemRows(ArrowRows):
             )
         if count < 0:
             raise OptionError(f"the first rows of a system table: {count} rows are asked for; ask for 0 or more")
-        first = FirstRows(field.name, count, descending, not descending if nulls_first is None else nulls_first)
+        first = TopN(field.name, count, descending, not descending if nulls_first is None else nulls_first)
         return sort_first(self.to_batches() if count else (), self.arrow_schema, first)
 
     def _outermost(self, column: str, descending: bool) -> Any:

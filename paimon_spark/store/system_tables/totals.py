@@ -13,7 +13,7 @@ from paimon_spark.format.manifest import FileKind
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField
-from paimon_spark.store.commit.told_partitions import is_marked_done
+from paimon_spark.store.commit.partition_registration import is_marked_done
 from paimon_spark.store.holds.expired import translate_missing_files
 from paimon_spark.store.metadata.commit_changes import DELETION_VECTORS
 from paimon_spark.store.metadata.live_files import Indices, canonical_row

@@ -18,7 +18,7 @@ from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.paths import MAIN_BRANCH, partition_path, unescape
 from paimon_spark.format.rules.supported import unsupported_mark_done
-from paimon_spark.store.commit.told_partitions import OF_METASTORE, marking_keeper
+from paimon_spark.store.commit.partition_registration import OF_METASTORE, marking_keeper
 from paimon_spark.store.compact.partition_choice import Partitions, partition_specs
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table

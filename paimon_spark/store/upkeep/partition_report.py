@@ -13,7 +13,7 @@ from paimon_spark.errors import PaimonError
 from paimon_spark.format.options import core_options as o
 from paimon_spark.store.commit.attempt import table_state
 from paimon_spark.store.commit.partition_changes import partition_changes
-from paimon_spark.store.commit.told_partitions import keeper_of
+from paimon_spark.store.commit.partition_registration import keeper_of
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.partition_filter import PartitionFilter
 from paimon_spark.store.metadata.table import Table

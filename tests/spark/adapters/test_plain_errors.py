@@ -16,7 +16,7 @@ from paimon_spark.arguments import checks
 from paimon_spark.arguments.traces import SETTING
 from paimon_spark.errors import DataError, PaimonError, StreamPositionLost
 from paimon_spark.spark.adapters.errors import plainly
-from paimon_spark.store.stream_source.ahead import PositionExpired
+from paimon_spark.store.stream_source.upcoming_snapshots import PositionExpired
 
 pytestmark = pytest.mark.spark
 SCHEMA = "id long, v string"

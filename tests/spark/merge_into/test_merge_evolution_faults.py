@@ -21,7 +21,7 @@ from paimon_spark.spark.rows.attempts import Job
 from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.store.evolution.merged_schema import Merging
 from paimon_spark.store.open import ReadableTable, open_table
-from paimon_spark.store.rows.ways import Statement
+from paimon_spark.store.rows.change_strategies import Statement
 
 pytestmark = pytest.mark.spark
 

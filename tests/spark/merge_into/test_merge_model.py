@@ -20,7 +20,7 @@ from paimon_spark.spark.merge_into.clauses import Action, Clause, When
 from paimon_spark.spark.merge_into.merge import Merge, run_merge
 from paimon_spark.spark.rows.attempts import Job
 from paimon_spark.store.open import open_table
-from paimon_spark.store.rows.ways import Statement
+from paimon_spark.store.rows.change_strategies import Statement
 
 pytestmark = pytest.mark.spark
 TRIES = tries("PAIMON_MERGES", ci=3, long=60)

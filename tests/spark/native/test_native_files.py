@@ -17,8 +17,8 @@ from support.tables.three_files import delete_rows
 from paimon_spark import open_table
 from paimon_spark.errors import CorruptFile
 from paimon_spark.format.paths import data_file_path
-from paimon_spark.spark.native import file_sorting
-from paimon_spark.spark.native.file_sorting import NativeFile
+from paimon_spark.spark.native import file_classifier
+from paimon_spark.spark.native.file_classifier import NativeFile
 from paimon_spark.spark.native.parquet_scan import with_unique_names
 from paimon_spark.spark.native.read_table import ReadExplanation, ReadRequest, read_table
 from paimon_spark.spark.native.store_probe import store_refusal
@@ -69,10 +69,10 @@ def test_what_one_query_can_hold(spark: SparkSession, tmp_path: Path, monkeypatc
     for split, path in raw_files(table):
         delete_rows(table, Path(path).name, "a" if "p=a" in split.bucket_path else "b", 0, 1, 2)
     assert check(spark, table).native_files == 2
-    monkeypatch.setattr(file_sorting, "MAX_DELETED_ROWS", 5)
+    monkeypatch.setattr(file_classifier, "MAX_DELETED_ROWS", 5)
     told = check(spark, table)
     assert (told.native_files, told.reasons) == (1, ("deletion vectors of the read delete more than 5 rows (1 file)",))
-    monkeypatch.setattr(file_sorting, "MAX_SCANS", 0)
+    monkeypatch.setattr(file_classifier, "MAX_SCANS", 0)
     assert check(spark, table).native_files == 0
     made = read_table(spark, ReadRequest(table.location))
     write(table, [(9, "c")])

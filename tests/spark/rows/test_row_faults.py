@@ -29,7 +29,7 @@ from paimon_spark.spark.rows.attempts import Job
 from paimon_spark.spark.rows.statements import RowStatement, delete_where, update_where
 from paimon_spark.store.checks.table import check
 from paimon_spark.store.open import ReadableTable, open_table
-from paimon_spark.store.rows.ways import Statement
+from paimon_spark.store.rows.change_strategies import Statement
 
 pytestmark = pytest.mark.spark
 TRIES = tries("PAIMON_ROW_FAULTS", ci=1, long=60)

@@ -28,7 +28,7 @@ from paimon_spark.spark.statements.run import run_sql
 from paimon_spark.sql.parse import parse
 from paimon_spark.sql.row_statements import Delete
 from paimon_spark.store.open import open_table
-from paimon_spark.store.rows.ways import Statement
+from paimon_spark.store.rows.change_strategies import Statement
 
 pytestmark = pytest.mark.spark
 KEYED = {"primary-key": "id", "bucket": "1"}

@@ -17,9 +17,9 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.datasource import EqualTo, GreaterThan, InputPartition, IsNotNull
 
 from paimon_spark import PaimonTable, open_table, register
-from paimon_spark.spark.adapters.even_batches import MAX_BATCH_ROWS, MIN_BATCH_ROWS, even_batches
 from paimon_spark.spark.adapters.options import ReadOptions
 from paimon_spark.spark.adapters.readable_columns import readable_schema
+from paimon_spark.spark.adapters.rebatch import MAX_BATCH_ROWS, MIN_BATCH_ROWS, rebatch
 from paimon_spark.spark.adapters.types import spark_schema
 from paimon_spark.spark.source.reader import PaimonReader
 
@@ -244,10 +244,10 @@ def test_a_null_struct_whose_fields_are_not_null_goes_to_arrow(spark: SparkSessi
 def test_batches_are_evened_out() -> None:
     sizes = [3, MIN_BATCH_ROWS, 5, 7, 3 * MAX_BATCH_ROWS + 1, 2]
     given = [pa.RecordBatch.from_arrays([pa.array(range(size))], names=["v"]) for size in sizes]
-    got = list(even_batches(given))
+    got = list(rebatch(given))
     assert all(MIN_BATCH_ROWS <= batch.num_rows < MIN_BATCH_ROWS + MAX_BATCH_ROWS for batch in got[:-1])
     assert pa.Table.from_batches(got).equals(pa.Table.from_batches(given))
-    assert list(even_batches([])) == []
+    assert list(rebatch([])) == []
 
 
 def test_the_columns_option_keeps_its_order(orders: str) -> None:

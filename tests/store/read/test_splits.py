@@ -12,7 +12,7 @@ from paimon_spark.format.binary_row import encode_arity_row
 from paimon_spark.format.manifest import EMPTY_ROW, DataFileMeta, SimpleStats
 from paimon_spark.format.types import DataType, Root
 from paimon_spark.merge.keys.sections import SortedRun
-from paimon_spark.store.read.known_totals import live_rows
+from paimon_spark.store.read.metadata_aggregates import live_rows
 from paimon_spark.store.read.splits import (
     DeletionFile,
     DiffSplit,

@@ -60,13 +60,13 @@ def check(read: CountedRead, random: Random, roads: Counter[str]) -> None:
     scan = table.scan(where=read.where)
     rows = scan.to_arrow()
     assert scan.count() == rows.num_rows
-    roads["rest" if scan.known_totals().rest else "count"] += 1
+    roads["rest" if scan.metadata_aggregates().rest else "count"] += 1
     ordered = [field for field in table.schema.fields if field.type.root in ANALYZED]
     for field in random.sample(ordered, min(2, len(ordered))):
         least, greatest = from_internal(real_ends(rows.column(field.name)), field.type).to_pylist()
         end, found = random.choice([(least, scan.min), (greatest, scan.max)])
         assert same(found(field.name), end), field
-        roads["bounds"] += not scan.known_totals([field.name]).rest
+        roads["bounds"] += not scan.metadata_aggregates([field.name]).rest
 
 
 # ------------------------------------------------------------------------------------------------------ what is opened
@@ -107,7 +107,7 @@ def test_other_files_are_read(append: Table) -> None:
     assert (table.scan().max("s"), len(store.names(".parquet"))) == ("three", 2)  # one file has no text
     assert table.scan(where="n > 2").count() == 2
     assert str(table.scan().max("x")) == "nan"
-    known = table.scan(where="n > 2").known_totals()
+    known = table.scan(where="n > 2").metadata_aggregates()
     assert (known.rows, known.files, known.why) == (
         0,
         0,

@@ -22,7 +22,7 @@ from support.tables.files_by_hand import added, file, partition
 from paimon_spark.errors import CorruptFile, OptionError, PaimonError, PartitionNotMarked, UnsupportedFeature
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.rules.supported import check_writable
-from paimon_spark.store.commit.told_partitions import check_told
+from paimon_spark.store.commit.partition_registration import check_registration
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.upkeep.http_report import RETRIES, HttpReport
 from paimon_spark.store.upkeep.partition_done import mark_partition_done, mark_written_partitions
@@ -149,11 +149,11 @@ def test_actions_that_are_refused(tmp_path: Path, action: str, error: type[Paimo
 
 def test_a_write_that_could_not_mark_is_refused(tmp_path: Path) -> None:
     table = table_of(tmp_path / "t", mark_done_action="mark-event")
-    check_told(table)
+    check_registration(table)
     ending = table.with_options({"partition.end-input-to-done": "true"})
     words = r"'partition\.mark-done-action' has 'mark-event', which needs a metastore"
     with pytest.raises(UnsupportedFeature, match=words):
-        check_told(ending)
+        check_registration(ending)
     with pytest.raises(UnsupportedFeature, match="this action, which is a class of Java"):
         check_writable(ending.schema, ending.with_options({"partition.mark-done-action": "custom"}).options)
 

@@ -10,7 +10,7 @@ MIN_BATCH_ROWS = 10_000
 MAX_BATCH_ROWS = 65_536
 
 
-def even_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def rebatch(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Combines rows into batches that are neither tiny nor huge: Spark pays a message and memory for each batch."""
     held: list[pa.RecordBatch] = []
     rows = 0

@@ -8,8 +8,8 @@ from support.change_messages.batches import values_batch
 from support.change_messages.decoding import columns
 
 from paimon_spark.cdc.batches.decoding import Decoding
+from paimon_spark.cdc.batches.inferred_columns import column_changes, fields_of, inferred_columns, widened
 from paimon_spark.cdc.batches.routed import COLUMNS, DATABASE, KEYS, PROBLEM, TABLE, route_batches
-from paimon_spark.cdc.batches.told_columns import column_changes, fields_of, told_columns, widened
 from paimon_spark.cdc.formats.mysql_types import type_mappings
 from paimon_spark.errors import DataError, SchemaError
 from paimon_spark.format.type_text import parse_type, type_sql
@@ -65,7 +65,7 @@ def test_choices_of_changes() -> None:
 
 
 def test_changes_of_a_table() -> None:
-    told = told_columns('{"id": "BIGINT", "name": null, "new": "DATE", "other": null}')
+    told = inferred_columns('{"id": "BIGINT", "name": null, "new": "DATE", "other": null}')
     changes = column_changes(columns(id="INT NOT NULL", name="INT"), told)
     assert [str(change) for change in changes] == [
         "change the type of id to BIGINT",
@@ -78,7 +78,7 @@ def test_changes_of_a_table() -> None:
 
 
 def test_columns_of_a_new_table() -> None:
-    told = [told_columns('{"id": "INT", "a": null}'), told_columns('{"b": "INT", "id": "BIGINT"}')]
+    told = [inferred_columns('{"id": "INT", "a": null}'), inferred_columns('{"b": "INT", "id": "BIGINT"}')]
     fields = fields_of(told, ("id",), NO_CHOICES)
     assert [(field.name, type_sql(field.type)) for field in fields] == [("id", "BIGINT"), ("a", "STRING"), ("b", "INT")]
     with pytest.raises(SchemaError, match="the key 'x' is none of the columns id, a, b"):

@@ -22,7 +22,7 @@ class PositionExpired(StreamPositionLost):
     """The snapshots at a position have expired: a stream may begin again."""
 
 
-class SnapshotsAhead:
+class UpcomingSnapshots:
     """The snapshots of a table as a stream meets them. Nothing is cached."""
 
     def __init__(self, table: Table) -> None:

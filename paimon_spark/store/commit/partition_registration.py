@@ -1,7 +1,8 @@
-"""Tells a metastore of the partitions and tags of a table, where its catalog has one (features 3.14, 3.15).
+"""Registers the partitions and tags of a table in a metastore, where its catalog has one (features 3.14, 3.15).
 
-Java: AddPartitionCommitCallback, AddPartitionTagCallback, PartitionStatisticsReporter. The metastore is told after the
-commit. If it does not answer, that is logged: the rows are there for everybody, and ``CALL sys.repair`` tells it.
+Java: AddPartitionCommitCallback, AddPartitionTagCallback, PartitionStatisticsReporter. They are registered after the
+commit. If the metastore does not answer, that is logged: the rows are there for everybody, and ``CALL sys.repair``
+registers them.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ OF_METASTORE = ("done-partition", _EVENT)
 _PREVIEW = "metastore.tag-to-partition.preview"
 
 
-def check_told(table: Table) -> None:
-    """Checks before a write that the metastore can be told what the options ask for.
+def check_registration(table: Table) -> None:
+    """Checks before a write that what the options ask for can be registered in the metastore.
 
     Raises:
         UnsupportedFeature: there is none for marking partitions done, or previews of tags are asked for.
@@ -76,32 +77,32 @@ def marking_keeper(table: Table, action: str) -> PartitionKeeper:
     return keeper
 
 
-def tell_added(table: Table, rows: Iterable[bytes]) -> None:
-    """Tells of partitions (arity-prefixed BinaryRows) that a commit has added files to."""
-    keeper, told = keeper_of(table), dict.fromkeys(rows)
-    if keeper is not None and told:
+def register_partitions(table: Table, rows: Iterable[bytes]) -> None:
+    """Registers partitions (arity-prefixed BinaryRows) that a commit has added files to."""
+    keeper, added = keeper_of(table), dict.fromkeys(rows)
+    if keeper is not None and added:
         with _logged(table, "partitions"):
-            keeper.add(table.location, [partition_spec(table, row) for row in told])
+            keeper.add(table.location, [partition_spec(table, row) for row in added])
 
 
-def tell_dropped(table: Table, rows: Iterable[bytes]) -> None:
-    """Tells of partitions whose files a commit has taken away as a whole."""
-    keeper, told = keeper_of(table), dict.fromkeys(rows)
-    if keeper is not None and told:
+def unregister_partitions(table: Table, rows: Iterable[bytes]) -> None:
+    """Removes partitions from the metastore whose files a commit has taken away as a whole."""
+    keeper, dropped = keeper_of(table), dict.fromkeys(rows)
+    if keeper is not None and dropped:
         with _logged(table, "dropped partitions"):
-            keeper.drop(table.location, [partition_spec(table, row) for row in told])
+            keeper.drop(table.location, [partition_spec(table, row) for row in dropped])
 
 
-def tell_tag(table: Table, name: str) -> None:
-    """Tells of a new tag."""
+def register_tag(table: Table, name: str) -> None:
+    """Registers a new tag."""
     keeper, column = tag_keeper(table), table.options.value(o.METASTORE_TAG_TO_PARTITION)
     if keeper is not None and column is not None:
         with _logged(table, "tags"):
             keeper.add(table.location, [{column: name}])
 
 
-def tell_tags_deleted(table: Table, names: Iterable[str]) -> None:
-    """Tells of tags that are deleted."""
+def unregister_tags(table: Table, names: Iterable[str]) -> None:
+    """Removes deleted tags from the metastore."""
     keeper, column = tag_keeper(table), table.options.value(o.METASTORE_TAG_TO_PARTITION)
     if keeper is not None and column is not None:
         with _logged(table, "deleted tags"):
@@ -109,7 +110,7 @@ def tell_tags_deleted(table: Table, names: Iterable[str]) -> None:
 
 
 def is_marked_done(table: Table, row: bytes) -> bool:
-    """Whether a metastore has a partition with the mark that its rows are complete.
+    """True if a metastore has a partition with the mark that its rows are complete.
 
     It is asked only of tables whose options say that partitions are marked there (Java: HiveCatalog.listPartitions).
 

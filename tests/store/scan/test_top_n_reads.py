@@ -27,7 +27,7 @@ from paimon_spark.format.table_statistics import ANALYZED
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.commit.vector_files import find_vector_files
 from paimon_spark.store.open import ReadableTable, open_table
-from paimon_spark.store.pruning.first_rows import FirstRows
+from paimon_spark.store.pruning.top_n import TopN
 from paimon_spark.store.rows.deleted_rows import BucketPlace, delete_rows
 from paimon_spark.store.scan.increments import reads_increment
 
@@ -35,7 +35,7 @@ TABLES = tries("PAIMON_TOP_TABLES", ci=15, long=1000)
 SEED = tries("PAIMON_TOP_SEED", ci=0)
 
 
-def in_order(values: Sequence[Any], first: FirstRows) -> list[Any]:
+def in_order(values: Sequence[Any], first: TopN) -> list[Any]:
     """Internal values in the order of Spark, whichever way the rows are found: NaN is the greatest."""
     present = sorted((v for v in values if v is not None), key=cmp_to_key(compare_values), reverse=first.descending)
     nulls = [None] * (len(values) - len(present))
@@ -73,7 +73,7 @@ def check(read: CountedRead, random: Random, roads: Counter[str]) -> None:
     table = open_table(read.path, read.options)
     scan = table.scan(where=read.where)
     field = random.choice([field for field in table.schema.fields if field.type.root in ANALYZED])
-    first = FirstRows(
+    first = TopN(
         field.name,
         random.choice([1, 1, 2, 3, 5, 9, 40]),
         descending=random.random() < 0.5,
@@ -86,13 +86,13 @@ def check(read: CountedRead, random: Random, roads: Counter[str]) -> None:
         top = scan.top(field.name, first.count, first.descending, first.nulls_first)
         found = internal(top.column(field.name))
     else:
-        rows = in_order(internal(scan.with_first(first).to_arrow().column(field.name)), first)
+        rows = in_order(internal(scan.with_top_n(first).to_arrow().column(field.name)), first)
         wanted = every[: max((i + 1 for i, v in enumerate(every) if wanted and alike(v, wanted[-1])), default=0)]
         found = rows[: len(wanted)]
     assert len(found) == len(wanted), first
     assert all(map(alike, found, wanted)), (first, found, wanted)
     if not reads_increment(table.options):
-        plan = scan.with_first(first).plan()
+        plan = scan.with_top_n(first).plan()
         roads["files"] += plan.skipped_by_order > 0
         roads["rows"] += any(getattr(split, "selections", None) for split in plan.splits)
         roads["all"] += not plan.skipped_by_order
@@ -105,7 +105,7 @@ def test_the_first_rows_of_genuine_tables(golden: GoldenTable, tmp_path: Path) -
     scan = table.scan()
     rows = scan.to_arrow()
     for number, field in enumerate(field for field in table.schema.fields if field.type.root in ANALYZED):
-        first = FirstRows(field.name, 1 + number % 3, descending=number % 2 == 1, nulls_first=number % 4 < 2)
+        first = TopN(field.name, 1 + number % 3, descending=number % 2 == 1, nulls_first=number % 4 < 2)
         wanted = in_order(internal(rows.column(field.name)), first)[: first.count]
         top = scan.top(field.name, first.count, first.descending, first.nulls_first)
         found = internal(top.column(field.name))
@@ -169,21 +169,21 @@ def test_conditions_on_partitions_alone(tmp_path: Path) -> None:
     assert table.scan(where="p = 'a'").top("n", 1, descending=True).column("n").to_pylist() == [209]
     assert len(store.names(".parquet")) == 1
     assert table.scan(where="s < 's0105'").top("n", 1, descending=True).column("n").to_pylist() == [104]
-    assert table.scan(where="s < 's0105'").with_first(FirstRows("n", 1)).plan().skipped_by_order == 0
+    assert table.scan(where="s < 's0105'").with_top_n(TopN("n", 1)).plan().skipped_by_order == 0
 
 
 def test_an_index_leaves_the_first_rows_of_a_file(tmp_path: Path) -> None:
     append_table(tmp_path, rows(0, 1000), **{**INDEXED, "metadata.stats-mode": "none"})
     table, store = counted(tmp_path)
-    plan = table.scan().with_first(FirstRows("x", 5, descending=True)).plan()
+    plan = table.scan().with_top_n(TopN("x", 5, descending=True)).plan()
     assert [list(split.selections) for split in plan.splits if hasattr(split, "selections")] == [
         [file.file_name for split in plan.splits for file in split.files]
     ]
     assert len(store.names(".index")) == 1
-    read = table.scan().with_first(FirstRows("x", 5, descending=True)).to_arrow()
+    read = table.scan().with_top_n(TopN("x", 5, descending=True)).to_arrow()
     assert sorted(read.column("n").to_pylist()) == [995, 996, 997, 998, 999]
     off = open_table(str(tmp_path), {"file-index.read.enabled": "false"})
-    assert off.scan().with_first(FirstRows("x", 5, descending=True)).to_arrow().num_rows == 1000
+    assert off.scan().with_top_n(TopN("x", 5, descending=True)).to_arrow().num_rows == 1000
 
 
 def interleaved(files: int, rows: int) -> list[list[Any]]:
@@ -199,9 +199,9 @@ def test_indexes_of_all_files_leave_the_files_of_the_first_rows(
     table, store = counted(tmp_path)
     assert table.scan().top("n", 3, descending).column("n").to_pylist() == expected
     assert len(store.names(".parquet")) == 3
-    plan = table.scan().with_first(FirstRows("n", 3, descending)).plan()
+    plan = table.scan().with_top_n(TopN("n", 3, descending)).plan()
     assert plan.skipped_by_order == 5
-    ties = table.scan().with_first(FirstRows("x", 3, with_ties=False, descending=True)).to_arrow()
+    ties = table.scan().with_top_n(TopN("x", 3, with_ties=False, descending=True)).to_arrow()
     assert set(ties.column("x").to_pylist()) == {0.0}, "each file has a row of the greatest value"
     assert ties.num_rows == 8
 
@@ -235,10 +235,10 @@ def test_deleted_rows_are_no_values(tmp_path: Path) -> None:
 def test_rows_of_one_value_are_cut_unless_others_decide(tmp_path: Path) -> None:
     append_table(tmp_path, [("a", 7, f"s{i}", None) for i in range(100)], **INDEXED)
     scan = open_table(str(tmp_path)).scan()
-    assert scan.with_first(FirstRows("n", 5)).to_arrow().num_rows == 5
-    assert scan.with_first(FirstRows("n", 5, with_ties=True)).to_arrow().num_rows == 100
-    assert scan.with_first(FirstRows("x", 5)).to_arrow().num_rows == 5, "NULL comes first"
-    assert scan.with_first(FirstRows("x", 5, nulls_first=False)).to_arrow().num_rows == 5, "there is nothing else"
+    assert scan.with_top_n(TopN("n", 5)).to_arrow().num_rows == 5
+    assert scan.with_top_n(TopN("n", 5, with_ties=True)).to_arrow().num_rows == 100
+    assert scan.with_top_n(TopN("x", 5)).to_arrow().num_rows == 5, "NULL comes first"
+    assert scan.with_top_n(TopN("x", 5, nulls_first=False)).to_arrow().num_rows == 5, "there is nothing else"
 
 
 def test_an_index_of_another_file_is_damaged(tmp_path: Path) -> None:
@@ -258,16 +258,16 @@ def test_rows_that_must_be_merged_are_read(tmp_path: Path) -> None:
     scan = open_table(str(tmp_path / "t")).scan()
     assert scan.top("x", 2).column("x").to_pylist() == [5.0, 6.0]
     assert scan.top("n", 2, descending=True).column("n").to_pylist() == [59, 58]
-    assert scan.with_first(FirstRows("n", 2)).plan().skipped_by_order == 0, "of these rows one may be the first"
+    assert scan.with_top_n(TopN("n", 2)).plan().skipped_by_order == 0, "of these rows one may be the first"
     write(table, [(None, n, "farther", float(n)) for n in range(70, 80)])
-    assert scan.with_first(FirstRows("n", 2)).plan().skipped_by_order == 1
+    assert scan.with_top_n(TopN("n", 2)).plan().skipped_by_order == 1
     compact(open_table(str(tmp_path / "t")))
     assert open_table(str(tmp_path / "t")).scan().top("x", 2).column("x").to_pylist() == [5.0, 6.0]
 
 
 def test_the_explanation_tells_what_the_order_leaves(tmp_path: Path) -> None:
     append_table(tmp_path, rows(0), rows(100), rows(200))
-    told = str(open_table(str(tmp_path)).scan().with_first(FirstRows("n", 3)).explain())
+    told = str(open_table(str(tmp_path)).scan().with_top_n(TopN("n", 3)).explain())
     assert "left by the order and its limit: 1" in told
     assert "read: 1 files with 10 rows" in told
     assert "left by the order" not in str(open_table(str(tmp_path)).scan().explain())

@@ -1,4 +1,4 @@
-"""By which way the rows of a table are deleted and updated (features 2.3).
+"""Chooses the strategy by which the rows of a table are deleted and updated (features 2.3).
 
 Java: PrimaryKeyTableUtils.validatePKUpsertDeletable, RowLevelOp, DeleteFromPaimonTableCommand (release 2.0).
 """
@@ -23,7 +23,7 @@ class Statement(StrEnum):
     MERGE = "MERGE"
 
 
-class Way(StrEnum):
+class ChangeStrategy(StrEnum):
     """How rows are changed."""
 
     ROWS_WITH_KINDS = "rows with kinds"
@@ -39,7 +39,7 @@ class Way(StrEnum):
 _UPDATES = (MergeEngine.DEDUPLICATE, MergeEngine.PARTIAL_UPDATE)
 
 
-def way_of(table: Table, statement: Statement) -> Way:
+def change_strategy(table: Table, statement: Statement) -> ChangeStrategy:
     """How the rows of a table are changed by a statement.
 
     Raises:
@@ -48,11 +48,11 @@ def way_of(table: Table, statement: Statement) -> Way:
     check_writable(table.schema, table.options)
     if not table.schema.primary_keys:
         has_vectors = table.options.value(o.DELETION_VECTORS_ENABLED)
-        return Way.DELETION_VECTORS if has_vectors else Way.COPIED_FILES
+        return ChangeStrategy.DELETION_VECTORS if has_vectors else ChangeStrategy.COPIED_FILES
     _check_keyed(table, statement)
     if statement is Statement.DELETE and not _removes_rows(table):
-        return Way.MERGED_BUCKETS
-    return Way.ROWS_WITH_KINDS
+        return ChangeStrategy.MERGED_BUCKETS
+    return ChangeStrategy.ROWS_WITH_KINDS
 
 
 def deletes_by_kind(table: Table) -> bool:

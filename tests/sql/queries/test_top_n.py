@@ -5,41 +5,41 @@ from __future__ import annotations
 import pytest
 
 from paimon_spark.sql.parse import parse
-from paimon_spark.sql.queries.query import Leading, Query
+from paimon_spark.sql.queries.query import Query, TopNClause
 from paimon_spark.sql.text.names import Names
 
 
-def leading(text: str) -> list[Leading | None]:
+def top_n(text: str) -> list[TopNClause | None]:
     query = parse(text.replace("{t}", "paimon.db.t"), Names("paimon", None))
     assert isinstance(query, Query)
-    return [use.leading for use in query.uses]
+    return [use.top_n for use in query.uses]
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("SELECT * FROM {t} ORDER BY c LIMIT 10", Leading("c", 10, False, True, False, 0)),
-        ("SELECT * FROM {t} ORDER BY C DESC LIMIT 10", Leading("c", 10, True, False, False, 0)),
-        ("SELECT a FROM {t} ORDER BY t.c ASC NULLS LAST LIMIT 3 OFFSET 4", Leading("c", 7, False, False, False, 0)),
-        ("SELECT x.* FROM {t} x ORDER BY x.c DESC NULLS FIRST LIMIT 1", Leading("c", 1, True, True, False, 0)),
-        ("SELECT c, d AS e FROM {t} ORDER BY c, e DESC LIMIT 2", Leading("c", 2, False, True, True, 0)),
-        ("SELECT t.c c FROM {t} WHERE d = 'a' AND q > 1 ORDER BY c LIMIT 2", Leading("c", 2, False, True, False, 2)),
-        ("SELECT * FROM {t} WHERE dt = 'a' OR q > 1 ORDER BY c LIMIT 2", Leading("c", 2, False, True, False, 1)),
-        ("SELECT * FROM (SELECT a FROM {t} ORDER BY c LIMIT 2) WHERE a > 1", Leading("c", 2, False, True, False, 0)),
-        ("WITH w AS (SELECT * FROM {t} ORDER BY c LIMIT 2) SELECT 1 FROM w", Leading("c", 2, False, True, False, 0)),
-        ("SELECT * EXCEPT (c) FROM {t} ORDER BY c LIMIT 2", Leading("c", 2, False, True, False, 0)),
-        ("SELECT (a), CAST(b AS STRING) FROM {t} ORDER BY t.c LIMIT 2", Leading("c", 2, False, True, False, 0)),
-        ("SELECT upper(a), IF(b > 1, 2, 3) FROM {t} ORDER BY c LIMIT 2", Leading("c", 2, False, True, False, 0)),
-        ("INSERT INTO {t} SELECT * FROM paimon.db.s ORDER BY c LIMIT 1", Leading("c", 1, False, True, False, 0)),
+        ("SELECT * FROM {t} ORDER BY c LIMIT 10", TopNClause("c", 10, False, True, False, 0)),
+        ("SELECT * FROM {t} ORDER BY C DESC LIMIT 10", TopNClause("c", 10, True, False, False, 0)),
+        ("SELECT a FROM {t} ORDER BY t.c ASC NULLS LAST LIMIT 3 OFFSET 4", TopNClause("c", 7, False, False, False, 0)),
+        ("SELECT x.* FROM {t} x ORDER BY x.c DESC NULLS FIRST LIMIT 1", TopNClause("c", 1, True, True, False, 0)),
+        ("SELECT c, d AS e FROM {t} ORDER BY c, e DESC LIMIT 2", TopNClause("c", 2, False, True, True, 0)),
+        ("SELECT t.c c FROM {t} WHERE d = 'a' AND q > 1 ORDER BY c LIMIT 2", TopNClause("c", 2, False, True, False, 2)),
+        ("SELECT * FROM {t} WHERE dt = 'a' OR q > 1 ORDER BY c LIMIT 2", TopNClause("c", 2, False, True, False, 1)),
+        ("SELECT * FROM (SELECT a FROM {t} ORDER BY c LIMIT 2) WHERE a > 1", TopNClause("c", 2, False, True, False, 0)),
+        ("WITH w AS (SELECT * FROM {t} ORDER BY c LIMIT 2) SELECT 1 FROM w", TopNClause("c", 2, False, True, False, 0)),
+        ("SELECT * EXCEPT (c) FROM {t} ORDER BY c LIMIT 2", TopNClause("c", 2, False, True, False, 0)),
+        ("SELECT (a), CAST(b AS STRING) FROM {t} ORDER BY t.c LIMIT 2", TopNClause("c", 2, False, True, False, 0)),
+        ("SELECT upper(a), IF(b > 1, 2, 3) FROM {t} ORDER BY c LIMIT 2", TopNClause("c", 2, False, True, False, 0)),
+        ("INSERT INTO {t} SELECT * FROM paimon.db.s ORDER BY c LIMIT 1", TopNClause("c", 1, False, True, False, 0)),
     ],
 )  # fmt: skip
-def test_rows_that_come_first(text: str, expected: Leading) -> None:
+def test_rows_that_come_first(text: str, expected: TopNClause) -> None:
     if text.startswith("INSERT"):
         statement = parse(text.replace("{t}", "paimon.db.t"), Names("paimon", None))
         query = getattr(statement, "query", statement)
-        assert [use.leading for use in query.uses][-1:] == [expected]
+        assert [use.top_n for use in query.uses][-1:] == [expected]
         return
-    assert leading(text) == [expected]
+    assert top_n(text) == [expected]
 
 
 @pytest.mark.parametrize(
@@ -92,4 +92,4 @@ def test_rows_that_come_first(text: str, expected: Leading) -> None:
     ],
 )
 def test_all_rows_may_be_needed(text: str) -> None:
-    assert leading(text) == [None]
+    assert top_n(text) == [None]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from paimon_spark.sql.queries.query import Leading, fold
+from paimon_spark.sql.queries.query import TopNClause, fold
 from paimon_spark.sql.queries.tree import Node, alias_columns, select_of
 
 _CLAUSES = frozenset({"expressions", "from", "from_", "where", "order", "limit", "offset", "with", "with_", "hint"})
@@ -26,7 +26,7 @@ _WORD = re.compile(r"\w+")
 _MADE_UP = "()"
 
 
-def leading_rows(node: Node, qualifiers: Sequence[tuple[str, ...]]) -> Leading | None:
+def top_n(node: Node, qualifiers: Sequence[tuple[str, ...]]) -> TopNClause | None:
     """The rows of a table that a query needs, if the table is the only one in its FROM; None: all, or not known.
 
     Args:
@@ -47,7 +47,7 @@ def leading_rows(node: Node, qualifiers: Sequence[tuple[str, ...]]) -> Leading |
     if not _is_of(by.this, own) or column == "all" or not _keeps_rows(select, by.this, own):
         return None
     where = select.args.get("where")
-    return Leading(
+    return TopNClause(
         column=column,
         count=count,
         descending=bool(by.args.get("desc")),

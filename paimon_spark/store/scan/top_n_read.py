@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from paimon_spark.errors import OptionError
 from paimon_spark.format.types import DataField
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.pruning.first_rows import FirstRows
+from paimon_spark.store.pruning.top_n import TopN
 from paimon_spark.store.read.read_bounds import check_ordered
 from paimon_spark.store.scan.read_spec import find_fields
 
@@ -19,7 +19,7 @@ _HELD_ROWS = 1 << 16
 
 def wanted_rows(
     table: Table, fields: Sequence[DataField], column: str, count: int, descending: bool, nulls_first: bool | None
-) -> FirstRows:
+) -> TopN:
     """What is wanted, once it is known that a read can give it.
 
     Args:
@@ -40,10 +40,10 @@ def wanted_rows(
         )
     if count < 0:
         raise OptionError(f"the first rows of {table.location}: {count} rows are asked for; ask for 0 or more")
-    return FirstRows(field.name, count, descending, not descending if nulls_first is None else nulls_first)
+    return TopN(field.name, count, descending, not descending if nulls_first is None else nulls_first)
 
 
-def sort_first(batches: Iterable[pa.RecordBatch], schema: pa.Schema, first: FirstRows) -> pa.Table:
+def sort_first(batches: Iterable[pa.RecordBatch], schema: pa.Schema, first: TopN) -> pa.Table:
     """The rows that come first, sorted. At most ``first.count`` rows, and some batches, are held.
 
     Args:
@@ -62,7 +62,7 @@ def sort_first(batches: Iterable[pa.RecordBatch], schema: pa.Schema, first: Firs
     return _sorted(pa.concat_tables([schema.empty_table(), *held]), first)
 
 
-def _sorted(rows: pa.Table, first: FirstRows) -> pa.Table:
+def _sorted(rows: pa.Table, first: TopN) -> pa.Table:
     """The first rows of some, sorted. Arrow puts NULL and NaN together at one end, so they have keys of their own."""
     values = rows.column(first.column)
     order = "descending" if first.descending else "ascending"

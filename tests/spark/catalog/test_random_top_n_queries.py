@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from support.draws.leading_queries import ARGS, TABLE, LeadingQuery, draw_query
 from support.draws.ordered_tables import OrderedTable, draw_ordered_table
+from support.draws.top_n_queries import ARGS, TABLE, LeadingQuery, draw_query
 from support.long_runs import tries
 
 import paimon_spark
@@ -124,7 +124,7 @@ def _compared(spark: SparkSession, lake: SessionCatalog, views: _Views, query: L
     except PySparkException:  # Spark looked at the parts of a condition in another order
         return "failed"
     uses = getattr(parse(ours, Names("paimon", None)), "uses", ())
-    if all(use.leading is None for use in uses):
+    if all(use.top_n is None for use in uses):
         return "other"
     told = lake.explain(ours, ARGS)
     return "cut" if "left out by the order" in told or "which rows may come first" in told else "whole"

@@ -55,7 +55,7 @@ class GroupTotals:
 
 
 @dataclass
-class KnownTotals:
+class MetadataAggregates:
     """What metadata tell of a plan.
 
     Attributes:
@@ -89,9 +89,9 @@ class KnownTotals:
         self.reasons[reason] += unit.file_count
 
 
-def known_totals(
+def metadata_aggregates(
     table: Table, predicate: Predicate, units: Sequence[ReadUnit], columns: Sequence[DataField], refusal: str | None
-) -> KnownTotals:
+) -> MetadataAggregates:
     """What metadata tell of the rows of a plan that satisfy its condition.
 
     Args:
@@ -140,8 +140,8 @@ class _Reading:
         self._statistics = FileStatistics([c.name for c in self._columns], table.schema, table.schemas.load)
         self._canonical: dict[bytes, Partition] = {}
 
-    def totals(self, units: Sequence[ReadUnit], refusal: str | None) -> KnownTotals:
-        found = KnownTotals()
+    def totals(self, units: Sequence[ReadUnit], refusal: str | None) -> MetadataAggregates:
+        found = MetadataAggregates()
         for unit in units:
             if refusal is not None or not isinstance(unit, Split):
                 found.leave(unit, refusal or _MERGED)
@@ -156,7 +156,7 @@ class _Reading:
                     group.add(name, values[i], values[i])
         return found
 
-    def _add(self, found: KnownTotals, split: Split) -> None:
+    def _add(self, found: MetadataAggregates, split: Split) -> None:
         group = found.partitions.setdefault(self._partition(split.partition), GroupTotals())
         left: list[DataFileMeta] = []
         for file in split.raw_files:

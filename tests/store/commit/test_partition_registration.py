@@ -17,8 +17,8 @@ from paimon_spark.errors import CatalogUnavailable, UnsupportedFeature
 from paimon_spark.file_io import ConfinedFileIO, FileIO, LocalFileIO
 from paimon_spark.store.clean.truncate import drop_partitions
 from paimon_spark.store.commit.partition_changes import partition_spec
+from paimon_spark.store.commit.partition_registration import check_registration, is_marked_done
 from paimon_spark.store.commit.table_commit import TableCommit
-from paimon_spark.store.commit.told_partitions import check_told, is_marked_done
 from paimon_spark.store.history.branches import create_branch
 from paimon_spark.store.history.tag_deletion import delete_tags
 from paimon_spark.store.history.tags import create_tag
@@ -194,7 +194,7 @@ def test_a_metastore_that_does_not_answer(tmp_path: Path, what: str, caplog: pyt
 
 def test_marks_of_a_metastore(tmp_path: Path) -> None:
     table, metastore = table_of(tmp_path, **KEPT, **MARKS)
-    check_told(table)
+    check_registration(table)
     append(table, "a", "b")
     mark_partition_done(table, "p=a")
     assert metastore.done == [{"p": "a"}]

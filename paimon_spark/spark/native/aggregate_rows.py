@@ -18,14 +18,14 @@ from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
 from paimon_spark.spark.native.local_read import local_rows
-from paimon_spark.store.read.known_totals import KnownTotals
+from paimon_spark.store.read.metadata_aggregates import MetadataAggregates
 
 MOST_GROUPS = 10_000
 """More rows than that are not kept in a query plan."""
 
 
-def known_rows(
-    spark: SparkSession, schema: TableSchema, known: KnownTotals, columns: Sequence[DataField], rows: str | None
+def aggregate_rows(
+    spark: SparkSession, schema: TableSchema, known: MetadataAggregates, columns: Sequence[DataField], rows: str | None
 ) -> DataFrame | None:
     """For each group two rows: the least and the greatest values; None: there are too many groups.
 
@@ -57,7 +57,7 @@ _Line = tuple[dict[str, Any], int]
 
 
 def _groups(
-    schema: TableSchema, known: KnownTotals, columns: Sequence[DataField]
+    schema: TableSchema, known: MetadataAggregates, columns: Sequence[DataField]
 ) -> dict[tuple[Any, ...], list[_Line]]:
     """By the values of the partition columns: the rows of least and greatest values, each with a number of rows."""
     wanted = [(i, f.name) for i, f in enumerate(schema.partition_fields) if f in columns]

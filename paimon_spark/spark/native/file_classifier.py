@@ -1,4 +1,4 @@
-"""Sorts the files of a plan: what Spark reads itself, in groups that one scan reads, and what our source reads."""
+"""Classifies the files of a plan: what Spark reads itself, in groups that one scan reads, and what our source reads."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class ScanKind:
 
 
 @dataclass
-class SortedFiles:
+class ClassifiedFiles:
     """The files of a plan.
 
     Attributes:
@@ -86,8 +86,8 @@ class SortedFiles:
 
 
 @dataclass(frozen=True)
-class FileSorter:
-    """Sorts the files of splits of one table.
+class FileClassifier:
+    """Classifies the files of splits of one table.
 
     Attributes:
         table: the table, with the options of the read.
@@ -101,7 +101,9 @@ class FileSorter:
     _known: dict[int, tuple[NativeColumn, ...] | str] = field(default_factory=dict)
     _kinds: dict[tuple[int, bool, bool], ScanKind] = field(default_factory=dict)
 
-    def sort(self, splits: Sequence[Split], refusal: str | None = None, reads_selected: bool = False) -> SortedFiles:
+    def classify(
+        self, splits: Sequence[Split], refusal: str | None = None, reads_selected: bool = False
+    ) -> ClassifiedFiles:
         """The files of the splits.
 
         Args:
@@ -109,7 +111,7 @@ class FileSorter:
             refusal: why no file can be read natively; None: each is looked at.
             reads_selected: whether our source reads the files of which an index leaves few rows.
         """
-        found = SortedFiles()
+        found = ClassifiedFiles()
         lacking = frozenset[str]() if refusal else files_without(self.table, self._partition_fields, splits)
         vectors_left = MAX_DELETED_ROWS
         for split in splits:

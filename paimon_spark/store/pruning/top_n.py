@@ -19,8 +19,8 @@ from paimon_spark.format.paths import file_format_of
 from paimon_spark.format.types import FLOATS, INTEGERS, TIMESTAMPS, DataField, Root
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.file_statistics import FileStatistics
-from paimon_spark.store.read.known_totals import has_exact_bounds, live_rows
 from paimon_spark.store.read.lenient_read import STRICT, tolerance
+from paimon_spark.store.read.metadata_aggregates import has_exact_bounds, live_rows
 from paimon_spark.store.read.splits import DeletionFile
 
 _ORDERED = INTEGERS | FLOATS | TIMESTAMPS | {Root.DECIMAL, Root.DATE, Root.TIME, Root.BOOLEAN, Root.VARCHAR}
@@ -28,7 +28,7 @@ _MICROS = 6  # digits of a second that Spark orders times by
 
 
 @dataclass(frozen=True)
-class FirstRows:
+class TopN:
     """The rows that are wanted: those that come first in the order of a column.
 
     Attributes:
@@ -47,7 +47,7 @@ class FirstRows:
     with_ties: bool = False
 
 
-def may_leave_out(first: FirstRows, table: Table, predicate: Predicate) -> bool:
+def may_leave_out(first: TopN, table: Table, predicate: Predicate) -> bool:
     """Whether files and rows that do not come first may be left out of a read.
 
     Args:
@@ -104,7 +104,7 @@ class _Ends:
     are_values: bool = False
 
 
-def files_with_first_rows(first: FirstRows, table: Table, files: Sequence[PlacedRows]) -> list[bool]:
+def files_with_top_n(first: TopN, table: Table, files: Sequence[PlacedRows]) -> list[bool]:
     """Whether each file may have one of the rows that come first.
 
     Args:
@@ -122,7 +122,7 @@ def files_with_first_rows(first: FirstRows, table: Table, files: Sequence[Placed
     return [ends is None or _may_come_first(first, ends, wanted, last) for ends in known]
 
 
-def _last_value(first: FirstRows, wanted: int, known: Iterable[_Ends]) -> Any:
+def _last_value(first: TopN, wanted: int, known: Iterable[_Ends]) -> Any:
     """A value up to which there are as many values as wanted; None: it is not known that there are so many."""
     steps: list[tuple[Any, int]] = []
     for ends in known:
@@ -136,7 +136,7 @@ def _last_value(first: FirstRows, wanted: int, known: Iterable[_Ends]) -> Any:
     return next((value for (value, _), rows in zip(steps, reached, strict=True) if rows >= wanted), None)
 
 
-def _may_come_first(first: FirstRows, ends: _Ends, wanted: int, last: Any) -> bool:
+def _may_come_first(first: TopN, ends: _Ends, wanted: int, last: Any) -> bool:
     """Whether a file may have one of the first rows.
 
     Args:
@@ -160,7 +160,7 @@ def _may_come_first(first: FirstRows, ends: _Ends, wanted: int, last: Any) -> bo
 class _Statistics:
     """Reads what is known of the values of a column in files."""
 
-    def __init__(self, first: FirstRows, table: Table) -> None:
+    def __init__(self, first: TopN, table: Table) -> None:
         keys = table.schema.partition_keys
         self._field: DataField = table.schema.by_name[first.column]
         self._types = table.schema.partition_types

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from paimon_spark.arrow.predicates.dialect import Dialect
 from paimon_spark.format.types import DataField
-from paimon_spark.spark.native.known_rows import known_rows
+from paimon_spark.spark.native.aggregate_rows import aggregate_rows
 from paimon_spark.spark.native.requests import ReadExplanation, TableFrame
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.sql.queries.query import Totals, Use, fold
@@ -28,7 +28,7 @@ class Answer:
     reasons: tuple[str, ...] = ()
 
 
-def known_answer(session: SqlSession, use: Use, table: object, where: str | None) -> Answer:
+def metadata_answer(session: SqlSession, use: Use, table: object, where: str | None) -> Answer:
     """The rows that a query needs, where metadata tell them exactly.
 
     Args:
@@ -47,10 +47,10 @@ def known_answer(session: SqlSession, use: Use, table: object, where: str | None
     if isinstance(columns, str):
         return Answer(reasons=(columns,))
     scan = table.scan(where=where)
-    known = scan.known_totals([column.name for column in columns])
+    known = scan.metadata_aggregates([column.name for column in columns])
     if known.rest:
         return Answer(reasons=known.why)
-    frame = known_rows(session.spark, table.schema, known, columns, ROWS)
+    frame = aggregate_rows(session.spark, table.schema, known, columns, ROWS)
     if frame is None:
         return Answer(reasons=("there are too many partitions",))
     told = ReadExplanation(

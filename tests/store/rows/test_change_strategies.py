@@ -10,7 +10,7 @@ import pytest
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.store.open import ReadableTable, open_table
-from paimon_spark.store.rows.ways import Statement, Way, way_of
+from paimon_spark.store.rows.change_strategies import ChangeStrategy, Statement, change_strategy
 
 COLUMNS = pa.schema([("id", pa.int64()), ("v", pa.int64()), ("k", pa.string())])
 DELETE, UPDATE, MERGE = Statement.DELETE, Statement.UPDATE, Statement.MERGE
@@ -25,24 +25,33 @@ def table(path: Path, options: dict[str, str], keys: tuple[str, ...] = ("id",)) 
 @pytest.mark.parametrize(
     ("options", "way"),
     [
-        ({}, Way.ROWS_WITH_KINDS),
-        ({"ignore-delete": "true"}, Way.MERGED_BUCKETS),
-        ({"rowkind.field": "k"}, Way.MERGED_BUCKETS),
-        ({"merge-engine": "first-row"}, Way.MERGED_BUCKETS),
-        ({"merge-engine": "partial-update"}, Way.MERGED_BUCKETS),
-        ({"merge-engine": "partial-update", "partial-update.remove-record-on-delete": "true"}, Way.ROWS_WITH_KINDS),
-        ({"merge-engine": "aggregation"}, Way.MERGED_BUCKETS),
-        ({"merge-engine": "aggregation", "aggregation.remove-record-on-delete": "true"}, Way.ROWS_WITH_KINDS),
+        ({}, ChangeStrategy.ROWS_WITH_KINDS),
+        ({"ignore-delete": "true"}, ChangeStrategy.MERGED_BUCKETS),
+        ({"rowkind.field": "k"}, ChangeStrategy.MERGED_BUCKETS),
+        ({"merge-engine": "first-row"}, ChangeStrategy.MERGED_BUCKETS),
+        ({"merge-engine": "partial-update"}, ChangeStrategy.MERGED_BUCKETS),
+        (
+            {"merge-engine": "partial-update", "partial-update.remove-record-on-delete": "true"},
+            ChangeStrategy.ROWS_WITH_KINDS,
+        ),
+        ({"merge-engine": "aggregation"}, ChangeStrategy.MERGED_BUCKETS),
+        (
+            {"merge-engine": "aggregation", "aggregation.remove-record-on-delete": "true"},
+            ChangeStrategy.ROWS_WITH_KINDS,
+        ),
     ],
 )
-def test_deletes_of_tables_with_keys(tmp_path: Path, options: dict[str, str], way: Way) -> None:
-    assert way_of(table(tmp_path, options), DELETE) is way
+def test_deletes_of_tables_with_keys(tmp_path: Path, options: dict[str, str], way: ChangeStrategy) -> None:
+    assert change_strategy(table(tmp_path, options), DELETE) is way
 
 
 @pytest.mark.parametrize("statement", Statement)
 def test_append_tables(tmp_path: Path, statement: Statement) -> None:
-    assert way_of(table(tmp_path / "a", {}, ()), statement) is Way.COPIED_FILES
-    assert way_of(table(tmp_path / "b", {"deletion-vectors.enabled": "true"}, ()), statement) is Way.DELETION_VECTORS
+    assert change_strategy(table(tmp_path / "a", {}, ()), statement) is ChangeStrategy.COPIED_FILES
+    assert (
+        change_strategy(table(tmp_path / "b", {"deletion-vectors.enabled": "true"}, ()), statement)
+        is ChangeStrategy.DELETION_VECTORS
+    )
 
 
 @pytest.mark.parametrize("statement", [UPDATE, MERGE])
@@ -65,11 +74,11 @@ def test_updates_that_an_engine_would_not_apply_are_refused(
     tmp_path: Path, statement: Statement, options: dict[str, str], message: str
 ) -> None:
     with pytest.raises(UnsupportedFeature, match=message):
-        way_of(table(tmp_path, options), statement)
+        change_strategy(table(tmp_path, options), statement)
 
 
 @pytest.mark.parametrize("statement", Statement)
 def test_rows_without_buckets_cannot_be_changed(tmp_path: Path, statement: Statement) -> None:
     postponed = table(tmp_path, {"bucket": "-2", "postpone.batch-write-fixed-bucket": "false"})
     with pytest.raises(UnsupportedFeature, match="postponed buckets"):
-        way_of(postponed, statement)
+        change_strategy(postponed, statement)
