@@ -312,8 +312,8 @@ def _stored_table(location: str, options: Mapping[str, str], time_zone: TimeZone
         if branch != "main" and SchemaStore(file_io, root).latest() is not None:
             raise no_such_branch(file_io, root, branch)
         return None
-    told = place.options if branch == "main" else {k: v for k, v in place.options.items() if k in _OF_ALL_BRANCHES}
-    known = {**schema.options, **told}
+    given = place.options if branch == "main" else {k: v for k, v in place.options.items() if k in _OF_ALL_BRANCHES}
+    known = {**schema.options, **given}
     guarded = confined(file_io, root, dynamic, publisher_of(options))
     opened = schema if place.server is None else None
     return ReadableTable(root, guarded, schema, Options(known), branch, time_zone, place.server, opened)

@@ -37,7 +37,7 @@ _UNPACKED = 4  # times the size of a file, roughly
 Hashes = npt.NDArray[np.int32]
 
 
-_UNTOLD = (
+_UNCHECKED = (
     "not looked at: whether rows of ORC files lie in the partition and the bucket of their CHAR columns, because ORC "
     "does not tell the blanks at their end"
 )
@@ -85,10 +85,10 @@ def check_data_file(table: Table, task: FileTask, findings: Findings) -> None:
             if task.recorded is not None:
                 columns = _readable(_columns(schema, task, reader), findings)
                 checks.append(ValueCheck(columns, schema, task.recorded()))
-            told = [check for check in checks if _tells(check, meta)]
-            if len(told) < len(checks):
-                findings.note(_UNTOLD)
-            for rule, found in _row_faults(reader, told, _batch_rows(meta)):
+            checkable = [check for check in checks if _tells(check, meta)]
+            if len(checkable) < len(checks):
+                findings.note(_UNCHECKED)
+            for rule, found in _row_faults(reader, checkable, _batch_rows(meta)):
                 findings.add(rule, task.label, task.path, found)
     except StorageError:
         raise

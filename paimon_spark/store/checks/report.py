@@ -142,9 +142,9 @@ class CheckResult(Result):
         lines = [*map(str, self.problems)]
         lines += [f"[{rule}] ... and {count} more" for rule, count in self.left_out.items()]
         lines += [f"note: {note}" for note in self.notes]
-        told = f"{len(self.snapshots)} snapshots" + (f" and {len(self.tags)} tags" if self.tags else "")
+        counted = f"{len(self.snapshots)} snapshots" + (f" and {len(self.tags)} tags" if self.tags else "")
         lines.append(
-            f"{self.location}: {told}, {self.files} data files of {self.rows} rows and {self.bytes} bytes, "
+            f"{self.location}: {counted}, {self.files} data files of {self.rows} rows and {self.bytes} bytes, "
             f"{self.files_read} of them read: "
             + ("no problem" if self.is_good else f"{self.problem_count} problem{'s'[: self.problem_count > 1]}")
         )

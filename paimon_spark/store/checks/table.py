@@ -88,7 +88,7 @@ def check(
     _run(collector.jobs, progress)
     _check_consumers(table, findings)
     _check_branches(table, findings)
-    findings.forget(_gone_meanwhile(table, ids, tags))
+    findings.forget(_gone_concurrently(table, ids, tags))
     problems, left_out = findings.problems(f"snapshot {all_ids[-1]}" if all_ids else None)
     return CheckResult(
         location=table.location,
@@ -277,7 +277,7 @@ def _tell(progress: Progress | None, what: str, done: int, total: int) -> None:
         progress(what, done, total)
 
 
-def _gone_meanwhile(table: Table, ids: Sequence[int], tags: Mapping[str, Snapshot]) -> list[str]:
+def _gone_concurrently(table: Table, ids: Sequence[int], tags: Mapping[str, Snapshot]) -> list[str]:
     """The names of snapshots and tags that have expired since they were listed."""
     now = table.snapshots.ids()
     names = set(table.snapshots.tag_names())

@@ -94,7 +94,7 @@ def purge_files(table: Table, orphans_older_than: Moment | None = None, dry_run:
     deleted = delete_branch(table, branches, dry_run).paths
     if dry_run:
         named = _paths([all_files(table), *(files for _, files in of_branches)])
-        return _told(table, branches, tags, [*deleted, *named], began)
+        return _result(table, branches, tags, [*deleted, *named], began)
     deleted_tags = delete_tags(table, tags)
     consumers = clear_consumers(table).names
     clear_stream_notes(table)
@@ -131,7 +131,7 @@ def _check_call(table: Table, orphans_older_than: Moment | None) -> None:
     past_millis(orphans_older_than, "orphans_older_than")
 
 
-def _told(
+def _result(
     table: Table, branches: Sequence[str], tags: Sequence[str], files: Sequence[str], began: float
 ) -> PurgeFilesResult:
     """The result of a dry run; files are those of the branches and those that snapshots, changelogs and tags name."""
@@ -193,21 +193,21 @@ def _named(
     Raises:
         CorruptFile: a manifest is damaged.
     """
-    finder, doomed = FileFinder(table), DeletionPlan()
+    finder, deletion = FileFinder(table), DeletionPlan()
     ids = {snapshot.id for snapshot in snapshots}
     changes = (*snapshots, *changelogs)
     for state in (*(snapshot for snapshot in snapshots if snapshot.id - 1 not in ids), *tags):
-        doomed.data.update(finder.live(state))
-    doomed.data.update(finder.added(change.delta_manifest_list for change in changes))
-    doomed.changelog = finder.added(change.changelog_manifest_list for change in changes)
+        deletion.data.update(finder.live(state))
+    deletion.data.update(finder.added(change.delta_manifest_list for change in changes))
+    deletion.changelog = finder.added(change.changelog_manifest_list for change in changes)
     for change in (*changes, *tags):
         lists = (change.base_manifest_list, change.delta_manifest_list, change.changelog_manifest_list)
-        finder.add_lists(lists, doomed)
-    finder.add_indexes([*changes, *tags], doomed)
-    return doomed
+        finder.add_lists(lists, deletion)
+    finder.add_indexes([*changes, *tags], deletion)
+    return deletion
 
 
-def _delete_unused(table: Table, doomed: DeletionPlan) -> list[str]:
+def _delete_unused(table: Table, deletion: DeletionPlan) -> list[str]:
     """Deletes the files of deleted states, except those that other states need.
 
     Args:
@@ -217,9 +217,9 @@ def _delete_unused(table: Table, doomed: DeletionPlan) -> list[str]:
     used = ReferencedFiles()
     for root in all_roots(table):
         add_root(table, root, used)
-    doomed.keep(used)
-    deleted = delete_stages(table, doomed.stages())
-    delete_empty_directories(table, doomed.places())
+    deletion.keep(used)
+    deleted = delete_stages(table, deletion.stages())
+    delete_empty_directories(table, deletion.places())
     return deleted
 
 

@@ -168,8 +168,8 @@ def attempt(state: TableState, request: CommitRequest[Any], changes: CommitChang
         undo.pop_all()
     # From here on nothing may be deleted on an interrupt: the snapshot may have been published.
     try:
-        told = partial(partition_changes, table, changes.files)
-        published = publish(table.snapshots, snapshot, state.snapshot, told)
+        partition_rows = partial(partition_changes, table, changes.files)
+        published = publish(table.snapshots, snapshot, state.snapshot, partition_rows)
     except NotCreated:
         writer.discard()
         raise

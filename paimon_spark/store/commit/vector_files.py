@@ -109,7 +109,7 @@ def vector_changes(
     before = {v.data_file: v for entry in touched for v in _read_vectors(table, directory, entry)}
     after = {name: vector for name, vector in before.items() if name not in removed_files}
     for name, rows in added.items():
-        after[name] = _united(table, name, before.get(name), rows)
+        after[name] = _merge_vectors(table, name, before.get(name), rows)
     if after == before:
         return IndexChanges()
     target = table.options.value(o.DELETION_VECTOR_INDEX_FILE_TARGET_SIZE) if unaware else None
@@ -159,7 +159,7 @@ def _read(file_io: FileIO, path: str) -> bytes:
         ) from None
 
 
-def _united(table: Table, name: str, old: EncodedVector | None, rows: npt.NDArray[np.int64]) -> EncodedVector:
+def _merge_vectors(table: Table, name: str, old: EncodedVector | None, rows: npt.NDArray[np.int64]) -> EncodedVector:
     """The old vector, as it is, when it deletes all the rows already."""
     bits = 64 if table.options.value(o.DELETION_VECTORS_BITMAP64) else 32
     positions = np.unique(rows)

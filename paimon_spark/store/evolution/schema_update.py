@@ -42,14 +42,14 @@ def column_position(after: str | None = None, before: str | None = None, first: 
     Raises:
         OptionError: they say two.
     """
-    told = [
+    problems = [
         *([] if after is None else [c.Position(c.Place.AFTER, after)]),
         *([] if before is None else [c.Position(c.Place.BEFORE, before)]),
         *([c.Position(c.Place.FIRST)] if first else []),
     ]
-    if len(told) > 1:
+    if len(problems) > 1:
         raise OptionError("'after', 'before' and 'first' exclude each other", arguments=("after", "before", "first"))
-    return told[0] if told else None
+    return problems[0] if problems else None
 
 
 @checks_arguments

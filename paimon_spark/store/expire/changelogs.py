@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from paimon_spark.errors import CorruptFile
 from paimon_spark.format.paths import EARLIEST, LATEST, changelog_directory, changelog_path
 from paimon_spark.format.snapshot import CommitKind, Snapshot
-from paimon_spark.store.expire.delete import delete_doomed
+from paimon_spark.store.expire.delete import execute_deletion
 from paimon_spark.store.expire.files import DeletionPlan, FileFinder
 from paimon_spark.store.expire.snapshots import ExpireSnapshotsResult, result_of
 from paimon_spark.store.expire.used import (
@@ -109,8 +109,8 @@ def _expire(
     table: Table, changelogs: Sequence[Snapshot], kept: Snapshot | None, end: int, dry_run: bool, began: float
 ) -> ExpireSnapshotsResult:
     """Deletes changelogs and their files; kept is the first changelog that is kept, None if none is."""
-    doomed = _doomed(table, changelogs)
-    doomed.keep(_used(table, changelogs, kept, end, bool(doomed.data)))
+    deletion = _plan_deletion(table, changelogs)
+    deletion.keep(_used(table, changelogs, kept, end, bool(deletion.data)))
     ids = [changelog.id for changelog in changelogs]
     first = table.snapshots.earliest_id()
     if first is not None and ids and first <= ids[-1]:  # otherwise no snapshot has the files to delete
@@ -118,9 +118,9 @@ def _expire(
         return ExpireSnapshotsResult(dry_run=dry_run)
     paths = [changelog_path(table.location, number, table.branch) for number in ids]
     if dry_run:
-        told = [path for stage in (*doomed.stages(), paths) for path in stage]
-        return result_of(doomed, ids, told, 0, dry_run, began)
-    deleted = delete_doomed(table, doomed)
+        planned = [path for stage in (*deletion.stages(), paths) for path in stage]
+        return result_of(deletion, ids, planned, 0, dry_run, began)
+    deleted = execute_deletion(table, deletion)
     table.file_io.delete_many(paths)
     directory = changelog_directory(table.location, table.branch)
     if kept is None:
@@ -129,7 +129,7 @@ def _expire(
         table.file_io.overwrite(f"{directory}/{EARLIEST}", str(end).encode())
         again = [n for n in table.snapshots.changelog_ids() if n < end]  # written by a slow expiry
         table.file_io.delete_many([changelog_path(table.location, number, table.branch) for number in again])
-    return result_of(doomed, ids, [*deleted, *paths], 0, dry_run, began)
+    return result_of(deletion, ids, [*deleted, *paths], 0, dry_run, began)
 
 
 def _range(table: Table, kept: Retention) -> tuple[int, int] | None:
@@ -152,19 +152,19 @@ def _range(table: Table, kept: Retention) -> tuple[int, int] | None:
     return earliest, max(end, earliest)
 
 
-def _doomed(table: Table, changelogs: Sequence[Snapshot]) -> DeletionPlan:
+def _plan_deletion(table: Table, changelogs: Sequence[Snapshot]) -> DeletionPlan:
     """The files to delete with changelogs.
 
     A changelog without a changelog list consists of the data files that its change added. They are deleted with the
     later change that deleted them.
     """
-    finder, doomed = FileFinder(table), DeletionPlan()
+    finder, deletion = FileFinder(table), DeletionPlan()
     plain = [changelog for changelog in changelogs if changelog.changelog_manifest_list is None]
-    doomed.data = finder.deleted(plain, keeps_appended=False)
-    doomed.changelog = finder.added(changelog.changelog_manifest_list for changelog in changelogs)
-    finder.add_lists((name for c in plain for name in (c.delta_manifest_list, c.base_manifest_list)), doomed)
-    finder.add_lists((changelog.changelog_manifest_list for changelog in changelogs), doomed)
-    return doomed
+    deletion.data = finder.deleted(plain, keeps_appended=False)
+    deletion.changelog = finder.added(changelog.changelog_manifest_list for changelog in changelogs)
+    finder.add_lists((name for c in plain for name in (c.delta_manifest_list, c.base_manifest_list)), deletion)
+    finder.add_lists((changelog.changelog_manifest_list for changelog in changelogs), deletion)
+    return deletion
 
 
 def _used(

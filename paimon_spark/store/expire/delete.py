@@ -20,7 +20,7 @@ _THREADS = 8
 _BULK = 500  # files of one request, where the store takes several
 
 
-def delete_doomed(table: Table, doomed: DeletionPlan) -> list[str]:
+def execute_deletion(table: Table, deletion: DeletionPlan) -> list[str]:
     """Deletes files and, if `snapshot.clean-empty-directories` is set, the directories that become empty.
 
     Returns:
@@ -30,9 +30,9 @@ def delete_doomed(table: Table, doomed: DeletionPlan) -> list[str]:
         PermissionError: no file of a stage may be deleted; the stages after it were not begun.
         StorageError: the storage failed; files of the stage may or may not be deleted.
     """
-    deleted = delete_stages(table, doomed.stages())
+    deleted = delete_stages(table, deletion.stages())
     if table.options.value(o.SNAPSHOT_CLEAN_EMPTY_DIRECTORIES):
-        delete_empty_directories(table, doomed.places())
+        delete_empty_directories(table, deletion.places())
     return deleted
 
 
@@ -53,7 +53,7 @@ def delete_stages(table: Table, stages: Iterable[Sequence[str]]) -> list[str]:
     for stage in stages:
         paths = list(dict.fromkeys(stage))
         pieces = [paths[start : start + _BULK] for start in range(0, len(paths), _BULK)]
-        refused = _united(map_parallel(partial(_delete, table.file_io), pieces, file_threads(table)))
+        refused = _merge_refusals(map_parallel(partial(_delete, table.file_io), pieces, file_threads(table)))
         if refused:
             first = next(iter(refused.values()))
             if len(refused) == len(paths):
@@ -79,7 +79,7 @@ def _delete(file_io: FileIO, paths: Sequence[str]) -> dict[str, PermissionError]
     return refused
 
 
-def _united(pieces: Iterable[dict[str, PermissionError]]) -> dict[str, PermissionError]:
+def _merge_refusals(pieces: Iterable[dict[str, PermissionError]]) -> dict[str, PermissionError]:
     return {path: error for piece in pieces for path, error in piece.items()}
 
 

@@ -34,7 +34,7 @@ _CHUNK = 64  # changes decoded at a time
 
 
 @dataclass(frozen=True)
-class DoomedFile:
+class FileToDelete:
     """A data or changelog file that nothing needs.
 
     Attributes:
@@ -51,8 +51,8 @@ class DoomedFile:
 class DeletionPlan:
     """All files to delete, in the order of deletion: mappings from file names to paths, or to the file."""
 
-    data: dict[str, DoomedFile] = field(default_factory=dict)
-    changelog: dict[str, DoomedFile] = field(default_factory=dict)
+    data: dict[str, FileToDelete] = field(default_factory=dict)
+    changelog: dict[str, FileToDelete] = field(default_factory=dict)
     indexes: dict[str, str] = field(default_factory=dict)
     statistics: dict[str, str] = field(default_factory=dict)
     manifests: dict[str, str] = field(default_factory=dict)
@@ -60,14 +60,14 @@ class DeletionPlan:
 
     def stages(self) -> Iterator[tuple[str, ...]]:
         """The paths of each kind of file; a stage must be complete before the next one begins."""
-        yield tuple(path for doomed in (self.data, self.changelog) for file in doomed.values() for path in file.paths)
+        yield tuple(path for files in (self.data, self.changelog) for file in files.values() for path in file.paths)
         yield (*self.indexes.values(), *self.statistics.values())
         yield tuple(self.manifests.values())
         yield tuple(self.lists.values())
 
     def places(self) -> set[StoredPlace]:
         """Partitions and buckets that lose files."""
-        return {file.place for doomed in (self.data, self.changelog) for file in doomed.values()}
+        return {file.place for files in (self.data, self.changelog) for file in files.values()}
 
     def left(self, gone: Iterable[str]) -> tuple[str, ...]:
         """The paths that are not among the deleted ones."""
@@ -81,9 +81,9 @@ class DeletionPlan:
 
     def keep(self, used: ReferencedFiles) -> None:
         """Removes used files from the plan."""
-        for doomed in (self.data, self.changelog):
-            for name in used.data & doomed.keys():
-                del doomed[name]
+        for files in (self.data, self.changelog):
+            for name in used.data & files.keys():
+                del files[name]
         for paths in (self.indexes, self.statistics, self.manifests, self.lists):
             for name in used.metadata & paths.keys():
                 del paths[name]
@@ -96,7 +96,7 @@ class FileFinder:
         self._table = table
         self._directories: dict[StoredPlace, str] = {}
 
-    def deleted(self, snapshots: Sequence[Snapshot], keeps_appended: bool) -> dict[str, DoomedFile]:
+    def deleted(self, snapshots: Sequence[Snapshot], keeps_appended: bool) -> dict[str, FileToDelete]:
         """The data files that the changes of snapshots delete and that none of them adds again.
 
         A change with a missing manifest is ignored: an earlier expiry has processed it already, and a part of a change
@@ -109,7 +109,7 @@ class FileFinder:
         Raises:
             CorruptFile: a manifest is damaged; nothing may be deleted then.
         """
-        doomed: dict[str, DoomedFile] = {}
+        to_delete: dict[str, FileToDelete] = {}
         lists = find_manifest_lists(self._table, (snapshot.delta_manifest_list for snapshot in snapshots))
         wanted = [
             metas
@@ -118,11 +118,11 @@ class FileFinder:
             and (any(m.num_deleted_files for m in metas) or snapshot.commit_kind == CommitKind.OVERWRITE)
         ]
         for start in range(0, len(wanted), _CHUNK):
-            self._apply_changes(wanted[start : start + _CHUNK], keeps_appended, doomed)
-        return doomed
+            self._apply_changes(wanted[start : start + _CHUNK], keeps_appended, to_delete)
+        return to_delete
 
     def _apply_changes(
-        self, changes: Sequence[list[ManifestFileMeta]], keeps_appended: bool, doomed: dict[str, DoomedFile]
+        self, changes: Sequence[list[ManifestFileMeta]], keeps_appended: bool, to_delete: dict[str, FileToDelete]
     ) -> None:
         found = iter(find_manifests(self._table, [meta for metas in changes for meta in metas]))
         by_change = [list(islice(found, len(metas))) for metas in changes]
@@ -134,12 +134,12 @@ class FileFinder:
                 gone[name] = number
             else:
                 gone.pop(name, None)
-                doomed.pop(name, None)
+                to_delete.pop(name, None)
         for file, place in _files(columns, list(gone.values())):
             if not (keeps_appended and file.file_source in (None, FileSource.APPEND)):
-                doomed[file.file_name] = self._doomed(file, place)
+                to_delete[file.file_name] = self._file_to_delete(file, place)
 
-    def live(self, snapshot: Snapshot) -> dict[str, DoomedFile]:
+    def live(self, snapshot: Snapshot) -> dict[str, FileToDelete]:
         """The live data files of a snapshot; none if a manifest is missing, because they are deleted before it.
 
         Raises:
@@ -154,45 +154,47 @@ class FileFinder:
         canonical = canonical_partitions(columns, self._table.schema.partition_types)
         codes = canonical[columns.partition_code]
         live = fold(columns, codes, np.arange(len(columns))).tolist()
-        return {file.file_name: self._doomed(file, place) for file, place in _files(columns, live)}
+        return {file.file_name: self._file_to_delete(file, place) for file, place in _files(columns, live)}
 
-    def added(self, names: Iterable[str | None]) -> dict[str, DoomedFile]:
+    def added(self, names: Iterable[str | None]) -> dict[str, FileToDelete]:
         """The files that the manifests in these lists add; missing lists and manifests are ignored.
 
         Raises:
             CorruptFile: a manifest is damaged; nothing may be deleted then.
         """
         lists = find_manifest_lists(self._table, names)
-        doomed: dict[str, DoomedFile] = {}
+        to_delete: dict[str, FileToDelete] = {}
         for columns in found_entries(self._table, (meta for metas in lists.values() for meta in metas)):
             added = np.flatnonzero(columns.kind == FileKind.ADD).tolist()
-            doomed.update((file.file_name, self._doomed(file, place)) for file, place in _files(columns, added))
-        return doomed
+            to_delete.update(
+                (file.file_name, self._file_to_delete(file, place)) for file, place in _files(columns, added)
+            )
+        return to_delete
 
-    def add_lists(self, names: Iterable[str | None], doomed: DeletionPlan) -> None:
+    def add_lists(self, names: Iterable[str | None], deletion: DeletionPlan) -> None:
         """Adds manifest lists and the manifests they name to the plan; missing lists are ignored."""
         for name, metas in find_manifest_lists(self._table, names).items():
-            doomed.lists[name] = self._metadata_path(name)
+            deletion.lists[name] = self._metadata_path(name)
             for meta in metas:
-                doomed.manifests[meta.file_name] = self._metadata_path(meta.file_name)
+                deletion.manifests[meta.file_name] = self._metadata_path(meta.file_name)
 
-    def add_indexes(self, snapshots: Sequence[Snapshot], doomed: DeletionPlan) -> None:
+    def add_indexes(self, snapshots: Sequence[Snapshot], deletion: DeletionPlan) -> None:
         """Adds index manifests, the index files they name, and statistics to the plan."""
         manifests = find_index_manifests(self._table, (snapshot.index_manifest for snapshot in snapshots))
         for name, entries in manifests.items():
-            doomed.manifests[name] = self._metadata_path(name)
+            deletion.manifests[name] = self._metadata_path(name)
             for entry in entries:
                 directory = self._directory((entry.partition, entry.bucket))
                 path = index_file_path(self._table.location, directory, entry, self._table.options)
-                doomed.indexes[entry.file_name] = path
+                deletion.indexes[entry.file_name] = path
         for snapshot in snapshots:
             if snapshot.statistics is not None:
-                doomed.statistics[snapshot.statistics] = statistics_path(self._table.location, snapshot.statistics)
+                deletion.statistics[snapshot.statistics] = statistics_path(self._table.location, snapshot.statistics)
 
-    def _doomed(self, file: DataFileMeta, place: StoredPlace) -> DoomedFile:
+    def _file_to_delete(self, file: DataFileMeta, place: StoredPlace) -> FileToDelete:
         directory = self._directory(place)
         paths = (data_file_path(directory, file), *(extra_file_path(directory, file, n) for n in file.extra_files))
-        return DoomedFile(file.file_name, place, file.file_size, paths)
+        return FileToDelete(file.file_name, place, file.file_size, paths)
 
     def _directory(self, place: StoredPlace) -> str:
         if place not in self._directories:

@@ -21,7 +21,7 @@ from paimon_spark.format.paths import LATEST, changelog_directory, changelog_pat
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.snapshot_json import encode_snapshot
 from paimon_spark.store.commit.base import may_be_withdrawn
-from paimon_spark.store.expire.delete import delete_doomed
+from paimon_spark.store.expire.delete import execute_deletion
 from paimon_spark.store.expire.files import DeletionPlan, FileFinder
 from paimon_spark.store.expire.reading import find_snapshots
 from paimon_spark.store.expire.used import (
@@ -217,7 +217,7 @@ class _Plan:
     table: Table
     snapshots: tuple[Snapshot, ...]
     end: int
-    doomed: DeletionPlan
+    deletion: DeletionPlan
     moves: bool
 
     @property
@@ -228,7 +228,7 @@ class _Plan:
         return tuple(snapshot_path(self.table.location, number, self.table.branch) for number in self.ids)
 
     def all_paths(self) -> list[str]:
-        return [path for stage in (*self.doomed.stages(), self.snapshot_paths()) for path in stage]
+        return [path for stage in (*self.deletion.stages(), self.snapshot_paths()) for path in stage]
 
     def execute(self, mark: str) -> list[str]:
         """Deletes the files and snapshots; returns the paths in order.
@@ -237,7 +237,7 @@ class _Plan:
             mark: the path of our expiry mark. If another expiry has deleted it, that one has deleted the snapshots too.
         """
         table, store = self.table, self.table.snapshots
-        deleted = delete_doomed(table, self.doomed)
+        deleted = execute_deletion(table, self.deletion)
         paths = self.snapshot_paths()
         if not table.file_io.exists(mark):  # a rollback to a tag may have restored one of the snapshots since then
             return [*deleted, *paths]
@@ -274,23 +274,23 @@ class _Plan:
 
     def result(self, began: float, paths: Sequence[str], dry_run: bool) -> ExpireSnapshotsResult:
         moved = len(self.snapshots) if self.moves else 0
-        return result_of(self.doomed, self.ids, paths, moved, dry_run, began)
+        return result_of(self.deletion, self.ids, paths, moved, dry_run, began)
 
 
 def result_of(
-    doomed: DeletionPlan, ids: Sequence[int], paths: Sequence[str], moved: int, dry_run: bool, began: float
+    deletion: DeletionPlan, ids: Sequence[int], paths: Sequence[str], moved: int, dry_run: bool, began: float
 ) -> ExpireSnapshotsResult:
     """The result of an expiry; began is its start by time.monotonic."""
     return ExpireSnapshotsResult(
         ids=tuple(ids),
-        data_files=len(doomed.data),
-        changelog_files=len(doomed.changelog),
-        index_files=len(doomed.indexes),
-        statistics_files=len(doomed.statistics),
-        manifest_files=len(doomed.manifests) + len(doomed.lists),
-        bytes=sum(file.size for files in (doomed.data, doomed.changelog) for file in files.values()),
+        data_files=len(deletion.data),
+        changelog_files=len(deletion.changelog),
+        index_files=len(deletion.indexes),
+        statistics_files=len(deletion.statistics),
+        manifest_files=len(deletion.manifests) + len(deletion.lists),
+        bytes=sum(file.size for files in (deletion.data, deletion.changelog) for file in files.values()),
         paths=tuple(paths),
-        left=doomed.left(paths),
+        left=deletion.left(paths),
         moved_changelogs=moved,
         dry_run=dry_run,
         millis=round((time.monotonic() - began) * 1000),
@@ -305,31 +305,31 @@ def _plan(table: Table, rules: RetentionRules, earliest: int, end: int) -> _Plan
     *expired, kept = found
     produces = table.options.value(o.CHANGELOG_PRODUCER) != ChangelogProducer.NONE
     decoupled = rules.is_decoupled
-    finder, doomed = FileFinder(table), DeletionPlan()
-    doomed.data = finder.deleted(found[1:], keeps_appended=decoupled and not produces)
+    finder, deletion = FileFinder(table), DeletionPlan()
+    deletion.data = finder.deleted(found[1:], keeps_appended=decoupled and not produces)
     if not decoupled:
-        doomed.changelog = finder.added(snapshot.changelog_manifest_list for snapshot in expired)
+        deletion.changelog = finder.added(snapshot.changelog_manifest_list for snapshot in expired)
     if produces or not decoupled:  # otherwise these name the data files of changelogs
-        finder.add_lists((name for s in expired for name in (s.base_manifest_list, s.delta_manifest_list)), doomed)
+        finder.add_lists((name for s in expired for name in (s.base_manifest_list, s.delta_manifest_list)), deletion)
     if not decoupled:
-        finder.add_lists((snapshot.changelog_manifest_list for snapshot in expired), doomed)
-    finder.add_indexes(expired, doomed)
-    _keep_used(table, found, doomed)
-    return _Plan(table, tuple(expired), kept.id, doomed, decoupled)
+        finder.add_lists((snapshot.changelog_manifest_list for snapshot in expired), deletion)
+    finder.add_indexes(expired, deletion)
+    _keep_used(table, found, deletion)
+    return _Plan(table, tuple(expired), kept.id, deletion, decoupled)
 
 
-def _keep_used(table: Table, found: Sequence[Snapshot], doomed: DeletionPlan) -> None:
+def _keep_used(table: Table, found: Sequence[Snapshot], deletion: DeletionPlan) -> None:
     """Removes files from the plan that the next snapshot, tags or other branches use."""
     used, begin, end = ReferencedFiles(), found[0].id, found[-1].id
     add_metadata(table, found[-1], used)
-    doomed.keep(used)
+    deletion.keep(used)
     tags = tagged_snapshots(table.snapshots)
-    for tag in tags_before(tags, (snapshot.id for snapshot in found[1:])) if doomed.data else ():
+    for tag in tags_before(tags, (snapshot.id for snapshot in found[1:])) if deletion.data else ():
         add_live(table, tag, used)
     for tag in overlapping_tags(tags, begin, end):
         add_metadata(table, tag, used)
-    if doomed.may_be_revived:  # otherwise later snapshots need not be read, the usual case
+    if deletion.may_be_revived:  # otherwise later snapshots need not be read, the usual case
         add_reviving(table, reviving_snapshots(table.snapshots, end), used)
     for root in other_roots(table):
         add_root(table, root, used)
-    doomed.keep(used)
+    deletion.keep(used)

@@ -62,10 +62,10 @@ def fast_forward(table: Table, branch: str, dry_run: bool = False) -> FastForwar
     if first is None:
         raise SnapshotNotFound(f"fast-forward of {table.location}: the branch '{branch}' has no snapshot")
     if dry_run or table.server is not None:
-        told = _Forward.plan(table, theirs).told()
+        planned = _Forward.plan(table, theirs).result()
         if not dry_run and table.server is not None:
             table.server.fast_forward(branch)
-        return told
+        return planned
     with hold(theirs.snapshots, first), hold(table.snapshots, first):
         return _Forward.plan(table, theirs).execute()
 
@@ -111,7 +111,7 @@ class _Forward:
         """The snapshots of the table to delete, newest first."""
         return tuple(number for number in reversed(self.own) if number >= self.first or self.unrelated)
 
-    def told(self) -> FastForwardResult:
+    def result(self) -> FastForwardResult:
         return FastForwardResult(self.gone, tuple(self.new), tuple(self._own_tags()), tuple(self.tags))
 
     def execute(self) -> FastForwardResult:

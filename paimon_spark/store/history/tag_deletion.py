@@ -24,7 +24,7 @@ from paimon_spark.format.rules.supported import check_tagging
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.snapshot_json import Tag, encode_tag
 from paimon_spark.store.commit.partition_registration import unregister_tags
-from paimon_spark.store.expire.delete import delete_doomed
+from paimon_spark.store.expire.delete import execute_deletion
 from paimon_spark.store.expire.files import DeletionPlan, FileFinder
 from paimon_spark.store.expire.used import (
     ReferencedFiles,
@@ -112,16 +112,16 @@ def delete_tags(table: Table, names: str | Iterable[str], dry_run: bool = False)
     names = [*damaged, *tags]
     paths = [tag_path(table.location, name, table.branch) for name in names]
     if dry_run:
-        doomed = _doomed(table, names, {**unfinished, **tags})
-        stages = [path for stage in doomed.stages() for path in stage]
-        return _result(names, doomed, [*paths, *stages], dry_run=True, began=began)
+        deletion = _plan_deletion(table, names, {**unfinished, **tags})
+        stages = [path for stage in deletion.stages() for path in stage]
+        return _result(names, deletion, [*paths, *stages], dry_run=True, began=began)
     for name in damaged:
         table.file_io.delete(tag_path(table.location, name, table.branch))
         _log.warning(
             "the file of the tag '%s' of %s was no tag; files that only it needed are orphans", name, table.location
         )
-    doomed, deleted = _delete(table, tags, unfinished) if tags or unfinished else (DeletionPlan(), ())
-    return _result(names, doomed, [*paths, *deleted], dry_run=False, began=began)
+    deletion, deleted = _delete(table, tags, unfinished) if tags or unfinished else (DeletionPlan(), ())
+    return _result(names, deletion, [*paths, *deleted], dry_run=False, began=began)
 
 
 def expire_tags(table: Table, older_than: Moment | None = None, dry_run: bool = False) -> DeleteTagResult:
@@ -178,7 +178,7 @@ def _delete(table: Table, tags: Mapping[str, Tag], unfinished: Mapping[str, Tag]
         file_io.overwrite(deletion_mark_path(store, name), encode_tag(tag))
     try:
         # Files of the other tags are kept: their snapshots existed above, so no mark protects their deletion.
-        doomed = _doomed(table, tags, {**unfinished, **lasting})
+        deletion = _plan_deletion(table, tags, {**unfinished, **lasting})
     except BaseException:
         for mark in marks:
             file_io.delete(mark)
@@ -189,14 +189,14 @@ def _delete(table: Table, tags: Mapping[str, Tag], unfinished: Mapping[str, Tag]
         if with_success_files:
             file_io.delete(success_file_path(store, name))
     unregister_tags(table, tags)
-    deleted = delete_doomed(table, doomed)
+    deleted = execute_deletion(table, deletion)
     for name in {**unfinished, **lasting}:
         file_io.delete(deletion_mark_path(store, name))
     _log.info("deleted the tags %s of %s: %d files", ", ".join(tags), table.location, len(deleted))
-    return doomed, deleted
+    return deletion, deleted
 
 
-def _doomed(table: Table, removed: Collection[str], gone: Mapping[str, Tag]) -> DeletionPlan:
+def _plan_deletion(table: Table, removed: Collection[str], gone: Mapping[str, Tag]) -> DeletionPlan:
     """The files to delete with tags; planned again if a neighbouring snapshot expires during the planning.
 
     Args:
@@ -207,19 +207,19 @@ def _doomed(table: Table, removed: Collection[str], gone: Mapping[str, Tag]) -> 
     for _ in range(_TRIES - 1):
         before = table.snapshots.ids()
         try:
-            return _doomed_now(table, removed, gone)
+            return _plan_deletion_now(table, removed, gone)
         except (CorruptFile, SnapshotNotFound):
             if table.snapshots.ids() == before:
                 raise
-    return _doomed_now(table, removed, gone)
+    return _plan_deletion_now(table, removed, gone)
 
 
-def _doomed_now(table: Table, removed: Collection[str], gone: Mapping[str, Tag]) -> DeletionPlan:
+def _plan_deletion_now(table: Table, removed: Collection[str], gone: Mapping[str, Tag]) -> DeletionPlan:
     store = table.snapshots
     ids = store.ids()
     staying = [tag.snapshot for tag in store.tags(leave_out=removed).values()]
     last = {t.snapshot.id: t.snapshot for t in gone.values()}
-    doomed = DeletionPlan()
+    deletion = DeletionPlan()
     held = held_snapshot_ids(
         table.file_io, tag_directory(table.location, table.branch)
     )  # by who makes another tag of it
@@ -227,23 +227,23 @@ def _doomed_now(table: Table, removed: Collection[str], gone: Mapping[str, Tag])
     for number in sorted(last.keys() - {snapshot.id for snapshot in staying} - set(ids)):
         one = _files_of(table, last[number])
         one.keep(_used_beside(table, number, ids, staying))
-        _add_all(doomed, one)
-    if not any(doomed.stages()):
-        return doomed
+        _add_all(deletion, one)
+    if not any(deletion.stages()):
+        return deletion
     elsewhere = ReferencedFiles()
     for root in other_roots(table):
         add_root(table, root, elsewhere)
     _add_changelogs(table, elsewhere)
-    doomed.keep(elsewhere)
-    return doomed
+    deletion.keep(elsewhere)
+    return deletion
 
 
 def _files_of(table: Table, snapshot: Snapshot) -> DeletionPlan:
-    finder, doomed = FileFinder(table), DeletionPlan()
-    doomed.data = finder.live(snapshot)
-    finder.add_lists((snapshot.base_manifest_list, snapshot.delta_manifest_list), doomed)
-    finder.add_indexes([snapshot], doomed)
-    return doomed
+    finder, deletion = FileFinder(table), DeletionPlan()
+    deletion.data = finder.live(snapshot)
+    finder.add_lists((snapshot.base_manifest_list, snapshot.delta_manifest_list), deletion)
+    finder.add_indexes([snapshot], deletion)
+    return deletion
 
 
 def _used_beside(table: Table, number: int, ids: Sequence[int], staying: Sequence[Snapshot]) -> ReferencedFiles:
@@ -276,29 +276,29 @@ def _add_changelogs(table: Table, used: ReferencedFiles) -> None:
     add_found_deltas(table, [change for change in found if change is not None], used)
 
 
-def _add_all(doomed: DeletionPlan, more: DeletionPlan) -> None:
-    doomed.data.update(more.data)
+def _add_all(deletion: DeletionPlan, more: DeletionPlan) -> None:
+    deletion.data.update(more.data)
     for paths, others in (
-        (doomed.indexes, more.indexes),
-        (doomed.statistics, more.statistics),
-        (doomed.manifests, more.manifests),
-        (doomed.lists, more.lists),
+        (deletion.indexes, more.indexes),
+        (deletion.statistics, more.statistics),
+        (deletion.manifests, more.manifests),
+        (deletion.lists, more.lists),
     ):
         paths.update(others)
 
 
 def _result(
-    names: Iterable[str], doomed: DeletionPlan, paths: Sequence[str], dry_run: bool, began: float
+    names: Iterable[str], deletion: DeletionPlan, paths: Sequence[str], dry_run: bool, began: float
 ) -> DeleteTagResult:
     return DeleteTagResult(
         names=tuple(names),
-        data_files=len(doomed.data),
-        index_files=len(doomed.indexes),
-        statistics_files=len(doomed.statistics),
-        manifest_files=len(doomed.manifests) + len(doomed.lists),
-        bytes=sum(file.size for file in doomed.data.values()),
+        data_files=len(deletion.data),
+        index_files=len(deletion.indexes),
+        statistics_files=len(deletion.statistics),
+        manifest_files=len(deletion.manifests) + len(deletion.lists),
+        bytes=sum(file.size for file in deletion.data.values()),
         paths=tuple(paths),
-        left=doomed.left(paths),
+        left=deletion.left(paths),
         dry_run=dry_run,
         millis=round((time.monotonic() - began) * 1000),
     )

@@ -103,8 +103,8 @@ def _creation(
 ) -> Callable[[], bool]:
     server = snapshots.server
     if server is not None:
-        told = changes()
-        return lambda: server.publish(snapshots.branch, base, snapshot, told)
+        partition_rows = changes()
+        return lambda: server.publish(snapshots.branch, base, snapshot, partition_rows)
     path, data = snapshot_path(snapshots.table, snapshot.id, snapshots.branch), encode_snapshot(snapshot)
     return lambda: snapshots.file_io.create_if_absent(path, data)
 

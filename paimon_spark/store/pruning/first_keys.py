@@ -47,10 +47,10 @@ def last_key(first: TopN, known: Sequence[FirstKeys | None]) -> Key | None:
         first: what is wanted.
         known: of each file that needs no merge.
     """
-    told = [each for each in known if each is not None and each.all_live]
-    nulls = sum(each.null_count for each in told) if first.nulls_first else 0
+    live = [each for each in known if each is not None and each.all_live]
+    nulls = sum(each.null_count for each in live) if first.nulls_first else 0
     wanted = max(first.count - nulls, 1)
-    keys = sorted((key for each in told for key in each.keys), reverse=first.descending)
+    keys = sorted((key for each in live for key in each.keys), reverse=first.descending)
     return keys[wanted - 1] if len(keys) >= wanted else None
 
 

@@ -24,8 +24,8 @@ class Result:
 
     def __repr__(self) -> str:
         values = ((item, getattr(self, item.name)) for item in fields(self))
-        told = [f"{item.name}={_SHORT.repr(value)}" for item, value in values if not _tells_nothing(item, value)]
-        return f"{type(self).__name__}({', '.join(told)})"
+        parts = [f"{item.name}={_SHORT.repr(value)}" for item, value in values if not _tells_nothing(item, value)]
+        return f"{type(self).__name__}({', '.join(parts)})"
 
 
 def _tells_nothing(item: Field[Any], value: object) -> bool:

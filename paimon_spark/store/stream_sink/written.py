@@ -87,8 +87,8 @@ def _look(table: Table, batch: Batch, note: StreamNote) -> Written | None:
         return None
     search = find_search(table, batch.user, note)
     if search is not None and search.snapshot is not None:
-        told = "%s is in snapshot %d, which has expired; later writes or a compaction job will compact its buckets"
-        _log.warning(told, batch.words(table), search.snapshot)
+        message = "%s is in snapshot %d, which has expired; later writes or a compaction job will compact its buckets"
+        _log.warning(message, batch.words(table), search.snapshot)
         return Written(search.snapshot)
     if search is not None and (store.earliest_id() or 0) <= search.end:
         return None  # neither in the snapshots that have expired nor in those that are there

@@ -34,8 +34,8 @@ def report_partitions(table: Table, messages: Sequence[CommitMessage]) -> None:
         state = table_state(table, table.snapshots.latest())
         live = state.live_entries(PartitionFilter.of_rows(table.schema.partition_fields, written))
         for one in partition_changes(table, live):
-            told = {"numRows": one.rows, "totalSize": one.bytes, "numFiles": one.files}
-            told |= {"totalBuckets": one.total_buckets, "lastUpdateTime": now}
-            keeper.report(table.location, one.spec, {key: str(number) for key, number in told.items()}, now)
+            statistics = {"numRows": one.rows, "totalSize": one.bytes, "numFiles": one.files}
+            statistics |= {"totalBuckets": one.total_buckets, "lastUpdateTime": now}
+            keeper.report(table.location, one.spec, {key: str(number) for key, number in statistics.items()}, now)
     except (PaimonError, OSError) as error:
         _log.warning("the rows are committed to %s, but their numbers are not reported: %s", table.location, error)
