@@ -26,11 +26,11 @@ def named_batch(number: int, target: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        told = _public(error) if isinstance(error, PaimonError) else error_of_task(str(error))
-        if told is None:
+        known = _public(error) if isinstance(error, PaimonError) else error_of_task(str(error))
+        if known is None:
             error.add_note(place)
             raise
-        kind, sentence = told
+        kind, sentence = known
         raise kind(f"{place}: {sentence}") from error
 
 

@@ -66,9 +66,9 @@ def named_table(spark: SparkSession, name: str) -> tuple[Catalog, Identifier, st
         SqlError: it is no name of a table.
     """
     catalog = default_catalog(spark)
-    told = of_another_catalog(spark, column_path(name), catalog.name)
-    if told is not None:
-        raise SqlError(told)
+    refusal = of_another_catalog(spark, column_path(name), catalog.name)
+    if refusal is not None:
+        raise SqlError(refusal)
     found = read_table_name(name, Names(catalog.name, catalog.default_database))
     if found.database is None or found.system is not None:
         raise SqlError(f"{name} is not the name of a table of the catalog {catalog.name}")

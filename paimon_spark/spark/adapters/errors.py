@@ -51,8 +51,8 @@ def plainly(function: Function) -> Function:
 
 def raised(kind: type[PaimonError], text: Column | str) -> Column:
     """An expression without a value, which fails its job with an error of ours; ``job_errors`` raises it."""
-    told = sf.lit(text) if isinstance(text, str) else text
-    return sf.raise_error(sf.concat(sf.lit(f"{errors.__name__}.{kind.__name__}: "), told))
+    message = sf.lit(text) if isinstance(text, str) else text
+    return sf.raise_error(sf.concat(sf.lit(f"{errors.__name__}.{kind.__name__}: "), message))
 
 
 @contextmanager
@@ -67,11 +67,11 @@ def job_errors() -> Iterator[None]:
     except PaimonError:
         raise
     except Exception as error:  # classic Spark raises what Py4J makes of Java's, Connect its own: no common base
-        told = error_of_task(str(error))
-        if told is None:
+        known = error_of_task(str(error))
+        if known is None:
             raise
         _log.debug("a task of Spark failed with a PaimonError", exc_info=error)
-        kind, sentence = told
+        kind, sentence = known
         raise kind(sentence) from None
 
 

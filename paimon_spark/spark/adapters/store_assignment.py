@@ -130,11 +130,11 @@ def job_error(error: Exception, what: str, given: Callable[[], Iterable[Given]])
     Returns:
         None: the error as it is.
     """
-    told = sentence_of_job(error)
-    if told is None:
+    sentence = sentence_of_job(error)
+    if sentence is None:
         return None
-    is_ours = told[0] == _SEVERAL_ROWS or names_hidden_table(error)
-    return _cast_error(error, what, given) or (SqlError(f"{what}: {told[1]}") if is_ours else None)
+    is_ours = sentence[0] == _SEVERAL_ROWS or names_hidden_table(error)
+    return _cast_error(error, what, given) or (SqlError(f"{what}: {sentence[1]}") if is_ours else None)
 
 
 def _cast_error(error: Exception, what: str, given: Callable[[], Iterable[Given]]) -> DataError | None:

@@ -31,34 +31,34 @@ def explain_text(session: SqlSession, text: str, args: Args = None) -> str:
         )
     if not isinstance(query, Query) or not query.uses:
         raise SqlError(f"SQL: no table of the catalog {session.catalog.name} is read here; {session.names.how_to}")
-    return "\n".join(_told(use, told) for use, told in plan_query(session, query, args).told)
+    return "\n".join(_explained(use, read) for use, read in plan_query(session, query, args).explanations)
 
 
-def _told(use: Use, told: ReadExplanation) -> str:
+def _explained(use: Use, read: ReadExplanation) -> str:
     columns = (
-        f"all, because {use.why_all}" if told.columns is None else ", ".join(told.columns) or "none, rows are counted"
+        f"all, because {use.why_all}" if read.columns is None else ", ".join(read.columns) or "none, rows are counted"
     )
-    merged = "none" if not told.merged_splits else f"{told.merged_splits} splits of {told.merged_files} files"
-    readers = [f"  read by Spark: {told.native_files} files", f"  read and merged by paimon_spark: {merged}"]
-    if told.local_rows:
+    merged = "none" if not read.merged_splits else f"{read.merged_splits} splits of {read.merged_files} files"
+    readers = [f"  read by Spark: {read.native_files} files", f"  read and merged by paimon_spark: {merged}"]
+    if read.local_rows:
         readers = ["  read by the driver: all, for the rows are few"]
-    if told.from_metadata is not None:
+    if read.from_metadata is not None:
         readers = []
     lines = [
         str(use.name),
-        f"  snapshot: {'none' if told.snapshot is None else told.snapshot.id}",
+        f"  snapshot: {'none' if read.snapshot is None else read.snapshot.id}",
         f"  columns: {columns}",
-        f"  condition: {told.where or 'none'}",
-        *_by_metadata(told),
+        f"  condition: {read.where or 'none'}",
+        *_by_metadata(read),
         *readers,
-        *(f"    because {reason}" for reason in told.reasons),
-        *([f"  left out by file indexes: {told.skipped_by_index} files"] if told.skipped_by_index else ()),
-        *([f"  left out by the order and its limit: {told.skipped_by_order} files"] if told.skipped_by_order else ()),
+        *(f"    because {reason}" for reason in read.reasons),
+        *([f"  left out by file indexes: {read.skipped_by_index} files"] if read.skipped_by_index else ()),
+        *([f"  left out by the order and its limit: {read.skipped_by_order} files"] if read.skipped_by_order else ()),
     ]
     return "\n".join(lines)
 
 
-def _by_metadata(told: ReadExplanation) -> list[str]:
-    if told.from_metadata is not None:
-        return [f"  answered by metadata: {told.from_metadata} files, of which none is opened"]
-    return [f"  not answered by metadata, because {reason}" for reason in told.needs_rows]
+def _by_metadata(read: ReadExplanation) -> list[str]:
+    if read.from_metadata is not None:
+        return [f"  answered by metadata: {read.from_metadata} files, of which none is opened"]
+    return [f"  not answered by metadata, because {reason}" for reason in read.needs_rows]

@@ -34,8 +34,8 @@ def arrow_rows(frame: DataFrame, limit: int | None) -> pa.Table:
         f.col(quoted(name)) if is_plain(field.dataType) else f.col(quoted(name)).cast("string").alias(name)
         for name, field in zip(names, frame.schema.fields, strict=True)
     ]
-    told = named if all(is_plain(field.dataType) for field in frame.schema.fields) else named.select(*columns)
-    return (told if limit is None else told.limit(limit)).toArrow()
+    shown = named if all(is_plain(field.dataType) for field in frame.schema.fields) else named.select(*columns)
+    return (shown if limit is None else shown.limit(limit)).toArrow()
 
 
 def unique_names(names: Sequence[str]) -> list[str]:

@@ -96,7 +96,7 @@ def _load(
 ) -> list[FileResult]:
     with CheckedRows(spark, files, request.file_format, columns) as rows:
         results = [_result(file, rows.reports.get(file.name, FileReport()), request.on_error) for file in files]
-        _check_all_told(rows.reports, files)
+        _check_all_reported(rows.reports, files)
         if request.on_error == ABORT:
             _refuse_errors(request, results)
         loaded = {
@@ -134,7 +134,7 @@ def _result(file: SourceFile, report: FileReport, on_error: str) -> FileResult:
     return FileResult(file.name, status, good if is_partial else 0, report.rows, report.errors, report.first_error)
 
 
-def _check_all_told(reports: Mapping[str, FileReport], files: Sequence[SourceFile]) -> None:
+def _check_all_reported(reports: Mapping[str, FileReport], files: Sequence[SourceFile]) -> None:
     unknown = sorted(reports.keys() - {file.name for file in files})
     if unknown:
         raise DataError(f"COPY INTO: Spark names a file {unknown[0]!r} that was not listed; nothing was loaded")

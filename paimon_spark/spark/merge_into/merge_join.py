@@ -181,7 +181,7 @@ def _counted(plan: MergePlan, joined: DataFrame, identity: Sequence[str], target
     keys = plan.same.key_columns(plan.table)
     if keys is not None:
         columns = [sf.col(f"{quoted(plan.source_alias)}.{quoted(name)}") for name in keys]
-        shown, columns = columns, _told_apart(plan, columns)
+        shown, columns = columns, _distinguished(plan, columns)
         has_key = functools.reduce(operator.and_, (column.isNotNull() for column in shown))  # NULL is no key
         counts = sf.col(_IN_TARGET).isNotNull() | sf.col(_INSERTED)
         applies = sf.col(_IN_SOURCE).isNotNull() & has_key & counts
@@ -206,7 +206,7 @@ def _counted(plan: MergePlan, joined: DataFrame, identity: Sequence[str], target
     return counted.withColumn(_SEVERAL, sf.when(applies & (sf.col(_COUNT) > 1), several))
 
 
-def _told_apart(plan: MergePlan, source_keys: Sequence[Column]) -> list[Column]:
+def _distinguished(plan: MergePlan, source_keys: Sequence[Column]) -> list[Column]:
     """What is equal in rows of one key: the key of the source; a CHAR is padded, and equals several keys of the target.
 
     These are keys that other writers have not padded.

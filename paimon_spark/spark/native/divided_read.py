@@ -81,10 +81,12 @@ class DividedRead:
         found = self._classified(scan.predicate, splits, condition if isinstance(condition, str) else None)
         if found.rest and self.native:
             raise self._refused(found)
-        told = self._explain(plan, found)
+        explained = self._explain(plan, found)
         local = self._local_rows(scan, splits, bool(found.rest))
         if local is not None:
-            return self._as_read(local), replace(told, native_files=0, merged_splits=0, merged_files=0, local_rows=True)
+            return self._as_read(local), replace(
+                explained, native_files=0, merged_splits=0, merged_files=0, local_rows=True
+            )
         frames = self._native_frames(scan, plan, found)
         if isinstance(condition, Column):
             frames = [frame.where(condition) for frame in frames]
@@ -93,7 +95,7 @@ class DividedRead:
             frames.append(merged_rows(self.spark, self.reading, scan, found.rest))
         if not frames:
             frames.append(local_rows(self.spark, self._no_rows(), self.reading.shown))
-        return self._as_read(functools.reduce(DataFrame.unionAll, frames)), told
+        return self._as_read(functools.reduce(DataFrame.unionAll, frames)), explained
 
     def _as_read(self, frame: DataFrame) -> DataFrame:
         return as_read(frame, self.reading.fields, self.reading.shown)

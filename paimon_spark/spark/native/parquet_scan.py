@@ -121,8 +121,8 @@ def _load(spark: SparkSession, file_io: FileIO, schema: st.StructType, paths: Se
 
 def _kind_of_row() -> Column:
     """The row kind; Spark's NULL for a column that a file lacks is an error, or all rows of it would go unseen."""
-    told = f"a data file lacks the column {VALUE_KIND}: it is damaged, restore it"
-    return sf.coalesce(sf.col(VALUE_KIND), raised(CorruptFile, told).cast("tinyint"))
+    message = f"a data file lacks the column {VALUE_KIND}: it is damaged, restore it"
+    return sf.coalesce(sf.col(VALUE_KIND), raised(CorruptFile, message).cast("tinyint"))
 
 
 def _stored_type(column: NativeColumn, shown: st.StructField) -> st.DataType:

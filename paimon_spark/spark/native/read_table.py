@@ -4,7 +4,7 @@
 
     made = read_table(spark, ReadRequest("/lake/shop.db/orders", columns=("id", "total"), where="dt = '2026-11-01'"))
     made.frame.show()
-    print(made.told.native_files, made.told.reasons)
+    print(made.explanation.native_files, made.explanation.reasons)
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def read_table(spark: SparkSession, request: ReadRequest) -> TableFrame:
     reading = _open_reading(request, settings.time_zone)
     reason = _OFF if native is False else whole_read_reason(reading)
     if reason is None and isinstance(reading.table, ReadableTable):
-        frame, told = DividedRead(spark, reading, reading.table, settings, native).frame()
-        return _finished(frame, reading, told)
+        frame, explained = DividedRead(spark, reading, reading.table, settings, native).frame()
+        return _finished(frame, reading, explained)
     if isinstance(reading.table, SystemTable) and native is None:
         rows = _small_system_rows(spark, reading, reading.table, settings)
         if rows is not None:
@@ -65,8 +65,8 @@ def read_table(spark: SparkSession, request: ReadRequest) -> TableFrame:
         raise UnsupportedFeature(
             f"reading {reading.table.location} natively was asked for (native=True), but {reason}; leave native out"
         )
-    told = replace(reading.explanation(), reasons=(reason or _OFF,))
-    return _finished(_read_by_source(spark, reading), reading, told)
+    explained = replace(reading.explanation(), reasons=(reason or _OFF,))
+    return _finished(_read_by_source(spark, reading), reading, explained)
 
 
 def _native_choice(request: ReadRequest, settings: SessionSettings) -> bool | None:
@@ -77,9 +77,9 @@ def _native_choice(request: ReadRequest, settings: SessionSettings) -> bool | No
     return native_choice(given[-1]) if given else settings.native
 
 
-def _finished(frame: DataFrame, reading: Reading, told: ReadExplanation) -> TableFrame:
+def _finished(frame: DataFrame, reading: Reading, explained: ReadExplanation) -> TableFrame:
     """Without columns, the DataFrame keeps its rows: Spark then counts what the scans would return."""
-    return TableFrame(frame.select() if reading.is_count else frame, told)
+    return TableFrame(frame.select() if reading.is_count else frame, explained)
 
 
 def _small_system_rows(

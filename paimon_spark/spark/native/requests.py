@@ -90,4 +90,4 @@ class TableFrame:
     """A DataFrame of a table, and how it reads it."""
 
     frame: DataFrame
-    told: ReadExplanation
+    explanation: ReadExplanation

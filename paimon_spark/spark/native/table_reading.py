@@ -67,14 +67,14 @@ class Reading:
 
     def source_options(self) -> dict[str, str]:
         """The options with which our data source does the same read, but for the columns."""
-        told = {**self.options.table}
+        found = {**self.options.table}
         if self.options.where is not None:
-            told[FILTER] = self.options.where
+            found[FILTER] = self.options.where
         if self.options.time_zone is not None:
-            told[TIME_ZONE] = self.options.time_zone
+            found[TIME_ZONE] = self.options.time_zone
         if self.options.push_filters:
-            told[PUSH_FILTERS] = "true"
-        return told
+            found[PUSH_FILTERS] = "true"
+        return found
 
 
 def whole_read_reason(reading: Reading) -> str | None:

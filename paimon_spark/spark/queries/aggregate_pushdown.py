@@ -53,7 +53,7 @@ def metadata_answer(session: SqlSession, use: Use, table: object, where: str | N
     frame = aggregate_rows(session.spark, table.schema, known, columns, ROWS)
     if frame is None:
         return Answer(reasons=("there are too many partitions",))
-    told = ReadExplanation(
+    explanation = ReadExplanation(
         location=table.location,
         snapshot=known.snapshot,
         native_files=0,
@@ -65,7 +65,7 @@ def metadata_answer(session: SqlSession, use: Use, table: object, where: str | N
         reasons=(),
         from_metadata=known.files,
     )
-    return Answer(TableFrame(frame, told))
+    return Answer(TableFrame(frame, explanation))
 
 
 def exchanged(use: Use) -> Use:

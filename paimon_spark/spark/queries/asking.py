@@ -52,8 +52,8 @@ def ask_spark(
     except ParseException as error:
         raise (_of_text(session, error, asked) if frames else error) from None
     except AnalysisException as error:
-        told = _of_procedure(session, error, text) or _of_names(session, error)
-        raise (told or (without_plan(error) if frames else error)) from None
+        ours = _of_procedure(session, error, text) or _of_names(session, error)
+        raise (ours or (without_plan(error) if frames else error)) from None
     except Exception as error:  # Spark's for a catalog that is not there is no error of PySpark
         if _NO_CATALOG_OF_NAME not in str(error):
             raise
@@ -81,14 +81,14 @@ def _of_procedure(session: SqlSession, error: AnalysisException, text: str) -> S
 
 def _of_names(session: SqlSession, error: AnalysisException) -> SqlError | TableNotFound | None:
     """The sentence for a name that begins with no catalog of Spark, or that is one of ours; None: another error."""
-    told, condition = error.getMessageParameters() or {}, error.getCondition()
+    parameters, condition = error.getMessageParameters() or {}, error.getCondition()
     if condition == _NO_CATALOG:
-        return _no_catalog(session, column_path(told["identifier"]))
+        return _no_catalog(session, column_path(parameters["identifier"]))
     if condition == _NO_DATABASE:
-        parts = column_path(told["schemaName"])
+        parts = column_path(parameters["schemaName"])
         return _no_catalog(session, parts[1:]) if len(parts) > 2 else None
     if condition == _NO_TABLE and session.database is None:
-        parts = column_path(told["relationName"])
+        parts = column_path(parameters["relationName"])
         if len(parts) == 2 and session.catalog.find_table(Identifier(*parts)) is not None:
             name, ours = ".".join(parts), session.catalog.name
             return TableNotFound(
@@ -100,9 +100,9 @@ def _of_names(session: SqlSession, error: AnalysisException) -> SqlError | Table
 
 def _no_catalog(session: SqlSession, parts: Sequence[str]) -> SqlError:
     name, ours = ".".join(parts), session.catalog.name
-    told = of_another_catalog(session.spark, parts, ours)
-    if told is not None:
-        return SqlError(f"SQL: {told}")
+    refusal = of_another_catalog(session.spark, parts, ours)
+    if refusal is not None:
+        return SqlError(f"SQL: {refusal}")
     begins = f"{name} begins with {parts[0]}, which is no catalog" if len(parts) > 1 else f"{name} is no catalog"
     known = [ours, *(catalog.name for catalog in session.spark.catalog.listCatalogs())]
     near = similar_names(parts[0], known)

@@ -45,12 +45,12 @@ class QueryFrames:
     Attributes:
         text: for ``spark.sql(text, **frames)``.
         frames: by their names in the text.
-        told: of each table that was exchanged, how it is read.
+        explanations: of each table that was exchanged, how it is read.
     """
 
     text: str
     frames: Mapping[str, DataFrame]
-    told: tuple[tuple[Use, ReadExplanation], ...]
+    explanations: tuple[tuple[Use, ReadExplanation], ...]
 
 
 def run_query(session: SqlSession, query: Query, args: Args = None, before: str = "") -> DataFrame:
@@ -123,7 +123,7 @@ def plan_query(session: SqlSession, query: Query, args: Args = None, depth: int 
     views: dict[str, DataFrame] = {}
     made: dict[ReadRequest, str] = {}
     names: list[str | None] = []
-    told: list[tuple[Use, ReadExplanation]] = []
+    explanations: list[tuple[Use, ReadExplanation]] = []
     uses = list(query.uses)
     for at, use in enumerate(query.uses):
         if depth == 0 and session.is_temporary_view(use.name):
@@ -132,7 +132,7 @@ def plan_query(session: SqlSession, query: Query, args: Args = None, depth: int 
         view = session.find_view(use.name)
         if view is not None:
             frame = _FRAME.format(f"view_{len(views)}")
-            views[frame] = _view_frame(session, use, view, told, depth)
+            views[frame] = _view_frame(session, use, view, explanations, depth)
             names.append(frame)
             continue
         used = plan_use(session, use, named)
@@ -141,7 +141,7 @@ def plan_query(session: SqlSession, query: Query, args: Args = None, depth: int 
         if answer.frame is not None:
             frame = _FRAME.format(f"known_{at}")
             frames[frame] = answer.frame.frame
-            told.append((use, answer.frame.told))
+            explanations.append((use, answer.frame.explanation))
             names.append(frame)
             uses[at] = exchanged(use)
             continue
@@ -149,9 +149,9 @@ def plan_query(session: SqlSession, query: Query, args: Args = None, depth: int 
             made[used] = _FRAME.format(len(made))
             found = read_table(session.spark, used)
             frames[made[used]] = with_defaults(found.frame, used) if query.tells_defaults else found.frame
-            told.append((use, replace(found.told, needs_rows=answer.reasons)))
+            explanations.append((use, replace(found.explanation, needs_rows=answer.reasons)))
         names.append(made[used])
-    return QueryFrames(replace(query, uses=tuple(uses)).render(names), {**frames, **views}, tuple(told))
+    return QueryFrames(replace(query, uses=tuple(uses)).render(names), {**frames, **views}, tuple(explanations))
 
 
 def with_defaults(frame: DataFrame, used: ReadRequest) -> DataFrame:
@@ -198,7 +198,7 @@ def read_named(
 
 
 def _view_frame(
-    session: SqlSession, use: Use, view: View, told: list[tuple[Use, ReadExplanation]], depth: int
+    session: SqlSession, use: Use, view: View, explanations: list[tuple[Use, ReadExplanation]], depth: int
 ) -> DataFrame:
     """The rows of a view. Names without a database are of the database of the view, not of the current one."""
     if depth >= _DEEPEST:
@@ -210,7 +210,7 @@ def _view_frame(
     assert use.name.database is not None
     inner = parse_view(session, use.name.database, view.query_for(SPARK))
     planned = plan_query(session, inner, None, depth + 1)
-    told += planned.told
+    explanations += planned.explanations
     return as_stored(session.spark.sql(planned.text, None, **planned.frames), str(use.name), view.fields)
 
 

@@ -82,9 +82,9 @@ class SqlSession:
         Raises:
             SqlError: it is no name of a table.
         """
-        told = of_another_catalog(self.spark, column_path(text), self.catalog.name)
-        if told is not None:
-            raise SqlError(told)
+        refusal = of_another_catalog(self.spark, column_path(text), self.catalog.name)
+        if refusal is not None:
+            raise SqlError(refusal)
         return read_table_name(text, Names(self.catalog.name, self.database or self.catalog.default_database))
 
     def identifier(self, name: TableName) -> Identifier:

@@ -185,19 +185,19 @@ def _named(rows: DataFrame, made: CreateView | CacheQuery) -> DataFrame:
     renamed = rows.toDF(*(column.name for column in columns))
     if all(column.comment is None for column in columns):
         return renamed
-    told = [
+    metadata = [
         field.metadata if column.comment is None else {**field.metadata, "comment": column.comment}
         for field, column in zip(rows.schema.fields, columns, strict=True)
     ]
-    pairs = zip(columns, told, strict=True)
+    pairs = zip(columns, metadata, strict=True)
     return renamed.select(*(F.col(quoted(column.name)).alias(column.name, metadata=said) for column, said in pairs))
 
 
 def _known_reads(query: Query, planned: QueryFrames) -> tuple[ReadExplanation, ...] | None:
     """How the tables of a view are read, if its rows depend on nothing else; None: they may."""
     is_plain = not _inner(query) and all(use.name.system is None for use in query.uses)
-    reads = tuple(told for _, told in planned.told)
-    if not is_plain or len(reads) != len(query.uses) or any(told.snapshot is None for told in reads):
+    reads = tuple(read for _, read in planned.explanations)
+    if not is_plain or len(reads) != len(query.uses) or any(read.snapshot is None for read in reads):
         return None
     return reads
 

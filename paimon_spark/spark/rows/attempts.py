@@ -26,7 +26,7 @@ from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.spark.write.commit_write import abort_job, commit_rows, publish_schema_of
 from paimon_spark.spark.write.end_write import commit_and_finish, find_committed
-from paimon_spark.spark.write.evolved_table import schema_told, with_schema_told
+from paimon_spark.spark.write.evolved_table import schema_note, with_schema_note
 from paimon_spark.spark.write.named_write import batch_of
 from paimon_spark.spark.write.write_job import WriteJob
 from paimon_spark.store.clean.truncate import CommitName, TruncateResult
@@ -119,8 +119,8 @@ def run_attempts(
         if not published:
             raise
         if isinstance(error, PaimonError):
-            raise with_schema_told(published[-1], error) from error
-        error.add_note(schema_told(published[-1]))
+            raise with_schema_note(published[-1], error) from error
+        error.add_note(schema_note(published[-1]))
         raise
     return replace(result, millis=round((time.monotonic() - began) * 1000))
 

@@ -57,7 +57,7 @@ def update_kind(table: Table, given: Sequence[Assignment], values: Sequence[Colu
                 "written one is NULL, so it cannot be set to NULL; give it another value"
             )
             kind = _unless(new[name].isNull() & old[name].isNotNull(), kind, text)
-    return _unless_told(table, kind, new)
+    return _unless_removing(table, kind, new)
 
 
 def insert_kind(table: Table, values: Sequence[Column]) -> Column:
@@ -66,10 +66,10 @@ def insert_kind(table: Table, values: Sequence[Column]) -> Column:
     Args:
         values: of all columns of the table.
     """
-    return _unless_told(table, sf.lit(INSERT), dict(zip(table.schema.names, values, strict=True)))
+    return _unless_removing(table, sf.lit(INSERT), dict(zip(table.schema.names, values, strict=True)))
 
 
-def _unless_told(table: Table, kind: Column, new: Mapping[str, Column]) -> Column:
+def _unless_removing(table: Table, kind: Column, new: Mapping[str, Column]) -> Column:
     """The kind, unless the column `rowkind.field`, which counts, says that the row is to be removed."""
     name = table.options.value(o.ROWKIND_FIELD)
     if name is None:

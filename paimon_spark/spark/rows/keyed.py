@@ -40,8 +40,8 @@ def wanted_of(table: Table) -> Wanted:
     options = table.options
     keeps = options.value(o.CHANGELOG_PRODUCER) is ChangelogProducer.INPUT
     takes = options.value(o.MERGE_ENGINE) is MergeEngine.DEDUPLICATE and not options.value(o.IGNORE_UPDATE_BEFORE)
-    is_told = options.value(o.ROWKIND_FIELD) is not None  # a column has the kind of a row, which is never -U
-    return Wanted(old=keeps and takes and not is_told and not options.value(o.IGNORE_DELETE))
+    from_column = options.value(o.ROWKIND_FIELD) is not None  # a column has the kind of a row, which is never -U
+    return Wanted(old=keeps and takes and not from_column and not options.value(o.IGNORE_DELETE))
 
 
 def write_keyed(target: Target, changes: Changes) -> Outcome:

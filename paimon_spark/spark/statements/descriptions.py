@@ -66,8 +66,8 @@ def describe_table(session: SqlSession, describe: q.DescribeTable) -> DataFrame:
         advice = STATEMENT_ADVICE.get(("DESCRIBE", describe.table.table.upper()))
         if advice is None or not describe.column or not describe.table.is_bare:
             raise
-        told = advice.replace("{t}", ".".join(describe.column))
-        raise UnsupportedFeature(f"DESCRIBE {describe.table} is of another system: {told}") from None
+        advised = advice.replace("{t}", ".".join(describe.column))
+        raise UnsupportedFeature(f"DESCRIBE {describe.table} is of another system: {advised}") from None
     if describe.column:
         return _describe_column(session, describe, table)
     name = str(describe.table)

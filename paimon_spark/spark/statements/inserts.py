@@ -86,11 +86,11 @@ def _prepared(session: SqlSession, insert: Insert, args: Args) -> Callable[[], o
         rows = insert_frame(session.spark, rows, target)
     write = _write(session, insert, FewRows(rows) if lists_rows(insert.query) else rows, options, fixed)
 
-    def told() -> None:
+    def run() -> None:
         with insert_errors(target, asked, rows):
             write()
 
-    return told
+    return run
 
 
 def _write(

@@ -127,10 +127,10 @@ def _check_names(session: SqlSession, create: CreateTable, fields: Sequence[Data
     same = next((names for names in by_lower.values() if len(names) > 1), None)
     if same is None or (len(set(same)) == len(same) and is_case_sensitive(session.spark)):
         return
-    told = f"the column '{same[0]}' stands there twice"
+    found = f"the column '{same[0]}' stands there twice"
     if len(set(same)) == len(same):
-        told = f"the columns {' and '.join(same)} differ in letter case alone, and spark.sql.caseSensitive is off"
-    raise SqlError(f"CREATE TABLE {create.table}: {told}; give each column a name of its own")
+        found = f"the columns {' and '.join(same)} differ in letter case alone, and spark.sql.caseSensitive is off"
+    raise SqlError(f"CREATE TABLE {create.table}: {found}; give each column a name of its own")
 
 
 def _joined(names: Sequence[str]) -> str:

@@ -37,10 +37,10 @@ class StreamIdentity:
         if self.checkpoint is None and seen is not None:
             return seen
         if not self.known or seen not in (None, self.known[0]):
-            self.known[:] = [self._told(spark, seen)]
+            self.known[:] = [self._choose(spark, seen)]
         return self.known[0]
 
-    def _told(self, spark: SparkSession, seen: str | None) -> str:
+    def _choose(self, spark: SparkSession, seen: str | None) -> str:
         """The id that the checkpoint tells.
 
         Args:

@@ -108,11 +108,11 @@ class PaimonStreamWriter(DataSourceStreamArrowWriter):
         """The job of a batch: its name and number, and the state that the tasks have planned on."""
         job, options = self._job, self._options
         table, storage = job.table, options.write.table
-        told = {(task.query, task.batch, task.since, task.base) for task in tasks}
-        if len(told) > 1 or any(task.batch != number for task in tasks):
+        reported = {(task.query, task.batch, task.since, task.base) for task in tasks}
+        if len(reported) > 1 or any(task.batch != number for task in tasks):
             raise CommitConflict(
                 f"batch {number} into {table.location}: its tasks belong to several batches or plans "
-                f"({sorted(map(str, told))}); nothing was committed. Start the query again"
+                f"({sorted(map(str, reported))}); nothing was committed. Start the query again"
             )
         if job.evolution is not None and any(task.schema_id != table.schema.id for task in tasks):
             raise CommitConflict(

@@ -55,8 +55,8 @@ class StreamMethods(ABC):
             OptionError: an option does not fit, or a column does not exist.
             UnsupportedFeature: this release cannot stream from the table.
         """
-        told = {FILTER: where} if where is not None else {}
-        given = {STREAM.key: "true", **self._in_session({**self._options, **options, **told})}
+        filters = {FILTER: where} if where is not None else {}
+        given = {STREAM.key: "true", **self._in_session({**self._options, **options, **filters})}
         if columns is not None:
             given[COLUMNS] = columns if isinstance(columns, str) else format_columns(tuple(columns))
         if row_kinds:

@@ -216,8 +216,8 @@ class PaimonTable(
             name: of the view; one that is there is replaced.
             options: of the reads and writes through it; ``filter`` or ``scan.snapshot-id`` make it a view to read only.
         """
-        told = {**self._options, **options, CREATES_TABLE: "false"}  # the view outlives a drop of the table
-        self._read(self._path, None, None, told).createOrReplaceTempView(name)
+        merged = {**self._options, **options, CREATES_TABLE: "false"}  # the view outlives a drop of the table
+        self._read(self._path, None, None, merged).createOrReplaceTempView(name)
 
     def append(
         self,
@@ -280,9 +280,9 @@ class PaimonTable(
 
     def _overwrite_of_session(self, options: Mapping[str, str]) -> Mapping[str, str]:
         """What the session says of overwrites, as option, unless the call says something."""
-        told = any(key.lower() == DYNAMIC_OVERWRITE for key in (*self._options, *options))
+        says = any(key.lower() == DYNAMIC_OVERWRITE for key in (*self._options, *options))
         mode = self._spark.conf.get(OVERWRITE_MODE, "static") or "static"
-        return {DYNAMIC_OVERWRITE: "true"} if not told and mode.lower() == "dynamic" else _NO_OPTIONS
+        return {DYNAMIC_OVERWRITE: "true"} if not says and mode.lower() == "dynamic" else _NO_OPTIONS
 
     def optimize(self) -> TableOptimizer:
         """Compaction: ``optimize().compact()``, or ``optimize().where("dt = '2026-11-01'").executeCompaction()``."""

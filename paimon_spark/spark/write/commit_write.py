@@ -52,9 +52,9 @@ def commit_job(job: WriteJob, messages: Sequence[CommitMessage]) -> CommitResult
     except _FAILED as error:
         if job.evolution is None:
             raise
-        from paimon_spark.spark.write.evolved_table import with_schema_told
+        from paimon_spark.spark.write.evolved_table import with_schema_note
 
-        raise with_schema_told(job, error) from error
+        raise with_schema_note(job, error) from error
 
 
 def commit_rows(

@@ -125,22 +125,22 @@ def publish_job_schema(job: WriteJob) -> None:
     theirs = table.schemas.load(schema.id)
     if not job.evolution.empties and replace(theirs, time_millis=schema.time_millis) == schema:
         return  # another job has just added the same columns
-    told = "; ".join(difference(job.evolution.before, theirs)) or "the same columns"
+    differences = "; ".join(difference(job.evolution.before, theirs)) or "the same columns"
     emptied = "; the table is empty now, a rollback brings its last state back" if job.evolution.empties else ""
     raise CommitConflict(
-        f"writing to {table.location}: another job has changed the schema meanwhile (schema {schema.id}: {told})"
+        f"writing to {table.location}: another job has changed the schema meanwhile (schema {schema.id}: {differences})"
         f"{emptied}. Run the job again"
     )
 
 
-def with_schema_told(job: WriteJob, error: PaimonError) -> PaimonError:
+def with_schema_note(job: WriteJob, error: PaimonError) -> PaimonError:
     """The error of a commit that failed, with what has become of the schema of the job."""
     if job.evolution is None:
         return error
-    return type(error)(f"{error} {schema_told(job)}")
+    return type(error)(f"{error} {schema_note(job)}")
 
 
-def schema_told(job: WriteJob) -> str:
+def schema_note(job: WriteJob) -> str:
     """What has become of the schema that a job has published before it failed."""
     return (
         f"The schema {job.table.schema.id} with the columns of these rows is published and stays; the same rows fit it "

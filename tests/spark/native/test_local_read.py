@@ -43,7 +43,7 @@ def test_rows_read_here_are_those_of_our_reader(table: GoldenTable, unpadded: Sp
 def told(spark: SparkSession, path: str, options: dict[str, str], native: bool | None = None) -> ReadExplanation:
     made = read_table(spark, ReadRequest(path, options, native=native))
     assert made.frame.count() == open_table(path).scan().count()
-    return made.told
+    return made.explanation
 
 
 def test_the_option_the_setting_and_the_argument(spark: SparkSession, tmp_path: Path) -> None:
@@ -76,23 +76,23 @@ def test_system_tables_of_metadata_are_read_here(
 
     for name in METADATA_NAMES:
         here, there = read(name, LOCAL), read(name, {})
-        assert here.told.local_rows == (name != "file_indexes"), name
-        assert not there.told.local_rows
+        assert here.explanation.local_rows == (name != "file_indexes"), name
+        assert not there.explanation.local_rows
         assert here.frame.schema == there.frame.schema
         assert comparable(here.frame.toArrow()) == comparable(there.frame.toArrow())
     few = read("files", LOCAL, "bucket = 1")
-    assert few.told.local_rows
+    assert few.explanation.local_rows
     assert 0 < few.frame.count() < read("files", LOCAL).frame.count()
     assert read_table(spark, ReadRequest(f"{table.location}$snapshots", LOCAL, ())).frame.count() == 2
     assert [row[0] for row in read("snapshots", LOCAL).frame.select("snapshot_id").collect()] == [1, 2]
     for name in ("audit_log", "ro", "binlog"):
-        assert not read(name, LOCAL).told.local_rows
-    assert not read("files", LOCAL, native=False).told.local_rows
+        assert not read(name, LOCAL).explanation.local_rows
+    assert not read("files", LOCAL, native=False).explanation.local_rows
     for limit in (100, 2_500):  # of metadata, and of the rows of $files
         monkeypatch.setattr("paimon_spark.spark.native.read_table.SMALL_BYTES", limit)
         monkeypatch.setattr(local_read, "SMALL_BYTES", limit)
         large = read("files", LOCAL)
-        assert not large.told.local_rows or limit > 100
+        assert not large.explanation.local_rows or limit > 100
         assert large.frame.count() == read("files", {}).frame.count()
 
 
@@ -105,7 +105,7 @@ def test_what_is_not_small(spark: SparkSession, tmp_path: Path, monkeypatch: pyt
         with monkeypatch.context() as changed:
             changed.setattr(local_read, limit, below)
             assert not told(spark, table.location, LOCAL).local_rows, limit
-    assert read_table(spark, ReadRequest(table.location, LOCAL, where="k = 1000")).told.local_rows
+    assert read_table(spark, ReadRequest(table.location, LOCAL, where="k = 1000")).explanation.local_rows
 
 
 def test_rows_that_the_driver_has_read_outlive_their_table(spark: SparkSession, tmp_path: Path) -> None:

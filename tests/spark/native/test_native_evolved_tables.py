@@ -33,7 +33,7 @@ def test_rows_do_not_depend_on_who_reads_them(unpadded: SparkSession, tmp_path: 
     def same_rows(data: st.DataObject) -> None:
         path = data.draw(evolved_tables(tmp_path)).location
         made = read_table(unpadded, ReadRequest(path))
-        read.update(native=made.told.native_files, rest=made.told.merged_files, tables=1)
+        read.update(native=made.explanation.native_files, rest=made.explanation.merged_files, tables=1)
         assert comparable(made.frame.toArrow()) == comparable(open_table(path).scan().to_arrow())
 
     same_rows()

@@ -34,7 +34,7 @@ VECTORS = {"bucket": "-1", "deletion-vectors.enabled": "true"}
 def check(spark: SparkSession, table: Table, *columns: str) -> ReadExplanation:
     made = read_table(spark, ReadRequest(table.location, columns=columns or None))
     assert comparable(made.frame.toArrow()) == comparable(open_table(table.location).scan(columns or None).to_arrow())
-    return made.told
+    return made.explanation
 
 
 def raw_files(table: Table) -> list[tuple[Split, str]]:

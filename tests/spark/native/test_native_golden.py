@@ -33,10 +33,10 @@ def test_native_rows_are_ours_at_all_snapshots(table: GoldenTable, unpadded: Spa
         plain = tuple(f.name for f in fields if may_be_native(f.type))
         for columns in {tuple(f.name for f in fields), plain}:
             made = read_table(unpadded, ReadRequest(path, then, columns))
-            if not made.told.native_files:
+            if not made.explanation.native_files:
                 continue  # our source alone: test_golden_spark
-            assert made.told.snapshot is not None
-            assert made.told.snapshot.id == number
+            assert made.explanation.snapshot is not None
+            assert made.explanation.snapshot.id == number
             mine = open_table(path, then).scan(columns).to_arrow()
             as_shown = spark_arrow_schema(made.frame.schema)
             batches = [conform_batch(batch, as_shown) for batch in mine.to_batches()]

@@ -33,7 +33,7 @@ def check(spark: SparkSession, table: Table, where: str | None = None) -> ReadEx
     made = read_table(spark, ReadRequest(table.location, where=where))
     mine = open_table(table.location, time_zone="UTC").scan(where=where).to_arrow()
     assert comparable(made.frame.toArrow()) == comparable(mine)
-    return made.told
+    return made.explanation
 
 
 @pytest.mark.parametrize("name", ["t [x] {a,b}*?", "ü %41+ &#", "_hidden"])
@@ -79,7 +79,7 @@ def test_columns_that_differ_by_letter_case_only(spark: SparkSession, tmp_path: 
     finally:
         spark.conf.unset("spark.sql.caseSensitive")
     made = read_table(spark, ReadRequest(table.location, columns=("b", "A")))
-    assert (made.told.native_files, made.told.merged_files) == (0, 1)
+    assert (made.explanation.native_files, made.explanation.merged_files) == (0, 1)
     assert [tuple(row) for row in made.frame.collect()] == [(3, 2)]
     with pytest.raises(UnsupportedFeature, match=r"data file .*\.parquet must be read .*'a' and 'A' differ by letter"):
         read_table(spark, ReadRequest(table.location, columns=("b",), native=True))

@@ -55,7 +55,7 @@ def use(spark: SparkSession, settings: dict[str, str], **more: str) -> None:
 
 def told(spark: SparkSession, path: str, native: bool | None = None, **options: str) -> ReadExplanation:
     given = {key.replace("_", "-").replace("--", "."): value for key, value in options.items()}
-    return read_table(spark, ReadRequest(path, given, native=native)).told
+    return read_table(spark, ReadRequest(path, given, native=native)).explanation
 
 
 def data_files(table: Table) -> list[str]:
@@ -65,7 +65,7 @@ def data_files(table: Table) -> list[str]:
 
 def test_a_table_in_two_parts_and_what_is_told(spark: SparkSession, table: Table) -> None:
     made = read_table(spark, ReadRequest(table.location, columns=("s", "k"), where="v < 15"))
-    assert made.told == ReadExplanation(
+    assert made.explanation == ReadExplanation(
         table.location,
         table.snapshots.latest(),
         1,
@@ -79,7 +79,7 @@ def test_a_table_in_two_parts_and_what_is_told(spark: SparkSession, table: Table
     assert comparable(made.frame.toArrow()) == comparable(table.scan(["s", "k"], "v < 15").to_arrow())
     assert made.frame.columns == ["s", "k"]
     none = read_table(spark, ReadRequest(table.location, columns=()))
-    assert (none.frame.columns, none.told.columns, none.frame.count()) == ([], (), 20)
+    assert (none.frame.columns, none.explanation.columns, none.frame.count()) == ([], (), 20)
     negative = read_table(spark, ReadRequest(table.location, columns=(), where="v < 0")).frame
     assert negative.count() == table.scan(where="v < 0").count()
     assert read_table(spark, ReadRequest(table.location, columns=(), native=False)).frame.count() == 20
@@ -217,12 +217,12 @@ def test_the_schema_does_not_depend_on_the_road(spark: SparkSession, tmp_path: P
 
 def test_a_key_is_looked_up_in_this_process(spark: SparkSession, table: Table) -> None:
     made = read_table(spark, ReadRequest(table.location, columns=("v", "s"), where="k in (0, 1, 2, 3, 4, 99)"))
-    assert made.told.local_rows
-    assert made.told.merged_files == 0
+    assert made.explanation.local_rows
+    assert made.explanation.merged_files == 0
     mine = table.scan(["v", "s"], "k in (0, 1, 2, 3, 4, 99)").to_arrow()
     assert comparable(made.frame.toArrow()) == comparable(mine)
     assert "LocalTableScan" in made.frame._jdf.queryExecution().toString()
     assert read_table(spark, ReadRequest(table.location, columns=(), where="k in (0, 1, 2, 3)")).frame.count() == 4
-    assert not read_table(spark, ReadRequest(table.location, where="k > 0 and k < 3")).told.local_rows
+    assert not read_table(spark, ReadRequest(table.location, where="k > 0 and k < 3")).explanation.local_rows
     many = f"k in ({', '.join(map(str, range(40)))})"
-    assert not read_table(spark, ReadRequest(table.location, where=many)).told.local_rows
+    assert not read_table(spark, ReadRequest(table.location, where=many)).explanation.local_rows

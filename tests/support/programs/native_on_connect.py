@@ -45,12 +45,12 @@ def main(lake: str) -> None:
             made = read_table(spark, ReadRequest(table.location, {"read.local": "false"}, columns, where))
             mine = open_table(table.location).scan(columns, where).to_arrow()
             assert comparable(made.frame.toArrow()) == comparable(mine), (table.location, where)
-            assert made.told.local_rows == (local and where == "k = 7"), made.told
+            assert made.explanation.local_rows == (local and where == "k = 7"), made.explanation
             small = read_table(spark, ReadRequest(table.location, {}, columns, where))
-            assert small.told.local_rows == (local or where != "k = 7")  # no file is left of the other table
+            assert small.explanation.local_rows == (local or where != "k = 7")  # no file is left of the other table
             assert comparable(small.frame.toArrow()) == comparable(mine), (table.location, where)
         made = read_table(spark, ReadRequest(table.location, {"read.local": "false"}, ()))
-        assert (made.told.native_files, made.frame.count()) == (native, table.scan().count())
+        assert (made.explanation.native_files, made.frame.count()) == (native, table.scan().count())
     print("native reads are as they should be")
 
 
