@@ -100,10 +100,10 @@ class FileSystemCatalog(TablesOnly):
         """
         names = [status.name for status in self.file_io.list(self.warehouse) if status.is_directory]
         if not names and not self.has_warehouse():
-            told = f"the warehouse {self.warehouse} of the catalog '{self.name}' does not exist: {_NO_WAREHOUSE}"
+            message = f"the warehouse {self.warehouse} of the catalog '{self.name}' does not exist: {_NO_WAREHOUSE}"
             if self.file_io.moves_directories:
-                raise DatabaseNotFound(told)
-            _log.warning("%s", told)
+                raise DatabaseNotFound(message)
+            _log.warning("%s", message)
         found = (name.removesuffix(DATABASE_SUFFIX) for name in names if name.endswith(DATABASE_SUFFIX))
         databases = sorted(name for name in found if name not in ("", SYSTEM_DATABASE))
         if names and not databases:

@@ -34,10 +34,10 @@ def move_table(file_io: DirectoryIO, source: str, target: str) -> bool:
         try:
             moved = file_io.move_directory(source, target)
         except FileNotFoundError:
-            raise _gone_meanwhile(source, target) from None
+            raise _gone_concurrently(source, target) from None
         if moved and not is_table(file_io, target):  # it was dropped, and another client was about to create it anew
             _remove_begun(file_io, target)
-            raise _gone_meanwhile(source, target)
+            raise _gone_concurrently(source, target)
         if moved:
             return True
     raise SchemaError(
@@ -55,7 +55,7 @@ def _remove_begun(file_io: DirectoryIO, location: str) -> None:
         file_io.remove_empty_directory(directory)
 
 
-def _gone_meanwhile(source: str, target: str) -> TableNotFound:
+def _gone_concurrently(source: str, target: str) -> TableNotFound:
     return TableNotFound(
         f"renaming the table at {source} to {target}: another client has dropped or renamed it, or the new database, "
         "meanwhile"

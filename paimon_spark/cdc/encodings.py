@@ -64,7 +64,7 @@ class Encoding:
     exact: bool = True
 
 
-UNTOLD = Encoding(TEXT, exact=False)
+UNTYPED = Encoding(TEXT, exact=False)
 
 
 @dataclass(frozen=True, eq=False)

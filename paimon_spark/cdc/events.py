@@ -46,7 +46,7 @@ class Ignored(NamedTuple):
     """
 
     kind: str
-    told: str = ""
+    detail: str = ""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def update_rows(before: Image | None, after: Image, keys: tuple[str, ...]) -> tu
     return ((DELETE, before), (INSERT, after))
 
 
-def member(values: Mapping[str, Any], name: str, kind: type, told: str = "") -> Any:
+def member(values: Mapping[str, Any], name: str, kind: type, where: str = "") -> Any:
     """A member of a JSON object that must be there and of a kind.
 
     Raises:
@@ -117,7 +117,7 @@ def member(values: Mapping[str, Any], name: str, kind: type, told: str = "") -> 
     value = values.get(name)
     if not isinstance(value, kind):
         found = "is missing" if value is None else f"is {value!r:.80}"
-        raise MalformedMessage(f"'{name}' {found}{told}, expected {_KINDS[kind]}")
+        raise MalformedMessage(f"'{name}' {found}{where}, expected {_KINDS[kind]}")
     return value
 
 

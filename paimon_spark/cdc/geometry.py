@@ -35,11 +35,11 @@ def geo_json(wkb: bytes, srid: int = 0) -> str:
         ValueError: it is no such geometry.
     """
     try:
-        geometry, told = _geometry(_Bytes(wkb))
+        geometry, own_srid = _geometry(_Bytes(wkb))
     except struct.error:
         raise ValueError("the bytes of the geometry end too early") from None
     content = "geometries" if "geometries" in geometry else "coordinates"
-    ordered = {content: geometry[content], "type": geometry["type"], "srid": told or srid}
+    ordered = {content: geometry[content], "type": geometry["type"], "srid": own_srid or srid}
     return json.dumps(ordered, separators=(",", ":"))
 
 

@@ -73,8 +73,8 @@ def altered_table(
     """What is told of a table with a new schema. removed: the options that it had before."""
     made = deepcopy(table)
     settings = metastore.settings
-    told = {**schema.options, **key_options(schema)} if settings.syncs else _for_hive(schema)
-    made.parameters = {k: text for k, text in {**(made.parameters or {}), **told}.items() if k not in set(removed)}
+    options = {**schema.options, **key_options(schema)} if settings.syncs else _for_hive(schema)
+    made.parameters = {k: text for k, text in {**(made.parameters or {}), **options}.items() if k not in set(removed)}
     _set_columns(metastore, made, schema)
     put_table(made, location, settings.location_in_properties)
     return made
@@ -82,11 +82,11 @@ def altered_table(
 
 def fields_for_hive(metastore: Metastore, fields: Iterable[DataField]) -> list[object]:
     """Columns as the metastore has them."""
-    told = list(fields)
-    zoned = any(has_local_zoned(field.type) for field in told) and metastore.has_local_zoned()
+    columns = list(fields)
+    zoned = any(has_local_zoned(field.type) for field in columns) and metastore.has_local_zoned()
     return [
         ttypes.FieldSchema(name=field.name, type=hive_type(field.type, zoned), comment=field.description)
-        for field in told
+        for field in columns
     ]
 
 

@@ -98,10 +98,10 @@ def schema_of(name: str, table: HiveTable, options: Mapping[str, str], null_name
     fields = [DataField(0, column.name, paimon_type(column.type), column.comment or None) for column in columns]
     numbered, highest = assign_field_ids(fields)
     comment = (table.parameters or {}).get("comment")
-    told = {**options, **({} if comment is None else {"hive.comment": comment})}
+    options_kept = {**options, **({} if comment is None else {"hive.comment": comment})}
     if keys:
-        told[o.PARTITION_DEFAULT_NAME.key] = null_name
-    return TableSchema(0, tuple(numbered), highest, keys, (), told, comment)
+        options_kept[o.PARTITION_DEFAULT_NAME.key] = null_name
+    return TableSchema(0, tuple(numbered), highest, keys, (), options_kept, comment)
 
 
 def check_target(name: str, target: ReadableTable, wanted: TableSchema) -> None:

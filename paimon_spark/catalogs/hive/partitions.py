@@ -43,8 +43,8 @@ class HivePartitions:
             try:
                 found = self.metastore.partition(identifier, list(partition.values()))
                 found.lastAccessTime = seconds
-                told = {**statistics, _LAST_CHANGE: str(seconds)}
-                found.parameters = {**(found.parameters or {}), **told}
+                reported = {**statistics, _LAST_CHANGE: str(seconds)}
+                found.parameters = {**(found.parameters or {}), **reported}
                 self.metastore.alter_partition(identifier, found)
             except Missing:
                 continue

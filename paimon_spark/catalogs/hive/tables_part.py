@@ -100,12 +100,12 @@ class HiveTables(HiveViews):
         location = absolute_location(path) if path else self.table_location(identifier)
         external = path is not None or asks_external(complete, self.metastore.settings.is_external)
         made = self._make_files(identifier, complete, location, external)
-        told = new_table(self.metastore, identifier, made, location, external)
+        registered = new_table(self.metastore, identifier, made, location, external)
         try:
-            self.metastore.create_table(told)
+            self.metastore.create_table(registered)
         except Taken:  # by another client, which has found the files of this call, or has made a table of another place
             there = self.hive_table(identifier)
-            if there is None or place_of_table(there) != place_of_table(told):
+            if there is None or place_of_table(there) != place_of_table(registered):
                 self._unmake(identifier, location, external)
             return self._existing_now(identifier, ignore_if_exists)
         except Missing:

@@ -14,8 +14,8 @@ _PREFIX = "hive:"
 def connection_text(options: Mapping[str, str]) -> str:
     """The value of the option CONNECTION for the tables of a catalog with these options."""
     hidden = {METASTORE, *storage_options(options)}
-    told = {k: text for k, text in options.items() if k not in hidden and not k.startswith(TABLE_DEFAULT)}
-    return _PREFIX + json.dumps(told)
+    kept = {k: text for k, text in options.items() if k not in hidden and not k.startswith(TABLE_DEFAULT)}
+    return _PREFIX + json.dumps(kept)
 
 
 def read_connection(text: str) -> HiveSettings:

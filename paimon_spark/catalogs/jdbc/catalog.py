@@ -140,6 +140,6 @@ class JdbcCatalog(JdbcDatabases, JdbcTables, OpensByName, NoFunctions, NoTablesO
 
 
 def _reopened(name: str, own: Mapping[str, str], text: str) -> JdbcCatalog:
-    told = json.loads(text)
-    secrets = read_secrets(told["secrets"]) if "secrets" in told else {}
-    return open_jdbc_catalog(name, {METASTORE: "jdbc", **own, **told["options"], **secrets})
+    decoded = json.loads(text)
+    secrets = read_secrets(decoded["secrets"]) if "secrets" in decoded else {}
+    return open_jdbc_catalog(name, {METASTORE: "jdbc", **own, **decoded["options"], **secrets})

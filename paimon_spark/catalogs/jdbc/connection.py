@@ -94,7 +94,7 @@ def read_connection(text: str) -> tuple[str, JdbcConnection]:
     Raises:
         OptionError: the file with the passwords is not there.
     """
-    told = json.loads(text)
-    secrets = read_secrets(told["secrets"]) if "secrets" in told else {}
-    options = {**told["options"], **secrets}
+    decoded = json.loads(text)
+    secrets = read_secrets(decoded["secrets"]) if "secrets" in decoded else {}
+    options = {**decoded["options"], **secrets}
     return options[WAREHOUSE], JdbcConnection(read_settings(options))

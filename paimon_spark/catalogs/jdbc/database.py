@@ -192,15 +192,15 @@ class Database:
                 "its character set makes the keys of the tables of Java's catalog too long; create the database with "
                 "CHARACTER SET utf8mb3"
             )
-        elif self.kind == "sqlite" and "is not a database" in self._told(error):
+        elif self.kind == "sqlite" and "is not a database" in self._words_of(error):
             why = "the file there is no database of SQLite; give another path as 'uri', or move that file away"
         elif self.kind == "sqlite":
-            why = f"{self._told(error)}; see that its directory exists, and that you may write there"
+            why = f"{self._words_of(error)}; see that its directory exists, and that you may write there"
         else:
-            why = f"{self._told(error)}; see that it runs and can be reached, then run this again"
+            why = f"{self._words_of(error)}; see that it runs and can be reached, then run this again"
         return CatalogUnavailable(f"{doing} the catalog in {shown}: {why}")
 
-    def _told(self, error: sa.exc.SQLAlchemyError) -> str:
+    def _words_of(self, error: sa.exc.SQLAlchemyError) -> str:
         """What the driver says, without the password."""
         inner = getattr(error, "orig", None) or error
         first = inner.args[0] if inner.args else ""

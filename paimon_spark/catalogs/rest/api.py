@@ -34,8 +34,8 @@ class RestApi(TableCalls, HistoryCalls, ObjectCalls):
                 options.base, options.shown_uri, lambda r: {**options.headers, **sign(r)}, options.secrets
             )
             warehouse = options.get(WAREHOUSE)
-            told = first.get(CONFIG, {} if warehouse is None else {WAREHOUSE: warehouse})
-            options = options.with_server(told.get("defaults") or {}, told.get("overrides") or {})
+            config = first.get(CONFIG, {} if warehouse is None else {WAREHOUSE: warehouse})
+            options = options.with_server(config.get("defaults") or {}, config.get("overrides") or {})
         self.options = options
         headers = options.headers
         http = HttpClient(options.base, options.shown_uri, lambda r: {**headers, **sign(r)}, options.secrets)

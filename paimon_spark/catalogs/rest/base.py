@@ -44,9 +44,9 @@ class RestServerNames:
         except Refused as error:
             if error.is_missing:
                 raise database_not_found(self, database) from None
-            raise told(doing, error) from None
+            raise error_of(doing, error) from None
 
 
-def told(doing: str, error: Refused) -> PaimonError:
+def error_of(doing: str, error: Refused) -> PaimonError:
     """The error for a request that the server has understood and not done."""
     return (UnsupportedFeature if error.status == 501 else SchemaError)(f"{doing}: {error}")

@@ -76,9 +76,9 @@ class RestCatalog(RestViews, RestFunctions, OpensByName, NoTablesOfHive):
         check_addressable(name, "database")
         with self.asking(f"the database '{name}'", name):
             found = self.api.get_database(name)
-        told = {str(key): str(text) for key, text in (found.get("options") or {}).items()}
-        comment = told.pop(_COMMENT, None)
-        return Database(name, found.get("location") or told.get(_LOCATION), comment, told)
+        properties = {str(key): str(text) for key, text in (found.get("options") or {}).items()}
+        comment = properties.pop(_COMMENT, None)
+        return Database(name, found.get("location") or properties.get(_LOCATION), comment, properties)
 
     def create_database(
         self, name: str, properties: Mapping[str, str] = NO_OPTIONS, ignore_if_exists: bool = False

@@ -8,7 +8,7 @@ from typing import Any
 
 from paimon_spark.catalogs.functions import Function
 from paimon_spark.catalogs.identifier import Identifier
-from paimon_spark.catalogs.rest.base import DATABASE, RestServerNames, told
+from paimon_spark.catalogs.rest.base import DATABASE, RestServerNames, error_of
 from paimon_spark.catalogs.rest.failures import Refused
 from paimon_spark.errors import FunctionAlreadyExists, FunctionNotFound, NameTaken, OptionError, PaimonError
 from paimon_spark.format.type_text import format_field, parse_field
@@ -45,7 +45,7 @@ class RestFunctions(RestServerNames):
             "inputParams": _params_json(function.input_params),
             "returnParams": _params_json(function.return_params),
             "deterministic": function.deterministic,
-            "definitions": {name: dict(told) for name, told in function.definitions.items()},
+            "definitions": {name: dict(definition) for name, definition in function.definitions.items()},
             "comment": function.comment,
             "options": dict(function.options),
         }
@@ -81,7 +81,7 @@ class RestFunctions(RestServerNames):
 
     def _function_failure(self, doing: str, identifier: Identifier, error: Refused) -> PaimonError:
         if not error.is_missing:
-            return told(doing, error)
+            return error_of(doing, error)
         if error.resource == _DEFINITION:
             return OptionError(f"{doing}: {error}")
         there = ", ".join(sorted(self.api.list_functions(identifier.database))) if error.resource != DATABASE else ""
@@ -99,8 +99,8 @@ def _function_name(identifier: Identifier) -> str:
     return identifier.table
 
 
-def _params(told: Any) -> tuple[DataField, ...] | None:
-    return None if told is None else tuple(parse_field(one) for one in told)
+def _params(params: Any) -> tuple[DataField, ...] | None:
+    return None if params is None else tuple(parse_field(one) for one in params)
 
 
 def _params_json(fields: tuple[DataField, ...] | None) -> list[dict[str, Any]] | None:

@@ -153,9 +153,9 @@ class HttpClient:
         )
 
     def _failure(self, request: Request, status: int, data: str) -> NoAnswer | Denied | Refused:
-        told = _error_body(data)
-        said = self._safe(str(told.get("message") or "")) or "without a message"
-        code = told.get("code")
+        answer = _error_body(data)
+        said = self._safe(str(answer.get("message") or "")) or "without a message"
+        code = answer.get("code")
         # A gateway that gives up (504) may have passed the request on, whatever a body says.
         if 400 <= status < 500 and status not in _UNSURE and isinstance(code, int) and 400 <= code < 600:
             status = code
@@ -168,9 +168,9 @@ class HttpClient:
             return Refused(f"{begin}. This server does not have what was asked for", status, "", said)
         if status >= 500 or status in _UNSURE or status < 400:
             return NoAnswer(begin)
-        if status == 404 and not told:
+        if status == 404 and not answer:
             begin += ". Is this the address of a REST catalog, of a version that knows this path?"
-        return Refused(begin, status, str(told.get("resourceType") or "").upper(), said)
+        return Refused(begin, status, str(answer.get("resourceType") or "").upper(), said)
 
     def _asked(self, request: Request) -> str:
         return f"{request.method} {request.path} of the REST catalog at {self._shown}"

@@ -155,9 +155,9 @@ def rest_options(given: Mapping[str, str], catalog: str) -> RestOptions:
         raise OptionError("the option 'uri' of the REST catalog is missing: give the address of the server")
     provider = given.get(TOKEN_PROVIDER, "").strip().lower()
     if provider not in ("bear", "dlf"):
-        told = f"is '{provider}'" if provider else "is missing"
+        problem = f"is '{provider}'" if provider else "is missing"
         raise OptionError(
-            f"the option '{TOKEN_PROVIDER}' of the REST catalog {told}: expected 'bear', with '{TOKEN}', or 'dlf'"
+            f"the option '{TOKEN_PROVIDER}' of the REST catalog {problem}: expected 'bear', with '{TOKEN}', or 'dlf'"
         )
     if provider == "bear" and not given.get(TOKEN):
         raise OptionError(f"the option '{TOKEN}' of the REST catalog is missing: '{TOKEN_PROVIDER}' = 'bear' needs it")

@@ -83,17 +83,17 @@ def open_served(location: str, storage: Mapping[str, str]) -> ServedTable | None
 
 def served_table(options: RestOptions, database: str, table: str, found: Mapping[str, Any]) -> ServedTable:
     """The table that the server has told. options: with those of the server."""
-    path, told = found.get("path"), (found.get("schema") or {}).get("options") or {}
+    path, table_options = found.get("path"), (found.get("schema") or {}).get("options") or {}
     if not isinstance(path, str) or not path:
         raise UnsupportedFeature(f"opening {database}.{table}: the server of the REST catalog tells no path of it")
-    check_kind(f"opening {database}.{table}", told)
+    check_kind(f"opening {database}.{table}", table_options)
     location = absolute_location(path)
     external = bool(found.get("isExternal"))
     file_io: FileIO = file_io_for(location, options.storage)
     if options.flag(DATA_TOKEN) and not external:
         file_io = TokenFileIO(options, database, table, location)
     server = None if external else RestTable(options, database, table, found.get("id"))
-    known = {key: str(text) for key, text in told.items() if key != PATH}
+    known = {key: str(text) for key, text in table_options.items() if key != PATH}
     if known.get(_QUERY_AUTH, "false").lower() != "false":
         _check_unlimited(options, database, table)
         known[_QUERY_AUTH] = "false"
@@ -179,11 +179,11 @@ class RestTable:
     def publish(
         self, branch: str, base: Snapshot | None, snapshot: Snapshot, changes: Sequence[PartitionChange]
     ) -> bool:
-        told = json.loads(encode_snapshot(snapshot))
+        published = json.loads(encode_snapshot(snapshot))
         statistics = [_statistics(change) for change in changes]
         before = None if base is None else base.uuid
         try:
-            return self._api.commit(self.database, self._object(branch), self.table_id, before, told, statistics)
+            return self._api.commit(self.database, self._object(branch), self.table_id, before, published, statistics)
         except (NotReached, Denied, Refused) as error:
             raise NotCreated(f"committing to {self.name}: {error}") from error
 
@@ -240,7 +240,7 @@ class RestTable:
 
 
 def _statistics(change: PartitionChange) -> dict[str, Any]:
-    told = asdict(change)
+    fields = asdict(change)
     names = {
         "spec": "spec",
         "rows": "recordCount",
@@ -249,4 +249,4 @@ def _statistics(change: PartitionChange) -> dict[str, Any]:
         "last_file_millis": "lastFileCreationTime",
         "total_buckets": "totalBuckets",
     }
-    return {names[key]: value for key, value in told.items()}
+    return {names[key]: value for key, value in fields.items()}

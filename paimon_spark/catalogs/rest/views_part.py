@@ -8,7 +8,7 @@ from typing import Any
 
 from paimon_spark.catalogs.identifier import SYSTEM_DATABASE, Identifier, check_new_name, check_not_system
 from paimon_spark.catalogs.not_found import database_not_found, view_not_found
-from paimon_spark.catalogs.rest.base import DATABASE, RestServerNames, told
+from paimon_spark.catalogs.rest.base import DATABASE, RestServerNames, error_of
 from paimon_spark.catalogs.rest.failures import Refused
 from paimon_spark.catalogs.view_json import decode_view, encode_view
 from paimon_spark.catalogs.views import (
@@ -46,7 +46,7 @@ class RestViews(RestServerNames):
         except Refused as error:
             if error.is_missing or error.status == _NO_VIEWS:
                 return None
-            raise told(f"reading the view {identifier}", error) from None
+            raise error_of(f"reading the view {identifier}", error) from None
         where = f"the view {identifier} from {self.api.options.shown_uri}"
         return decode_view(json.dumps(found.get("schema")).encode(), where)
 
@@ -94,7 +94,7 @@ class RestViews(RestServerNames):
                     f"renaming the view {identifier}: there is a view or a table {to} already; choose another name"
                 ) from None
             if not error.is_missing:
-                raise told(f"renaming the view {identifier}", error) from None
+                raise error_of(f"renaming the view {identifier}", error) from None
             if error.resource == DATABASE and identifier.database in self.list_databases():
                 raise database_not_found(self, to.database) from None
             if not ignore_if_not_exists:
@@ -105,7 +105,7 @@ class RestViews(RestServerNames):
             self.api.drop_view(identifier.database, identifier.table)
         except Refused as error:
             if not error.is_missing:
-                raise told(f"dropping the view {identifier}", error) from None
+                raise error_of(f"dropping the view {identifier}", error) from None
             if not ignore_if_not_exists:
                 raise view_not_found(self, identifier) from None
 

@@ -152,10 +152,10 @@ class Decoding:
     def all_fields(self) -> tuple[DataField, ...]:
         """The columns of the rows, and after them what says how they follow each other."""
         text, number = DataType(Root.VARCHAR, length=2**31 - 1), DataType(Root.INT)
-        told = [(ROW_KIND, text), (PARTITION, number), (OFFSET, DataType(Root.BIGINT)), (POSITION, number)]
+        following = [(ROW_KIND, text), (PARTITION, number), (OFFSET, DataType(Root.BIGINT)), (POSITION, number)]
         if self.dead_letters:
-            told += [(ERROR, text), (VALUE, text), (KEY, text), (TOPIC, text)]
-        return (*self.row_fields, *(DataField(0, name, data_type) for name, data_type in told))
+            following += [(ERROR, text), (VALUE, text), (KEY, text), (TOPIC, text)]
+        return (*self.row_fields, *(DataField(0, name, data_type) for name, data_type in following))
 
     def for_columns(self, fields: Sequence[DataField], keys: Sequence[str]) -> Decoding:
         """The same for the columns and the key of a table, which also has the computed columns and the metadata."""

@@ -52,8 +52,8 @@ class Messages:
         )
 
     def _place(self, number: int) -> str:
-        told = {name: self.values(name)[number] for name in ("topic", "partition", "offset")}
-        named = ", ".join(f"{name} {value}" for name, value in told.items() if value is not None)
+        place = {name: self.values(name)[number] for name in ("topic", "partition", "offset")}
+        named = ", ".join(f"{name} {value}" for name, value in place.items() if value is not None)
         return f"of {named}" if named else f"{number} of its batch"
 
 
@@ -80,7 +80,7 @@ def read_messages(batch: pa.RecordBatch, decoding: Decoding, reader: Reader) -> 
         if isinstance(event, Ignored):
             if event.kind not in decoding.ignored:
                 problems[number] = (
-                    f"it says that the source was changed by '{event.kind}' ({event.told}), which no row can say: "
+                    f"it says that the source was changed by '{event.kind}' ({event.detail}), which no row can say: "
                     f"do the same here, and let the message pass with ignore=['{event.kind}']"
                 )
             ignored[number] = event

@@ -13,13 +13,13 @@ from paimon_spark.cdc.batches.decoding import Decoding
 from paimon_spark.cdc.batches.messages import Messages, read_messages
 from paimon_spark.cdc.batches.metadata_columns import metadata_array
 from paimon_spark.cdc.columns import bisected, column_array
-from paimon_spark.cdc.encodings import UNTOLD, Columns, Encoding
+from paimon_spark.cdc.encodings import UNTYPED, Columns, Encoding
 from paimon_spark.cdc.events import Image
 from paimon_spark.format.row_kind import KIND_TEXTS
 from paimon_spark.format.types import DataField, DataType
 
 _KINDS = pa.array(KIND_TEXTS)
-_PLAIN = Encoding(UNTOLD.type)
+_PLAIN = Encoding(UNTYPED.type)
 
 
 def rows_schema(decoding: Decoding) -> pa.Schema:
@@ -151,9 +151,13 @@ def _order(images: _Images, messages: Messages, decoding: Decoding) -> list[pa.A
         batch.column(name).take(numbers).cast(to) if name in batch.schema.names else pa.nulls(len(numbers), to)
         for name, to in (("partition", pa.int32()), ("offset", pa.int64()))
     ]
-    told = [_KINDS.take(pa.array(images.kinds, pa.int8())), *order, pa.array(images.positions, pa.int32())]
+    following = [
+        _KINDS.take(pa.array(images.kinds, pa.int8())),
+        *order,
+        pa.array(images.positions, pa.int32()),
+    ]
     letters = [pa.nulls(len(numbers), pa.string())] * 4 if decoding.dead_letters else []
-    return [*metadata, *told, *letters]
+    return [*metadata, *following, *letters]
 
 
 def _dead_letters(messages: Messages, decoding: Decoding) -> pa.RecordBatch:

@@ -39,13 +39,13 @@ class CanalReader:
         change = member(root, "type", str)
         database, table = optional_member(root, "database", str), optional_member(root, "table", str)
         if root.get("isDdl") or change in ("QUERY", "CREATE", "ALTER", "ERASE", "RENAME", "TRUNCATE"):
-            told = str(root.get("sql") or change)
+            statement = str(root.get("sql") or change)
             if change == "TRUNCATE":
-                return Ignored("truncate", f"table {database}.{table}: {told}")
-            return Ignored("schema-change", told)
+                return Ignored("truncate", f"table {database}.{table}: {statement}")
+            return Ignored("schema-change", statement)
         data = [self._image(image) for image in member(root, "data", list)]
-        told_keys = folded_names(names_of(root.get("pkNames"), "pkNames"), self._reading)
-        keys = self._reading.keys or told_keys
+        source_keys = folded_names(names_of(root.get("pkNames"), "pkNames"), self._reading)
+        keys = self._reading.keys or source_keys
         rows = tuple(row for i, image in enumerate(data) for row in self._rows(change, image, root, i, keys))
         return Event(database, table, rows, self._types(root), keys, optional_member(root, "es", int))
 
@@ -70,14 +70,14 @@ class CanalReader:
 
     def _types(self, root: Mapping[str, Any]) -> Columns | None:
         """The columns that ``mysqlType`` tells; messages of the same types share one object."""
-        told = optional_member(root, "mysqlType", dict)
-        if told is None:
+        types = optional_member(root, "mysqlType", dict)
+        if types is None:
             return None
-        known = self._columns.get(tuple(told.items())) if all(isinstance(t, str) for t in told.values()) else None
+        known = self._columns.get(tuple(types.items())) if all(isinstance(t, str) for t in types.values()) else None
         if known is None:
-            names = folded({name: member(told, name, str, " in 'mysqlType'") for name in told}, self._reading)
+            names = folded({name: member(types, name, str, " in 'mysqlType'") for name in types}, self._reading)
             known = Columns({name: mysql_encoding(text, self._mappings) for name, text in names.items()})
             if len(self._columns) >= _MOST_SCHEMAS:
                 self._columns.clear()
-            self._columns[tuple(told.items())] = known
+            self._columns[tuple(types.items())] = known
         return known

@@ -94,12 +94,12 @@ def _decimal(parameters: Mapping[str, Any]) -> Encoding:
     scale = _number(parameters, "scale", "a decimal")
     digits = parameters.get("connect.decimal.precision")
     if digits is None:
-        told = DataType(Root.DECIMAL, precision=20, scale=0) if scale == 0 else TEXT
+        data_type = DataType(Root.DECIMAL, precision=20, scale=0) if scale == 0 else TEXT
     else:
         precision = _number(parameters, "connect.decimal.precision", "a decimal")
         fits = precision <= _MOST_DIGITS and 0 <= scale <= precision
-        told = DataType(Root.DECIMAL, precision=precision, scale=scale) if fits else TEXT
-    return Encoding(told, Form.BASE64_DECIMAL, scale=scale)
+        data_type = DataType(Root.DECIMAL, precision=precision, scale=scale) if fits else TEXT
+    return Encoding(data_type, Form.BASE64_DECIMAL, scale=scale)
 
 
 def _bits(parameters: Mapping[str, Any]) -> Encoding:

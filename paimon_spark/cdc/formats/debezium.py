@@ -98,8 +98,8 @@ class DebeziumReader:
         if key is not None:
             value, _ = self._keys.open(key)
             image = folded(value, self._reading) if isinstance(value, dict) else None
-        told = folded_names(names_of(payload.get("pkNames"), "pkNames"), self._reading)
-        return self._reading.keys or told or tuple(image or ()), image
+        source_keys = folded_names(names_of(payload.get("pkNames"), "pkNames"), self._reading)
+        return self._reading.keys or source_keys or tuple(image or ()), image
 
 
 def _check_available(after: Image) -> None:

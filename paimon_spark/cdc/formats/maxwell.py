@@ -39,8 +39,8 @@ class MaxwellReader:
         if change in _SCHEMA_CHANGES:
             return Ignored("schema-change", str(root.get("sql") or change))
         data = folded(member(root, "data", dict), self._reading)
-        told = folded_names(names_of(root.get("primary_key_columns"), "primary_key_columns"), self._reading)
-        keys = self._reading.keys or told
+        source_keys = folded_names(names_of(root.get("primary_key_columns"), "primary_key_columns"), self._reading)
+        keys = self._reading.keys or source_keys
         rows: tuple[tuple[int, Image], ...]
         if change in _INSERTS:
             rows = ((INSERT, data),)

@@ -35,8 +35,8 @@ class OggReader:
         name = optional_member(root, "table", str)
         if op == "T":
             return Ignored("truncate", f"table {name}")
-        told = folded_names(names_of(root.get("primary_keys"), "primary_keys"), self._reading)
-        keys = self._reading.keys or told
+        source_keys = folded_names(names_of(root.get("primary_keys"), "primary_keys"), self._reading)
+        keys = self._reading.keys or source_keys
         before, after = self._image(root, "before"), self._image(root, "after")
         database, _, table = (name or "").rpartition(".")
         schema = database.rpartition(".")[2]
