@@ -25,9 +25,9 @@ _FAULTS = {
 
 def fault_words(error: OSError) -> str:
     """What an error of the system means, and in parentheses what the system calls it."""
-    told = error.strerror or " ".join(str(error).split())
+    said = error.strerror or " ".join(str(error).split())
     words = _FAULTS.get(error.errno or 0)
-    return f"{words} ({told})" if words else told
+    return f"{words} ({said})" if words else said
 
 
 def similar_names(name: str, known: Iterable[str], count: int = 1, cutoff: float = 0.6) -> list[str]:
@@ -168,8 +168,8 @@ class StorageError(PaimonError, OSError):
 
     of_store: str
 
-    def __init__(self, *told: object, of_store: str = "") -> None:
-        super().__init__(*told)
+    def __init__(self, *args: object, of_store: str = "") -> None:
+        super().__init__(*args)
         self.of_store = of_store
 
     @staticmethod

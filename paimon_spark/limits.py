@@ -53,4 +53,4 @@ MAX_OBJECT_BYTES = 2**31 * _FACTOR
 MAX_DELETED_ROWS = 2**27 * _FACTOR
 """Of one deletion vector, that is, of one data file: a bitmap of some kB can name billions of rows."""
 
-TOLD = f"if the table really is that large, set {VARIABLE}=4 in the environment of driver and executors"
+ADVICE = f"if the table really is that large, set {VARIABLE}=4 in the environment of driver and executors"

@@ -13,8 +13,8 @@ from functools import cache, wraps
 from types import FunctionType
 from typing import Any, TypeVar, Unpack, cast, get_args, get_origin, get_type_hints
 
-from paimon_spark.arguments.kinds import Kind, Misfit, kind_of, told
-from paimon_spark.arguments.traces import is_told, shortened
+from paimon_spark.arguments.kinds import Kind, Misfit, described, kind_of
+from paimon_spark.arguments.traces import needs_no_trace, shortened
 from paimon_spark.errors import OptionError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -55,7 +55,7 @@ def checked(function: F, of_class: bool = False) -> F:
             given, more = _checked_arguments(function, of_class, args, named)
             return function(*given, **more)
         except Exception as error:
-            if not is_told(error):
+            if not needs_no_trace(error):
                 raise
             raise shortened(error)  # noqa: B904  # its cause is its own
 
@@ -132,5 +132,5 @@ def _taken(name: str, kind: Kind | None, value: Any) -> Any:
     try:
         return kind.take(value)
     except Misfit as misfit:
-        found, wanted = misfit.found or f"is {told(value)}", misfit.wanted or kind.words
+        found, wanted = misfit.found or f"is {described(value)}", misfit.wanted or kind.words
     raise OptionError(f"the argument '{name}' {found}: expected {wanted}", arguments=(name,))

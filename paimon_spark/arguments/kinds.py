@@ -148,7 +148,7 @@ def _several(member: Kind | None) -> Kind:
             try:
                 items.append(item if member is None else member.take(item))
             except Misfit as misfit:
-                raise Misfit(misfit.found or f"holds {told(item)}", misfit.wanted) from None
+                raise Misfit(misfit.found or f"holds {described(item)}", misfit.wanted) from None
         return items if isinstance(value, list) else tuple(items)  # of parameters of a query, Spark takes lists alone
 
     what = "values" if member is None else member.several or f"values that are each {member.words}"
@@ -178,7 +178,7 @@ def _mapping(key: Any, value: Any) -> Kind:
         taken = {}
         for name, item in given.items():
             if key is str and not isinstance(name, str):
-                raise Misfit(f"has the key {told(name)}", "a text")
+                raise Misfit(f"has the key {described(name)}", "a text")
             try:
                 taken[name] = item if member is None else member.take(item)
             except Misfit:
@@ -199,7 +199,7 @@ def _option(value: Any) -> str:
     return str(value)
 
 
-def told(value: Any) -> str:
+def described(value: Any) -> str:
     """A value in a message: its kind, and what it is where that is short."""
     if value is None or isinstance(value, bool | int | float):
         return repr(value)

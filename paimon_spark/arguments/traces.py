@@ -25,7 +25,7 @@ _OF_SPARK = {
 }
 
 
-def is_told(error: BaseException) -> bool:
+def needs_no_trace(error: BaseException) -> bool:
     """Whether the sentence of an error is all that the user needs of it, and the settings do not ask for more."""
     if os.environ.get(SETTING, "").strip().lower() == "full":
         return False

@@ -75,9 +75,9 @@ _PANELS: dict[str, dict[str, tuple[str, str]]] = {
 }
 
 COMMANDS = {
-    name: Place(module if "." in module else f"{_ROOM}.{module}", told, panel)
+    name: Place(module if "." in module else f"{_ROOM}.{module}", summary, panel)
     for panel, commands in _PANELS.items()
-    for name, (module, told) in commands.items()
+    for name, (module, summary) in commands.items()
 }
 
 OTHER_NAMES: dict[str, str] = {

@@ -28,11 +28,11 @@ def print_csv(schema: pa.Schema, batches: Iterable[pa.RecordBatch], limit: int |
         batches: with this schema.
         limit: at most so many rows; None: all.
     """
-    told = pa.schema([pa.field(f.name, f.type if _is_plain(f.type) else pa.string()) for f in schema])
-    _write(told.empty_table(), csv.WriteOptions(include_header=True))
+    csv_schema = pa.schema([pa.field(f.name, f.type if _is_plain(f.type) else pa.string()) for f in schema])
+    _write(csv_schema.empty_table(), csv.WriteOptions(include_header=True))
     for batch in batches if limit is None else _first_rows(batches, limit):
         columns = [_column(column) for column in batch.columns]
-        _write(pa.Table.from_arrays(columns, schema=told), csv.WriteOptions(include_header=False))
+        _write(pa.Table.from_arrays(columns, schema=csv_schema), csv.WriteOptions(include_header=False))
 
 
 def _write(rows: pa.Table, options: csv.WriteOptions) -> None:

@@ -67,10 +67,10 @@ def takes(
             values = {name: _value(declared[name], given.pop(name)) for name in looks}
             command(**given, **{place: procedure(**values)})
 
-        told: Any = run
-        told.__name__, told.__doc__ = command.__name__, command.__doc__
-        told.__signature__ = inspect.Signature(parameters)
-        told.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        wrapped: Any = run
+        wrapped.__name__, wrapped.__doc__ = command.__name__, command.__doc__
+        wrapped.__signature__ = inspect.Signature(parameters)
+        wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return run
 
     return take

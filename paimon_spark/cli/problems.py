@@ -80,7 +80,7 @@ def _kept_too_long(view: TableView) -> Iterator[str]:
     due = facts.retention.due
     if due < _MANY:
         return
-    told = f"{count_text(due, 'snapshot')} are older than the retention and still there"
+    late = f"{count_text(due, 'snapshot')} are older than the retention and still there"
     holding = {
         name: lag.next_snapshot
         for name, lag in facts.consumers.items()
@@ -89,13 +89,13 @@ def _kept_too_long(view: TableView) -> Iterator[str]:
     if holding:
         name = min(holding, key=holding.__getitem__)
         yield (
-            f"{told}: the consumer '{name}' reads snapshot {holding[name]} next and holds them; let it read on, delete "
+            f"{late}: the consumer '{name}' reads snapshot {holding[name]} next and holds them; let it read on, delete "
             "it, or set consumer.expiration-time"
         )
     elif not facts.retention.by_writers:
-        yield f"{told}: the table is write-only, so that compactions expire them, or the command expire"
+        yield f"{late}: the table is write-only, so that compactions expire them, or the command expire"
     else:
-        yield f"{told}: the next commit expires some, or the command expire all"
+        yield f"{late}: the next commit expires some, or the command expire all"
 
 
 def _broken_off(view: TableView) -> Iterator[str]:

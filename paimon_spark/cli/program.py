@@ -31,7 +31,7 @@ from paimon_spark.errors import PaimonError, StorageError
 
 NAME = "paimon-spark"
 FAILED, NOT_READ = 2, 141
-_TOLD_VERSIONS = ("pyspark", "pyarrow")  # which a report of a bug needs
+_REPORTED_VERSIONS = ("pyspark", "pyarrow")  # which a report of a bug needs
 
 
 class _Command(TyperCommand):
@@ -52,9 +52,9 @@ class _Later(TyperCommand):
         try:
             return self.loaded().make_context(info_name, args, parent, **extra)
         except Exception as error:
-            told = OTHER_OPTIONS.get(getattr(error, "option_name", "") or "")
-            if type(error).__name__ == "NoSuchOption" and told:
-                error.message = f"{error.message}. {told}"  # type: ignore[attr-defined]
+            advice = OTHER_OPTIONS.get(getattr(error, "option_name", "") or "")
+            if type(error).__name__ == "NoSuchOption" and advice:
+                error.message = f"{error.message}. {advice}"  # type: ignore[attr-defined]
             raise
 
     def loaded(self) -> Any:
@@ -115,7 +115,7 @@ app = typer.Typer(cls=Commands, name=NAME, no_args_is_help=True, pretty_exceptio
 
 def _tell_version(wanted: bool) -> None:
     if wanted:
-        others = [f"Python {python_version()}", *(f"{name} {_version_of(name)}" for name in _TOLD_VERSIONS)]
+        others = [f"Python {python_version()}", *(f"{name} {_version_of(name)}" for name in _REPORTED_VERSIONS)]
         print(f"{NAME} {__version__} ({', '.join(others)})")
         raise typer.Exit
 

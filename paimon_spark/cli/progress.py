@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from paimon_spark.store.reporting.progress import Progress as Told
+from paimon_spark.store.reporting.progress import Progress as Report
 
 
 @contextmanager
-def progress_bars() -> Iterator[Told | None]:
+def progress_bars() -> Iterator[Report | None]:
     """A bar for each kind of work that is told of; None where stderr is no terminal."""
     console = Console(stderr=True)
     if not console.is_terminal:

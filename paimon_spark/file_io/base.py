@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import IO, Protocol, Self
 
 from paimon_spark.errors import CorruptFile, StorageError
-from paimon_spark.limits import MAX_FILE_BYTES, TOLD
+from paimon_spark.limits import ADVICE, MAX_FILE_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def check_size(size: int, path: str) -> None:
     if size > MAX_FILE_BYTES:
         raise CorruptFile(
             f"cannot read {path}: it has {size} bytes, and files that are read whole have at most {MAX_FILE_BYTES}; it "
-            f"is damaged, or made to fill the memory; {TOLD}"
+            f"is damaged, or made to fill the memory; {ADVICE}"
         )
 
 

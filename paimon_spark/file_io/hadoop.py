@@ -268,11 +268,11 @@ class HadoopFileIO:
         try:
             return self.connect(root), plain
         except OSError as error:
-            told = (
+            problem = (
                 f"there is no connection to {root} ({fault_words(error)}): check the address, that the name node runs, "
                 "and Hadoop's settings (HADOOP_CONF_DIR, CLASSPATH)"
             )
-            raise StorageError(f"reaching {path}: {told}", of_store=told) from None
+            raise StorageError(f"reaching {path}: {problem}", of_store=problem) from None
 
     @contextmanager
     def _temporary(self, path: str, data: bytes) -> Iterator[str]:
@@ -283,8 +283,8 @@ class HadoopFileIO:
         except OSError as error:
             with suppress(OSError):  # the error was reported already, and readers ignore dot files
                 self.delete(temporary)
-            told = error.__cause__ if isinstance(error.__cause__, OSError) else error  # without the temporary name
-            raise NotCreated(f"writing {path}: {fault_words(told)}") from error
+            cause = error.__cause__ if isinstance(error.__cause__, OSError) else error  # without the temporary name
+            raise NotCreated(f"writing {path}: {fault_words(cause)}") from error
         try:
             yield temporary
         finally:

@@ -237,8 +237,8 @@ class LocalFileIO:
         except OSError as error:
             with suppress(OSError):  # the error was reported already, and readers ignore dot files
                 _unlink(temporary)
-            told = error.__cause__ if isinstance(error.__cause__, OSError) else error  # without the temporary name
-            raise _not_created(plain, told) from error
+            cause = error.__cause__ if isinstance(error.__cause__, OSError) else error  # without the temporary name
+            raise _not_created(plain, cause) from error
         try:
             yield temporary
         finally:

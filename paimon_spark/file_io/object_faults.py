@@ -67,7 +67,7 @@ class _Refusal:
     service: _Service
     bucket: str
     code: str
-    told: str
+    words: str
     whole: str
 
     @property
@@ -82,37 +82,37 @@ class _Refusal:
 
 def _no_bucket(refusal: _Refusal) -> str:
     also = f", and {refusal.wants_endpoint}" if refusal.service.endpoint else ""
-    return f"{refusal.address} has no bucket '{refusal.bucket}' ({refusal.told}): check the name in the path{also}"
+    return f"{refusal.address} has no bucket '{refusal.bucket}' ({refusal.words}): check the name in the path{also}"
 
 
 def _unknown_key(refusal: _Refusal) -> str:
-    return f"{refusal.address} does not know the access key ({refusal.told}): check {refusal.service.credentials}"
+    return f"{refusal.address} does not know the access key ({refusal.words}): check {refusal.service.credentials}"
 
 
 def _wrong_secret(refusal: _Refusal) -> str:
-    return f"the secret does not belong to the key ({refusal.told}): check {refusal.service.credentials}"
+    return f"the secret does not belong to the key ({refusal.words}): check {refusal.service.credentials}"
 
 
 def _expired(refusal: _Refusal) -> str:
     return (
-        f"the credentials have expired ({refusal.told}): get new ones and set {refusal.service.credentials}; a token "
+        f"the credentials have expired ({refusal.words}): get new ones and set {refusal.service.credentials}; a token "
         "of S3 is the option s3.session-token or AWS_SESSION_TOKEN"
     )
 
 
 def _wrong_clock(refusal: _Refusal) -> str:
-    return f"the clock of this machine is not that of the store ({refusal.told}): set it right"
+    return f"the clock of this machine is not that of the store ({refusal.words}): set it right"
 
 
 def _wrong_region(refusal: _Refusal) -> str:
-    region = _REGION.search(refusal.told)
+    region = _REGION.search(refusal.words)
     value = f"'{region[1]}' by " if region else "it by "
-    return f"the bucket is in another region ({refusal.told}): give {value}the option s3.region, or AWS_REGION"
+    return f"the bucket is in another region ({refusal.words}): give {value}the option s3.region, or AWS_REGION"
 
 
 def _denied(refusal: _Refusal) -> str:
     return (
-        f"the credentials do not permit it ({refusal.told}): ask for the right to read, list, write and delete in the "
+        f"the credentials do not permit it ({refusal.words}): ask for the right to read, list, write and delete in the "
         f"bucket '{refusal.bucket}', or give others by {refusal.service.credentials}"
     )
 
@@ -166,25 +166,25 @@ def fault(doing: str, path: str, error: Exception) -> StorageError:
     refusal = _refusal(path, error)
     sentence, is_denied = _whole_store(refusal, isinstance(error, PermissionError))
     kind = AccessDenied if is_denied else StorageError
-    return kind(f"{doing} {path}: {sentence or refusal.told}", of_store=sentence)
+    return kind(f"{doing} {path}: {sentence or refusal.words}", of_store=sentence)
 
 
 def cannot_connect(root: str, error: Exception) -> OptionError:
     """What the client says of settings with which it does not even begin. root: ``s3://bucket``."""
-    told, service = _first_line(error), _service(root)
-    if "Account must be specified" in told:
+    message, service = _first_line(error), _service(root)
+    if "Account must be specified" in message:
         container = root.partition("://")[2]
         return OptionError(
             f"cannot use the store of {root}: the path names no storage account: write "
             f"abfss://{container}@<account>.dfs.core.windows.net/..., or set AZURE_STORAGE_ACCOUNT_NAME in the "
             f"environment ({_PAGE})"
         )
-    if re.search(r"Missing (SecretAccessKey|AccessKeyId)|credential error|Invalid Access Key", told):
-        return OptionError(f"cannot use the store of {root}: {told}: set {service.credentials} ({_PAGE})")
-    return OptionError(f"cannot use the store of {root}: {told}")
+    if re.search(r"Missing (SecretAccessKey|AccessKeyId)|credential error|Invalid Access Key", message):
+        return OptionError(f"cannot use the store of {root}: {message}: set {service.credentials} ({_PAGE})")
+    return OptionError(f"cannot use the store of {root}: {message}")
 
 
-def told_by(error: Exception) -> str:
+def words_of(error: Exception) -> str:
     """The answer of the store, without the request; else the first line of the error."""
     code, message = _answer(error)
     status = _STATUS.search(str(error))
@@ -204,7 +204,7 @@ def _whole_store(refusal: _Refusal, is_denied: bool) -> tuple[str, bool]:
     if is_denied or (status and status[1] in ("401", "403")):
         return _denied(refusal), True
     if "redirect without LOCATION" in refusal.whole:
-        return _wrong_region(replace(refusal, told="the store refers to another address")), False
+        return _wrong_region(replace(refusal, words="the store refers to another address")), False
     if status and status[1] == "404":
         return f"{refusal.address} does not answer as such a store does: check {refusal.wants_endpoint}", False
     if status is None and _NO_ANSWER.search(refusal.whole):
@@ -216,7 +216,7 @@ def _whole_store(refusal: _Refusal, is_denied: bool) -> tuple[str, bool]:
 def _refusal(path: str, error: Exception) -> _Refusal:
     code, _ = _answer(error)
     bucket = path.partition("://")[2].partition("/")[0].partition("@")[0]
-    return _Refusal(_service(path), bucket, code, told_by(error), str(error))
+    return _Refusal(_service(path), bucket, code, words_of(error), str(error))
 
 
 def _answer(error: Exception) -> tuple[str, str]:

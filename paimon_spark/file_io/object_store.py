@@ -20,7 +20,7 @@ from obstore.store import MemoryStore, from_url
 
 from paimon_spark.errors import AccessDenied, OptionError, UnsupportedFeature
 from paimon_spark.file_io.base import FileStatus, NotCreated, WholeOrNothing, check_size
-from paimon_spark.file_io.object_faults import cannot_connect, fault, named_errors, told_by
+from paimon_spark.file_io.object_faults import cannot_connect, fault, named_errors, words_of
 
 _log = logging.getLogger(__name__)
 
@@ -367,7 +367,7 @@ def _put_if_absent(store: Any, key: str, data: bytes, path: str) -> bool:
         return False
     except exceptions.NotSupportedError as error:
         raise UnsupportedFeature(
-            f"cannot publish {path}: the store has no conditional put ({told_by(error)}); keep the table on one that "
+            f"cannot publish {path}: the store has no conditional put ({words_of(error)}); keep the table on one that "
             "has it"
         ) from error
     except (exceptions.BaseError, FileNotFoundError) as error:

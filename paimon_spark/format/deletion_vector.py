@@ -72,7 +72,7 @@ def decode_vector(entry: bytes, where: str, recorded_length: int | None = None) 
     except ValueError as error:
         raise _corrupt(where, str(error)) from None
     if len(vector) > limits.MAX_DELETED_ROWS:
-        raise _corrupt(where, f"it deletes {len(vector)} rows, more than {limits.MAX_DELETED_ROWS} ({limits.TOLD})")
+        raise _corrupt(where, f"it deletes {len(vector)} rows, more than {limits.MAX_DELETED_ROWS} ({limits.ADVICE})")
     return vector
 
 

@@ -149,9 +149,9 @@ def _fraction(text: str) -> Decimal:
 def _check_size(data: bytes) -> None:
     """Checks the size and the number of values before the text is parsed; raises ValueError if there are too many."""
     if len(data) > limits.MAX_JSON_BYTES:
-        raise ValueError(f"it is larger than {limits.MAX_JSON_BYTES} bytes; {limits.TOLD}")
+        raise ValueError(f"it is larger than {limits.MAX_JSON_BYTES} bytes; {limits.ADVICE}")
     if sum(map(data.count, (b",", b"[", b"{"))) > limits.MAX_JSON_VALUES:
-        raise ValueError(f"it holds more than {limits.MAX_JSON_VALUES} values; {limits.TOLD}")
+        raise ValueError(f"it holds more than {limits.MAX_JSON_VALUES} values; {limits.ADVICE}")
 
 
 def _check_depth(value: Any) -> None:

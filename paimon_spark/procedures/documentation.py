@@ -44,8 +44,8 @@ def sentence(declared: Declared) -> str:
 
 def _lines(procedure: type[Procedure[Any]]) -> Iterator[str]:
     for declared in arguments_of(procedure).values():
-        told = f"{declared.name}: {declared.argument.doc} {declared.kind.python}".rstrip()
+        paragraph = f"{declared.name}: {declared.argument.doc} {declared.kind.python}".rstrip()
         yield textwrap.fill(
-            told, _WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 8, break_long_words=False,
+            paragraph, _WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 8, break_long_words=False,
             break_on_hyphens=False,
         )  # fmt: skip

@@ -138,14 +138,14 @@ def catalog_options(warehouse: str | None, file: Path | None, pairs: Pairs) -> d
         typer.BadParameter: a line of the file is no KEY=VALUE (the message does not show it), or nothing tells where
             the databases are. A metastore may know it: opening its catalog tells.
     """
-    told: dict[str, str] = {}
+    configured: dict[str, str] = {}
     for number, line in enumerate([] if file is None else file.read_text().splitlines(), 1):
         key, equals, value = (part.strip() for part in line.partition("="))
         if key and not key.startswith("#"):
             if not equals:
                 raise typer.BadParameter(f"line {number} of {file} is no KEY=VALUE", param_hint="'--catalog'")
-            told[key] = value
-    options = {**told, **parse_pairs(pairs), **({} if warehouse is None else {"warehouse": warehouse})}
+            configured[key] = value
+    options = {**configured, **parse_pairs(pairs), **({} if warehouse is None else {"warehouse": warehouse})}
     if "warehouse" not in options and "metastore" not in options:
         words = "name the directory of the databases, here or in the file of --catalog"
         raise typer.BadParameter(words, param_hint="'--warehouse'")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from paimon_spark.arrow.file_index.possible_rows import ANY, ColumnIndex, Possible, common, united
+from paimon_spark.arrow.file_index.possible_rows import ANY, ColumnIndex, Possible, common, union
 from paimon_spark.arrow.predicates.predicate import (
     Compare,
     In,
@@ -137,13 +137,13 @@ class _Rows:
                 return Possible(index.present, RowSet()) if result else Possible(RowSet(), index.present)
             case Compare(_, Op.NULL_SAFE_EQ, value):
                 found = self._compared(Op.EQ, value)
-                return Possible(found.true, united((found.false, index.nulls)))
+                return Possible(found.true, union((found.false, index.nulls)))
             case Compare(_, op, value):
                 return self._compared(op, value)
             case In(_, values, has_null):
                 each = [self._compared(Op.EQ, value) for value in values]
                 false = RowSet() if has_null else common((index.present, *(p.false for p in each)))
-                return Possible(united(p.true for p in each), false)
+                return Possible(union(p.true for p in each), false)
             case StartsWith(_, text):
                 return self._prefixed(text)
             case Like(_, (str(text), *_)):
@@ -167,7 +167,7 @@ class _Rows:
         span = index.form.span(value)
         if span is None or (not self.has_ranges and op not in (Op.EQ, Op.NE)):
             return Possible(index.present, index.present)
-        equal = united(index.equal(key) for key in {span.low, span.high}) or RowSet()
+        equal = union(index.equal(key) for key in {span.low, span.high}) or RowSet()
         if not self.has_ranges:
             other = index.present - equal if span.exact else index.present
             return Possible(equal, other) if op is Op.EQ else Possible(other, equal)

@@ -79,7 +79,7 @@ def possible_rows(predicate: Predicate, indexes: Callable[[str], Sequence[Column
             return _all_of(parts, indexes)
         case Or(parts):
             found = [possible_rows(part, indexes) for part in parts]
-            return Possible(united(p.true for p in found), common(p.false for p in found))
+            return Possible(union(p.true for p in found), common(p.false for p in found))
         case CompareColumns():
             return ANY
         case leaf:
@@ -99,7 +99,7 @@ def _all_of(parts: Iterable[Predicate], indexes: Callable[[str], Sequence[Column
         falses.append(found.false)
         if true is not None and not true:
             return Possible(true, None)
-    return Possible(true, united(falses))
+    return Possible(true, union(falses))
 
 
 def common(sets: Iterable[RowSet | None]) -> RowSet | None:
@@ -111,7 +111,7 @@ def common(sets: Iterable[RowSet | None]) -> RowSet | None:
     return left
 
 
-def united(sets: Iterable[RowSet | None]) -> RowSet | None:
+def union(sets: Iterable[RowSet | None]) -> RowSet | None:
     """The rows that are in one of the sets."""
     found = RowSet()
     for rows in sets:

@@ -153,10 +153,10 @@ def _reason(error: SqlglotError) -> str:
     near = str(found.get("highlight") or "")
     if not near:
         return "a quote or a comment is not closed"
-    told, place = str(found.get("description")), f"in line {found['line']}, column {found['col'] - len(near) + 1}"
-    if told.startswith("Expecting "):
-        return f"'{told.removeprefix('Expecting ')}' is missing behind '{near}' {place}"
-    return f"something is missing at '{near}' {place}" if "missing" in told else f"'{near}' is unexpected {place}"
+    problem, place = str(found.get("description")), f"in line {found['line']}, column {found['col'] - len(near) + 1}"
+    if problem.startswith("Expecting "):
+        return f"'{problem.removeprefix('Expecting ')}' is missing behind '{near}' {place}"
+    return f"something is missing at '{near}' {place}" if "missing" in problem else f"'{near}' is unexpected {place}"
 
 
 def _join_strings(tokens: Sequence[Token], sql: str) -> list[Token]:

@@ -41,9 +41,9 @@ def check(
     Nothing is changed. Exit codes: 0 the table is good, 1 it has problems, 2 it could not be checked.
     """
     options = parse_options(option, branch)
-    with if_stopped("the check says nothing of this table, and has changed nothing"), progress_bars() as told:
+    with if_stopped("the check says nothing of this table, and has changed nothing"), progress_bars() as bars:
         report = check_table(
-            path, options, read_files=not metadata_only, keys_only=keys_only, latest_only=latest, progress=told
+            path, options, read_files=not metadata_only, keys_only=keys_only, latest_only=latest, progress=bars
         )
     if output is Output.JSON:
         print_json({"good": report.is_good, "problem_count": report.problem_count, **asdict(report)})

@@ -34,9 +34,9 @@ _LEFT = (
 class _CountingRunner(LocalRunner):
     """Tells how many bytes of all tasks that it was given are done."""
 
-    def __init__(self, processes: int, told: Progress | None) -> None:
+    def __init__(self, processes: int, progress: Progress | None) -> None:
         super().__init__(processes, ended=self._count)
-        self._told = told
+        self._progress = progress
         self._counting = threading.Lock()
         self._done = self._given = 0
 
@@ -48,8 +48,8 @@ class _CountingRunner(LocalRunner):
     def _count(self, task: CompactTask) -> None:
         with self._counting:
             self._done += task.weight
-            if self._told is not None:
-                self._told("files to compact", self._done, self._given)
+            if self._progress is not None:
+                self._progress("files to compact", self._done, self._given)
 
 
 @app.command()
@@ -75,8 +75,8 @@ def compact(
     Readers and writers go on meanwhile. PaimonTable.optimize() does the same on a Spark cluster.
     """
     table = open_with(path, option, branch)
-    with if_stopped(_LEFT), progress_bars() as told:
-        metrics = call.run(table, LocalEngine(_CountingRunner(processes, told)))
+    with if_stopped(_LEFT), progress_bars() as bars:
+        metrics = call.run(table, LocalEngine(_CountingRunner(processes, bars)))
     if output is Output.JSON:
         print_json(asdict(metrics))
     else:
@@ -101,12 +101,12 @@ def compact_manifest(
 
 
 def _words(metrics: CompactResult) -> str:
-    told = []
+    lines = []
     if metrics.postponed_files:
         waited = f"{count_text(metrics.postponed_files, 'file')} of {count_text(metrics.postponed_rows, 'row')}"
-        told.append(f"{waited} waited for a bucket and went into theirs")
+        lines.append(f"{waited} waited for a bucket and went into theirs")
     if metrics.buckets:
-        told.append(
+        lines.append(
             f"{count_text(metrics.buckets, 'bucket')}: {count_text(metrics.files_before, 'file')} of "
             f"{count_text(metrics.rows_before, 'row')}, {size_text(metrics.bytes_before)}, became "
             f"{metrics.files_after:,} of {count_text(metrics.rows_after, 'row')}, {size_text(metrics.bytes_after)}"
@@ -114,13 +114,13 @@ def _words(metrics: CompactResult) -> str:
     if metrics.snapshot_ids:
         one = "snapshot" if len(metrics.snapshot_ids) == 1 else "snapshots"
         ids = ", ".join(map(str, metrics.snapshot_ids))
-        told.append(f"committed as {one} {ids} after {span_text(metrics.millis)}")
-    told = told or ["nothing to compact"]
-    told += [
+        lines.append(f"committed as {one} {ids} after {span_text(metrics.millis)}")
+    lines = lines or ["nothing to compact"]
+    lines += [
         f"left out: {printable(bucket.partition)}, bucket {bucket.bucket}: {bucket.reason}"
         for bucket in metrics.dropped
     ]
-    return "\n".join(told)
+    return "\n".join(lines)
 
 
 def _manifest_words(metrics: CompactManifestResult) -> str:

@@ -72,8 +72,8 @@ def _print(facts: TableFacts) -> None:
     print_pairs([*_definition(facts), *_history(facts), *_contents(facts)])
     console = stdout_console()
     if not facts.problems:
-        told = "no problem in the metadata; whether all files are there and whole, paimon-spark check tells"
-        console.print(Text(told, style="green"), soft_wrap=True)
+        message = "no problem in the metadata; whether all files are there and whole, paimon-spark check tells"
+        console.print(Text(message, style="green"), soft_wrap=True)
     for problem in facts.problems:
         console.print(Text.assemble(("! ", "bold yellow"), printable(problem)), soft_wrap=True)
 
@@ -118,12 +118,12 @@ def _history(facts: TableFacts) -> Iterator[tuple[str, str]]:
 
 
 def _lag(lag: ConsumerLag) -> str:
-    told = f"reads snapshot {lag.next_snapshot} next"
+    text = f"reads snapshot {lag.next_snapshot} next"
     if not lag.snapshots:
-        return told
+        return text
     rows = "" if lag.rows is None else f", {count_text(lag.rows, 'row')}"
     late = "" if lag.millis is None else f", {span_text(lag.millis)}"
-    return f"{told} ({count_text(lag.snapshots, 'snapshot')}{rows}{late} behind)"
+    return f"{text} ({count_text(lag.snapshots, 'snapshot')}{rows}{late} behind)"
 
 
 def _contents(facts: TableFacts) -> Iterator[tuple[str, str]]:

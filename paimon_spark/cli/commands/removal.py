@@ -58,13 +58,13 @@ def remove(
     if dry_run or not yes:
         with if_stopped("nothing was changed"), shows("looking for what would go"):
             planned = run(True)
-        told = printable(words(planned))
+        text = printable(words(planned))
         if output is Output.JSON:
             print_json(asdict(planned))
             return
-        lines = [f"would go: {told}" if told else nothing, *_some(planned), *_kept(stays, planned)]
+        lines = [f"would go: {text}" if text else nothing, *_some(planned), *_kept(stays, planned)]
         print("\n".join(lines), flush=True)
-        if dry_run or not told:
+        if dry_run or not text:
             return
         with if_stopped("nothing was changed"):
             agreed = _agreed()
@@ -76,8 +76,8 @@ def remove(
     if output is Output.JSON:
         print_json(asdict(done))
     else:
-        told = printable(words(done))
-        print("\n".join([f"gone: {told}" if told else nothing, *_kept(stays, done)]))
+        text = printable(words(done))
+        print("\n".join([f"gone: {text}" if text else nothing, *_kept(stays, done)]))
 
 
 def _agreed() -> bool:
@@ -97,8 +97,8 @@ def _kept(stays: Callable[[R], str] | None, result: R) -> list[str]:
 
 def _some(planned: Removed) -> list[str]:
     """The first paths, or partitions where no file goes yet."""
-    told = asdict(planned)
-    names = told.get("paths", told.get("partitions", ()))
+    fields = asdict(planned)
+    names = fields.get("paths", fields.get("partitions", ()))
     shown = [f"  {printable(name)}" for name in names[:_SHOWN]]
     more = len(names) - len(shown)
     return [*shown, f"  and {more:,} more, which --output json names"] if more else shown

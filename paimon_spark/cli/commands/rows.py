@@ -104,11 +104,11 @@ def explain(
     """
     options = parse_options(option, branch)
     given = {**options, **state_options(path, options, at)}
-    told = open_table(path, given, time_zone=current_zone()).scan(where=where).explain()
+    explanation = open_table(path, given, time_zone=current_zone()).scan(where=where).explain()
     if output is Output.JSON:
-        print_json(None if told is None else asdict(told))
+        print_json(None if explanation is None else asdict(explanation))
     else:
-        print(told or "the table has no snapshot")
+        print(explanation or "the table has no snapshot")
 
 
 @app.command()
@@ -159,8 +159,8 @@ def diff(
     shown = found[: (SHOWN if limit is None else limit) or None]
     print_rows(header, map(_cells, shown))
     counts = Counter(change.kind for change in found)
-    told = ", ".join(f"{counts[kind]:,} {kind}" for kind in ("added", "removed", "changed"))
-    say(told if len(shown) == len(found) else f"{told}; the first {count_text(len(shown), 'row')}, --limit 0 shows all")
+    text = ", ".join(f"{counts[kind]:,} {kind}" for kind in ("added", "removed", "changed"))
+    say(text if len(shown) == len(found) else f"{text}; the first {count_text(len(shown), 'row')}, --limit 0 shows all")
 
 
 def _scan(path: str, options: dict[str, str], columns: str | None, where: str | None, at: str | None) -> Any:
@@ -195,8 +195,8 @@ class _Some:
 
 
 def _json(change: Change) -> dict[str, Any]:
-    told = {"change": change.kind, "row": change.row}
-    return told if change.before is None else {**told, "before": change.before}
+    document = {"change": change.kind, "row": change.row}
+    return document if change.before is None else {**document, "before": change.before}
 
 
 def _cells(change: Change) -> Row:

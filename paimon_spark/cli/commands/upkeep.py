@@ -93,8 +93,8 @@ def orphans(
     table = open_table(path, parse_options(option))
 
     def run(dry: bool) -> RemoveOrphanFilesResult:
-        with progress_bars() as told:  # no bar is drawn over the question
-            return replace(call, dry_run=dry, progress=told).run(table, LocalEngine())
+        with progress_bars() as bars:  # no bar is drawn over the question
+            return replace(call, dry_run=dry, progress=bars).run(table, LocalEngine())
 
     left = "orphans that are left are found again; nothing else was touched"
     why = "every older file has its place in the table"
@@ -191,20 +191,20 @@ def _expired(kind: str, result: ExpireSnapshotsResult) -> str:
         count_text(result.index_files + result.statistics_files, "index and statistics file"),
         count_text(result.manifest_files, "manifest file"),
     ]
-    told = f"{ids_text(result.ids, kind)}, {list_text(counts) or 'no file'}, {size_text(result.bytes)}"
+    text = f"{ids_text(result.ids, kind)}, {list_text(counts) or 'no file'}, {size_text(result.bytes)}"
     moved = result.moved_changelogs
-    return told + (f"; {count_text(moved, 'snapshot')} live on as changelogs" if moved else "")
+    return text + (f"; {count_text(moved, 'snapshot')} live on as changelogs" if moved else "")
 
 
 def _orphaned(result: RemoveOrphanFilesResult) -> str:
     if not (result.paths or result.directories or result.refused):
         return ""
-    told = f"{count_text(len(result.paths), 'file')} older than {time_text(result.older_than_millis)}, "
-    told += size_text(result.bytes)
+    text = f"{count_text(len(result.paths), 'file')} older than {time_text(result.older_than_millis)}, "
+    text += size_text(result.bytes)
     directories = len(result.directories)
-    told += f", {count_text(directories, 'empty directory', 'empty directories')}" if directories else ""
-    told += f"; {count_text(len(result.refused), 'file')} that the store does not let go" if result.refused else ""
-    return told + (f"; not looked at: {', '.join(result.not_reached)}" if result.not_reached else "")
+    text += f", {count_text(directories, 'empty directory', 'empty directories')}" if directories else ""
+    text += f"; {count_text(len(result.refused), 'file')} that the store does not let go" if result.refused else ""
+    return text + (f"; not looked at: {', '.join(result.not_reached)}" if result.not_reached else "")
 
 
 def _too_young(result: RemoveOrphanFilesResult) -> str:
@@ -226,8 +226,8 @@ def _untagged(result: DeleteTagResult) -> str:
         count_text(result.index_files + result.statistics_files, "index and statistics file"),
         count_text(result.manifest_files, "manifest file"),
     ]
-    told = f"{names_text(result.names, 'tag')}, {list_text(counts) or 'no file'}, {size_text(result.bytes)}"
-    return told if result.names else ""
+    text = f"{names_text(result.names, 'tag')}, {list_text(counts) or 'no file'}, {size_text(result.bytes)}"
+    return text if result.names else ""
 
 
 def _rolled_back(result: RollbackResult) -> str:

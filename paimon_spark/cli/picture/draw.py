@@ -92,10 +92,10 @@ def _state(view: TableView) -> str:
     if snapshot is not None:
         rows = f"{facts.stored.rows:,} rows" + (" before equal keys are merged" if facts.primary_keys else "")
         state = f"snapshot {snapshot.id} of {snapshot.time[:19].replace('T', ' ')}, {rows}"
-    told = f"{state}; drawn {datetime.now():%Y-%m-%d %H:%M} of "
+    caption = f"{state}; drawn {datetime.now():%Y-%m-%d %H:%M} of "
     path = printable(facts.location)
-    room = _LONGEST - len(told)
-    return told + (path if len(path) <= room else f"…{path[1 - room :]}")
+    room = _LONGEST - len(caption)
+    return caption + (path if len(path) <= room else f"…{path[1 - room :]}")
 
 
 def _advice(view: TableView) -> list[str]:

@@ -202,14 +202,14 @@ def _legend(figure: SubFigure, shown: Sequence[Snapshot], has_tags: bool) -> Non
 
 def _title(view: TableView, lanes: Lanes) -> str:
     facts = view.facts
-    told = [count_text(facts.snapshots, "snapshot")]
+    parts = [count_text(facts.snapshots, "snapshot")]
     if facts.tags:
-        told.append(count_text(len(facts.tags), "tag"))
-        told += [f"the newest {_TAGS} shown"] if len(facts.tags) > _TAGS else []
+        parts.append(count_text(len(facts.tags), "tag"))
+        parts += [f"the newest {_TAGS} shown"] if len(facts.tags) > _TAGS else []
     if facts.branches:
-        told.append(count_text(len(facts.branches), "branch", "branches"))
-        told += [f"{lanes.left_out} not shown"] if lanes.left_out else []
-    return "time line: " + ", ".join(told)
+        parts.append(count_text(len(facts.branches), "branch", "branches"))
+        parts += [f"{lanes.left_out} not shown"] if lanes.left_out else []
+    return "time line: " + ", ".join(parts)
 
 
 def _event(snapshot: Snapshot) -> Event:

@@ -36,13 +36,13 @@ def read_records(data: bytes, where: str) -> Iterator[dict[str, Any]]:
         schema = fastavro.parse_schema(without_logical_types(container.schema))
         for count, raw in container.blocks:
             if len(raw) * growth > limits.MAX_OBJECT_BYTES:
-                raise LimitError(f"a block of {len(raw)} bytes may become too many values; {limits.TOLD}")
+                raise LimitError(f"a block of {len(raw)} bytes may become too many values; {limits.ADVICE}")
             records = _read_block(count, raw, schema)
             unpacked += len(raw)
             if unpacked > limits.MAX_ITEMS:  # each item takes a byte
                 items += sum(map(count_items, records))
             if items > limits.MAX_ITEMS:
-                raise LimitError(f"its arrays have more than {limits.MAX_ITEMS} items; {limits.TOLD}")
+                raise LimitError(f"its arrays have more than {limits.MAX_ITEMS} items; {limits.ADVICE}")
             yield from records
     except (SchemaParseException, UnknownType) as error:
         raise corrupt(where, data, f"its schema is not valid ({error})") from None

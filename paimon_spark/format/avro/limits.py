@@ -48,10 +48,10 @@ class Budget:
             self._records += count
         most = max(limits.MAX_BLOCKS, self.stored // limits.LEAST_BLOCK_BYTES)
         if self._blocks > most:
-            raise LimitError(f"there are more than {most} blocks; {limits.TOLD}")
+            raise LimitError(f"there are more than {most} blocks; {limits.ADVICE}")
         most = max(limits.MAX_RECORDS, self.stored // limits.LEAST_RECORD_BYTES)
         if self._records > most:
-            raise LimitError(f"{self._records} records are announced, more than {most}; {limits.TOLD}")
+            raise LimitError(f"{self._records} records are announced, more than {most}; {limits.ADVICE}")
 
     def unpack(self, size: int) -> None:
         """Takes size decompressed bytes of a block from the budget.
@@ -62,7 +62,7 @@ class Budget:
         self._unpacked += size
         most = max(limits.MAX_UNPACKED_BYTES, self.stored * limits.MAX_RATIO)
         if self._unpacked > most:
-            raise LimitError(f"{self.stored} stored bytes unpack to more than {most}; {limits.TOLD}")
+            raise LimitError(f"{self.stored} stored bytes unpack to more than {most}; {limits.ADVICE}")
 
 
 class _Size(NamedTuple):

@@ -139,10 +139,10 @@ def option_advice(key: str) -> str | None:
 
     A table that stored such an option would look as if it were in force.
     """
-    told = OPTION_ADVICE.get(key.lower())
+    known = OPTION_ADVICE.get(key.lower())
     system = next((system for prefix, system in _NAMESPACES.items() if key.lower().startswith(prefix)), None)
-    if told is not None or system is None:
-        return told
+    if known is not None or system is None:
+        return known
     return f"the option '{key}' is one of {system} and not known here: {_NOTHING.format(key=key)}"
 
 

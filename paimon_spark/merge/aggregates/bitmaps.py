@@ -26,9 +26,9 @@ def bitmaps_64(fold: Fold) -> pa.Array:
 
 
 def _union_32(values: Sequence[bytes]) -> bytes:
-    united = BitMap.union(*[_decode_32(value) for value in values])
-    united.run_optimize()
-    return bytes(united.serialize())
+    merged = BitMap.union(*[_decode_32(value) for value in values])
+    merged.run_optimize()
+    return bytes(merged.serialize())
 
 
 def _decode_32(value: bytes) -> BitMap:

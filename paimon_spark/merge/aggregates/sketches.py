@@ -36,14 +36,14 @@ def theta_sketches(fold: Fold) -> pa.Array:
 
 def _union_of_hlls(values: Sequence[bytes]) -> bytes:
     """Two at a time, in a union as big as the second: the estimates depend on it."""
-    united = _decode_hll(values[0])
+    merged = _decode_hll(values[0])
     for value in values[1:]:
         sketch = _decode_hll(value)
         union = hll_union(sketch.lg_config_k)
         union.update(sketch)
-        union.update(united)
-        united = union.get_result(tgt_hll_type.HLL_4)
-    return bytes(united.serialize_compact())
+        union.update(merged)
+        merged = union.get_result(tgt_hll_type.HLL_4)
+    return bytes(merged.serialize_compact())
 
 
 def _decode_hll(value: bytes) -> hll_sketch:

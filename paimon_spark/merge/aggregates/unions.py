@@ -35,10 +35,10 @@ def fold_unions(fold: Fold, union: Union, what: str) -> pa.Array:
     several = counts > 1
     if not several.any():
         return fold.take(first)
-    united = _unite(fold, counting[np.repeat(several, counts)], counts[several], union, what)
+    merged = _unite(fold, counting[np.repeat(several, counts)], counts[several], union, what)
     rows = first if fold.rows is None else np.where(first < 0, -1, fold.rows[first])
-    rows[several] = len(fold.source) + np.arange(len(united))
-    return pa.concat_arrays([fold.source, united]).take(pa.array(rows, mask=rows < 0))
+    rows[several] = len(fold.source) + np.arange(len(merged))
+    return pa.concat_arrays([fold.source, merged]).take(pa.array(rows, mask=rows < 0))
 
 
 def _unite(fold: Fold, places: Rows, counts: Rows, union: Union, what: str) -> pa.Array:
@@ -46,13 +46,13 @@ def _unite(fold: Fold, places: Rows, counts: Rows, union: Union, what: str) -> p
     values = fold.take(places).to_pylist()  # opaque to Arrow: each value is an object of a library
     ends = np.cumsum(counts)
     try:
-        united = [union(values[end - count : end]) for end, count in zip(ends.tolist(), counts.tolist(), strict=True)]
+        merged = [union(values[end - count : end]) for end, count in zip(ends.tolist(), counts.tolist(), strict=True)]
     except ValueError as error:
         raise DataError(
             f"column '{fold.column}', aggregate function '{fold.function}': a value is no {what}: {error}; correct "
             "the rows, or set another aggregate function on the column"
         ) from None
-    return pa.array(united, fold.source.type)
+    return pa.array(merged, fold.source.type)
 
 
 def needs_bytes(data_type: DataType, options: FieldOptions) -> str | None:

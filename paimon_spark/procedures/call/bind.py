@@ -137,31 +137,31 @@ class _Binding:
         if len(positional) > len(self._order):
             raise self._error(f"takes at most {len(self._order)} arguments without names, found {len(positional)}")
         given: dict[str, object] = {}
-        for told, value in (*zip(self._order, positional, strict=False), *named.items()):
-            if self._may_be_left_out(told, value):
+        for name, value in (*zip(self._order, positional, strict=False), *named.items()):
+            if self._may_be_left_out(name, value):
                 continue
-            sql = self._known_name(told)
+            sql = self._known_name(name)
             if sql in given:
                 raise self._error(f"has got '{sql}' twice")
             given[sql] = value
         return {sql: value for sql, value in given.items() if value is not None}
 
-    def _known_name(self, told: str) -> str:
-        known = self._known.get(told.lower())
+    def _known_name(self, name: str) -> str:
+        known = self._known.get(name.lower())
         if known is not None:
             return known
-        absent = self._procedure.absent.get(told.lower())
+        absent = self._procedure.absent.get(name.lower())
         if absent is not None:
             if absent.is_speed:
-                raise self._error(f"wants a number of at least 1 for '{told}', or none, for {absent.why}")
-            raise self._error(f"does not have the argument '{told}' in this release: {absent.why}; leave it out")
-        by_field = [item.sql for item in self._declared.values() if item.name == told.lower()]
-        meant = f": did you mean '{by_field[0]}'?" if by_field else _meant(told, self._known.values())
-        raise self._error(f"has no argument '{told}'{meant}")
+                raise self._error(f"wants a number of at least 1 for '{name}', or none, for {absent.why}")
+            raise self._error(f"does not have the argument '{name}' in this release: {absent.why}; leave it out")
+        by_field = [item.sql for item in self._declared.values() if item.name == name.lower()]
+        meant = f": did you mean '{by_field[0]}'?" if by_field else _meant(name, self._known.values())
+        raise self._error(f"has no argument '{name}'{meant}")
 
-    def _may_be_left_out(self, told: str, value: object) -> bool:
+    def _may_be_left_out(self, name: str, value: object) -> bool:
         """Whether an argument that this release does not have asks for what is done anyway, or just for speed."""
-        absent = self._procedure.absent.get(told.lower())
+        absent = self._procedure.absent.get(name.lower())
         if absent is None:
             return False
         if absent.is_speed and type(value) is int and value > 0:

@@ -63,8 +63,8 @@ def _statement(masked: str) -> Node:
     try:
         trees = sqlglot.parse(masked, read="spark")
     except SqlglotError as error:
-        told = (getattr(error, "errors", None) or [{}])[0]
-        raise NotUnderstood(told.get("line"), told.get("col"), str(told.get("highlight") or "")) from None
+        place = (getattr(error, "errors", None) or [{}])[0]
+        raise NotUnderstood(place.get("line"), place.get("col"), str(place.get("highlight") or "")) from None
     except RecursionError:
         raise NotUnderstood(None, None, "it is nested too deeply") from None
     except _STUMBLES:
