@@ -363,7 +363,7 @@ class _Place:
         root: the table directory.
         branch: the one that a suffix of the location names; None: there is no suffix.
         server: publishes the snapshots of the table.
-        options: of the table, which the server has told.
+        options: of the table, which the server has given.
     """
 
     file_io: FileIO

@@ -163,7 +163,7 @@ class Collector:
         self._add_job(meta.file_size, partial(check_data_file, self.table, task, self.findings), order)
 
     def _lose(self, path: str, entry: ManifestEntry) -> None:
-        """Notes a file that is lost or cut, so that the states are told that need it; of many it is the first ones."""
+        """Notes a file that is lost or cut, so that the states that need it are reported; of many, the first ones."""
         if len(self._lost) < KEPT:
             self._lost.setdefault(path, (place_in(entry), entry.identity))
 
@@ -212,7 +212,7 @@ class Collector:
         """The options when the snapshot was made."""
         try:
             return Options(self.table.schemas.load(state.snapshot.schema_id).options)
-        except CorruptFile:  # told already
+        except CorruptFile:  # reported already
             return self.table.options
 
     def _take_index_file(

@@ -99,7 +99,7 @@ def check_data_file(table: Table, task: FileTask, findings: Findings) -> None:
 
 
 def _tells(check: RowCheck, meta: DataFileMeta) -> bool:
-    """Whether the rows of a file tell where they belong: ORC files lose the blanks at the end of CHAR."""
+    """True if the rows of a file tell where they belong: ORC files lose the blanks at the end of CHAR."""
     placed = isinstance(check, PartitionCheck | BucketCheck | HashCheck)
     chars = any(field.type.root is Root.CHAR for field in check.fields)
     return not (placed and chars and file_format_of(meta.file_name) == "orc")

@@ -51,7 +51,7 @@ class StoredStatistics:
         return -1 if manifest is None else self._numbers[manifest.file_name]
 
     def find(self, file_name: str) -> DataFileMeta | None:
-        """The metadata of a file with its statistics; None if its manifest has expired meanwhile, or is damaged."""
+        """The metadata of a file with its statistics; None if its manifest has expired concurrently, or is damaged."""
         with self._lock:
             manifest = self._manifests.get(file_name)
             if manifest is None:
@@ -65,7 +65,7 @@ class StoredStatistics:
     def _lookup(self, manifest: ManifestFileMeta) -> Callable[[str], DataFileMeta | None]:
         try:
             columns = read_manifest_columns(self._table.file_io, self._table.location, [manifest])
-        except CorruptFile:  # which the walk has told, unless it has been deleted since
+        except CorruptFile:  # which the walk has reported, unless it has been deleted since
             return lambda name: None
         names = columns.file_names
         rows = dict(zip(reversed(names), reversed(range(len(names))), strict=True))  # of equal names the first
@@ -121,14 +121,14 @@ class ValueCheck:
 
 
 def _is_low(said: Any, found: Any, exact: bool) -> bool:
-    """Whether a recorded minimum is that of the values; statistics may cut texts and bytes, and ORC shifts values."""
+    """True if a recorded minimum is that of the values; statistics may cut texts and bytes, and ORC shifts values."""
     if not exact:
         return bool(said <= found)
     return found[: len(said)] == said if isinstance(said, (str, bytes)) else bool(said == found)
 
 
 def _is_high(said: Any, found: Any, exact: bool) -> bool:
-    """Whether a recorded maximum is that of the values; of a text that was cut, the last character is one greater."""
+    """True if a recorded maximum is that of the values; of a text that was cut, the last character is one greater."""
     if not exact:
         return bool(said >= found)
     if isinstance(said, (str, bytes)):

@@ -212,7 +212,7 @@ def _delete_unused(table: Table, deletion: DeletionPlan) -> list[str]:
 
     Args:
         table: the table, opened on the branch of the states; its options determine the paths of its files.
-        doomed: the files of the states.
+        deletion: the files of the states.
     """
     used = ReferencedFiles()
     for root in all_roots(table):

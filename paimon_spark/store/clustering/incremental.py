@@ -140,7 +140,7 @@ def _pick(table: Table, bucket: LiveBucket, rules: CompactionRules, full: bool) 
 
 
 def _is_of_these_columns(table: Table, run: LevelRun) -> bool:
-    """Whether the run was sorted by the columns that the table has now, as its first file tells (as in Java)."""
+    """True if the run was sorted by the columns that the table has now, as its first file tells (as in Java)."""
     schema = table.schemas.load(run.files[0].schema_id)
     stored = Options(schema.options).value(o.CLUSTERING_COLUMNS)
     return stored == table.options.value(o.CLUSTERING_COLUMNS)

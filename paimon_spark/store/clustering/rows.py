@@ -21,7 +21,7 @@ from paimon_spark.store.compact.bucket_rows import BucketRows
 from paimon_spark.store.compact.output import CompactOutput
 from paimon_spark.store.read.file_rows import FileRequest
 
-LEAST_CHUNK, MOST_CHUNK = 8 * MB, 64 * MB  # rows that are told apart by range at once; few use the same memory again
+LEAST_CHUNK, MOST_CHUNK = 8 * MB, 64 * MB  # rows that are divided by range at once; few use the same memory again
 PIECE_BYTES = MB // 4  # of the rows of a chunk in one range
 
 

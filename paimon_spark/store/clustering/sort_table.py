@@ -1,7 +1,7 @@
 """Sorts the rows of partitions and replaces their files, by one snapshot (Java: CompactProcedure with order_strategy).
 
-Java commits an overwrite of the partitions, which loses rows that others append meanwhile, and which streams may take
-for new rows. Here it is a compaction: it replaces just the files that were read.
+Java commits an overwrite of the partitions, which loses rows that others append concurrently, and which streams may
+take for new rows. Here it is a compaction: it replaces just the files that were read.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def sort_table(
 ) -> CompactResult:
     """Sorts all rows of a table without buckets, each partition by itself.
 
-    Deleted rows are left out. A partition in which another job replaces or deletes rows meanwhile is sorted again a few
-    times, then left as it is and named in the result; rows that others append meanwhile stay where they are.
+    Deleted rows are left out. A partition in which another job replaces or deletes rows concurrently is sorted again a
+    few times, then left as it is and named in the result; rows that others append concurrently stay where they are.
 
     Args:
         table: with the options of the call.
@@ -111,7 +111,7 @@ def check_sortable(table: Table) -> None:
 
 
 def cluster_files(table: Table, choose: Choose, run: ClusterRows, places: Places = None) -> CompactResult:
-    """Sorts files and replaces them; buckets that others change meanwhile are chosen and sorted again.
+    """Sorts files and replaces them; buckets that others change concurrently are chosen and sorted again.
 
     Args:
         table: that can be written, with the options of the call.

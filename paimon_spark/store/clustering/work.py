@@ -133,7 +133,7 @@ class ClusterWork:
         return self.first_ranges[unit + 1] - self.first_ranges[unit]
 
     def is_cut(self, unit: int) -> bool:
-        """Whether the rows of a unit are told apart by bounds."""
+        """True if the rows of a unit are divided by bounds."""
         return self.units[unit].shuffles and self.range_count(unit) > 1
 
     def unit_of(self, group: int) -> int:

@@ -53,7 +53,7 @@ class Proposal(Generic[Detail]):
     """What a commit would change on top of one state of the table.
 
     Attributes:
-        changes: None: there is nothing to commit, or others have made all the changes meanwhile.
+        changes: None: there is nothing to commit, or others have made all the changes concurrently.
         detail: what the caller wants to know of it once it is published, such as what was left out.
     """
 

@@ -79,7 +79,7 @@ def vector_changes(
     """Writes the deletion vectors of one bucket as they are after a compaction or a DELETE.
 
     The entries delete the index files they replace, also those of tables with buckets, where Java lets the new file
-    replace whatever is there: so a commit notices when another job has written vectors of the bucket meanwhile. A
+    replace whatever is there: so a commit notices when another job has written vectors of the bucket concurrently. A
     bucket without any vector left has no index file (Java leaves one without entries).
 
     Args:

@@ -51,7 +51,7 @@ def run_task(
     Args:
         table: with the schema that the new files get.
         task: of one bucket.
-        progress: is told how many rows have been read since it was told last.
+        progress: gets how many rows have been read since its last call.
         rules: of the merge of a MergeTask; None: those of the table.
 
     Raises:

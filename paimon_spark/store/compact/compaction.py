@@ -36,7 +36,7 @@ from paimon_spark.store.storage.discard import discard
 _log = logging.getLogger(__name__)
 
 ROUNDS = 3
-"""How often buckets are planned that others changed meanwhile, or whose task failed."""
+"""How often buckets are planned that others changed concurrently, or whose task failed."""
 
 COMMIT_BYTES = 65536 * MB
 """About so many bytes read make one commit: what is done then stays done when a later task fails."""

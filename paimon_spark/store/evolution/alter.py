@@ -76,7 +76,7 @@ def alter_table(table: Table, changes: Sequence[SchemaChange], case_sensitive: b
 
     Raises:
         SchemaError, OptionError, UnsupportedFeature: a change does not fit; nothing was published.
-        CommitConflict: another job has changed the schema meanwhile, so that the changes do not fit any more; the
+        CommitConflict: another job has changed the schema concurrently, so that the changes do not fit any more; the
             message shows both.
         StorageError: the storage failed.
     """
@@ -109,7 +109,7 @@ def _changed(table: Table, latest: TableSchema, changes: Sequence[SchemaChange],
 
 
 def has_snapshots(table: Table) -> Callable[[], bool]:
-    """Whether the table has or had rows, asked of the storage once, when it is called first."""
+    """Returns what says if the table has or had snapshots; the storage is asked once, at the first call."""
     known: list[bool] = []
 
     def ask() -> bool:

@@ -87,7 +87,7 @@ class UpdateType:
 
 @dataclass(frozen=True)
 class UpdateNullable:
-    """Whether a column may hold NULL."""
+    """Lets a column hold NULL, or no longer."""
 
     path: Path
     nullable: bool

@@ -98,7 +98,7 @@ def _check_stored_rows(stored: Options, key: str, value: str) -> None:
 
 
 def _is_declared(schema: TableSchema, key: str, value: str) -> bool:
-    """Whether an option that the schema keeps in a place of its own has that value (Java: isUnchangedNormalizedKey)."""
+    """True if an option that the schema keeps in a place of its own has that value (Java: isUnchangedNormalizedKey)."""
     if key == o.TYPE.key:
         return value.lower() == schema.options.get(key, "table").lower()
     declared = {o.PRIMARY_KEY.key: schema.primary_keys, o.PARTITION.key: schema.partition_keys}.get(key)

@@ -210,7 +210,7 @@ class _Plan:
     Attributes:
         snapshots: the snapshots to expire, oldest first.
         end: the first id to keep.
-        doomed: the files to delete.
+        deletion: the files to delete.
         moves: whether the snapshots are kept as long-lived changelogs.
     """
 

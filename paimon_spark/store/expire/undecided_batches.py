@@ -1,7 +1,7 @@
 """Before snapshots expire: what they say of batches that were cut off in the middle of their commit is written down.
 
 A stream that is started again looks for its last batch among the snapshots. Without this, a stream that is down for
-longer than snapshots are kept could not be told whether its batch is in the table.
+longer than snapshots are kept could not be decided whether its batch is in the table.
 
 Two expiries at once may write one after the other, the one that looked at less last. A reader therefore believes that
 a batch is in no snapshot only if all snapshots from the end of the search on are there.
@@ -72,7 +72,7 @@ def _are_all(expired: Sequence[Snapshot], end: int) -> bool:
 
 
 def _begin_early_enough(note: StreamNote, before: BatchSearch | None, expired: Sequence[Snapshot]) -> bool:
-    """Whether no snapshot has expired unseen that was made after the note."""
+    """True if no snapshot has expired unseen that was made after the note."""
     first = expired[0]
     goes_on = before is not None and before.end >= first.id
     has_base = any((snapshot.id, snapshot.base_manifest_list) == (note.since, note.base) for snapshot in expired)

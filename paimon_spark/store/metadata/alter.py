@@ -52,7 +52,7 @@ def set_option(table: Table, key: str, value: str) -> None:
 def publish_schema(table: Table, schema: TableSchema) -> bool:
     """False: there is another schema with this id.
 
-    A server is told what is different from the schema before, and numbers schemas and new columns by itself.
+    A server gets what is different from the schema before, and numbers schemas and new columns by itself.
 
     Raises:
         TableNotFound: the table is not there any more, or another one was made at its place (protocol C11).
@@ -82,6 +82,6 @@ def _replaced(table: Table, schema: TableSchema) -> bool:
 
 
 def _is_there(table: Table, schema: TableSchema) -> bool:
-    """Whether the latest schema, which a server has published, has the columns and the id of this one."""
+    """True if the latest schema, which a server has published, has the columns and the id of this one."""
     latest = table.schemas.latest()
     return latest is not None and (latest.id, latest.fields) == (schema.id, schema.fields)

@@ -81,7 +81,7 @@ def publish(
 
 
 def _is_published(snapshots: SnapshotStore, snapshot: Snapshot, in_doubt: bool) -> bool | None:
-    """Whether the snapshot is published; False: another one has its id. None: neither is seen.
+    """True if the snapshot is published; False: another one has its id. None: neither is seen.
 
     A server is asked itself, because it says what is published, and its files may be late.
     """
@@ -134,7 +134,7 @@ def publish_file(store: FileIO, path: str, data: bytes) -> bool:
 def write_hint(snapshots: SnapshotStore, snapshot_id: int) -> None:
     """Sets LATEST to a new snapshot. Readers work without it, only slower, so a failure is logged and not raised.
 
-    If a rollback has deleted the snapshot meanwhile, the hint would name a lost one, so it is looked at again. The
+    If a rollback has deleted the snapshot concurrently, the hint would name a lost one, so it is looked at again. The
     rollback looks too, after it has deleted; one of the two sees the other.
 
     A server does it by itself.

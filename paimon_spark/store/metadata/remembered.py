@@ -138,7 +138,7 @@ def remembered(name: str, read: Callable[[], tuple[T, int]]) -> T:
 
 
 def file_version(status: FileStatus) -> str | None:
-    """What tells a file from another one of its name; None: it is too young to be told from one that replaces it."""
+    """What distinguishes a file from another one of its name; None: it is too young for that, and may be replaced."""
     age = time.time_ns() // 1_000_000 - status.modified_millis
     if not status.modified_millis or age < _CLOCK_MILLIS:
         return None

@@ -58,7 +58,7 @@ class SchemaStore:
         return self.load(newest)
 
     def holds(self, schema: TableSchema) -> bool:
-        """Whether the file of a schema is there and has its content, by a look at the storage.
+        """True if the file of a schema is there and has its content, by a look at the storage.
 
         It tells a table from another one that was made at its place since: their first schemas differ in their times.
         """
@@ -111,7 +111,7 @@ def broken_branch_text(name: str) -> str:
 
 
 def branch_holds_files(file_io: FileIO, table: str, name: str) -> bool:
-    """Whether a branch has files beside its schemas; without any, and without schema, it is no branch."""
+    """True if a branch has files beside its schemas; without any, and without schema, it is no branch."""
     parts = ("snapshot", "tag", "changelog", "consumer", "stream-sink")
     root = branch_root(table, name)
     return any(not status.is_directory for part in parts for status in file_io.list(f"{root}/{part}"))

@@ -192,7 +192,7 @@ class SnapshotStore:
         return self.hinted_latest()[0]
 
     def hinted_latest(self) -> tuple[Snapshot | None, bool]:
-        """(latest, True if it is sure that it stays: the hint holds its id, or a server has told it)."""
+        """(latest, True if it is sure that it stays: the hint holds its id, or a server has said it)."""
         if self.server is not None:
             return self.server.latest(self.branch), True
         hint = self.latest_hint()

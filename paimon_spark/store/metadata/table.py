@@ -69,7 +69,7 @@ class Table:
 
     @property
     def is_there(self) -> bool:
-        """Whether the table that was opened is still at its location: not dropped, renamed, or dropped and made anew.
+        """True if the table that was opened is still at its location: not dropped, renamed, or dropped and made anew.
 
         The storage is asked. Of a table with a server it says nothing: that compares the ids of tables in a commit.
         """

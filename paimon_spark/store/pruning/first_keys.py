@@ -55,7 +55,7 @@ def last_key(first: TopN, known: Sequence[FirstKeys | None]) -> Key | None:
 
 
 def has_none(first: TopN, keys: FirstKeys, last: Key) -> bool:
-    """Whether a file has no row that comes first: all its values lie behind a key, and NULL is not wanted."""
+    """True if a file has no row that comes first: all its values lie behind a key, and NULL is not wanted."""
     if first.nulls_first and keys.null_count:
         return False
     if not keys.keys:

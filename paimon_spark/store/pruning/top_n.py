@@ -48,7 +48,7 @@ class TopN:
 
 
 def may_leave_out(first: TopN, table: Table, predicate: Predicate) -> bool:
-    """Whether files and rows that do not come first may be left out of a read.
+    """True if files and rows that do not come first may be left out of a read.
 
     Args:
         first: what is wanted.
@@ -105,7 +105,7 @@ class _Ends:
 
 
 def files_with_top_n(first: TopN, table: Table, files: Sequence[PlacedRows]) -> list[bool]:
-    """Whether each file may have one of the rows that come first.
+    """For each file, True if it may have one of the rows that come first.
 
     Args:
         first: what is wanted; ``may_leave_out`` holds.
@@ -137,7 +137,7 @@ def _last_value(first: TopN, wanted: int, known: Iterable[_Ends]) -> Any:
 
 
 def _may_come_first(first: TopN, ends: _Ends, wanted: int, last: Any) -> bool:
-    """Whether a file may have one of the first rows.
+    """True if a file may have one of the first rows.
 
     Args:
         first: what is wanted.

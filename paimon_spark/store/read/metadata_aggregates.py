@@ -119,7 +119,7 @@ def live_rows(file: DataFileMeta, deletion: DeletionFile | None) -> int | str:
 
 
 def has_exact_bounds(column: DataField, file_format: str) -> bool:
-    """Whether recorded bounds of a column are values that occur in the file, where there are any."""
+    """True if recorded bounds of a column are values that occur in the file, where there are any."""
     root = column.type.root
     if root in TIMESTAMPS:
         return file_format == "parquet" and (_MICROS if column.type.precision is None else column.type.precision) <= 6

@@ -241,7 +241,7 @@ class SplitReader:
         return FileRequest(self._merge_fields, system, by_key, probes=True)
 
     def wanted_files(self, split: Split) -> Iterator[tuple[Callable[[], StoredFile], FileRequest]]:
-        """Each file of a split, which is told when it is asked for, and what a read asks of it."""
+        """Each file of a split, which is reported when it is asked for, and what a read asks of it."""
         wanted = [(file, self._raw_request(file)) for file in split.raw_files]
         for section in split.sections:
             request = self._merge_request(section, self._runs_by_age(section) is None)

@@ -26,7 +26,7 @@ from paimon_spark.store.write.write_rules import WriteRules, write_rules
 
 
 def tells_changes(table: Table) -> bool:
-    """Whether the table has a changelog, which must tell of deleted rows."""
+    """True if the table has a changelog, which must tell of deleted rows."""
     return table.options.value(o.CHANGELOG_PRODUCER) is not ChangelogProducer.NONE
 
 

@@ -44,7 +44,7 @@ def files_by_name(table: Table, splits: Sequence[Split]) -> dict[str, LiveFile]:
     """The files of the splits of an append table.
 
     Raises:
-        UnsupportedFeature: two files have one name, by which their rows are told apart.
+        UnsupportedFeature: two files have one name, by which their rows are distinguished.
     """
     found: dict[str, LiveFile] = {}
     for split in splits:

@@ -25,7 +25,7 @@ def plan_keys(table: Table, snapshot: Snapshot) -> tuple[ReadUnit, ...]:
         table: with a primary key; only its own branch is looked at.
 
     Raises:
-        SnapshotNotFound: the snapshot expires meanwhile.
+        SnapshotNotFound: the snapshot expires concurrently.
         CorruptFile: metadata is missing or damaged.
     """
     with translate_missing_files(table, snapshot.id):

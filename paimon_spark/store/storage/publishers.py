@@ -56,7 +56,7 @@ class PartitionKeeper(Protocol):
         ...
 
     def is_done(self, root: str, partition: Mapping[str, str]) -> bool:
-        """Whether it has that mark."""
+        """True if it has that mark."""
         ...
 
 

@@ -81,7 +81,7 @@ class TableServer(Protocol):
 
         Raises:
             SchemaError: they do not fit it; nothing was changed.
-            UnsupportedFeature: the server cannot be told of such a change.
+            UnsupportedFeature: the server does not take such a change.
         """
         ...
 
@@ -146,7 +146,7 @@ class _Opener(Protocol):
 
 
 def is_served(location: str) -> bool:
-    """Whether a location is the name of a table with a server."""
+    """True if a location is the name of a table with a server."""
     return location.startswith(SERVED)
 
 

@@ -26,18 +26,18 @@ class BatchSearch:
     snapshot: int | None = None
 
     def is_of(self, note: StreamNote) -> bool:
-        """Whether the search was for the batch of the note, and the note is still undecided."""
+        """True if the search was for the batch of the note, and the note is still undecided."""
         return not note.is_done and (self.batch, self.began_millis) == (note.batch, note.began_millis)
 
 
 def is_commit_of(snapshot: Snapshot, user: str, batch: int) -> bool:
-    """Whether a snapshot is the commit of a batch, not a compaction after it."""
+    """True if a snapshot is the commit of a batch, not a compaction after it."""
     named = (snapshot.commit_user, snapshot.commit_identifier) == (user, batch)
     return named and snapshot.commit_kind != CommitKind.COMPACT
 
 
 def has_all_since(note: StreamNote, first: Snapshot) -> bool:
-    """Whether no snapshot has expired that was made after the note, though snapshot ids may have been used again.
+    """True if no snapshot has expired that was made after the note, though snapshot ids may have been used again.
 
     Args:
         first: the oldest snapshot that has not expired.

@@ -1,4 +1,4 @@
-"""Whether a batch is in the table already."""
+"""Finds out if a batch is in the table already."""
 
 from __future__ import annotations
 
@@ -104,14 +104,14 @@ def _look(table: Table, batch: Batch, note: StreamNote) -> Written | None:
 
 
 def _has_all_since(table: Table, note: StreamNote) -> bool:
-    """Whether no snapshot has expired that was made after the note."""
+    """True if no snapshot has expired that was made after the note."""
     earliest = table.snapshots.earliest_id()
     first = None if earliest is None else table.snapshots.find(earliest)
     return earliest is None or (first is not None and has_all_since(note, first))
 
 
 def _check_same(table: Table, batch: Batch, note: StreamNote) -> None:
-    """Whether a batch is the one that the note speaks of: Spark replays the rows that it had before.
+    """Checks that a batch is the one that the note speaks of: Spark replays the rows that it had before.
 
     Raises:
         StaleBatch: it is not.
@@ -132,7 +132,7 @@ def _check_same(table: Table, batch: Batch, note: StreamNote) -> None:
 
 
 def check_newest(table: Table, batch: Batch, note: StreamNote | None) -> None:
-    """Whether a batch may be noted: no other process has gone on to a later one.
+    """Checks that a batch may be noted: no other process has gone on to a later one.
 
     Raises:
         StaleBatch: one has.

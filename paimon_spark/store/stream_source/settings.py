@@ -199,7 +199,7 @@ def _limits(options: Options) -> Limits:
 
 
 def _overwrites(table: Table, options: Options) -> bool:
-    """Whether overwrites are shown (Java: supportStreamingReadOverwrite, SchemaValidation)."""
+    """True if overwrites are shown (Java: supportStreamingReadOverwrite, SchemaValidation)."""
     if not table.schema.primary_keys:
         return options.value(o.STREAMING_READ_APPEND_OVERWRITE)
     producer = options.value(o.CHANGELOG_PRODUCER)

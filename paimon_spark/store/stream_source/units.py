@@ -95,7 +95,7 @@ class UnitPlanner:
 
     @property
     def _makes_changes(self) -> bool:
-        """Whether a compaction after an overwrite finds out what it changed."""
+        """True if a compaction after an overwrite finds out what it changed."""
         return self._producer in (ChangelogProducer.LOOKUP, ChangelogProducer.FULL_COMPACTION)
 
     def plan(self, snapshot: Snapshot, full: bool) -> tuple[StreamUnit, ...]:

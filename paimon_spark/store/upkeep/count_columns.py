@@ -83,7 +83,7 @@ def count_columns(
 
     Raises:
         CorruptFile: metadata or a data file are missing or damaged.
-        SnapshotNotFound: the snapshot expires meanwhile.
+        SnapshotNotFound: the snapshot expires concurrently.
     """
     scan = own_scan(table, fields, TRUE)
     reader, columns, rows = scan.reader(), [_Column(column) for column in fields], 0

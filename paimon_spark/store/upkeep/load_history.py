@@ -50,8 +50,8 @@ class LoadHistory:
         """Those of the files that have been loaded. The records of interrupted loads are written first.
 
         Raises:
-            CorruptFile: a record of one of the files is damaged, so it cannot be told.
-            DataError: a load of one of the files was interrupted, and it cannot be told whether its rows are in the
+            CorruptFile: a record of one of the files is damaged, so it is not known.
+            DataError: a load of one of the files was interrupted, and it is not known whether its rows are in the
                 table.
         """
         self._settle_interrupted(files)
@@ -136,7 +136,7 @@ class LoadHistory:
         return next((s.id for s in snapshots.walk(ids) if s.commit_user.startswith(pending.user_prefix)), None)
 
     def _has_all_snapshots_since(self, pending: PendingLoad) -> bool:
-        """Whether no snapshot has expired that may have been the commit of a load."""
+        """True if no snapshot has expired that may have been the commit of a load."""
         earliest = self._snapshots(pending).earliest_id()
         return earliest is None or earliest <= pending.latest_snapshot + 1
 

@@ -63,7 +63,7 @@ class RewriteFileIndexResult(Result):
     Attributes:
         written_partitions: how many partitions have files with new indexes.
         written_indexes: how many files have new indexes; those whose indexes were as they should be are not among them.
-        left_out: how many files got none, because other jobs changed their buckets meanwhile; run it again for them.
+        left_out: how many files got none, because other jobs changed their buckets concurrently; run it again for them.
         snapshot_id: the new snapshot; None if there was nothing to change.
         millis: the duration of the call.
     """
