@@ -68,7 +68,7 @@ def aligned(
 
 
 def has_fields(have: st.DataType, want: st.DataType, naming: Naming) -> bool:
-    """Whether a struct has all fields of another, at any depth of structs. What is no struct has none."""
+    """True if a struct has all fields of another, at any depth of structs. What is no struct has none."""
     match have, want:
         case st.StructType(), st.StructType():
             known = naming.fields(have)
@@ -78,7 +78,7 @@ def has_fields(have: st.DataType, want: st.DataType, naming: Naming) -> bool:
 
 
 def have_same_fields(have: st.DataType, want: st.DataType, naming: Naming) -> bool:
-    """Whether the structs of two types have fields of the same names, in any order, at every depth."""
+    """True if the structs of two types have fields of the same names, in any order, at every depth."""
     match have, want:
         case st.StructType(), st.StructType():
             known, wanted = naming.fields(have), naming.fields(want)

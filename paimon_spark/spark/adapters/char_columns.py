@@ -22,12 +22,12 @@ AS_STRINGS = "spark.sql.legacy.charVarcharAsString"
 
 
 def pads_reads(spark: SparkSession) -> bool:
-    """Whether a session pads the CHAR values that it reads."""
+    """True if a session pads the CHAR values that it reads."""
     return _is(spark, PADS_READS, "true") and _is(spark, AS_STRINGS, "false")
 
 
 def takes_as_strings(spark: SparkSession) -> bool:
-    """Whether a session takes CHAR and VARCHAR for STRING: nothing is padded, and no length is checked."""
+    """True if a session takes CHAR and VARCHAR for STRING: nothing is padded, and no length is checked."""
     return _is(spark, AS_STRINGS, "true")
 
 

@@ -69,7 +69,7 @@ def check_rows(rows: Rows) -> None:
 
 
 def are_few(rows: Rows) -> bool:
-    """Whether this process has the rows, or may hold them all, as far as is known without computing them."""
+    """True if this process has the rows, or may hold them all, as far as is known without computing them."""
     if isinstance(rows, DataFrame):
         return rows.isLocal()
     return isinstance(rows, FewRows) or len(rows) <= MOST_ROWS

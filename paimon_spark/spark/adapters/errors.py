@@ -78,7 +78,7 @@ def job_errors() -> Iterator[None]:
 def error_of_task(text: str) -> tuple[type[PaimonError], str] | None:
     """The class and the sentence of the PaimonError that an exception of Spark tells of; None: of none.
 
-    A task of Spark that fails leaves only its stack in words; the error that was raised last is what is told.
+    A task of Spark that fails leaves only its stack in words; the error that was raised last is the one that counts.
     """
     found = _RAISED.findall(text)
     if not found:
@@ -110,7 +110,7 @@ def sentence_of_job(error: Exception) -> tuple[str, str] | None:
 
 
 def names_hidden_table(error: Exception) -> bool:
-    """Whether the text of an error shows a view that stands for a table of ours."""
+    """True if the text of an error shows a view that stands for a table of ours."""
     return bool(_HIDDEN_TABLE.search(str(error)))
 
 

@@ -88,12 +88,12 @@ def paimon_settings(spark: SparkSession) -> dict[str, str]:
 
 
 def is_case_sensitive(spark: SparkSession) -> bool:
-    """Whether names of columns that differ in letter case alone are two names in this session."""
+    """True if names of columns that differ in letter case alone are two names in this session."""
     return (spark.conf.get("spark.sql.caseSensitive", "false") or "").lower() == "true"
 
 
 def is_switched_on(spark: SparkSession, setting: str) -> bool:
-    """Whether a setting of the session, which is true by default, is on.
+    """True if a setting of the session, which is true by default, is on.
 
     Raises:
         OptionError: it is neither true nor false.

@@ -34,5 +34,5 @@ def sql_dialect(spark: SparkSession) -> Dialect:
 
 
 def is_ansi(spark: SparkSession) -> bool:
-    """Whether the session follows ANSI rules; Spark's own default depends on its environment."""
+    """True if the session follows ANSI rules; Spark's own default depends on its environment."""
     return (spark.conf.get("spark.sql.ansi.enabled") or "true").lower() == "true"

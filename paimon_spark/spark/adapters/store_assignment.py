@@ -187,7 +187,7 @@ def _atoms(have: st.DataType, want: st.DataType) -> Iterator[tuple[st.DataType, 
 
 
 def has_names_of(have: st.DataType, want: st.DataType, naming: Naming = _ANY_CASE) -> bool:
-    """Whether the fields in a type have the names of another, in its order: a cast goes by their positions."""
+    """True if the fields in a type have the names of another, in its order: a cast goes by their positions."""
     match have, want:
         case st.StructType(), st.StructType():
             names = [naming.same(name) for name in have.names], [naming.same(name) for name in want.names]
@@ -202,7 +202,7 @@ def has_names_of(have: st.DataType, want: st.DataType, naming: Naming = _ANY_CAS
 
 
 def can_store(have: st.DataType, want: st.DataType, is_strict: bool = False) -> bool:
-    """Whether values of one type may be stored as another (Spark: Cast.canAnsiCast, Cast.canUpCast).
+    """True if values of one type may be stored as another (Spark: Cast.canAnsiCast, Cast.canUpCast).
 
     Args:
         is_strict: only where no value can lose anything.

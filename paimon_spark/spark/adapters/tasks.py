@@ -22,7 +22,7 @@ Work: TypeAlias = Callable[[Piece], Iterator[pa.RecordBatch]]
 
 _NUMBER_BYTES = 8
 _LARGE = 2**30
-"""Bytes: what is larger need not be told apart, and counting to the end of the range takes time."""
+"""Bytes: larger sizes need not be distinguished, and counting to the end of the range takes time."""
 _MESSAGES = "messages"
 MESSAGE_ROWS = f"{_MESSAGES} binary"
 """The Spark schema of message_rows."""

@@ -87,7 +87,7 @@ def spark_type(data_type: DataType) -> st.DataType:
 
 
 def loses_digits(data_type: DataType) -> bool:
-    """Whether a type is, or holds at any depth, a time finer than microseconds, of which Spark sees a part."""
+    """True if a type is, or holds at any depth, a time finer than microseconds, of which Spark sees a part."""
     return holds(data_type, lambda part: part.root in TIMESTAMPS and (part.precision or 0) > 6)
 
 
@@ -102,7 +102,7 @@ def spark_field(field: DataField) -> st.StructField:
 
 
 def _has_lengths(data_type: DataType) -> bool:
-    """Whether a type is, or holds at any depth, texts of a length."""
+    """True if a type is, or holds at any depth, texts of a length."""
     return holds(data_type, _is_limited)
 
 

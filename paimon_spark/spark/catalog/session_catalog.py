@@ -204,7 +204,7 @@ class SessionCatalog(ForeignNames):
         return self._session.catalog.list_tables(database or self._database())
 
     def exists(self, name: str) -> bool:
-        """Whether there is a table of that name."""
+        """True if there is a table of that name."""
         return self._session.catalog.find_table(self._identifier(name)) is not None
 
     def create_database(self, name: str, ignore_if_exists: bool = False) -> None:

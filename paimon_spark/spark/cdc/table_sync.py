@@ -109,7 +109,7 @@ def followed(table: Table, routed: DataFrame, decoding: Decoding, once: Once | N
 
 
 def _came_before(table: Table, once: Once) -> bool:
-    """Whether the commit of a batch was begun before: its note is written after the columns have followed."""
+    """True if the commit of a batch was begun before: its note is written after the columns have followed."""
     note = find_note(table, stream_user(table, once[0]))
     return note is not None and note.batch >= once[1]
 
@@ -175,7 +175,7 @@ def _ordered(rows: DataFrame, table: Table) -> DataFrame:
 
 
 def takes_updates_before(table: Table) -> bool:
-    """Whether rows as they were before an update change anything (Java: the changelog mode of Flink's sink)."""
+    """True if rows as they were before an update change anything (Java: the changelog mode of Flink's sink)."""
     if table.options.value(o.CHANGELOG_PRODUCER) is ChangelogProducer.INPUT:
         return True
     engine = table.options.value(o.MERGE_ENGINE)

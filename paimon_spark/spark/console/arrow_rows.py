@@ -50,7 +50,7 @@ def unique_names(names: Sequence[str]) -> list[str]:
 
 
 def is_plain(kind: t.DataType) -> bool:
-    """Whether values of a type of Spark are printed as they come in Arrow."""
+    """True if values of a type of Spark are printed as they come in Arrow."""
     if isinstance(kind, t.ArrayType):
         return is_plain(kind.elementType)
     if isinstance(kind, t.MapType):

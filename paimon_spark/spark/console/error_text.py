@@ -26,7 +26,7 @@ def in_our_words(error: Exception) -> PaimonError:
 def error_text(error: Exception) -> str:
     """What a user needs of an error of Spark, on one line.
 
-    A PaimonError that was raised in a task of Spark stands in the stack of Python, and is what is told.
+    A PaimonError that was raised in a task of Spark stands in the stack of Python, and is what is shown.
     """
     text = _whole_text(error)
     ours = error_of_task(text)

@@ -1,4 +1,4 @@
-"""The rows of files as columns of a table: each row is good, or has an error that is told (Java: CopyIntoErrorHandler).
+"""The rows of files as columns of a table: each row is good, or has a reported error (Java: CopyIntoErrorHandler).
 
 Files of text are read as strings, so that a value that does not fit its column is found. A value is bad if it is not
 NULL and its cast is. Values are cast by the rules of ANSI SQL, whatever the session says, so that none changes.

@@ -203,7 +203,7 @@ def _predicate(plan: MergePlan, source: DataFrame) -> Predicate:
 
 
 def _moves(plan: MergePlan) -> bool:
-    """Whether an update may change the partition or the bucket of a row."""
+    """True if an update may change the partition or the bucket of a row."""
     table = plan.table
     places = {field.name for field in (*table.schema.partition_fields, *bucket_fields(table.schema, table.options))}
     updates = [clause for clause in plan.clauses if clause.action is Action.UPDATE]
@@ -214,7 +214,7 @@ def _moves(plan: MergePlan) -> bool:
 
 
 def _is_upsert(plan: MergePlan) -> bool:
-    """Whether the clauses say: write the rows of the source, whatever the table has. Then nothing is read of it.
+    """True if the clauses say: write the rows of the source, whatever the table has. Then nothing is read of it.
 
     Not where the changelog or the sequence of rows needs the old ones.
     """
@@ -235,7 +235,7 @@ def _is_upsert(plan: MergePlan) -> bool:
 
 
 def _has_equals(key: DataType) -> bool:
-    """Whether Spark takes values for equal that are different keys: 0.0 and -0.0, times cut to microseconds, blanks."""
+    """True if Spark takes values for equal that are different keys: 0.0 and -0.0, times cut to microseconds, blanks."""
     return key.root in FLOATS or key.root is Root.CHAR or loses_digits(key)
 
 

@@ -82,13 +82,13 @@ class MergePlan:
 
     @property
     def deletes_all_matched(self) -> bool:
-        """Whether the only clause for matched rows is a DELETE without a condition."""
+        """True if the only clause for matched rows is a DELETE without a condition."""
         found = [(clause.action, clause.condition) for clause in self.of(When.MATCHED)]
         return found == [(Action.DELETE, None)]
 
     @property
     def needs_target_rows(self) -> bool:
-        """Whether more than the columns that expressions name are needed of the target."""
+        """True if more than the columns that expressions name are needed of the target."""
         changes = [clause for clause in self.clauses if clause.action is not Action.INSERT]
         return any(clause.action is Action.UPDATE or not self.wanted.places for clause in changes)
 
@@ -222,7 +222,7 @@ def _distinguished(plan: MergePlan, source_keys: Sequence[Column]) -> list[Colum
 
 
 def _inserted(plan: MergePlan, source: DataFrame) -> Column:
-    """Whether a row of the source is inserted if it matches none; of a condition that may vary nobody knows before."""
+    """True for a row of the source that is inserted if it matches none; a condition that may vary is taken for true."""
     conditions = [clause.condition for clause in plan.of(When.NOT_MATCHED)]
     if any(condition is None or may_vary(source.sparkSession, condition) for condition in conditions):
         return sf.lit(True)

@@ -78,7 +78,7 @@ def same_columns(table: Table, source: DataFrame, condition: Expression, alias: 
 
 
 def _are_equal_as_stored(table: Table, source: DataFrame, mine: str, theirs: str) -> bool:
-    """Whether values that are equal are stored alike: the text '007' equals the number 7, and is another key."""
+    """True if values that are equal are stored alike: the text '007' equals the number 7, and is another key."""
     want = spark_type(table.schema.by_name[mine].type)
     have = next(field.dataType for field in source.schema.fields if field.name == theirs)
     return have == want or (isinstance(want, _INTEGRAL) and isinstance(have, _INTEGRAL))

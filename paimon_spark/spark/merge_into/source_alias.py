@@ -78,7 +78,7 @@ def _qualifiers(expressions: Sequence[Expression | None]) -> Iterator[str]:
 
 
 def _is_alias(source: DataFrame, name: str) -> bool:
-    """Whether all columns have the name before them. A struct of that name has other fields than itself."""
+    """True if all columns have the name before them. A struct of that name has other fields than itself."""
     try:
         return source.select(f"{quoted(name)}.*").schema == source.schema
     except AnalysisException:

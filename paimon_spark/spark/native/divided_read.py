@@ -129,7 +129,7 @@ class DividedRead:
 
     @property
     def _reads_few(self) -> bool:
-        """Whether our data source reads the files of which an index leaves few rows: Spark would read them whole."""
+        """True if our data source reads the files of which an index leaves few rows: Spark would read them whole."""
         return self.reading.request.first is not None and not self.native
 
     def _store_refusal(self, splits: Sequence[Split]) -> str | None:
@@ -193,7 +193,7 @@ def merged_rows(spark: SparkSession, reading: Reading, scan: Scan, splits: Seque
     """The rows of splits, merged when the DataFrame runs; small splits share a task.
 
     Spark does not know how large the rows of a data source are: it takes them to be larger than any other table, and
-    shuffles and sorts both sides of a join where it could send the smaller one to all tasks. Here it is told.
+    shuffles and sorts both sides of a join where it could send the smaller one to all tasks. Here it gets the size.
 
     Args:
         spark: the session.

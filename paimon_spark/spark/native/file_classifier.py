@@ -183,7 +183,7 @@ class FileClassifier:
 
 
 def _path_refusal(path: str) -> str | None:
-    """Why Spark cannot be told to read a file of that path, in words; None: it can.
+    """Why Spark cannot read a file of that path, in words; None: it can.
 
     With `__globPaths__` off, Spark 4.3 reads all files of a list once for each that looks like a pattern
     (DataSource.checkAndGlobPathIfNecessary).

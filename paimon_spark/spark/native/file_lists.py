@@ -23,7 +23,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
 @dataclass(frozen=True)
 class FileList:
-    """What Spark is told to read.
+    """What Spark has to read.
 
     Attributes:
         paths: files or directories, as URIs for local ones.

@@ -1,4 +1,4 @@
-"""What is asked of a native read, and what is told of it."""
+"""What is asked of a native read, and the explanation of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether Spark itself can read the store of a table.
+"""Finds out if Spark itself can read the store of a table.
 
 Local paths it can. For others Hadoop must have a client, and credentials, that this process knows nothing of: one file
 is read to find out, once for each bucket or authority in a session.

@@ -121,7 +121,7 @@ class SqlSession:
         return self.catalog.find_view(Identifier(name.database, name.table))
 
     def is_temporary_view(self, name: TableName) -> bool:
-        """Whether Spark has a temporary view of a name of one part, which comes before a table of the database."""
+        """True if Spark has a temporary view of a name of one part, which comes before a table of the database."""
         if not name.is_bare or not self.spark.catalog.tableExists(quoted(name.table)):  # most names: no error to make
             return False
         try:

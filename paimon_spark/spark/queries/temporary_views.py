@@ -138,7 +138,7 @@ def _may_be_temporary(name: Key) -> bool:
 
 
 def _reads(views: dict[Key, _View], query: Query, key: Key) -> bool:
-    """Whether a query reads a view, itself or through other views."""
+    """True if a query reads a view, itself or through other views."""
     inner = _inner(query)
     return key in inner or any(_reads(views, views[name].made.query, key) for name in inner & views.keys())
 

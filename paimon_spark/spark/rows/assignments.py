@@ -102,7 +102,7 @@ def read_assignments(
 def keeps_itself(
     item: Assignment, value: Expression, alias: str, fields: Sequence[DataField], others: Sequence[str] = ()
 ) -> bool:
-    """Whether an assignment gives a column its own value by its name, such as ``id = t.id``.
+    """True if an assignment gives a column its own value by its name, such as ``id = t.id``.
 
     Args:
         alias: of the table.

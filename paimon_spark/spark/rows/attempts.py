@@ -159,7 +159,7 @@ def _settled_level(table: ReadableTable, statement: Statement) -> int:
 
 
 def _settle_rows(job: Job, table: ReadableTable, settled: int) -> None:
-    """Compacts rows that wait below a level: an update of what they replace would be lost, or they would be told late.
+    """Compacts rows that wait below a level: an update of what they replace would be lost, or reported late.
 
     Raises:
         UnsupportedFeature: the table is not compacted by its writers.

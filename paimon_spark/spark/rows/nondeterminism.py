@@ -28,7 +28,7 @@ _CALL_OF_COLUMN = re.compile(r"[A-Za-z_>]\w*\s*\(")
 
 
 def draws_for_rows(spark: SparkSession, tokens: Sequence[Token]) -> bool:
-    """Whether a function is called that may give each row another value: one of Spark, or any that users have made."""
+    """True if a function is called that may give each row another value: one of Spark, or any that users have made."""
     pairs = itertools.pairwise(tokens)
     called = {fold(first.name) for first, second in pairs if first.is_name and second.upper == "("} - _NO_FUNCTIONS
     if called & _DRAWN:
@@ -40,7 +40,7 @@ def draws_for_rows(spark: SparkSession, tokens: Sequence[Token]) -> bool:
 
 
 def may_vary(spark: SparkSession, condition: Expression | None) -> bool:
-    """Whether two computations of a condition may differ: it draws at random, asks for the time, or reads tables.
+    """True if two computations of a condition may differ: it draws at random, asks for the time, or reads tables.
 
     Args:
         condition: SQL; of a Column only the names that it shows are known, so any function of it may vary.

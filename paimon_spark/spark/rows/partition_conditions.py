@@ -23,7 +23,7 @@ _NUMBER = "_paimon_number"
 
 
 def decides_partitions(spark: SparkSession, table: Table, condition: Expression | None, alias: str) -> bool:
-    """Whether a condition with a sub-query has one value for all rows of a partition.
+    """True if a condition with a sub-query has one value for all rows of a partition.
 
     That is so if Spark understands it without the other columns, and nothing in it is drawn for each row.
 
@@ -45,7 +45,7 @@ def decides_partitions(spark: SparkSession, table: Table, condition: Expression 
 
 
 def _is_understood(rows: SparkSession | DataFrame, text: str) -> bool:
-    """Whether Spark understands a condition on rows; with a session, a name that stands alone: a session variable."""
+    """True if Spark understands a condition on rows; with a session, a name that stands alone: a session variable."""
     try:
         found = rows.where(text) if isinstance(rows, DataFrame) else rows.sql(f"SELECT {quoted(text)}")
         return bool(found.columns)  # which Spark Connect asks the server for

@@ -10,7 +10,7 @@ PREFIX = "_paimon_"
 
 
 def check_names(what: str, names: Iterable[str]) -> None:
-    """Checks that no column has a name that a column of the job may have: rows would be told by the wrong values.
+    """Checks that no column has a name that a column of the job may have: rows would be found by the wrong values.
 
     Args:
         what: whose columns they are, for the message.

@@ -22,7 +22,7 @@ class RowChangeResult(Result):
         find_millis, write_millis, commit_millis: the time to find the rows, to write files (for tables with keys both
             are one job, counted as writing) and to commit, of the last attempt.
         millis: wall time of the call.
-        attempts: how often it ran, because other jobs changed the same rows meanwhile.
+        attempts: how often it ran, because other jobs changed the same rows concurrently.
         snapshot_id: the snapshot it made; None: no row was to be changed.
         repeated: True: the statement had been done already, under the same name and number; nothing was done.
     """

@@ -190,7 +190,7 @@ def changed_columns(table: Table, given: Sequence[Assignment], statement: RowSta
 
 
 def moves_rows(table: Table, given: Sequence[Assignment]) -> bool:
-    """Whether rows with new values may belong to another partition or bucket of an append table."""
+    """True if rows with new values may belong to another partition or bucket of an append table."""
     names = {field.name for field in (*table.schema.partition_fields, *bucket_fields(table.schema, table.options))}
     return any(item.field.name in names for item in given)
 

@@ -66,7 +66,7 @@ def _check_wider(schema: TableSchema, change: c.UpdateType) -> None:
     """Spark's SQL changes a type to one that holds all its values (Spark: AlterColumns, Cast.canUpCast)."""
     own = type_at(schema.fields, spelled(schema.fields, change.path))
     if own is None:
-        return  # there is no such column, which is told when the change is made
+        return  # there is no such column, which is reported when the change is made
     have, want = spark_type(own), spark_type(change.type)
     changes = have != want and not isinstance(have, _NESTED)
     if (changes and not can_store(have, want, is_strict=True)) or not _keeps_length(own, change.type):
@@ -78,7 +78,7 @@ def _check_wider(schema: TableSchema, change: c.UpdateType) -> None:
 
 
 def _keeps_length(have: DataType, want: DataType) -> bool:
-    """Whether no text is cut or padded anew (Spark: CheckAnalysis.canAlterColumnType)."""
+    """True if no text is cut or padded anew (Spark: CheckAnalysis.canAlterColumnType)."""
     limit = MAX_LENGTH if want.length is None else want.length
     if want.root is Root.CHAR:
         return have.root is Root.CHAR and have.length == limit

@@ -123,19 +123,19 @@ def _positional_rows(session: SqlSession, insert: Insert, target: InsertTarget, 
 
 
 def _merges_schema(session: SqlSession, insert: Insert) -> bool:
-    """Whether the statement or the session lets rows add columns to the table."""
+    """True if the statement or the session lets rows add columns to the table."""
     said = {**session.said_of(insert.table).of_writes, **insert.options}
     return any(key.lower() == MERGE_SCHEMA and value.lower() == "true" for key, value in said.items())
 
 
 def _has_partition(session: SqlSession, insert: Insert, fixed: Mapping[str, Value]) -> bool:
-    """Whether there are rows in the partition that INSERT OVERWRITE ... IF NOT EXISTS names."""
+    """True if there are rows in the partition that INSERT OVERWRITE ... IF NOT EXISTS names."""
     plan = session.open(insert.table).scan(where=partition_condition(fixed)).plan()
     return bool(plan.splits)
 
 
 def _is_dynamic(session: SqlSession, options: Mapping[str, str]) -> bool:
-    """Whether only the partitions of the rows are replaced, also where PARTITION (...) names some."""
+    """True if only the partitions of the rows are replaced, also where PARTITION (...) names some."""
     if DYNAMIC_OVERWRITE in options:
         return options[DYNAMIC_OVERWRITE].lower() == "true"
     mode = session.spark.conf.get("spark.sql.sources.partitionOverwriteMode", "static") or "static"

@@ -38,8 +38,8 @@ def replace_table(session: SqlSession, identifier: Identifier, schema: TableSche
         rows: None: the table is empty afterwards.
 
     Raises:
-        CommitConflict: another job has changed the schema meanwhile; the table is empty, its last state can be restored
-            by a rollback.
+        CommitConflict: another job has changed the schema concurrently; the table is empty, its last state can be
+            restored by a rollback.
         UnsupportedFeature: the table would be of another kind, and the catalog cannot rename tables.
         PaimonError: the rows do not fit; nothing has changed.
     """
@@ -66,7 +66,7 @@ def _empty(table: ReadableTable, schema: TableSchema) -> None:
 
 
 def _is_alike(old: TableSchema, new: TableSchema) -> bool:
-    """Whether manifests of both may follow each other: keys of rows or none, and the same types of partitions."""
+    """True if manifests of both may follow each other: keys of rows or none, and the same types of partitions."""
 
     def kind(schema: TableSchema) -> tuple[object, ...]:
         types = tuple(data_type.with_nullable(True) for data_type in schema.partition_types)

@@ -75,7 +75,7 @@ def run_merge_into(session: SqlSession, merge: Merge, args: Args = None) -> Data
 
     Returns:
         A row with the numbers of rows that are affected, updated, deleted and inserted, under the names that Delta Lake
-        gives them; NULL for updated and inserted ones where the table was not read, so that nobody has told them apart.
+        gives them; NULL for updated and inserted ones where the table was not read, which leaves them unknown.
     """
 
     def run(views: SubQueryViews) -> RowChangeResult:

@@ -19,8 +19,8 @@ class StreamIdentity:
     """The identity of a query; picklable.
 
     Attributes:
-        checkpoint: where the query keeps its state; None: not told.
-        known: the id that the checkpoint told last. A writer may be started several times, and each start with a new
+        checkpoint: where the query keeps its state; None: not known.
+        known: the id that the checkpoint had last. A writer may be started several times, and each start with a new
             checkpoint is another query, whose batches have the same numbers.
     """
 

@@ -45,7 +45,7 @@ class SchemaMethods(ABC):
 
         Raises:
             SchemaError, OptionError, UnsupportedFeature: a change does not fit; nothing was changed.
-            CommitConflict: another job has changed the schema meanwhile, so that the changes do not fit any more.
+            CommitConflict: another job has changed the schema concurrently, so that the changes do not fit any more.
         """
         update = SchemaUpdate(read_type)
         yield update
@@ -77,7 +77,7 @@ class SchemaMethods(ABC):
 
 
 def read_type(given: str | st.DataType) -> DataType:
-    """The type that a caller names: a Spark type, a text of Paimon, or one of Spark's SQL, told by its own words.
+    """The type that a caller names: a Spark type, a text of Paimon, or one of Spark's SQL, known by its own words.
 
     Raises:
         SchemaError, UnsupportedFeature: the type cannot be understood or stored.

@@ -81,7 +81,7 @@ def publish_schema_of(job: WriteJob, messages: Sequence[CommitMessage]) -> None:
     """Publishes the schema of a job that makes one, before its rows, so that no reader finds files without a schema.
 
     Raises:
-        CommitConflict: another job has changed the schema meanwhile; nothing was published, the files are deleted.
+        CommitConflict: another job has changed the schema concurrently; nothing was published, the files are deleted.
         StorageError: the storage failed; the files are deleted.
     """
     if job.evolution is None:

@@ -109,7 +109,7 @@ def publish_job_schema(job: WriteJob) -> None:
     """Publishes the schema that the rows of a job are written with, just before they are committed.
 
     Raises:
-        CommitConflict: another job has changed the schema meanwhile, in another way; nothing was published.
+        CommitConflict: another job has changed the schema concurrently, in another way; nothing was published.
         StorageError: the storage failed.
     """
     if job.evolution is None:

@@ -38,7 +38,7 @@ def how_computed(rows: Rows) -> Computed | None:
 
 
 def writes_here(spark: SparkSession, job: WriteJob) -> bool:
-    """Whether this process may write few rows of a job: the session allows it, and no index of keys has to be read.
+    """True if this process may write few rows of a job: the session allows it, and no index of keys has to be read.
 
     Raises:
         OptionError: the setting `spark.paimon.write.local` is neither true nor false.

@@ -43,7 +43,7 @@ def write_rows(job: WriteJob, task_id: int, batches: Iterable[pa.RecordBatch]) -
 
 
 def overwrites_dynamically(job: WriteJob) -> bool:
-    """Whether the session of this task wants an overwrite to replace the partitions alone that have new rows.
+    """True if the session of this task wants an overwrite to replace the partitions alone that have new rows.
 
     Spark hands the settings of a session to its tasks, on Spark Connect too.
 
