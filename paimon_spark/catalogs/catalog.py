@@ -57,12 +57,12 @@ class Catalog(ViewCatalog, FunctionCatalog, Protocol):
 
     @property
     def case_sensitive(self) -> bool:
-        """Whether names may differ in their letter case alone; for callers that take names from other systems."""
+        """True if names may differ in their letter case alone; for callers that take names from other systems."""
         ...
 
     @property
     def can_rename_tables(self) -> bool:
-        """Whether `rename_table` can be done safely on the catalog's storage."""
+        """True if `rename_table` can be done safely on the catalog's storage."""
         ...
 
     def list_databases(self) -> list[str]:

@@ -66,7 +66,7 @@ def check_catalog_options(
         prefixes: of further keys that the kind of catalog has; their values are not checked.
 
     Raises:
-        OptionError: a key is unknown, or a value cannot be parsed; the value of a key of the storage is never told.
+        OptionError: a key is unknown, or a value cannot be parsed; the message has no value of a key of the storage.
         UnsupportedFeature: an option asks for what a catalog in files does not have.
     """
     for key, text in options.items():

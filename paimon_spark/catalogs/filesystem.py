@@ -287,5 +287,5 @@ class FileSystemCatalog(TablesOnly):
         )
 
     def has_warehouse(self) -> bool:
-        """Whether there is the directory of the databases. The first database makes it (Java: the first client)."""
+        """True if there is the directory of the databases. The first database makes it (Java: the first client)."""
         return self.file_io.exists(self.warehouse)

@@ -15,8 +15,8 @@ class Function:
     """A function as the catalog stores it.
 
     Attributes:
-        input_params: None: they are not told.
-        return_params: None: they are not told.
+        input_params: None: they are not declared.
+        return_params: None: they are not declared.
         definitions: by the name of the engine or dialect; each as in the JSON of the REST protocol, with ``type``
             (``sql``, ``lambda`` or ``file``) and the members of that type.
         comment: None: it has none.

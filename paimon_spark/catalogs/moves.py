@@ -6,11 +6,11 @@ from paimon_spark.errors import SchemaError, TableNotFound
 from paimon_spark.file_io import DirectoryIO
 from paimon_spark.store.metadata.schemas import SchemaStore
 
-_TRIES = 20  # others create and drop tables meanwhile
+_TRIES = 20  # others create and drop tables concurrently
 
 
 def is_table(file_io: DirectoryIO, location: str) -> bool:
-    """Whether a directory holds a schema of a table."""
+    """True if a directory holds a schema of a table."""
     return file_io.exists(f"{location}/schema/schema-0") or bool(SchemaStore(file_io, location).ids())
 
 
@@ -23,7 +23,7 @@ def move_table(file_io: DirectoryIO, source: str, target: str) -> bool:
         False: there is a table at the target; nothing was changed.
 
     Raises:
-        TableNotFound: another client has dropped or renamed the table, or the new database, meanwhile.
+        TableNotFound: another client has dropped or renamed the table, or the new database, concurrently.
         SchemaError: the target holds other files.
         StorageError: the storage failed.
     """

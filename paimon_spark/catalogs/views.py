@@ -83,7 +83,7 @@ class ViewCatalog(Protocol):
 
     @property
     def has_views(self) -> bool:
-        """Whether the catalog stores views."""
+        """True if the catalog stores views."""
         ...
 
     def list_views(self, database: str) -> list[str]:

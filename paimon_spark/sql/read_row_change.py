@@ -295,7 +295,7 @@ def _inserted(cursor: Cursor, sides: Sequence[_Side]) -> dict[str, Expression]:
 
 @dataclass
 class _Stop:
-    """Whether a word ends an expression: not while a CASE is open, whose words are the same."""
+    """Finds the word that ends an expression: none does while a CASE is open, whose words are the same."""
 
     cursor: Cursor
     words: Sequence[str]

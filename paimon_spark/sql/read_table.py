@@ -253,7 +253,7 @@ _ALTERS: dict[tuple[str, ...], Callable[[Cursor, TableName], Statement]] = {
 
 
 def _partitions_again(cursor: Cursor, table: TableName, words: int) -> Statement:
-    """Go back over the words that told ADD and DROP of partitions from those of columns."""
+    """Go back over the words that distinguish ADD and DROP of partitions from those of columns."""
     cursor.at -= words
     return (
         _drop_partition(cursor, table) if cursor.accept_any("ADD", "DROP") == "DROP" else _add_partition(cursor, table)

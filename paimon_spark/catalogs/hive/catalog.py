@@ -102,7 +102,7 @@ class HiveCatalog(HiveDatabases, HiveTables, OpensByName, NoFunctions):
             except Refused as error:  # it also fails somewhere in Hive where another client drops the database too
                 if self.metastore.database(name) is None:
                     raise Missing(str(error)) from None
-                if not cascade and self.metastore.tables(name):  # created meanwhile
+                if not cascade and self.metastore.tables(name):  # created concurrently
                     continue
                 if left == 1 or (error.is_certain and not cascade):
                     raise

@@ -33,7 +33,7 @@ _MOST = 2**31 - 1
 
 
 def asks_external(schema: TableSchema, by_default: bool) -> bool:
-    """Whether a new table is to be external: by the catalog, or by its own option (Java: usingExternalTable)."""
+    """True if a new table is to be external: by the catalog, or by its own option (Java: usingExternalTable)."""
     said = schema.options.get(_EXTERNAL_PROPERTY.lower(), schema.options.get(_EXTERNAL_PROPERTY, ""))
     return by_default or said.upper() == "TRUE"
 
@@ -41,7 +41,7 @@ def asks_external(schema: TableSchema, by_default: bool) -> bool:
 def new_table(
     metastore: Metastore, identifier: Identifier, schema: TableSchema, location: str, external: bool
 ) -> HiveTable:
-    """What is told of a new table."""
+    """A new table as the metastore has it."""
     now, settings = int(time.time()), metastore.settings
     if settings.syncs:
         parameters = {**schema.options, **key_options(schema)}
@@ -70,7 +70,7 @@ def new_table(
 def altered_table(
     metastore: Metastore, table: HiveTable, schema: TableSchema, location: str, removed: Iterable[str] = ()
 ) -> HiveTable:
-    """What is told of a table with a new schema. removed: the options that it had before."""
+    """A table with a new schema as the metastore has it. removed: the options that it had before."""
     made = deepcopy(table)
     settings = metastore.settings
     options = {**schema.options, **key_options(schema)} if settings.syncs else _for_hive(schema)

@@ -83,7 +83,7 @@ def hive_type(data_type: DataType, has_local_zoned: bool = False) -> str:
 
 
 def has_local_zoned(data_type: DataType) -> bool:
-    """Whether a type is, or holds, instants."""
+    """True if a type is, or holds, instants."""
     return holds(data_type, lambda part: part.root == Root.TIMESTAMP_LTZ)
 
 

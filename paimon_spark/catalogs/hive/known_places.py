@@ -1,4 +1,4 @@
-"""Which table of a metastore is at a place: tables are opened by their location, and commits are told by name.
+"""Which table of a metastore is at a place: tables are opened by their location, and commits are reported by name.
 
 A table is looked for where its name would put it, and below the directory of its database; only then among all tables.
 """

@@ -91,7 +91,7 @@ class Metastore:
         return sorted(self._read(f"listing '{database}'", lambda c: c.get_all_tables(database)))
 
     def tables(self, database: str) -> list[HiveTable]:
-        """All tables and views of a database, by name; none if it is dropped meanwhile."""
+        """All tables and views of a database, by name; none if it is dropped concurrently."""
         names, found = self.names(database), []
         try:
             for start in range(0, len(names), _BATCH):
@@ -156,7 +156,7 @@ class Metastore:
         self._change(f"dropping {identifier}", lambda c: c.drop_table(database, name, deletes_data))
 
     def has_local_zoned(self) -> bool:
-        """Whether it knows the type of instants, which Hive 3 has."""
+        """True if it knows the type of instants, which Hive 3 has."""
         return _is_hive_3(self)
 
     def partitions(self, identifier: Identifier) -> list[HivePartition]:
@@ -202,13 +202,13 @@ class Metastore:
         self._change(doing, lambda c: c.markPartitionForEvent(database, name, dict(partition), event))
 
     def is_done(self, identifier: Identifier, partition: Mapping[str, str]) -> bool:
-        """Whether a partition is marked with the event LOAD_DONE."""
+        """True if a partition is marked with the event LOAD_DONE."""
         database, name, event = identifier.database, identifier.table, ttypes.PartitionEventType.LOAD_DONE
         doing = f"reading the mark of a partition of {identifier}"
         return bool(self._read(doing, lambda c: c.isPartitionMarkedForEvent(database, name, dict(partition), event)))
 
     def has_primary_key(self, identifier: Identifier) -> bool:
-        """Whether a table of Hive has a primary key, which older metastores do not know."""
+        """True if a table of Hive has a primary key, which older metastores do not know."""
         request = ttypes.PrimaryKeysRequest(db_name=identifier.database, tbl_name=identifier.table)
         try:
             found = self._read(f"reading the keys of {identifier}", lambda c: c.get_primary_keys(request))
@@ -234,7 +234,7 @@ class Metastore:
         return _granted(self._change(f"locking {identifier}", lambda c: c.lock(request)))
 
     def check_lock(self, number: int) -> bool:
-        """Whether a request is granted by now."""
+        """True if a request is granted by now."""
         request = ttypes.CheckLockRequest(lockid=number)
         return _granted(self._change(f"waiting for the lock {number}", lambda c: c.check_lock(request)))[1]
 

@@ -61,7 +61,7 @@ def migrate(
 
 
 def _has_files(names: HiveNames, location: str) -> bool:
-    """Whether anything but the schema is in the directory of a table: files that could not be moved back."""
+    """True if anything but the schema is in the directory of a table: files that could not be moved back."""
     file_io, left = names.file_io_of(location), [location]
     while left:
         for status in file_io.list(left.pop()):

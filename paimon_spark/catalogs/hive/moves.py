@@ -1,7 +1,7 @@
 """Gives a table another name (Java: HiveCatalog.renameTableImpl).
 
 The metastore moves the directory of a table in the same call, or does not do it: where locations are properties, and
-where the directory is not below that of its database. Then it is moved here, and the metastore is told the new place.
+where the directory is not below that of its database. Then it is moved here, and the metastore gets the new place.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def renamed(
 
     Raises:
         Missing: there is no such table any more.
-        TableAlreadyExists: the new name was taken meanwhile.
+        TableAlreadyExists: the new name was taken concurrently.
         SchemaError: the directory at the new place cannot be replaced.
     """
     source, target = places

@@ -20,7 +20,7 @@ MANAGED, EXTERNAL, VIEW = "MANAGED_TABLE", "EXTERNAL_TABLE", "VIRTUAL_VIEW"
 
 
 def is_paimon(table: HiveTable | None) -> bool:
-    """Whether Hive reads the table by Paimon's classes."""
+    """True if Hive reads the table by Paimon's classes."""
     sd = None if table is None else table.sd
     return sd is not None and sd.inputFormat == INPUT_FORMAT and sd.outputFormat == OUTPUT_FORMAT
 
@@ -30,7 +30,7 @@ def is_view(table: HiveTable | None) -> bool:
 
 
 def is_external(table: HiveTable) -> bool:
-    """Whether the directory stays when the table is dropped."""
+    """True if the directory stays when the table is dropped."""
     return bool(table.tableType == EXTERNAL)
 
 

@@ -111,7 +111,7 @@ class HivePublisher:
             removed = _removed_options(store, root, schema)
             copy_schema(self.metastore, identifier, altered_table(self.metastore, found, schema, root, removed))
         except Missing:
-            return  # it was dropped or renamed meanwhile
+            return  # it was dropped or renamed concurrently
         except PaimonError as error:
             if isinstance(error, Refused) and error.is_certain and not _is_used(store, root, schema.id):
                 store.delete(path)
@@ -129,7 +129,7 @@ def _removed_options(store: FileIO, root: str, schema: TableSchema) -> set[str]:
 
 
 def _is_used(store: FileIO, root: str, schema_id: int) -> bool:
-    """Whether there are rows of a schema already."""
+    """True if there are rows of a schema already."""
     latest = SnapshotStore(store, root).latest()
     return latest is not None and latest.schema_id >= schema_id
 

@@ -122,7 +122,7 @@ class HiveTables(HiveViews):
         """As Catalog.drop_table. The files of an external table stay.
 
         A metastore may answer two drops of one table that run at once as if both had done it. Under the lock only one
-        of them finds the table. Without locks the files of a table that was made anew meanwhile are left alone.
+        of them finds the table. Without locks the files of a table that was made anew concurrently are left alone.
         """
         check_not_system(identifier, "dropping")
         with table_lock(self.metastore, identifier):
@@ -207,7 +207,7 @@ class HiveTables(HiveViews):
             self._drop_files(location)
 
     def _check_made(self, identifier: Identifier, location: str) -> None:
-        """Forgets a new table without files: its database was dropped with its directory meanwhile, and made anew."""
+        """Forgets a new table without files: its database was dropped with its directory, and made anew."""
         if find_schema(self.file_io_of(location), location) is None:
             with suppress(Missing):
                 self.metastore.drop_table(identifier)

@@ -71,7 +71,7 @@ class JdbcCatalog(JdbcDatabases, JdbcTables, OpensByName, NoFunctions, NoTablesO
             raise database_not_found(self, name)
         if cascade:
             self._drop_tables(name)
-            while not self.connection.rows.remove_database(name):  # others have created a table meanwhile
+            while not self.connection.rows.remove_database(name):  # others have created a table concurrently
                 self._drop_tables(name)
         elif not self.connection.rows.remove_empty_database(name):
             raise self._not_empty(name)

@@ -68,7 +68,7 @@ class Database:
         return self._address.kind
 
     def read(self, work: Callable[[sa.Connection], R]) -> R:
-        """Does reading work; once more if the connection was dropped meanwhile.
+        """Does reading work; once more if the connection was dropped concurrently.
 
         Raises:
             CatalogUnavailable: the database refuses or does not answer, or there is no such file.

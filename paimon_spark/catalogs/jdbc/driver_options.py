@@ -10,7 +10,7 @@ from typing import Any
 from paimon_spark.errors import OptionError
 
 _SECONDS = 60
-"""How long an answer of a server may take. Java's drivers wait for ever unless they are told."""
+"""How long an answer of a server may take. Java's drivers wait for ever without a limit."""
 _BUSY_SECONDS = 30
 """How long a statement waits for the lock of a SQLite file."""
 _WITHOUT_MEANING = frozenset(
@@ -32,7 +32,7 @@ def connect_arguments(kind: str, properties: Mapping[str, str]) -> dict[str, Any
         properties: of Java's driver, without user and password.
 
     Raises:
-        OptionError: a property is not known, or its value cannot be read. Values are not told: they may be secrets.
+        OptionError: a property is not known, or its value cannot be read. The message has no value: it may be a secret.
     """
     left = {key: value for key, value in properties.items() if key not in _WITHOUT_MEANING}
     try:

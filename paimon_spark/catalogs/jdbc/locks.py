@@ -97,7 +97,7 @@ def _lives(settings: JdbcSettings) -> int:
 
 
 def _release(database: Database, lock_id: str) -> None:
-    """What the lock guarded is done. A failure is told only: the lock expires."""
+    """What the lock guarded is done. A failure is logged only: the lock expires."""
     try:
         database.change(lambda c: c.execute(sa.delete(LOCKS).where(LOCKS.c.lock_id == lock_id)))
     except CatalogUnavailable as error:

@@ -48,7 +48,7 @@ class JdbcNames:
         return {**storage_options(self.options), CONNECTION: connection_text(self.options)}
 
     def has_table(self, identifier: Identifier) -> bool:
-        """Whether there is a row of the table; a branch or a system table has that of its table."""
+        """True if there is a row of the table; a branch or a system table has that of its table."""
         plain = Identifier(identifier.database, identifier.table.partition(_SUFFIX)[0])
         return self.connection.rows.has_table(plain) or (
             plain != identifier and self.connection.rows.has_table(identifier)

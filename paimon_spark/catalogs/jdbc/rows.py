@@ -43,7 +43,7 @@ class CatalogRows:
         return sorted(self.database.read(read))
 
     def has_database(self, name: str) -> bool:
-        """Whether there is a database of that name, in that letter case (MySQL finds others too)."""
+        """True if there is a database of that name, in that letter case (MySQL finds others too)."""
 
         def read(connection: sa.Connection) -> bool:
             return any(
@@ -124,7 +124,7 @@ class CatalogRows:
         return sorted(self.database.read(lambda c: list(c.scalars(wanted))))
 
     def has_table(self, identifier: Identifier) -> bool:
-        """Whether there is a table of that name, in that letter case (MySQL finds others too)."""
+        """True if there is a table of that name, in that letter case (MySQL finds others too)."""
         wanted = sa.select(TABLES.c.database_name, TABLES.c.table_name).where(*self._is(TABLES, identifier))
         named = (identifier.database, identifier.table)
         return self.database.read(lambda c: named in [tuple(row) for row in c.execute(wanted)])

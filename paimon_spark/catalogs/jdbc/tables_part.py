@@ -200,7 +200,7 @@ class JdbcTables(JdbcViews):
     def _give_back(self, identifier: Identifier, to: Identifier) -> None:
         """Gives a table that has not moved its row again.
 
-        Without a lock another process may have created `to` meanwhile: its row was there, so it is that table's now.
+        Without a lock another process may have created `to` concurrently: its row was there, so it is that table's now.
         """
         rows, created = self.connection.rows, find_schema(self.file_io, self.table_location(to))
         if created is None:

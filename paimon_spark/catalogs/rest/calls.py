@@ -15,7 +15,7 @@ class Calls:
     """One server; safe to use from several threads."""
 
     def __init__(self, http: HttpClient, paths: Paths) -> None:
-        """paths: below the prefix that the server has told."""
+        """paths: below the prefix that the server has given."""
         self._http, self._paths = http, paths
 
     def _pages(self, path: str, key: str, **wanted: str | None) -> Iterator[Any]:

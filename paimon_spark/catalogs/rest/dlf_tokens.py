@@ -30,7 +30,7 @@ class DlfToken:
     expires_millis: int | None = None
 
     def expires_within(self, millis: int, now: int) -> bool:
-        """Whether less than so many milliseconds are left. now: epoch millis."""
+        """True if less than so many milliseconds are left. now: epoch millis."""
         return self.expires_millis is not None and self.expires_millis - now < millis
 
 

@@ -32,12 +32,12 @@ class Refused(PaimonError):
 
     @property
     def is_missing(self) -> bool:
-        """Whether something was not found."""
+        """True if something was not found."""
         return self.status == 404
 
     @property
     def is_taken(self) -> bool:
-        """Whether something of the name is there already."""
+        """True if something of the name is there already."""
         return self.status == 409
 
     def __reduce__(self) -> tuple[type[Refused], tuple[str, int, str, str]]:

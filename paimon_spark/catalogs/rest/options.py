@@ -169,7 +169,7 @@ def rest_options(given: Mapping[str, str], catalog: str) -> RestOptions:
 
 
 def is_header(name: str, text: str) -> bool:
-    """Whether HTTP can send this name and this value (RFC 9110, 5.5); the value may be a secret."""
+    """True if HTTP can send this name and this value (RFC 9110, 5.5); the value may be a secret."""
     return _HEADER_NAME.fullmatch(name) is not None and _HEADER_TEXT.fullmatch(text) is not None
 
 

@@ -13,7 +13,7 @@ def encoded(name: str) -> str:
 
 
 class Paths:
-    """The paths below the prefix that the server has told; None: it has told none."""
+    """The paths below the prefix that the server has given; None: it has given none."""
 
     def __init__(self, prefix: str | None) -> None:
         self._root = "/v1" if prefix is None else f"/v1/{encoded(prefix)}"

@@ -82,7 +82,7 @@ def open_served(location: str, storage: Mapping[str, str]) -> ServedTable | None
 
 
 def served_table(options: RestOptions, database: str, table: str, found: Mapping[str, Any]) -> ServedTable:
-    """The table that the server has told. options: with those of the server."""
+    """The table that the server has described. options: with those of the server."""
     path, table_options = found.get("path"), (found.get("schema") or {}).get("options") or {}
     if not isinstance(path, str) or not path:
         raise UnsupportedFeature(f"opening {database}.{table}: the server of the REST catalog tells no path of it")

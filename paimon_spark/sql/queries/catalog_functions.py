@@ -29,7 +29,7 @@ def refuse(text: str, at: int, doing: str) -> NoReturn:
 
 
 def is_called(tokens: Sequence[Token], first: int, last: int) -> bool:
-    """Whether a name is that of a function: parentheses follow it, where a value stands.
+    """True if a name is that of a function: parentheses follow it, where a value stands.
 
     Parentheses may follow the name of a table too, as in ``INSERT INTO paimon.shop.orders (id)``.
     """

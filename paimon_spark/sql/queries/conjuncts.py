@@ -31,7 +31,7 @@ def where_parts(tokens: Sequence[Token], behind: int) -> list[tuple[int, int]]:
 
 
 def reaches_end(tokens: Sequence[Token], behind: int) -> bool:
-    """Whether nothing follows the WHERE of ``where_parts``, such as LIMIT, which would say more than the condition."""
+    """True if nothing follows the WHERE of ``where_parts``, such as LIMIT, which would say more than the condition."""
     found = _where(tokens, behind)
     return bool(found) and found[-1] is tokens[-1]
 

@@ -119,7 +119,7 @@ def current_names(text: str) -> tuple[CurrentName, ...]:
 
 
 def _is_item(words: Sequence[str], first: int, last: int) -> bool:
-    """Whether some tokens are all of an item of a SELECT, which has no alias."""
+    """True if some tokens are all of an item of a SELECT, which has no alias."""
     behind = words[last + 1] if last + 1 < len(words) else ""
     if words[first - 1] not in ("SELECT", "DISTINCT", "ALL", ",") or behind not in _BEHIND_ITEMS:
         return False

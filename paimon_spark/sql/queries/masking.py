@@ -106,7 +106,7 @@ def _mask_words(tokens: Sequence[Token], put: Put) -> None:
 
 
 def _is_name_too(words: Sequence[str], at: int) -> bool:
-    """Whether a keyword is a name, as Spark takes it: a struct before a point, or OUTER that belongs to no join."""
+    """True if a keyword is a name, as Spark takes it: a struct before a point, or OUTER that belongs to no join."""
     before, behind = words[at - 1] if at else "", words[at + 1] if at + 1 < len(words) else ""
     if words[at] in _KEYWORDS and behind == "." and before != ".":
         return True
@@ -114,7 +114,7 @@ def _is_name_too(words: Sequence[str], at: int) -> bool:
 
 
 def is_variant_path(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a colon begins a path in a variant, ``v:price``; before that of a parameter stands a blank or a mark."""
+    """True if a colon begins a path in a variant, ``v:price``; before that of a parameter stands a blank or a mark."""
     if tokens[at].upper != ":" or not 0 < at < len(tokens) - 1:
         return False
     before, following = tokens[at - 1], tokens[at + 1]
@@ -123,7 +123,7 @@ def is_variant_path(tokens: Sequence[Token], at: int) -> bool:
 
 
 def _is_query(tokens: Sequence[Token], at: int) -> bool:
-    """Whether the word TABLE begins a query, ``TABLE s``, whose table may be Spark's; it may be a column too."""
+    """True if the word TABLE begins a query, ``TABLE s``, whose table may be Spark's; it may be a column too."""
     before = tokens[at - 1].upper if at else ""
     last = at + 4 if identifier_parts(tokens, at + 1) else at + 1
     while last + 2 < len(tokens) and tokens[last + 1].upper == ".":

@@ -104,7 +104,7 @@ def _stars_of(tree: Node, node: Node, alias: str | None, offsets: Set[int]) -> I
 
 
 def _sees(inner: Node | None, outer: Node, alias: str) -> bool:
-    """Whether an alias means in a sub-query what it means around it."""
+    """True if an alias means in a sub-query what it means around it."""
     while inner is not None and inner is not outer:
         sources = [join.this for join in inner.args.get("joins") or ()]
         head = inner.args.get("from_") or inner.args.get("from")  # the key has two names in sqlglot's releases

@@ -57,7 +57,7 @@ def is_whole_filter(
     args: Mapping[str, Any] = _NO_ARGS,
     dialect: Dialect = Dialect.ANSI,
 ) -> bool:
-    """Whether ``pushed_filter`` says all that the WHERE of a top-N query says; arguments as there."""
+    """True if ``pushed_filter`` says all that the WHERE of a top-N query says; arguments as there."""
     if use.top_n is None or use.top_n.conditions != len(use.conjuncts):
         return False
     reading = _Reading(fields, time_zone, args, dialect)

@@ -73,7 +73,7 @@ def keep_tokens(text: str, tokens: Sequence[Token]) -> str:
 
 
 def _is_blamed(tokens: Sequence[Token], reference: Reference) -> bool:
-    """Whether a name is so surely a table of ours that a text which is not understood must not go to Spark."""
+    """True if a name is so surely a table of ours that a text which is not understood must not go to Spark."""
     before = tokens[reference.first - 1].upper if reference.first else ""
     return reference.is_certain or before in ("FROM", "JOIN", "INTO", "UPDATE", "USING")
 

@@ -1,7 +1,7 @@
 """Where tables of ours may stand in a text, found in its tokens alone: names, time travel, options, functions.
 
 A name with points that begins with the catalog, or that the current database makes ours, is a *reference*: whether it
-is a table, or a column, is told by the syntax tree.
+is a table, or a column, is decided by the syntax tree.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def is_named(tokens: Sequence[Token], names: Names) -> bool:
 
 
 def named_tables(tokens: Sequence[Token], names: Names) -> list[tuple[int, tuple[str, ...]]]:
-    """(index of the first token, parts) of the names that can mean nothing but a table of ours, told by what stands
+    """(index of the first token, parts) of the names that can mean nothing but a table of ours, known by what stands
     before them. A temporary view or a common table expression may be meant by those of one part.
     """
     found = []
@@ -135,7 +135,7 @@ def names_read(tokens: Sequence[Token]) -> frozenset[tuple[str, ...]]:
 
 
 def _is_read(tokens: Sequence[Token], first: int) -> bool:
-    """Whether rows are read of what a token names, told by what stands before it."""
+    """True if rows are read of what a token names, known by what stands before it."""
     before = tokens[first - 1].upper if first else ""
     if before in ("FROM", "JOIN", "USING"):
         return before != "FROM" or _stands_as_table(tokens, first)
@@ -147,7 +147,7 @@ def _is_read(tokens: Sequence[Token], first: int) -> bool:
 
 
 def _in_list_of_from(tokens: Sequence[Token], comma: int) -> bool:
-    """Whether a comma stands between tables of a FROM."""
+    """True if a comma stands between tables of a FROM."""
     depth = 0
     for at in range(comma - 1, -1, -1):
         depth += {")": 1, "(": -1}.get(tokens[at].upper, 0)
@@ -159,7 +159,7 @@ def _in_list_of_from(tokens: Sequence[Token], comma: int) -> bool:
 
 
 def _in_call_with_from(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a token stands in the parentheses of a function whose arguments hold FROM, such as EXTRACT."""
+    """True if a token stands in the parentheses of a function whose arguments hold FROM, such as EXTRACT."""
     depth = 0
     for i in range(at - 1, 0, -1):
         depth += {")": 1, "(": -1}.get(tokens[i].upper, 0)

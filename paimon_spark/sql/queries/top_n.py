@@ -76,7 +76,7 @@ def _number(clause: Node | None) -> int | None:
 
 
 def _keeps_rows(select: Node, by: Node, own: set[tuple[str, ...]]) -> bool:
-    """Whether the select list makes one row of each, and nothing else in it can be what the ORDER BY names.
+    """True if the select list makes one row of each, and nothing else in it can be what the ORDER BY names.
 
     Spark looks for the names of an ORDER BY among the columns that a query returns, and only then among those of the
     table (ResolveReferencesInSort). So ``c`` may be the result of an expression, and ``x.c`` a field of a result
@@ -104,7 +104,7 @@ def _keeps_rows(select: Node, by: Node, own: set[tuple[str, ...]]) -> bool:
 
 
 def _is_of(column: Node, own: set[tuple[str, ...]]) -> bool:
-    """Whether a column, or a star, is of the table itself."""
+    """True if a column, or a star, is of the table itself."""
     return tuple(fold(part.name) for part in column.parts[:-1]) in own
 
 

@@ -81,7 +81,7 @@ def _aggregates(item: Node) -> bool:
 
 
 def _is_plain(select: Node, parts: Sequence[Node]) -> bool:
-    """Whether aggregates are of a column alone, or of all rows, and none is where Spark would name it after itself."""
+    """True if aggregates are of a column alone, or of all rows, and none is where Spark would name it after itself."""
     for part in parts:
         if isinstance(part, _ENDS) and (not isinstance(part.this, exp.Column) or part.expressions):
             return False
@@ -103,7 +103,7 @@ def _counts_rows(count: Node) -> bool:
 
 
 def _counts(tree: Node, select: Node, tokens: Sequence[Token], node: Node) -> tuple[Edit, ...] | None:
-    """What stands in the place of each ``count(*)``; None: it cannot be told which of them are of this SELECT."""
+    """What stands in the place of each ``count(*)``; None: it is not known which of them are of this SELECT."""
     found = list(tree.find_all(exp.Count))
     mine = [count.find_ancestor(exp.Select) is select for count in found]
     if not any(mine):

@@ -123,7 +123,7 @@ def aliases(tree: Node) -> frozenset[str]:
 
 
 def _is_common(node: Node) -> bool:
-    """Whether a one-part name is that of a common table expression that is visible there.
+    """True if a one-part name is that of a common table expression that is visible there.
 
     In its own body, and in those before it, the name means the table, unless WITH is recursive.
     """
@@ -228,7 +228,7 @@ def _is_plain(node: Node) -> bool:
 
 
 def _commutes(join: Node, node: Node) -> bool:
-    """Whether rows of a table may be dropped before a join of its SELECT instead of behind it."""
+    """True if rows of a table may be dropped before a join of its SELECT instead of behind it."""
     side, kind = join.side.upper(), join.kind.upper()
     if join.method or join.args.get("using") or not isinstance(join.this, exp.Table | exp.Subquery):
         return False

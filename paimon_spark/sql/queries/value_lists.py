@@ -9,6 +9,6 @@ _QUERIES = frozenset({"SELECT", "FROM", "TABLE", "WITH", "UNION"})
 
 
 def lists_rows(query: Query) -> bool:
-    """Whether a query is a list of rows and nothing else: it has as many of them as its text."""
+    """True if a query is a list of rows and nothing else: it has as many of them as its text."""
     words = [token.upper for token in tokenize(query.text)]
     return words[:1] == ["VALUES"] and not _QUERIES.intersection(words)

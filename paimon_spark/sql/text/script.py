@@ -41,7 +41,7 @@ def split_script(text: str) -> tuple[ScriptStatement, ...]:
 
 
 def is_complete(text: str) -> bool:
-    """Whether the last statement of a text has its end; True too for a text without statements."""
+    """True if the last statement of a text has its end; True too for a text without statements."""
     try:
         groups = list(_groups(tokenize(text)))
     except SqlError:  # a string or a comment goes on in the next line
@@ -68,7 +68,7 @@ def _groups(tokens: Sequence[Token]) -> Iterator[tuple[Sequence[Token], str]]:
 
 
 def _is_block(head: Sequence[Token]) -> bool:
-    """Whether a statement begins with BEGIN, which may have a label."""
+    """True if a statement begins with BEGIN, which may have a label."""
     words = [token.upper for token in head]
     return words[:1] == ["BEGIN"] or words[1:] == [":", "BEGIN"]
 
