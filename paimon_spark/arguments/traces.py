@@ -26,7 +26,7 @@ _OF_SPARK = {
 
 
 def needs_no_trace(error: BaseException) -> bool:
-    """Whether the sentence of an error is all that the user needs of it, and the settings do not ask for more."""
+    """True if the sentence of an error is all that the user needs of it, and the settings do not ask for more."""
     if os.environ.get(SETTING, "").strip().lower() == "full":
         return False
     kinds = type(error).__mro__

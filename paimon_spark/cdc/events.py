@@ -42,7 +42,7 @@ class Ignored(NamedTuple):
     Attributes:
         kind: what it is: ``tombstone``, ``heartbeat``, ``transaction``, ``schema-change``, ``bootstrap``, ``message``,
             ``control`` or ``truncate``.
-        told: what the message says of it.
+        detail: what the message says of it.
     """
 
     kind: str

@@ -150,7 +150,7 @@ def _all_whole(values: Sequence[Any]) -> bool:
 
 
 def _counted(values: Sequence[Any], target: DataType, rules: PlainRules) -> pa.Array:
-    """Whole numbers in a column of time: days, or the unit that is told, or the one of the column's precision."""
+    """Whole numbers in a column of time: days, or the unit that is given, or the one of the column's precision."""
     if target.root is Root.DATE:
         return decoded_values(values, Encoding(target, Form.DAYS), target)[0]
     kind = DataType(Root.TIME if target.root is Root.TIME else Root.TIMESTAMP)

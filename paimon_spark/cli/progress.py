@@ -13,7 +13,7 @@ from paimon_spark.store.reporting.progress import Progress as Report
 
 @contextmanager
 def progress_bars() -> Iterator[Report | None]:
-    """A bar for each kind of work that is told of; None where stderr is no terminal."""
+    """A bar for each kind of work that is reported; None where stderr is no terminal."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield None

@@ -14,7 +14,7 @@ class OutputFailed(OSError):
 
 
 class Stdout:
-    """A stream whose own errors are told apart from those of the storage; a reader that went away stays an EPIPE."""
+    """A stream whose own errors are distinct from those of the storage; a reader that went away stays an EPIPE."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

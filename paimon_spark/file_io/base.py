@@ -220,7 +220,7 @@ class DirectoryIO(FileIO, Protocol):
     def delete_directory(self, path: str) -> None:
         """Deletes a directory with all that is in it; a missing one is no error. Links are removed, not followed.
 
-        Files that others create meanwhile may remain. An object store deletes the files of the directory itself whose
-        names begin with ``.paimon-`` last, so that an interrupted deletion can be recognized.
+        Files that others create concurrently may remain. An object store deletes the files of the directory itself
+        whose names begin with ``.paimon-`` last, so that an interrupted deletion can be recognized.
         """
         ...

@@ -221,7 +221,7 @@ class LocalFileIO:
             try:
                 _delete_tree(plain)
                 return
-            except OSError as error:  # a writer may create files meanwhile
+            except OSError as error:  # a writer may create files concurrently
                 if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or last == 1:
                     raise
 

@@ -60,7 +60,7 @@ class _Refusal:
     Attributes:
         bucket: the name of the bucket or container.
         code: of the store; "": it gave none.
-        told: the answer of the store, else the first line of the error.
+        words: the answer of the store, else the first line of the error.
         whole: the text of the error.
     """
 

@@ -106,10 +106,10 @@ def metadata_fields(schema: TableSchema) -> tuple[DataField, ...]:
 
 
 def is_metadata(field: DataField) -> bool:
-    """Whether a column is a metadata column."""
+    """True if a column is a metadata column."""
     return field.id in _IDS and field.name in METADATA_COLUMNS
 
 
 def tells_place(field: DataField) -> bool:
-    """Whether a column tells the file of a row, or its place in it, which a row merged of several files has not."""
+    """True if a column tells the file of a row, or its place in it, which a row merged of several files has not."""
     return field.id in (_FILE_PATH_ID, _ROW_INDEX_ID) and is_metadata(field)

@@ -121,11 +121,11 @@ def _nested_fields(data_type: DataType) -> Iterator[DataField]:
 
 
 def holds(data_type: DataType, test: Callable[[DataType], bool]) -> bool:
-    """Whether a test is true of a type, or of one that it holds at any depth."""
+    """True if a test is true of a type, or of one that it holds at any depth."""
     parts = [data_type.element, data_type.key, *(field.type for field in data_type.fields)]
     return test(data_type) or any(holds(part, test) for part in parts if part is not None)
 
 
 def has_char(data_type: DataType) -> bool:
-    """Whether a type is, or holds at any depth, CHAR."""
+    """True if a type is, or holds at any depth, CHAR."""
     return holds(data_type, lambda part: part.root is Root.CHAR)

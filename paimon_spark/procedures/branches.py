@@ -91,7 +91,7 @@ class DeleteBranch(Procedure[DeleteBranchResult]):
 class FastForward(Procedure[FastForwardResult]):
     """Gives the table the snapshots, tags and schemas of a branch, in place of its own since the branch began.
 
-    What others commit to the table meanwhile goes too, or is committed again on top of what came. Data files of what
+    What others commit to the table concurrently goes too, or is committed again on top of what came. Data files of what
     goes stay until orphan files are removed.
 
     Raises:

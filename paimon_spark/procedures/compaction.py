@@ -27,8 +27,8 @@ class Compact(Procedure[CompactResult]):
 
     Rows that a table with postponed buckets keeps waiting come into their buckets first, by a commit of their own.
 
-    Readers and writers go on meanwhile. Work is committed in pieces of some ten GB, each by one snapshot of kind
-    COMPACT. Buckets that another job changes meanwhile are planned again, at last left out and named in the result.
+    Readers and writers go on concurrently. Work is committed in pieces of some ten GB, each by one snapshot of kind
+    COMPACT. Buckets that another job changes concurrently are planned again, at last left out and named in the result.
 
     Raises:
         CompactionFailed: some buckets failed; the others are compacted.

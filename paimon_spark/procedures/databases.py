@@ -105,7 +105,7 @@ class Tables(Protocol):
 
 
 class DatabaseProcedure(Declaration, Generic[R]):
-    """An operation on the tables of databases; R: what is told of it."""
+    """An operation on the tables of databases; R: its result."""
 
     @abstractmethod
     def run(self, tables: Tables, engine: Engine) -> R:

@@ -78,5 +78,5 @@ class LocalEngine:
 
 
 def dry_or_real(call: Procedure[R], table: Table) -> Callable[[bool], R]:
-    """Runs a procedure in this process, when it is told whether that is a dry run."""
+    """Runs a procedure in this process, once it is given whether that is a dry run."""
     return lambda dry: replace(call, dry_run=dry).run(table, LocalEngine())

@@ -60,7 +60,7 @@ class Declaration(ABC):
 
 
 class Procedure(Declaration, Generic[R]):
-    """An operation on one table; R: what is told of it. The first official argument is the table."""
+    """An operation on one table; R: its result. The first official argument is the table."""
 
     @abstractmethod
     def run(self, table: Table, engine: Engine) -> R:

@@ -23,7 +23,7 @@ class Rescale(Procedure[RescaleResult]):
     option says the same. Partitions with postponed buckets keep the number they are given.
 
     Raises:
-        CommitConflict: another job has changed a partition meanwhile; nothing was replaced.
+        CommitConflict: another job has changed a partition concurrently; nothing was replaced.
         OptionError: a table with postponed buckets is given no number, or both a condition and partitions are given.
         PaimonError: the table has no number of buckets to change, the condition does not fit, or the commit failed.
     """

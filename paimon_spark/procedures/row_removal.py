@@ -18,7 +18,7 @@ from paimon_spark.store.upkeep.maintenance import maintain
 
 @dataclass(frozen=True)
 class Truncate(Procedure[TruncateResult]):
-    """Takes all rows away in one snapshot, also those that come in meanwhile.
+    """Takes all rows away in one snapshot, also those that come in concurrently.
 
     The files go when the snapshots before it expire.
 
@@ -35,7 +35,7 @@ class Truncate(Procedure[TruncateResult]):
 
 @dataclass(frozen=True)
 class DropPartitions(Procedure[TruncateResult]):
-    """Takes the rows of some partitions away in one snapshot, also those that come in meanwhile.
+    """Takes the rows of some partitions away in one snapshot, also those that come in concurrently.
 
     The files go when the snapshots before it expire.
 
@@ -57,7 +57,7 @@ class DropPartitions(Procedure[TruncateResult]):
 class RemoveUnexistingFiles(Procedure[RemoveUnexistingFilesResult]):
     """Takes the data files out of the table that storage has lost, and with them their rows, in one snapshot.
 
-    Files that another job takes out meanwhile are left to it. Older snapshots and tags stay as they are.
+    Files that another job takes out concurrently are left to it. Older snapshots and tags stay as they are.
 
     Raises:
         StorageError: the storage could not say of every file whether it is there; nothing was changed.

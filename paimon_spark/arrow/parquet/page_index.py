@@ -59,7 +59,7 @@ class PageBounds:
 
 
 def decode_locations(data: bytes, row_count: int) -> PageLocations | None:
-    """The pages of an OffsetIndex; None if not each of them has rows, so that rows cannot be told by page.
+    """The pages of an OffsetIndex; None if not each of them has rows, so that the rows of a page are not known.
 
     Args:
         data: the bytes of the index.

@@ -18,7 +18,7 @@ class Dialect(Enum):
     Attributes:
         ANSI: those that Spark 4 has by default.
         LENIENT: those of ``spark.sql.ansi.enabled`` = ``false``: values of two kinds are compared in other types.
-        OTHER: the session reads names or literals otherwise, so that nothing can be told of a text.
+        OTHER: the session reads names or literals otherwise, so that nothing is known of a text.
     """
 
     ANSI = "ansi"
@@ -26,7 +26,7 @@ class Dialect(Enum):
     OTHER = "other"
 
     def check_known(self) -> None:
-        """Raises PredicateError if nothing can be told of a text."""
+        """Raises PredicateError if nothing is known of a text."""
         if self is Dialect.OTHER:
             raise PredicateError("the settings of the Spark session change how names or literals are read")
 

@@ -46,7 +46,7 @@ class TableNames:
                 raise OptionError(f"'{text}' is no regular expression: {error}") from None
 
     def takes(self, database: str, table: str) -> bool:
-        """Whether a table of the source is synchronised."""
+        """True if a table of the source is synchronised."""
         return _chosen(database, self.including_databases, self.excluding_databases) and _chosen(
             table, self.including, self.excluding
         )

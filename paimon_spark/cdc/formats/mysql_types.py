@@ -14,7 +14,7 @@ from paimon_spark.format.types import DataType, Root
 _TYPE = re.compile(r"([A-Za-z ]+)(?:\((.*)\))?([A-Za-z ]*)", re.DOTALL)
 _OPTION = re.compile(r"'((?:[^']|'')*)'")
 _MOST_DIGITS = 38
-_DEFAULT_DIGITS, _DEFAULT_SCALE = 38, 18  # of a decimal whose digits are not told (Java)
+_DEFAULT_DIGITS, _DEFAULT_SCALE = 38, 18  # of a decimal whose digits are not given (Java)
 _FIXED = {
     "BOOLEAN": Root.BOOLEAN, "BOOL": Root.BOOLEAN,
     "TINYINT UNSIGNED": Root.SMALLINT, "SMALLINT": Root.SMALLINT,

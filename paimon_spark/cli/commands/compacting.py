@@ -72,7 +72,7 @@ def compact(
 ) -> None:
     """Merges the files of buckets that have too many, with processes of this machine.
 
-    Readers and writers go on meanwhile. PaimonTable.optimize() does the same on a Spark cluster.
+    Readers and writers go on concurrently. PaimonTable.optimize() does the same on a Spark cluster.
     """
     table = open_with(path, option, branch)
     with if_stopped(_LEFT), progress_bars() as bars:

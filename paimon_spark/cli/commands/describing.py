@@ -58,7 +58,7 @@ def schema(
     option: TableOptions = None,
     output: OutputFormat = Output.TEXT,
 ) -> None:
-    """Columns, types, keys, options and comments, of the newest schema if not told otherwise."""
+    """Columns, types, keys, options and comments, of the newest schema unless another one is named."""
     if at is not None and number is not None:
         raise typer.BadParameter("give --at or --id, not both", param_hint="'--id'")
     table = find_in_state(path, parse_options(option, branch), at)

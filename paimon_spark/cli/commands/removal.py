@@ -46,7 +46,7 @@ def remove(
         words: what went, in words; empty: nothing.
         dry_run: whether only to show.
         yes: whether not to ask.
-        output: JSON is told of what was done, or would be with dry_run, and never asks.
+        output: JSON has what was done, or would be with dry_run, and never asks.
         left: what state Ctrl-C leaves.
         shows: tells the user that the work goes on.
         stays: what is left alone that the user may have expected to go, in words; empty: nothing.

@@ -41,7 +41,7 @@ from paimon_spark.store.system_tables.table import SystemScan
 app = typer.Typer()
 
 SHOWN = 100
-"""Rows that text shows if not told otherwise; JSON and CSV have all of them."""
+"""Rows that text shows by default; JSON and CSV have all of them."""
 
 Limit = Annotated[
     int | None,

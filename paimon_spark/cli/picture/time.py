@@ -21,7 +21,7 @@ from paimon_spark.store.storage.parallel import map_parallel
 _LANE = 0.42  # inches
 _TAG_ROWS = 0.8
 _LABEL = 8
-_BRANCHES = 8  # of more only the number is told
+_BRANCHES = 8  # of more only the number is shown
 _TAGS = 16  # the newest ones
 _MARKS = {
     CommitKind.APPEND: ("o", "#0072B2", "append"),
@@ -31,8 +31,8 @@ _MARKS = {
 }
 _TAG = "#000000"
 _APART = 8.0  # dots between names
-_TIMES = 9  # are told below the lanes
-_NUMBERS = 24  # of snapshots are told in a lane
+_TIMES = 9  # are shown below the lanes
+_NUMBERS = 24  # of snapshots are shown in a lane
 _MARK = 34.0  # square points
 _CROWD = 90  # snapshots in a lane whose marks do not touch; those of more are smaller
 
@@ -76,7 +76,7 @@ def time_inches(view: TableView, lanes: Lanes) -> float:
 def draw_time_line(figure: SubFigure, view: TableView, lanes: Lanes) -> Axes | None:
     """One lane a branch, its snapshots as marks; above the first one is room for tags. None: there is nothing.
 
-    The snapshots are as far apart as their numbers, with their times below: those of one minute are told apart, and a
+    The snapshots are as far apart as their numbers, with their times below: those of one minute are distinct, and a
     pause of a night takes no room.
     """
     axes = figure.add_subplot()

@@ -27,7 +27,7 @@ FEW = 12
 _COLUMNS = 4
 _NARROW = 0.05  # of an axis: no hatch is seen in bars of less
 _NARROWEST = 0.008  # of an axis: of less nothing would be seen
-_SEGMENTS = 60  # files of level 0 that are told apart in a bar
+_SEGMENTS = 60  # files of level 0 that are distinct in a bar
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ class KeyForm:
 
     @property
     def has_one_encoding(self) -> bool:
-        """Whether a key is stored in one form: NaN has many."""
+        """True if a key is stored in one form: NaN has many."""
         return self.data_type.root not in FLOATS
 
     def key(self, value: Any) -> Key:

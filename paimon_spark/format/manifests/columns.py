@@ -375,7 +375,7 @@ def _check_ranges(columns: Mapping[Path, Column], names: Sequence[str], starts: 
 
 
 def is_span(path: Path) -> bool:
-    """Whether a column holds places in the buffer; else integers."""
+    """True if a column holds places in the buffer; else integers."""
     return _WANTED[path] is not _INTEGER
 
 

@@ -102,7 +102,7 @@ def check_tagging(options: Options) -> None:
 
 
 def orders_otherwise(options: Options) -> bool:
-    """Whether the files of a table with a primary key are in another order than that of the key."""
+    """True if the files of a table with a primary key are in another order than that of the key."""
     return parse_bool(options.get(_OTHER_ORDER, "false"))
 
 

@@ -65,7 +65,7 @@ def _is_bytes(arrow: pa.DataType) -> bool:
 
 
 def _is_wide(arrow: pa.DataType) -> bool:
-    """Whether it is a decimal of more than 64 bits, which counts as the nearest fraction."""
+    """True if it is a decimal of more than 64 bits, which counts as the nearest fraction."""
     return bool(pt.is_decimal(arrow) and arrow.precision > 18)
 
 

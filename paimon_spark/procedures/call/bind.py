@@ -160,7 +160,7 @@ class _Binding:
         raise self._error(f"has no argument '{name}'{meant}")
 
     def _may_be_left_out(self, name: str, value: object) -> bool:
-        """Whether an argument that this release does not have asks for what is done anyway, or just for speed."""
+        """True if an argument that this release does not have asks for what is done anyway, or just for speed."""
         absent = self._procedure.absent.get(name.lower())
         if absent is None:
             return False

@@ -250,7 +250,7 @@ def comparable(name: str, s: Settings, values: list[Any]) -> list[Any]:
 
 
 def hll_parts(data: bytes) -> tuple[bytes, list[bytes]]:
-    """What an HLL says, whatever the order in which it was told: list and set forms hold numbers of four bytes in any
+    """What an HLL says, whatever the order in which it was given: list and set forms hold numbers of four bytes in any
     order; out of order (a flag) the estimate in bytes 8 to 16 is not used, and each library leaves another one there.
     """
     form, out_of_order = data[7] & 3, data[5] & 0x10

@@ -24,7 +24,7 @@ class Step:
     values: Mapping[str, Piece] | None = None
 
     def applies(self, t: Cells, s: Cells) -> bool:
-        """Whether its condition is true."""
+        """True if its condition is true."""
         return self.condition is None or self.condition.of(t, s) is True
 
 

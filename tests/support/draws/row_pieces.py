@@ -50,7 +50,7 @@ class Piece:
 
 
 def is_text(type_text: str) -> bool:
-    """Whether values of a column are texts; else they are numbers."""
+    """True if values of a column are texts; else they are numbers."""
     return type_text.startswith("STRING")
 
 

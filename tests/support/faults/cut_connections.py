@@ -96,7 +96,7 @@ class CuttingProxy:
                     return
 
     def _is_at_piece(self, server: socket.socket, data: bytes) -> bool:
-        """Whether the connection is cut at these data; late: after the answer to them."""
+        """True if the connection is cut at these data; late: after the answer to them."""
         with self._lock:
             number, self.pieces = self.pieces, self.pieces + 1
             if self._piece is None or number < self._piece:

@@ -1,1 +1,1 @@
-"""What must be true, told naively: models, comparisons and checks."""
+"""What must be true, computed naively: models, comparisons and checks."""

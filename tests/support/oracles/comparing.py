@@ -98,7 +98,7 @@ def _sliced(array: pa.Array, items: list[Any], collect: type) -> list[Any]:
 
 
 def satisfies(found: Any, op: Op, value: Any) -> bool:
-    """Whether a filter keeps a value of a multiset, as Spark does: NULL never, NaN the greatest, -0.0 equal to 0.0."""
+    """True if a filter keeps a value of a multiset, as Spark does: NULL never, NaN the greatest, -0.0 equal to 0.0."""
     if found is None:
         return False
     if isinstance(value, float):

@@ -336,7 +336,7 @@ def overlay(record: dict[str, Any], row: ModelRow, rules: Rules, functions: Mapp
 
 
 def take_back(record: dict[str, Any], row: ModelRow, rules: Rules, functions: Mapping[str, Function | None]) -> bool:
-    """Whether the row deletes the record; else its values are taken out of it."""
+    """True if the row deletes the record; else its values are taken out of it."""
     for sequence, _ in rules.groups:
         given = any(row.values[name] is not None for name in sequence)
         removes = row.kind == DELETE and given and not rules.remove_on.isdisjoint(sequence)

@@ -1,4 +1,4 @@
-"""Whether two ways to run a statement have the same result: one way is plain Spark, the other one is ours."""
+"""Compares two ways to run a statement by their results: one way is plain Spark, the other one is ours."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def result_of(run: Run, text: str) -> Result:
 
 
 def compare(plain: Run, ours: Run, text: str) -> tuple[bool, str]:
-    """Whether both ways give the same, and what was found in words."""
+    """(True if both ways give the same, what was found in words)."""
     expected = result_of(plain, text)
     found = result_of(ours, text)
     if expected.refusal is not None and found.refusal is not None:
@@ -91,7 +91,7 @@ def condition(error: Exception) -> str:
 
 
 def is_ordered(text: str) -> bool:
-    """Whether a text orders its rows; False too for a text that sqlglot does not know."""
+    """True if a text orders its rows; False too for a text that sqlglot does not know."""
     try:
         return sqlglot.parse_one(text, read="spark").args.get("order") is not None
     except SqlglotError:

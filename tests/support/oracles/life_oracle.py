@@ -1,4 +1,4 @@
-"""What every state of a table needs and holds, told naively from its metadata: nothing of this is shared with expiry.
+"""What every state of a table needs and holds, derived naively from its metadata: nothing is shared with expiry.
 
 A root is a file that makes files live: a snapshot, a tag, a long-lived changelog, of the table or one of its branches.
 """

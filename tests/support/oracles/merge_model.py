@@ -61,7 +61,7 @@ KEY_VALUES: dict[DataType, list[Any]] = {
 
 
 def value_order(value: Any) -> Any:
-    """One value in Java's order, told by comparing numbers and bytes."""
+    """One value in Java's order, by comparing numbers and bytes."""
     if isinstance(value, float):
         if math.isnan(value):
             return (1, 0.0, 0)
@@ -172,7 +172,7 @@ class Case:
 
 
 def text_of(payload: int) -> str | None:
-    """A second value column, told by the first, sometimes null."""
+    """A second value column, which follows from the first, sometimes null."""
     return None if payload % 3 == 0 else f"row {payload}"
 
 

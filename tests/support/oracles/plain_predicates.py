@@ -21,7 +21,7 @@ from paimon_spark.arrow.predicates.predicate import (
 
 
 def truth(where: Predicate, of: Mapping[str, Any]) -> bool | None:
-    """SQL's three values, told as plainly as can be."""
+    """SQL's three values, as plainly as can be."""
     match where:
         case Not(part):
             inner = truth(part, of)

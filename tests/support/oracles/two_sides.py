@@ -67,7 +67,7 @@ class Work(Enum):
 
 
 def work_of(text: str) -> Work:
-    """What a statement is for, told by its first words."""
+    """What a statement is for, by its first words."""
     text = _without_comment(text)
     word = "(" if text.startswith("(") else re.split(r"\W", text, maxsplit=1)[0].upper()
     if word in _QUERIES:
@@ -122,7 +122,7 @@ class TwoSides:
                 self._keep(words[name], self.plain.sql(query))
 
     def reads_tables(self, text: str) -> bool:
-        """Whether a query reads a Paimon table, as far as its text tells."""
+        """True if a query reads a Paimon table, as far as its text tells."""
         try:
             return any(use.name.table.lower() in self._tables for use in self._uses(text))
         except PaimonError:

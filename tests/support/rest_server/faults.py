@@ -34,5 +34,5 @@ class Fault:
     code: int | None = None
 
     def meets(self, method: str, path: str) -> bool:
-        """Whether it is this request."""
+        """True if it is this request."""
         return self.path in path and self.method in (None, method)

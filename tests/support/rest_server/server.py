@@ -22,7 +22,7 @@ WAREHOUSE = "lake house"
 TOKEN = "tok-3f9c2b7e51"
 
 Allows = Callable[[str, str, Mapping[str, str], str, Mapping[str, str]], bool]
-"""Whether a request may be done: method, path, query, body, headers."""
+"""True if a request may be done: method, path, query, body, headers."""
 
 
 def _bearer(method: str, path: str, query: Mapping[str, str], body: str, headers: Mapping[str, str]) -> bool:

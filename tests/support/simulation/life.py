@@ -255,7 +255,7 @@ class World:
     # ------------------------------------------------------------------------------------------------------ the oracle
 
     def look(self, always: bool = False) -> None:
-        """Whether nothing is gone that somebody keeps, and every new state holds the rows it must hold.
+        """Checks that nothing is gone that somebody keeps, and that every new state holds the rows it must hold.
 
         Raises:
             Broken: it is not so.

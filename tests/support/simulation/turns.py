@@ -13,7 +13,7 @@ from support.faults.faulty_store import FaultyFileIO
 
 @dataclass
 class _Paused(FaultyFileIO):
-    """Stops before one operation until it is told to go on."""
+    """Stops before one operation until it may go on."""
 
     pause: int = -1
     reached: threading.Event = field(default_factory=threading.Event)

@@ -94,5 +94,5 @@ class SmallParts:
 
 
 def same(left: Sequence[Any], right: Sequence[Any]) -> bool:
-    """Whether the rows are the same, in any order."""
+    """True if the rows are the same, in any order."""
     return sorted(map(repr, left)) == sorted(map(repr, right))
