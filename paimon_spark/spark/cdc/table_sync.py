@@ -12,6 +12,7 @@ from typing import Protocol
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
+from pyspark.sql import types as st
 
 from paimon_spark.cdc.batches.decoding import (
     ERROR,
@@ -29,8 +30,10 @@ from paimon_spark.cdc.formats.mysql_types import type_mappings
 from paimon_spark.errors import DataError, OptionError
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
+from paimon_spark.format.types import Root
 from paimon_spark.spark.adapters.errors import raised
 from paimon_spark.spark.adapters.options import CREATES_TABLE, MERGE_SCHEMA, ROW_KIND_COLUMN, TYPE_WIDENING
+from paimon_spark.spark.adapters.types import CHAR_VARCHAR, declared_type
 from paimon_spark.spark.cdc.message_frames import columns_of_messages, decoded_frame, message_columns, routed_frame
 from paimon_spark.spark.write.write_job import WriteResult
 from paimon_spark.store.evolution.alter import alter_table
@@ -142,10 +145,28 @@ def write_changes(
 
 def _write(rows: DataFrame, options: Mapping[str, str], table: Table, target: Target, once: Once | None) -> WriteResult:
     changes = _ordered(rows, table) if table.schema.primary_keys else _inserts(rows, table)
+    changes = _with_own_texts(changes, table)
     given = {MERGE_SCHEMA: "true", TYPE_WIDENING: "true", **options}
     if table.schema.primary_keys:
         given[ROW_KIND_COLUMN] = ROW_KIND
     return target.append(changes.drop(*ORDER_COLUMNS), given, once)
+
+
+def _with_own_texts(rows: DataFrame, table: Table) -> DataFrame:
+    """Rows whose STRING columns are declared as the CHAR columns of the table, and as texts by which rows are found.
+
+    These keep their type, as in other writes: a STRING would widen a CHAR, and cannot widen a key.
+    """
+    kept = {*table.schema.primary_keys, *table.schema.partition_keys}
+    own = {
+        field.name.lower(): declared_type(field.type)
+        for field in table.schema.fields
+        if field.type.root is Root.CHAR or (field.type.root is Root.VARCHAR and field.name in kept)
+    }
+    for field in rows.schema.fields:
+        if isinstance(field.dataType, st.StringType) and field.name.lower() in own:
+            rows = rows.withMetadata(field.name, {CHAR_VARCHAR: own[field.name.lower()], **field.metadata})
+    return rows
 
 
 def _once_for_letters(once: Once | None, table: Table) -> Once | None:

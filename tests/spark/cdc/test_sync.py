@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
 from support.change_messages.batches import message_batch, values_batch
 from support.change_messages.encoders import ENCODERS, Message, dumps
 from support.change_messages.histories import FIELDS, draw_history, final_rows, millis_of_day
@@ -20,6 +21,7 @@ from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.cdc import decode
 from paimon_spark.errors import DataError, OptionError, PaimonError, SchemaError
+from paimon_spark.format.type_text import type_sql
 
 pytestmark = pytest.mark.spark
 
@@ -95,6 +97,25 @@ def test_texts_for_char_columns_are_padded_as_by_other_writes(spark: SparkSessio
             ),
             "debezium-json",
         )
+
+
+@pytest.mark.parametrize("key", ["CHAR(3) NOT NULL", "VARCHAR(3) NOT NULL"])
+def test_rows_with_strings_keep_the_types_of_keys_and_of_char_columns(
+    spark: SparkSession, tmp_path: Path, key: str
+) -> None:
+    synced = table(spark, tmp_path / "t", f"id {key}, c CHAR(5), v VARCHAR(2)")
+    before = [type_sql(field.type) for field in open_table(str(tmp_path / "t")).schema.fields]
+    synced.append(spark.sql("SELECT 'b' AS id, 'old' AS c, 'v' AS v"))
+    images = ({"id": "a", "c": "x", "v": "v"}, {"id": "b", "c": "new", "v": "longer"})
+    texts = [(json.dumps({"before": None, "after": image, "op": "c"}),) for image in images]
+    rows = decode(spark.createDataFrame(texts, "value string"), "debezium-json", "id STRING, c STRING, v STRING")
+    synced.sync(rows)
+    pad = "  " if key.startswith("CHAR") else ""
+    assert rows_of(synced) == [(f"a{pad}", "x    ", "v"), (f"b{pad}", "new  ", "longer")]
+    after = [type_sql(field.type) for field in open_table(str(tmp_path / "t")).schema.fields]
+    assert after == [*before[:2], "STRING"]
+    with pytest.raises(DataError, match="'toolong' of length 7 does not fit into CHAR"):
+        synced.sync(rows.withColumn("c", sf.lit("toolong")))
 
 
 def test_the_table_follows_the_columns_of_the_messages(spark: SparkSession, tmp_path: Path) -> None:
