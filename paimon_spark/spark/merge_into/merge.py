@@ -134,7 +134,8 @@ def run_merge(merge: Merge) -> RowChangeResult:
         return write_appended(target, changes, strategy is ChangeStrategy.DELETION_VECTORS)
 
     values = [value for clause in merge.clauses for value in (clause.values or {}).values()]
-    with expression_errors(what, lambda: _readings(merge, name, what, naming), values):
+    sides = lambda: {merge.alias: merge.job.open_table().schema.names, name: merge.source.columns}  # noqa: E731
+    with expression_errors(what, lambda: _readings(merge, name, what, naming), values, sides):
         return run_attempts(merge.job, write)
 
 

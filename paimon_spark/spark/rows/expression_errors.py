@@ -6,7 +6,7 @@ its plans show them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -22,6 +22,7 @@ from paimon_spark.spark.rows.assignments import Assignment, Expression, as_colum
 
 _OF_ANOTHER_FRAME = ("MISSING_ATTRIBUTES", "CANNOT_RESOLVE_DATAFRAME_COLUMN")
 _UNKNOWN = "UNRESOLVED_COLUMN"
+_NO_FIELD = "FIELD_NOT_FOUND"
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,10 @@ def empty_rows(spark: SparkSession, fields: Sequence[DataField], alias: str) -> 
 
 @contextmanager
 def expression_errors(
-    what: str, readings: Callable[[], Sequence[Reading]], values: Collection[Expression] = ()
+    what: str,
+    readings: Callable[[], Sequence[Reading]],
+    values: Collection[Expression] = (),
+    sides: Callable[[], Mapping[str, Sequence[str]]] = dict,
 ) -> Iterator[None]:
     """Tells what users of DataFrames take for an expression, where Spark answers with a plan of ours.
 
@@ -54,10 +58,11 @@ def expression_errors(
         what: is done, for messages.
         readings: all expressions, once more; called after an error.
         values: that are assigned.
+        sides: the aliases of tables that stand side by side, each with the columns of its table.
 
     Raises:
-        SqlError: a Column is one of another DataFrame, a value is a word that is no column, or a sub-query that is a
-            value has several rows.
+        SqlError: a Column is one of another DataFrame, a value is a word that is no column, a side has no such column,
+            or a sub-query that is a value has several rows.
         DataError: Spark cannot cast a value to the type of its column.
         AnalysisException: all else that Spark does not understand.
     """
@@ -71,6 +76,8 @@ def expression_errors(
                 'are read anew here; name the column: F.col("id"), or in SQL "id = 2", with the alias of its side '
                 "before it where two have it"
             ) from None
+        if condition == _NO_FIELD:
+            _refuse_side(what, error.getMessageParameters() or {}, sides())
         word = (name or "").strip("`")
         if word in _first_words(values):
             raise SqlError(
@@ -83,6 +90,22 @@ def expression_errors(
     except Exception as error:  # classic Spark raises what Py4J makes of Java's, Connect its own: no common base
         given = lambda: [each for reading in readings() for each in _given(reading)]  # noqa: E731
         raise (job_error(error, what, given) or error) from None
+
+
+def _refuse_side(what: str, told: Mapping[str, str], sides: Mapping[str, Sequence[str]]) -> None:
+    """Names the side that has no such column where Spark has looked into a struct that is called as the side is.
+
+    Raises:
+        SqlError: there is one such side.
+    """
+    field = told.get("fieldName", "").strip("`")
+    structs = {name.lower() for columns in sides.values() for name in columns}
+    found = [name for name, columns in sides.items() if name.lower() in structs and field not in columns]
+    if len(found) == 1:
+        raise SqlError(
+            f"{what}: {field} is neither a column of {found[0]}, which has {', '.join(sides[found[0]])}, nor a field "
+            f"of the column {found[0]}, which has {told.get('fields', '').replace('`', '')}; correct the name"
+        ) from None
 
 
 def _unknown(error: AnalysisException) -> str | None:

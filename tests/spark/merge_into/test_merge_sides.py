@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
 from paimon_spark import PaimonTable
+from paimon_spark.errors import SqlError
 
 pytestmark = pytest.mark.spark
 
@@ -34,3 +36,25 @@ def test_a_side_of_a_merge_may_be_called_as_a_column(
     whole = quick_spark.createDataFrame([(9, 3, (5, 7, "z"))], struct)
     table.alias("t").merge(whole, "t.id = source.id").whenMatchedUpdate(set={"v": "q.v", "p": "q.q"}).execute()
     assert tuple(table.toDF().where("id = 9").first() or ()) == (9, 7, "z")
+
+
+@pytest.mark.parametrize("options", [{}, {"primary-key": "id", "bucket": "1"}], ids=["append", "keyed"])
+def test_a_column_that_the_source_lacks_is_not_looked_for_in_a_struct_of_its_name(
+    quick_spark: SparkSession, tmp_path: Path, options: dict[str, str]
+) -> None:
+    old = quick_spark.sql("SELECT 1 AS id, 10 AS v, named_struct('a', 1, 'b', 2) AS s")
+    old.write.format("paimon").mode("append").options(**options).save(str(tmp_path / "t"))
+    table = PaimonTable.forPath(quick_spark, str(tmp_path / "t"))
+    new = quick_spark.sql("SELECT 1 AS id, 2 AS y").alias("s")
+    told = "x is neither a column of s, which has id, y, nor a field of the column s, which has a, b; correct the name"
+    for condition, when, value in (
+        ("t.id = s.x", None, "s.y"),
+        ("t.id = s.id", "s.x > 1", "s.y"),
+        ("t.id = s.id", None, "s.x"),
+    ):
+        with pytest.raises(SqlError, match=told):
+            table.alias("t").merge(new, condition).whenMatchedUpdate(when, {"v": value}).execute()
+    with pytest.raises(AnalysisException, match=r"`s`\.`x` cannot be resolved"):
+        table.alias("t").merge(new, "t.id = s.id").whenNotMatchedInsert(values={"id": "s.x"}).execute()
+    table.alias("t").merge(new, "t.id = s.id").whenMatchedUpdate(set={"v": "s.a + s.y"}).execute()
+    assert [row.v for row in table.toDF().collect()] == [3]
