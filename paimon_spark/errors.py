@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import errno
+import os
 from collections.abc import Iterable
 
 _FAULTS = {
@@ -23,11 +24,27 @@ _FAULTS = {
 }
 
 
-def fault_words(error: OSError) -> str:
-    """What an error of the system means, and in parentheses what the system calls it."""
-    said = error.strerror or " ".join(str(error).split())
+_RIGHTS = {
+    "reading": "read it and to enter the directories above it",
+    "listing": "read and enter this directory and those above it",
+    "looking": "enter the directories above it",
+}
+"""By the first word of what is done to a file, the right that it needs; all else writes in its directory."""
+
+
+def fault_words(error: OSError, doing: str = "") -> str:
+    """What an error of the system means, and in parentheses what the system calls it.
+
+    Args:
+        doing: "reading", "writing", ..., for the right that is to be given where it lacks; "": it is not told.
+    """
+    told = error.strerror or " ".join(str(error).split())
     words = _FAULTS.get(error.errno or 0)
-    return f"{words} ({said})" if words else said
+    if doing and isinstance(error, PermissionError):
+        right = _RIGHTS.get(doing.split()[0], "write in the directory that holds it and to enter those above")
+        named = os.strerror(error.errno) if error.errno else told
+        return f"{named}; give the user of this process the right to {right}, then run it again"
+    return f"{words} ({told})" if words else told
 
 
 def similar_names(name: str, known: Iterable[str], count: int = 1, cutoff: float = 0.6) -> list[str]:
@@ -176,7 +193,7 @@ class StorageError(PaimonError, OSError):
     def of(doing: str, path: str, error: OSError) -> StorageError:
         """An error of the system in a sentence that names the file. doing: "reading", "writing", ..."""
         kind = AccessDenied if isinstance(error, PermissionError) else StorageError
-        named = kind(f"{doing} {path}: {fault_words(error)}")
+        named = kind(f"{doing} {path}: {fault_words(error, doing)}")
         named.errno = error.errno
         return named
 

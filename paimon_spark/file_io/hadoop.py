@@ -284,7 +284,7 @@ class HadoopFileIO:
             with suppress(OSError):  # the error was reported already, and readers ignore dot files
                 self.delete(temporary)
             cause = error.__cause__ if isinstance(error.__cause__, OSError) else error  # without the temporary name
-            raise NotCreated(f"writing {path}: {fault_words(cause)}") from error
+            raise NotCreated(f"writing {path}: {fault_words(cause, 'writing')}") from error
         try:
             yield temporary
         finally:

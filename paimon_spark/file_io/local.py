@@ -246,7 +246,7 @@ class LocalFileIO:
 
 
 def _not_created(path: str, error: OSError) -> NotCreated:
-    named = NotCreated(f"writing {path}: {fault_words(error)}")
+    named = NotCreated(f"writing {path}: {fault_words(error, 'writing')}")
     named.errno = error.errno
     return named
 

@@ -8,6 +8,7 @@ import os
 import pickle
 import re
 import threading
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -238,6 +239,63 @@ def test_a_full_disk_is_a_certain_failure(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(NotCreated, match="No space left"):
         LocalFileIO().create_if_absent(f"{tmp_path}/snapshot-1", b"x")
     assert list(tmp_path.iterdir()) == []
+
+
+@contextlib.contextmanager
+def as_another_user() -> Iterator[None]:
+    """What root may do everybody may; another user is refused."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def test_a_lack_of_rights_is_told_with_the_right_to_give(tmp_path: Path) -> None:
+    for directory in (*tmp_path.parents, tmp_path):
+        if directory.stat().st_uid == os.geteuid() and not directory.stat().st_mode & 0o001:
+            directory.chmod(0o711)
+    closed, read_only = tmp_path / "closed", tmp_path / "read_only"
+    for directory in (closed, read_only):
+        directory.mkdir()
+        (directory / "f").write_bytes(b"x")
+    (read_only / "f").chmod(0)
+    closed.chmod(0)
+    read_only.chmod(0o555)
+    io, new = LocalFileIO(), f"{read_only}/new"
+    in_directory = "write in the directory that holds it and to enter those above"
+    cases: list[tuple[Callable[[], object], str, str]] = [
+        (
+            lambda: io.read_bytes(f"{read_only}/f"),
+            f"reading {read_only}/f",
+            "read it, and enter the directories above it",
+        ),
+        (
+            lambda: io.open_input(f"{read_only}/f").read(),
+            f"reading {read_only}/f",
+            "read it, and enter the directories",
+        ),
+        (lambda: io.list(str(closed)), f"listing {closed}", "read and enter this directory"),
+        (lambda: io.exists(f"{closed}/f"), f"looking for {closed}/f", "enter the directories above it"),
+        (lambda: io.write_bytes(new, b"x"), f"writing {new}", in_directory),
+        (lambda: io.create_if_absent(new, b"x"), f"writing {new}", in_directory),
+        (lambda: io.overwrite(new, b"x"), f"writing {new}", in_directory),
+        (lambda: io.make_directory(new), f"making the directory {new}", in_directory),
+        (lambda: io.delete(f"{read_only}/f"), f"deleting {read_only}/f", in_directory),
+    ]
+    try:
+        for call, what, right in cases:
+            with as_another_user(), pytest.raises(StorageError) as caught:
+                call()
+            told = f"{what}: Permission denied; give the user of this process the right to {right}"
+            assert str(caught.value).startswith(told), what
+            assert caught.value.errno == errno.EACCES
+    finally:
+        closed.chmod(0o755)
+        read_only.chmod(0o755)
 
 
 def test_hadoop_says_when_the_answer_is_lost(tmp_path: Path) -> None:
