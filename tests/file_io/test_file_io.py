@@ -7,6 +7,7 @@ import errno
 import os
 import pickle
 import re
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -254,11 +255,20 @@ def as_another_user() -> Iterator[None]:
         os.seteuid(0)
 
 
-def test_a_lack_of_rights_is_told_with_the_right_to_give(tmp_path: Path) -> None:
-    for directory in (*tmp_path.parents, tmp_path):
-        if directory.stat().st_uid == os.geteuid() and not directory.stat().st_mode & 0o001:
-            directory.chmod(0o711)
-    closed, read_only = tmp_path / "closed", tmp_path / "read_only"
+@pytest.fixture
+def open_directory() -> Iterator[Path]:
+    """A directory that every user may enter, which those of pytest are not."""
+    with tempfile.TemporaryDirectory() as made:
+        os.chmod(made, 0o711)
+        with as_another_user():
+            entered = os.access(made, os.X_OK, effective_ids=True)
+        if not entered:
+            pytest.skip(f"another user may not enter {made}")
+        yield Path(made)
+
+
+def test_a_lack_of_rights_is_told_with_the_right_to_give(open_directory: Path) -> None:
+    closed, read_only = open_directory / "closed", open_directory / "read_only"
     for directory in (closed, read_only):
         directory.mkdir()
         (directory / "f").write_bytes(b"x")
@@ -271,12 +281,12 @@ def test_a_lack_of_rights_is_told_with_the_right_to_give(tmp_path: Path) -> None
         (
             lambda: io.read_bytes(f"{read_only}/f"),
             f"reading {read_only}/f",
-            "read it, and enter the directories above it",
+            "read it and to enter the directories above it",
         ),
         (
             lambda: io.open_input(f"{read_only}/f").read(),
             f"reading {read_only}/f",
-            "read it, and enter the directories",
+            "read it and to enter the directories",
         ),
         (lambda: io.list(str(closed)), f"listing {closed}", "read and enter this directory"),
         (lambda: io.exists(f"{closed}/f"), f"looking for {closed}/f", "enter the directories above it"),
