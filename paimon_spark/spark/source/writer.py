@@ -104,7 +104,7 @@ def open_writer(options: WriteOptions, schema: StructType, overwrite: bool) -> P
 
     job = open_job(options, schema, overwrite)
     if job.table.bucket_mode is BucketMode.KEY_DYNAMIC:
-        from paimon_spark.store.write.dynamic_buckets import cross_partition_refusal
+        from paimon_spark.store.write.placement import cross_partition_refusal
 
         raise cross_partition_refusal(job.table.location)
     asks = overwrite and options.overwrite_where is None and options.overwrite_dynamic is None

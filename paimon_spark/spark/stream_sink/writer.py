@@ -158,7 +158,7 @@ def open_stream_writer(options: Mapping[str, str], schema: StructType, overwrite
             "columns of the table, and start it again with the same checkpoint"
         ) from None
     if job.table.bucket_mode is BucketMode.KEY_DYNAMIC:
-        from paimon_spark.store.write.dynamic_buckets import cross_partition_refusal
+        from paimon_spark.store.write.placement import cross_partition_refusal
 
         raise cross_partition_refusal(job.table.location)
     return PaimonStreamWriter(job, given)

@@ -14,12 +14,12 @@ import pyarrow as pa
 from paimon_spark.arrow.bucketing import Buckets
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import ChangelogProducer
-from paimon_spark.format.row_kind import DELETE, Kinds
+from paimon_spark.format.row_kind import DELETE
 from paimon_spark.store.metadata.file_paths import created_paths
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.storage.discard import discard
-from paimon_spark.store.write.postpone_write import FixedBucketWrite
+from paimon_spark.store.write.postpone_write import FixedBucketWrite, TaskWrite
 from paimon_spark.store.write.table_write import TableWrite
 from paimon_spark.store.write.write_plan import WritePlan
 from paimon_spark.store.write.write_rules import WriteRules, write_rules
@@ -41,8 +41,8 @@ class BucketRewrite:
         """
         rules = write_rules(table).of_stored_rows()
         self._table = table
-        self._stays = _Writer(table, commit_user, task_id, plan, rules)
-        self._goes = _Writer(table, commit_user, task_id, plan, replace(rules, input_changelog=True))
+        self._stays = _open_write(table, commit_user, task_id, plan, rules)
+        self._goes = _open_write(table, commit_user, task_id, plan, replace(rules, input_changelog=True))
 
     def keep(self, rows: pa.RecordBatch, buckets: Buckets) -> None:
         """Takes rows that stay as they are."""
@@ -66,24 +66,8 @@ class BucketRewrite:
         self._goes.abort()
 
 
-class _Writer:
+def _open_write(table: Table, commit_user: str, task_id: int, plan: WritePlan, rules: WriteRules) -> TaskWrite:
     """Writes rows with the kinds that they are given, into the buckets that they are in."""
-
-    def __init__(self, table: Table, commit_user: str, task_id: int, plan: WritePlan, rules: WriteRules) -> None:
-        self._write: TableWrite | FixedBucketWrite
-        if table.bucket_mode is BucketMode.POSTPONE_MODE:  # which finds the bucket by the key
-            self._write = FixedBucketWrite(table, commit_user, task_id, plan, rules)
-        else:
-            self._write = TableWrite(table, commit_user, task_id, plan, rules=rules)
-
-    def write(self, rows: pa.RecordBatch, kinds: Kinds | None, buckets: Buckets) -> None:
-        if isinstance(self._write, FixedBucketWrite):
-            self._write.write(rows, kinds)
-        else:
-            self._write.write(rows, kinds, buckets)
-
-    def finish(self) -> list[CommitMessage]:
-        return self._write.finish()
-
-    def abort(self) -> None:
-        self._write.abort()
+    if table.bucket_mode is BucketMode.POSTPONE_MODE:
+        return FixedBucketWrite(table, commit_user, task_id, plan, rules)
+    return TableWrite(table, commit_user, task_id, plan, rules=rules)

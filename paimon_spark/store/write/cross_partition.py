@@ -26,7 +26,7 @@ from paimon_spark.format.row_kind import DELETE, Kinds
 from paimon_spark.store.buckets.bucket_assigner import BucketFilling, bucket_rules
 from paimon_spark.store.metadata.partition_stats import same_partition
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.write.dynamic_bucket_plan import DynamicPlan
+from paimon_spark.store.write.write_plan import DynamicPlan
 
 Indices = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

@@ -29,7 +29,7 @@ from paimon_spark.store.buckets.bucket_assigner import (
 from paimon_spark.store.buckets.hash_index_files import HashFiles, read_hash_files, read_known
 from paimon_spark.store.metadata.partition_stats import same_partition
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.write.dynamic_bucket_plan import DynamicPlan
+from paimon_spark.store.write.write_plan import DynamicPlan
 
 Longs = npt.NDArray[np.int64]
 

@@ -31,7 +31,7 @@ STAGE_OWNERS = 64  # tasks that share the rows of a partition whose number of bu
 class TaskWrite(Protocol):
     """One task of a write job: a TableWrite, or a class that combines several of them."""
 
-    def write(self, batch: pa.RecordBatch, kinds: Kinds | None = None) -> None: ...
+    def write(self, batch: pa.RecordBatch, kinds: Kinds | None = None, buckets: Buckets | None = None) -> None: ...
 
     def finish(self) -> list[CommitMessage]: ...
 
@@ -133,8 +133,8 @@ class FixedBucketWrite:
         bucket_number(0, 0, table.options)  # a bad option is told before the first row
         check_writable(table.schema, table.options)
 
-    def write(self, batch: pa.RecordBatch, kinds: Kinds | None = None) -> None:
-        """As TableWrite.write."""
+    def write(self, batch: pa.RecordBatch, kinds: Kinds | None = None, buckets: Buckets | None = None) -> None:
+        """As TableWrite.write, but for the buckets, which the keys tell."""
         batch, kinds = self._rules.rows.prepare(batch, kinds)
         by_number: dict[int | None, list[Rows]] = {}
         for partition, _, positions in group_rows(batch, self._table.schema.partition_fields, None):

@@ -2,45 +2,34 @@
 
 from __future__ import annotations
 
-import uuid
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from paimon_spark.arrow.bucketing import Buckets, assign_buckets, group_rows
+from paimon_spark.arrow.bucketing import Buckets
 from paimon_spark.arrow.raw_values import from_numpy
-from paimon_spark.errors import DataError, OptionError
-from paimon_spark.format.manifest import DataFileMeta
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import MB
-from paimon_spark.format.partition import Partition, Place
-from paimon_spark.format.paths import POSTPONE_BUCKET, data_file_name
+from paimon_spark.format.partition import Place
 from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.merge.clustering.sort_keys import sort_keys, sorted_rows
 from paimon_spark.merge.keys.window import is_retract
 from paimon_spark.merge.runs.write_order import sort_and_merge, sort_input
-from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.messages import CommitMessage
-from paimon_spark.store.metadata.partition_times import check_of_partitions
-from paimon_spark.store.metadata.partitions import describe_partition
 from paimon_spark.store.metadata.table import BucketMode, Table
-from paimon_spark.store.read.bucket_filter import bucket_fields
-from paimon_spark.store.storage.background import Background
 from paimon_spark.store.storage.discard import discard
-from paimon_spark.store.write.data_writer import SLICE_ROWS, BucketWriter, file_batch
-from paimon_spark.store.write.dynamic_buckets import DynamicBuckets, cross_partition_refusal
-from paimon_spark.store.write.file_layout import FileLayout, changelog_layout, file_layout
+from paimon_spark.store.write.bucket_files import BucketFiles, WriterThreads
+from paimon_spark.store.write.data_writer import SLICE_ROWS, file_batch
+from paimon_spark.store.write.file_layout import changelog_layout, file_layout
+from paimon_spark.store.write.placement import cross_partition_refusal, open_placement
 from paimon_spark.store.write.postpone_files import postpone_layout, unnumbered
 from paimon_spark.store.write.write_plan import TASK_STRIDE, WritePlan, plan_write
 from paimon_spark.store.write.write_rules import WriteRules, write_rules
 
 APPEND_BUFFER_BYTES = 64 * MB  # rows of append tables are buffered only to avoid writing small groups one by one
-MAX_OPEN_FILES = 16  # an open file holds up to a row group in memory
 
 Rows: TypeAlias = npt.NDArray[np.int64]
 
@@ -105,38 +94,25 @@ class TableWrite:
             UnsupportedFeature, OptionError: the table cannot be written.
         """
         check_writable(table.schema, table.options)
-        options = table.options
         self._table = table
         self._rules = rules = rules or write_rules(table)
+        plan = plan or plan_write(table)
         self._postpones = rules.bucket_mode == BucketMode.POSTPONE_MODE
         if self._postpones:
-            self._layout = postpone_layout(table.schema, options, commit_user, task_id, staged)
+            self._layout = postpone_layout(table.schema, table.options, commit_user, task_id, staged)
         else:
-            self._layout = file_layout(table.schema, options)
-        self._has_buckets = rules.bucket_mode == BucketMode.HASH_FIXED
-        self._check_time = check_of_partitions(table.schema, options)
-        self._total_buckets = rules.buckets if self._has_buckets or self._postpones else -1
-        self._bucket_fields = bucket_fields(table.schema, options)
-        plan = plan or plan_write(table)
-        self._other_numbers = plan.buckets if self._has_buckets else {}
-        self._sequence = plan.first_sequence + TASK_STRIDE * task_id
-        self._dynamic: DynamicBuckets | None = None
-        if rules.bucket_mode == BucketMode.HASH_DYNAMIC:
-            self._dynamic = DynamicBuckets(table, plan.dynamic)
-        self._buffer = _Buffer()
+            self._layout = file_layout(table.schema, table.options)
         self._sorts = bool(self._layout.keys) and not self._postpones
-        waits = self._sorts or rules.clustering is not None
-        self._limit = rules.buffer_bytes if waits else APPEND_BUFFER_BYTES
-        self._uuid = str(uuid.uuid4())
-        self._names = 0
-        self._writers: dict[Place, BucketWriter] = {}
-        self._changelogs: dict[Place, BucketWriter] = {}
-        self._changelog: FileLayout | None = None
+        self._placement = open_placement(table, rules.bucket_mode, rules.buckets, plan)
+        self._sequence = plan.first_sequence + TASK_STRIDE * task_id
+        self._buffer = _Buffer()
+        self._threads = WriterThreads()
+        # without buckets the numbers of every bucket begin at 0, as in Java
+        first = self._sequence if rules.bucket_mode == BucketMode.HASH_FIXED else 0
+        self._files = BucketFiles(table, self._layout, self._threads, first)
+        self._changelog: BucketFiles | None = None
         if rules.input_changelog and self._sorts and not plan.overwrites:
-            self._changelog = changelog_layout(table.schema, options)
-        self._open: dict[Place, None] = {}  # places with an open file, the one written last at the end
-        self._writing = Background(limit=3)
-        self._closing = Background(limit=64)
+            self._changelog = BucketFiles(table, changelog_layout(table.schema, table.options), self._threads)
 
     def write(self, batch: pa.RecordBatch, kinds: Kinds | None = None, buckets: Buckets | None = None) -> None:
         """Takes rows.
@@ -160,40 +136,36 @@ class TableWrite:
         if not batch.num_rows:
             return
         self._buffer.add(batch, kinds, buckets)
-        if self._buffer.bytes >= self._limit or not self._is_grouped:
+        if self._buffer.bytes >= self._limit:
             self._flush()
 
     def finish(self) -> list[CommitMessage]:
         """Writes the buffered rows; returns the messages, whose files are complete and durable. Ends the task."""
         self._flush()
-        for place in list(self._open):
-            self._end_file(place)
-        self._writing.wait()
-        self._closing.wait()
-        written = {place: (tuple(writer.files), self._input_files(place)) for place, writer in self._writers.items()}
+        self._files.end_files()
+        self._threads.wait()
+        inputs = {} if self._changelog is None else self._changelog.files
         messages = [
-            CommitMessage(partition, bucket, self._total_buckets, new_files=files, changelog_files=changelog)
-            for (partition, bucket), (files, changelog) in written.items()
+            CommitMessage(*place, self._placement.total_buckets, new_files=files, changelog_files=inputs.get(place, ()))
+            for place, files in self._files.files.items()
             if files
         ]
-        return messages if self._dynamic is None else self._dynamic.finish(messages)
+        return self._placement.finish(messages)
 
     def abort(self) -> None:
         """Deletes all files of this task, including those in its messages, which must not be committed."""
-        self._writing.stop()
-        self._closing.stop()
-        writers = (*self._writers.values(), *self._changelogs.values())
-        for writer in writers:
-            writer.discard()
-        if self._dynamic is not None:
-            self._dynamic.abort()
-        discard(self._table.file_io, [path for writer in writers for path in writer.begun])
+        self._threads.stop()
+        begun = self._files.discard() + ([] if self._changelog is None else self._changelog.discard())
+        self._placement.abort()
+        discard(self._table.file_io, begun)
 
     @property
-    def _is_grouped(self) -> bool:
-        """True if rows must be grouped by partition, bucket or key, or be sorted."""
-        of_table = self._table.schema.partition_keys or self._has_buckets
-        return bool(self._sorts or of_table or self._rules.clustering is not None)
+    def _limit(self) -> int:
+        """How many bytes of rows wait: those that are sorted wait for many, others only for a group worth writing."""
+        if self._sorts or self._rules.clustering is not None:
+            return self._rules.buffer_bytes
+        of_place = self._table.schema.partition_keys or self._rules.bucket_mode == BucketMode.HASH_FIXED
+        return APPEND_BUFFER_BYTES if of_place else 0
 
     def _flush(self) -> None:
         if not self._buffer.batches:
@@ -201,34 +173,17 @@ class TableWrite:
         rows, kinds, buckets = self._buffer.take()
         if self._rules.clustering is not None:
             rows = rows.take(from_numpy(sorted_rows(sort_keys(rows, self._rules.clustering))))
-        if self._has_buckets:
-            function = self._table.options.value(o.BUCKET_FUNCTION)
-            buckets = assign_buckets(rows, self._bucket_fields, self._total_buckets, function)
         if self._postpones and kinds is not None:
             self._check_retractions(rows, kinds)
-        if self._dynamic is not None:
-            groups = self._dynamic.place(rows, buckets)
-        else:
-            groups = group_rows(rows, self._table.schema.partition_fields, buckets)
-        for partition, bucket, positions in groups:
-            if partition in self._other_numbers:
-                raise self._wrong_number(partition)
+        for partition, bucket, positions in self._placement.place(rows, buckets):
+            place = (partition, bucket)
             if self._sorts:
-                self._write_run((partition, bucket), rows, kinds, positions)
+                self._write_run(place, rows, kinds, positions)
                 continue
             part = rows if len(positions) == rows.num_rows else rows.take(from_numpy(positions))
             if self._postpones:
-                bucket, part = POSTPONE_BUCKET, unnumbered(part, None if kinds is None else kinds[positions])
-                part = file_batch(self._layout, part)
-            self._write((partition, bucket), part)
-
-    def _wrong_number(self, partition: Partition) -> OptionError:
-        found, words = self._other_numbers[partition], describe_partition(self._table, partition)
-        return OptionError(
-            f"writing to {self._table.location}: {words} has {found} buckets, and the table's option 'bucket' is "
-            f"{self._total_buckets}. PaimonTable.forPath(spark, path).rescale({self._total_buckets}) brings all rows "
-            f"into {self._total_buckets} buckets, with the argument where those of some partitions. Or overwrite it"
-        )
+                part = file_batch(self._layout, unnumbered(part, None if kinds is None else kinds[positions]))
+            self._files.write(place, part)
 
     def _check_retractions(self, rows: pa.RecordBatch, kinds: Kinds) -> None:
         """Refuses retractions that the merge would refuse later, when the postponed rows are compacted."""
@@ -240,69 +195,14 @@ class TableWrite:
 
     def _write_run(self, place: Place, rows: pa.RecordBatch, kinds: Kinds | None, positions: Rows) -> None:
         """Writes the chosen rows as one sorted run, one row per key."""
-        if self._changelog is not None:
-            self._write_input(self._changelog, place, rows, kinds, positions)
         spec, engine = self._rules.merge, self._rules.engine
+        if self._changelog is not None:  # all rows, numbered as before the merge (Java: MergeTreeWriter)
+            for part in sort_input(rows, spec, self._sequence, kinds, positions, batch_rows=SLICE_ROWS):
+                self._changelog.write(place, file_batch(self._changelog.layout, part))
+            self._changelog.end_file(place)
         for merged in sort_and_merge(
             rows, spec, self._sequence, kinds, positions, batch_rows=SLICE_ROWS, engine=engine
         ):
-            self._write(place, file_batch(self._layout, merged))
+            self._files.write(place, file_batch(self._layout, merged))
         self._sequence += len(positions)
-        self._end_file(place)
-
-    def _write_input(
-        self, layout: FileLayout, place: Place, rows: pa.RecordBatch, kinds: Kinds | None, positions: Rows
-    ) -> None:
-        """Writes all chosen rows, numbered as before the merge, to a changelog file (Java: MergeTreeWriter)."""
-        writer = self._changelogs.get(place)
-        if writer is None:
-            writer = self._changelogs[place] = self._new_writer(layout, place)
-        for part in sort_input(rows, self._rules.merge, self._sequence, kinds, positions, batch_rows=SLICE_ROWS):
-            self._writing.run(partial(writer.write, file_batch(layout, part)))
-        self._writing.run(writer.end_file)
-
-    def _input_files(self, place: Place) -> tuple[DataFileMeta, ...]:
-        return tuple(self._changelogs[place].files) if place in self._changelogs else ()
-
-    def _new_writer(self, layout: FileLayout, place: Place) -> BucketWriter:
-        self._check_partition(place[0])
-        return BucketWriter(
-            self._table.file_io,
-            layout,
-            bucket_directory(self._table, *place),
-            partial(self._new_name, layout),
-            self._closing,
-            self._sequence if self._has_buckets else 0,  # without buckets every writer counts from 0, as in Java
-        )
-
-    def _check_partition(self, partition: bytes) -> None:
-        try:
-            if self._check_time is not None:
-                self._check_time(partition)
-        except ValueError as error:
-            raise DataError(
-                f"writing to {self._table.location}: {describe_partition(self._table, partition)} says no time as the "
-                f"options 'partition.timestamp-*' want it: {error}. Correct the rows, or set "
-                f"'{o.PARTITION_TIMESTAMP_FORMAT_STRICT.key}' = 'false'"
-            ) from None
-
-    def _write(self, place: Place, part: pa.RecordBatch) -> None:
-        """Hands rows to the writer of their bucket, which encodes them concurrently."""
-        writer = self._writers.get(place)
-        if writer is None:
-            writer = self._writers[place] = self._new_writer(self._layout, place)
-        self._open.pop(place, None)
-        while len(self._open) >= MAX_OPEN_FILES:
-            self._end_file(next(iter(self._open)))
-        self._open[place] = None
-        self._writing.run(partial(writer.write, part))
-
-    def _end_file(self, place: Place) -> None:
-        if place in self._open:
-            del self._open[place]
-            self._writing.run(self._writers[place].end_file)
-
-    def _new_name(self, layout: FileLayout) -> str:
-        number = self._names
-        self._names += 1
-        return data_file_name(layout.prefix, self._uuid, number, layout.file_format, layout.suffix)
+        self._files.end_file(place)

@@ -1,25 +1,28 @@
-"""The dynamic buckets of the rows of one writer task, and the key hashes it adds to them (format 8.2).
+"""Which bucket each row of a writer task goes to: one class for each bucket mode (features 2.2).
 
-Java: DynamicBucketIndexMaintainer. A task that is given the bucket of each row has all rows of these buckets, and
+Of dynamic buckets the task also adds the hashes of new keys to the index (format 8.2; Java:
+DynamicBucketIndexMaintainer). A task that is given the bucket of each row has all rows of these buckets, and
 writes their HASH index files. Tasks that choose buckets themselves share the buckets; the commit merges their hashes.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from paimon_spark.arrow.bucketing import Indices, group_rows
+from paimon_spark.arrow.bucketing import Indices, assign_buckets, group_rows
 from paimon_spark.arrow.row_hash import hash_rows
-from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.manifest import IndexManifestEntry
+from paimon_spark.format.options import core_options as o
 from paimon_spark.format.partition import Partition, Place
+from paimon_spark.format.paths import POSTPONE_BUCKET
 from paimon_spark.store.buckets.bucket_assigner import (
     UNKNOWN,
     Buckets,
@@ -40,10 +43,14 @@ from paimon_spark.store.buckets.hash_index_files import (
 )
 from paimon_spark.store.metadata.messages import CommitMessage, NewHashes
 from paimon_spark.store.metadata.partition_stats import same_partition
-from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.write.dynamic_bucket_plan import DynamicPlan
+from paimon_spark.store.metadata.partitions import describe_partition
+from paimon_spark.store.metadata.table import BucketMode, Table
+from paimon_spark.store.read.bucket_filter import bucket_fields
+from paimon_spark.store.write.write_plan import DynamicPlan, WritePlan
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
+Group: TypeAlias = tuple[Partition, int, Indices]
+"""A partition, a bucket, and the positions of their rows."""
 
 GROUP_HASHES = 8_000_000  # known hashes read at once: 6 bytes each
 KEPT_HASHES = 32_000_000  # known hashes kept in memory between batches
@@ -58,8 +65,113 @@ def cross_partition_refusal(location: str) -> UnsupportedFeature:
     )
 
 
+class Placement(Protocol):
+    """Places the rows of one task."""
+
+    total_buckets: int
+    """The number of buckets that the messages record; -1: the partitions have no fixed number."""
+
+    def place(self, rows: pa.RecordBatch, buckets: Buckets | None) -> Iterable[Group]:
+        """The rows by partition and bucket.
+
+        Args:
+            rows: rows of the table.
+            buckets: the bucket of each row, if the caller chooses it; None: the placement does.
+
+        Raises:
+            PaimonError: the rows have no place.
+        """
+        ...
+
+    def finish(self, messages: list[CommitMessage]) -> list[CommitMessage]:
+        """The messages of the task, with what the placement adds to them."""
+        ...
+
+    def abort(self) -> None:
+        """Deletes what the placement has written."""
+        ...
+
+
+def open_placement(table: Table, mode: BucketMode, buckets: int, plan: WritePlan) -> Placement:
+    """The placement of a bucket mode.
+
+    Args:
+        table: the table, with the options of the write.
+        mode: how rows find their bucket.
+        buckets: their number, where it is fixed or postponed.
+        plan: of the job.
+
+    Raises:
+        OptionError: an option of dynamic buckets makes no sense.
+        CorruptFile: the index manifest cannot be read.
+    """
+    match mode:
+        case BucketMode.HASH_FIXED:
+            return _FixedBuckets(table, buckets, plan)
+        case BucketMode.HASH_DYNAMIC:
+            return DynamicBuckets(table, plan.dynamic)
+        case BucketMode.POSTPONE_MODE:
+            return _Postponed(table, buckets)
+        case _:
+            return _NoBuckets(table)
+
+
+class _NoBuckets:
+    """Rows of a partition are together in bucket 0, or in the buckets that the caller gives."""
+
+    def __init__(self, table: Table, total_buckets: int = -1) -> None:
+        self.table = table
+        self.total_buckets = total_buckets
+
+    def place(self, rows: pa.RecordBatch, buckets: Buckets | None) -> Iterable[Group]:
+        return group_rows(rows, self.table.schema.partition_fields, buckets)
+
+    def finish(self, messages: list[CommitMessage]) -> list[CommitMessage]:
+        return messages
+
+    def abort(self) -> None:
+        """It has written nothing."""
+
+
+class _Postponed(_NoBuckets):
+    """Rows of a partition wait together for their buckets."""
+
+    def place(self, rows: pa.RecordBatch, buckets: Buckets | None) -> Iterator[Group]:
+        for partition, _, positions in super().place(rows, None):
+            yield partition, POSTPONE_BUCKET, positions
+
+
+class _FixedBuckets(_NoBuckets):
+    """A hash of the bucket key chooses one of a fixed number of buckets."""
+
+    def __init__(self, table: Table, total_buckets: int, plan: WritePlan) -> None:
+        super().__init__(table, total_buckets)
+        self._fields, self._function = (
+            bucket_fields(table.schema, table.options),
+            table.options.value(o.BUCKET_FUNCTION),
+        )
+        self._other_numbers = plan.buckets
+
+    def place(self, rows: pa.RecordBatch, buckets: Buckets | None) -> Iterator[Group]:
+        chosen = assign_buckets(rows, self._fields, self.total_buckets, self._function)
+        for group in super().place(rows, chosen):
+            if group[0] in self._other_numbers:
+                raise self._wrong_number(group[0])
+            yield group
+
+    def _wrong_number(self, partition: Partition) -> OptionError:
+        found, words = self._other_numbers[partition], describe_partition(self.table, partition)
+        return OptionError(
+            f"writing to {self.table.location}: {words} has {found} buckets, and the table's option 'bucket' is "
+            f"{self.total_buckets}. PaimonTable.forPath(spark, path).rescale({self.total_buckets}) brings all rows "
+            f"into {self.total_buckets} buckets, with the argument where those of some partitions. Or overwrite it"
+        )
+
+
 class DynamicBuckets:
     """The dynamic buckets of one task. Memory: the hashes it adds, 4 bytes each, and up to KEPT_HASHES known ones."""
+
+    total_buckets = -1
 
     def __init__(self, table: Table, plan: DynamicPlan) -> None:
         """
