@@ -80,7 +80,7 @@ def lookup(results: Results, table: Table, what: str, condition: Condition, goal
     where = " and ".join(f"{column} {signs[method]} {value!r}" for method, column, value in condition)
     plain = session().read.parquet(*file_paths(table))
     path = table.location
-    told = open_table(path).scan(where=where).explain()
+    explained = open_table(path).scan(where=where).explain()
     best = fastest(
         {
             "with": lambda: open_table(path).scan(where=where).to_arrow(),
@@ -89,10 +89,10 @@ def lookup(results: Results, table: Table, what: str, condition: Condition, goal
         },
         3,
     )
-    assert told is not None
+    assert explained is not None
     note = (
         f"{best['with'] * 1000:.0f} ms, without {best['without'] * 1000:.0f} ms, spark.read.parquet "
-        f"{best['parquet'] * 1000:.0f} ms; {told.after_indexes} of {told.after_statistics} files read"
+        f"{best['parquet'] * 1000:.0f} ms; {explained.after_indexes} of {explained.after_statistics} files read"
     )
     results.lower(f"{what}: time / without", best["with"] / best["without"], "x", goal, note)
     java = java_lookups(path, [condition])
@@ -101,7 +101,7 @@ def lookup(results: Results, table: Table, what: str, condition: Condition, goal
     [theirs] = java
     note = f"genuine Java 2.0.0 {theirs.seconds * 1000:.0f} ms, {theirs.files} files read, {theirs.rows} rows"
     results.lower(f"{what}: time / Java", best["with"] / theirs.seconds, "x", 1, note)
-    results.lower(f"{what}: files read / Java", told.after_indexes / max(theirs.files, 1), "x", 1, note)
+    results.lower(f"{what}: files read / Java", explained.after_indexes / max(theirs.files, 1), "x", 1, note)
 
 
 def first_rows(results: Results, table: Table, column: str, count: int, goal: float) -> None:

@@ -94,8 +94,8 @@ def run_session(kind: str, made: Path, batches: int) -> dict[str, dict[str, Any]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env, text=True) as session:
         for line in session.stdout or ():
             if line.startswith("{"):
-                told = json.loads(line)
-                found[told.pop("what")] = told
+                measured = json.loads(line)
+                found[measured.pop("what")] = measured
                 print(f"{kind}: {line.strip()}", flush=True)
     if session.returncode:
         raise SystemExit(f"streams: the session {kind} ended with {session.returncode}")

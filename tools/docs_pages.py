@@ -337,10 +337,10 @@ def sql_text(procedure: type[Declaration]) -> str:
 
 def argument_row(declared: Declared) -> str:
     in_sql = _NONE if declared.argument.only_python else code(declared.sql)
-    told = f"{sentence(declared)} {declared.kind.python}".rstrip()
+    text = f"{sentence(declared)} {declared.kind.python}".rstrip()
     words = " or ".join(code(repr(word)) for word in declared.argument.words)
-    told += f" In SQL: {words}." if words else ""
-    return f"| `{declared.name}` | {in_sql} | {default_of_argument(declared)} | {cell(told)} |"
+    text += f" In SQL: {words}." if words else ""
+    return f"| `{declared.name}` | {in_sql} | {default_of_argument(declared)} | {cell(text)} |"
 
 
 def default_of_argument(declared: Declared) -> str:

@@ -105,7 +105,7 @@ def test_what_may_be_stored(array: pa.Array, target: str, expected: list[Any]) -
         (pa.array([[1, 300]]), {"type": "ARRAY", "element": "TINYINT"}, "the value 300 does not fit into TINYINT"),
     ],
 )
-def test_the_first_value_that_does_not_fit_is_told(array: pa.Array, target: Any, told: str) -> None:
+def test_the_first_value_that_does_not_fit_is_reported(array: pa.Array, target: Any, told: str) -> None:
     with pytest.raises(DataError, match=rf"column 'c': {re.escape(told)}.*; correct it, or give the column a type"):
         stored(array, target)
 
@@ -233,7 +233,7 @@ def test_absent_columns_are_null_where_they_may_be() -> None:
         align_batch(pa.record_batch({"b": [1]}), fields_of(a="INT NOT NULL", b="BIGINT"), {"a"})
 
 
-def test_all_differences_are_told_at_once_and_nothing_else() -> None:
+def test_all_differences_are_reported_at_once_and_nothing_else() -> None:
     fields = fields_of(a="INT NOT NULL", b="STRING", c="DATE")
     batch = pa.record_batch({"x": [1], "b": ["fine"], "c": [1.5], "y": [2]})
     with pytest.raises(DataError) as caught:

@@ -48,7 +48,7 @@ def test_numbers_and_booleans_go_both_ways(array: pa.Array) -> None:
 
 
 @given(st.lists(st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1)), max_size=40), st.integers(0, 40))
-def test_nulls_are_told_and_kept(values: list[int | None], start: int) -> None:
+def test_nulls_are_reported_and_kept(values: list[int | None], start: int) -> None:
     array = pa.array(values, pa.int64()).slice(min(start, len(values)))
     assert valid_mask(array).tolist() == [value is not None for value in array.to_pylist()]
     raw = np.array([7 if value is None else value for value in array.to_pylist()], np.int64)

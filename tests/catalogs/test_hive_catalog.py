@@ -177,7 +177,7 @@ def test_a_table_that_others_drop_while_it_is_renamed(hive: HiveCatalog) -> None
     assert hive.list_tables("shop") == []
 
 
-def test_a_database_that_others_drop_meanwhile(hive: HiveCatalog) -> None:
+def test_a_database_that_others_drop_concurrently(hive: HiveCatalog) -> None:
     """The metastore names the database and nothing more; a list of tables of it is not an answer that is cut off."""
     hive.create_table(ORDERS, schema())
     told = hive.metastore.table(ORDERS)

@@ -132,7 +132,7 @@ def test_what_is_left_by_a_connection_that_breaks(proxy: CuttingProxy, hive_opti
     assert hive.list_tables("shop") == ["new", "orders"]
 
 
-def test_what_is_told_of_a_server_that_is_none(hive_options: dict[str, str], metastore: HiveMetastore) -> None:
+def test_what_is_reported_of_a_server_that_is_none(hive_options: dict[str, str], metastore: HiveMetastore) -> None:
     with socket.create_server(("localhost", 0)) as nobody:
         port = nobody.getsockname()[1]
     down = open_catalog({**hive_options, "uri": f"thrift://localhost:{port}"})

@@ -283,7 +283,7 @@ def test_commits_and_schemas_take_the_lock_of_their_branch(jdbc: JdbcCatalog, tm
     assert len(query(tmp_path, "SELECT * FROM taken")) == 2
 
 
-def test_a_password_that_a_file_does_not_need_is_not_told(tmp_path: Path) -> None:
+def test_a_password_that_a_file_does_not_need_is_not_shown(tmp_path: Path) -> None:
     options = {"metastore": "jdbc", "uri": f"jdbc:sqlite:{tmp_path}/c.db", "warehouse": str(tmp_path / "w")}
     catalog = open_catalog({**options, "jdbc.password": "sesame"})
     catalog.create_database("shop")

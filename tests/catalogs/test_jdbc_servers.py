@@ -122,7 +122,7 @@ def _kill_others(options: dict[str, str]) -> None:
                 connection.execute(sa.text(f"KILL {number}"))
 
 
-def test_what_is_told_of_a_server_that_refuses(server: Server, options: dict[str, str]) -> None:
+def test_what_is_reported_of_a_server_that_refuses(server: Server, options: dict[str, str]) -> None:
     cases = [
         ({"jdbc.password": "wrong-wrong"}, "refuses the user or the password; see to 'jdbc.user'"),
         ({"jdbc.user": "nobody"}, "refuses the user or the password"),
@@ -137,7 +137,7 @@ def test_what_is_told_of_a_server_that_refuses(server: Server, options: dict[str
         assert PASSWORD not in str(raised.value)
 
 
-def test_no_secret_is_told(
+def test_no_secret_is_reported(
     catalog: Catalog, options: dict[str, str], caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Not in texts, logs, options of tables or pickles; and the file that has it is the user's alone."""

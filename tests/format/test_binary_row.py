@@ -103,7 +103,7 @@ def test_null_bits_of_long_arrays(count: int) -> None:
     assert row_decoder([array])(row) == (values,)
 
 
-def test_values_of_rows_are_told_apart_by_more_than_their_first_bytes() -> None:
+def test_values_of_rows_are_distinguished_by_more_than_their_first_bytes() -> None:
     texts = ["ba", "ba\0", "ba\0\0", "", "\0", "1234567", "12345678", "é" * 4, "é" * 3]
     assert len({encode_row([text], [STRING]) for text in texts}) == len(texts)
     assert len({encode_row([number], [DataType(Root.DOUBLE)]) for number in (0.0, -0.0, math.nan, math.inf)}) == 4

@@ -108,7 +108,7 @@ def test_java_and_we_delete_rows_in_turn(
     check_table(path)
 
 
-class Meanwhile:
+class InterleavedRunner:
     """Runs tasks here, and something else when the first are done and not committed."""
 
     def __init__(self, act: Callable[[], object]) -> None:
@@ -136,7 +136,7 @@ def test_java_deletes_rows_of_files_that_we_compact(buckets: str, java: Genuine,
         our_engine.write(path, [(rows_of(random_)[0], None)])
     java.delete_positions(path, {java.files(path)[0][0]: [0, 2]})
     first = {name: [1] for name, _, _ in java.files(path)}
-    compact_table(open_table(path), Meanwhile(lambda: java.delete_positions(path, first)), full=True)
+    compact_table(open_table(path), InterleavedRunner(lambda: java.delete_positions(path, first)), full=True)
     assert assert_same(path, [java]).total() == 118 - len(first)
     check_table(path)
 
@@ -152,7 +152,7 @@ def test_java_writes_and_compacts_while_we_compact(producer: str, java: Genuine,
     def java_is_faster() -> None:
         java.write(path, [(k, "newer", "a") for k in range(10, 30)])
 
-    compact_table(open_table(path), Meanwhile(java_is_faster), full=False)
+    compact_table(open_table(path), InterleavedRunner(java_is_faster), full=False)
     java.write(path, [(40, "last", "a")], options={"write-only": "true"})
     our_engine.compact(path, False)
     expected = {**dict.fromkeys(range(50), "old"), **dict.fromkeys(range(20), "new")}

@@ -140,7 +140,7 @@ def plain(told: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("more", [{}, {"sync-all-properties": "false"}, {"table.type": "external"}])
 @pytest.mark.parametrize("make", [all_types, partitioned])
-def test_what_the_metastore_is_told(
+def test_what_the_metastore_gets(
     make: Any, more: dict[str, str], java: Genuine, hive: HiveCatalog, options: dict[str, str]
 ) -> None:
     """A table of Java's and one of ours with the same columns, made and altered."""

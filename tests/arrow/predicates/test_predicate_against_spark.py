@@ -298,7 +298,7 @@ def test_without_ansi_rules_values_of_two_kinds_are_left_to_spark(condition: str
     assert not is_read(condition, Dialect.LENIENT)
 
 
-def test_nothing_is_told_where_names_or_literals_are_read_otherwise() -> None:
+def test_nothing_is_known_where_names_or_literals_are_read_otherwise() -> None:
     assert not is_read("num = 7", Dialect.OTHER)
 
 

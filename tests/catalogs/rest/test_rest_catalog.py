@@ -113,7 +113,7 @@ def test_the_server_changes_schemas(catalog: Catalog, name: Identifier, table: R
     assert now.scan("number").to_arrow().column(0).to_pylist() == [1.0]
 
 
-def test_what_the_server_refuses_is_told(server: RestServer, catalog: Catalog, table: ReadableTable) -> None:
+def test_what_the_server_refuses_is_reported(server: RestServer, catalog: Catalog, table: ReadableTable) -> None:
     """Another client changes the same column between our look and our request."""
     database, one = table.server.name.split(".")
     other = server.state.opened(database, one)

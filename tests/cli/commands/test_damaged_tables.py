@@ -49,7 +49,7 @@ def test_a_tag(path: Path, content: bytes) -> None:
     assert command("rollback", path, "1", "--yes").code == 0
 
 
-def test_a_damaged_tag_that_is_left_out_is_told(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_tag_that_is_left_out_is_reported(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (path / "tag/tag-t2").write_bytes(b"xx")
     (path / "consumer/consumer-c").write_bytes(b"xx")
     assert command("tags", path).code == command("consumers", path).code == 0

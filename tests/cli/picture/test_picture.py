@@ -140,7 +140,7 @@ def test_a_small_table(tmp_path: Path, buckets: int, size: int) -> None:
     assert not [text for text in texts(figure) if re.fullmatch(r"[0-9.]+ (B|KiB)", text.get_text())]  # bars say it
 
 
-def test_snapshots_of_one_minute_are_told_apart(tmp_path: Path) -> None:
+def test_snapshots_of_one_minute_are_distinguished(tmp_path: Path) -> None:
     """Ten commits within a minute and one hours later: no mark lies on another, and numbers and times are there."""
     table = new_table(tmp_path / "t", {"write-only": "true"})
     for commit in range(11):

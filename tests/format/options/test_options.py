@@ -29,7 +29,7 @@ LISTS = {
 
 
 @pytest.mark.parametrize("option", [pytest.param(option, id=key) for key, option in o.TYPED_OPTIONS.items()])
-def test_a_text_that_is_no_value_is_told_with_what_is_expected(option: Option[object]) -> None:
+def test_a_text_that_is_no_value_is_reported_with_what_is_expected(option: Option[object]) -> None:
     for text in ("abc!", "1_0", "٣", "-", ":1"):
         given = Options({option.key: text})
         if option.key in TAKES_ANY_TEXT | LISTS:

@@ -159,7 +159,7 @@ def test_many_rows_of_text_keys(shape: str, ordered: bool) -> None:
 
 
 @pytest.mark.parametrize("ordered", [False, True])
-def test_many_rows_told_apart_by_sequence_number(ordered: bool) -> None:
+def test_many_rows_distinguished_by_sequence_number(ordered: bool) -> None:
     source = np.random.default_rng(3)
     spec = MergeSpec((DataField(0, "k", BIGINT),))
     best: dict[int, tuple[int, bool, int]] = {}

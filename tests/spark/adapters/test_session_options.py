@@ -39,7 +39,7 @@ def test_a_table_by_its_path_has_no_names() -> None:
     assert chosen_options(confs).table == {"scan.snapshot-id": "3"}
 
 
-def test_an_unknown_option_is_told_with_its_whole_name() -> None:
+def test_an_unknown_option_is_reported_with_its_whole_name() -> None:
     told = r"sets 'spark\.paimon\.scan\.snapshotid': .* did you mean 'scan\.snapshot-id'"
     with pytest.raises(OptionError, match=told):
         chosen_options({"spark.paimon.scan.snapshotid": "1"}, "paimon", "shop", "orders")

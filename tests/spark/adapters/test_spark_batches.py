@@ -128,7 +128,7 @@ def test_milliseconds_come_back_as_times_at_any_depth() -> None:
     assert got.column(1).cast(pa.int32()).to_pylist() == [1, None, 0, 2]
 
 
-def test_a_time_is_told_from_a_column_that_differs_by_letter_case() -> None:
+def test_a_time_is_distinguished_from_a_column_that_differs_by_letter_case() -> None:
     fields = (DataField(0, "t", TIME), DataField(1, "T", INT))
     batch = pa.RecordBatch.from_arrays([pa.array([-7], pa.int32()), pa.array([5], pa.int32())], names=["T", "t"])
     assert [field.type for field in with_times(batch, fields).schema] == [pa.int32(), pa.time32("ms")]

@@ -20,7 +20,7 @@ from paimon_spark.spark.stream_sink.options import _OWN, stream_options
 from paimon_spark.store.stream_source.settings import ON_EXPIRED, STREAM
 
 
-def test_connector_options_are_told_from_table_options_in_any_letter_case() -> None:
+def test_connector_options_are_distinguished_from_table_options_in_any_letter_case() -> None:
     assert read_options({"Path": "/t", "COLUMNS": "a, B", "Filter": "a > 1", "Scan.Snapshot-Id": "3"}) == ReadOptions(
         "/t", ("a", "B"), "a > 1", False, False, {"Scan.Snapshot-Id": "3"}
     )
@@ -48,7 +48,7 @@ def test_a_missing_path_says_how_to_give_one(options: dict[str, str]) -> None:
         stream_options(options)
 
 
-def test_each_option_of_the_connector_is_named_where_wrong_places_are_told() -> None:
+def test_each_option_of_the_connector_is_named_where_wrong_places_are_reported() -> None:
     own = {*_READ_ONLY, *_WRITE_ONLY, *(option.key for option in _OWN), DYNAMIC_OVERWRITE, ON_EXPIRED.key, STREAM.key}
     assert own - set(_ONCE_ALIASES) <= set(CONNECTOR_KEYS)
 

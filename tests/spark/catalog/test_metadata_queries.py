@@ -100,7 +100,7 @@ def test_other_queries_are_left_as_they_are(spark: SparkSession, cat: SessionCat
         assert "answered by metadata" not in compare(spark, cat, text, view)
 
 
-def test_a_table_that_is_written_meanwhile_and_an_older_state(cat: SessionCatalog) -> None:
+def test_a_table_that_is_written_concurrently_and_an_older_state(cat: SessionCatalog) -> None:
     cat.sql("CREATE TABLE paimon.web.keyed (k INT, v INT) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '1')")
     assert cat.sql("SELECT count(*), max(v) FROM paimon.web.keyed").first() == (0, None)
     cat.sql("INSERT INTO paimon.web.keyed VALUES (1, 10), (2, 20)")

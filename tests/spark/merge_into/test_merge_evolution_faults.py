@@ -38,7 +38,7 @@ def merge(spark: SparkSession, opened: Callable[[], ReadableTable]) -> RowChange
     return run_merge(Merge(job, "t", source, "s", "t.id = s.id", clauses, Merging()))
 
 
-def test_another_schema_meanwhile_lets_it_run_again(quick_spark: SparkSession, tmp_path: Path) -> None:
+def test_another_schema_concurrently_lets_it_run_again(quick_spark: SparkSession, tmp_path: Path) -> None:
     table = made(quick_spark, tmp_path / "t")
     opened = []
 
@@ -54,7 +54,7 @@ def test_another_schema_meanwhile_lets_it_run_again(quick_spark: SparkSession, t
     assert sorted(tuple(row) for row in table.toDF().collect()) == [(1, 10, None, 5), (2, None, None, 5)]
 
 
-def test_the_schema_comes_with_the_rows_or_is_told(quick_spark: SparkSession, tmp_path: Path) -> None:
+def test_the_schema_comes_with_the_rows_or_is_given(quick_spark: SparkSession, tmp_path: Path) -> None:
     counted = DriverFaults(LocalFileIO())
     made(quick_spark, tmp_path / "counted")
     merge(quick_spark, lambda: replace(open_table(str(tmp_path / "counted")), file_io=counted))

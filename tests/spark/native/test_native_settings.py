@@ -63,7 +63,7 @@ def data_files(table: Table) -> list[str]:
     return [data_file_path(split.bucket_path, file) for split in splits for file in split.files]
 
 
-def test_a_table_in_two_parts_and_what_is_told(spark: SparkSession, table: Table) -> None:
+def test_a_table_in_two_parts_and_what_is_reported(spark: SparkSession, table: Table) -> None:
     made = read_table(spark, ReadRequest(table.location, columns=("s", "k"), where="v < 15"))
     assert made.explanation == ReadExplanation(
         table.location,
@@ -157,7 +157,7 @@ def test_a_lost_file_is_an_error(spark: SparkSession, table: Table) -> None:
         read_table(spark, ReadRequest(table.location))
 
 
-def test_an_expired_snapshot_is_told(spark: SparkSession, table: Table) -> None:
+def test_an_expired_snapshot_is_reported(spark: SparkSession, table: Table) -> None:
     old = read_table(spark, ReadRequest(table.location, {"scan.snapshot-id": "1"}))
     assert old.frame.count() == 20
     write(table, [(k, k, "z") for k in range(20)])

@@ -61,24 +61,24 @@ class Race:
         """A view, for sub-queries, of the table as it is now."""
         self.spark.read.format("paimon").load(self.path).createOrReplaceTempView("skewed")
 
-    def job(self, statement: Statement, meanwhile: Callable[[], object]) -> Job:
-        store = Between(LocalFileIO(), happens=meanwhile)
+    def job(self, statement: Statement, other_job: Callable[[], object]) -> Job:
+        store = Between(LocalFileIO(), happens=other_job)
         return Job(self.spark, lambda: replace(open_table(self.path), file_io=store), statement)
 
-    def update(self, condition: str, value: str, meanwhile: Callable[[], object]) -> RowChangeResult:
-        job = self.job(Statement.UPDATE, meanwhile)
+    def update(self, condition: str, value: str, other_job: Callable[[], object]) -> RowChangeResult:
+        job = self.job(Statement.UPDATE, other_job)
         return update_where(RowStatement(job, "t", condition, {"v": value}))
 
-    def delete(self, condition: str, meanwhile: Callable[[], object]) -> RowChangeResult:
-        return delete_where(RowStatement(self.job(Statement.DELETE, meanwhile), "t", condition))
+    def delete(self, condition: str, other_job: Callable[[], object]) -> RowChangeResult:
+        return delete_where(RowStatement(self.job(Statement.DELETE, other_job), "t", condition))
 
-    def merge(self, row: tuple[int, int], meanwhile: Callable[[], object]) -> RowChangeResult:
+    def merge(self, row: tuple[int, int], other_job: Callable[[], object]) -> RowChangeResult:
         source = self.spark.createDataFrame([row], "id int, v bigint")
         clauses = [
             Clause(When.MATCHED, Action.UPDATE, None, {"v": "t.v + s.v"}),
             Clause(When.NOT_MATCHED, Action.INSERT),
         ]
-        return run_merge(Merge(self.job(Statement.MERGE, meanwhile), "t", source, "s", "t.id = s.id", clauses))
+        return run_merge(Merge(self.job(Statement.MERGE, other_job), "t", source, "s", "t.id = s.id", clauses))
 
 
 @each_table

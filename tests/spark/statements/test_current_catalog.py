@@ -97,7 +97,7 @@ def test_spark_has_its_own_tables_and_what_names_none(cat: SessionCatalog) -> No
     assert rows(cat, "SELECT count(*) FROM paimon.shop.t") == [(2,)]
 
 
-def test_a_table_that_only_spark_has_is_told_and_not_read(cat: SessionCatalog, quick_spark: SparkSession) -> None:
+def test_a_table_that_only_spark_has_is_reported_and_not_read(cat: SessionCatalog, quick_spark: SparkSession) -> None:
     said = r"Spark's own catalog has that table: write spark_catalog\.default\.p$"
     for text in ("SELECT * FROM p", "SELECT * FROM default.p", "INSERT INTO p VALUES (1)", "DROP TABLE default.p"):
         with pytest.raises(TableNotFound, match=said):
@@ -155,7 +155,7 @@ def test_a_variable_takes_its_value_of_a_table(cat: SessionCatalog) -> None:
         ("INSERT INTO shop.t SELECT id, totl FROM shop.t", "`total`"),
     ],
 )
-def test_a_column_that_is_not_there_is_told_with_its_like(cat: SessionCatalog, text: str, near: str) -> None:
+def test_a_column_that_is_not_there_is_reported_with_its_like(cat: SessionCatalog, text: str, near: str) -> None:
     with pytest.raises(AnalysisException) as caught:
         cat.sql(text)
     said = str(caught.value)
@@ -163,7 +163,7 @@ def test_a_column_that_is_not_there_is_told_with_its_like(cat: SessionCatalog, t
     assert (caught.value.getCondition() or "").startswith("UNRESOLVED_COLUMN")
 
 
-def test_a_text_that_spark_does_not_read_is_told_without_our_names(cat: SessionCatalog) -> None:
+def test_a_text_that_spark_does_not_read_is_reported_without_our_names(cat: SessionCatalog) -> None:
     with pytest.raises(AnalysisException) as caught:
         cat.sql("SELECT * FROM (DESCRIBE shop.t)")
     assert "_pyspark_" not in str(caught.value)

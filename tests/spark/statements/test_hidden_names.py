@@ -117,7 +117,7 @@ NO_FIT = [
 ]  # fmt: skip
 
 
-def test_a_value_that_cannot_be_cast_is_told_with_its_column(cat: SessionCatalog) -> None:
+def test_a_value_that_cannot_be_cast_is_reported_with_its_column(cat: SessionCatalog) -> None:
     for sql, value, place in NO_FIT:
         with pytest.raises(DataError, match=rf": the value {value} of the type \w+ does not fit as {place};") as caught:
             cat.sql(sql)
@@ -125,7 +125,7 @@ def test_a_value_that_cannot_be_cast_is_told_with_its_column(cat: SessionCatalog
     assert (cat.table("plain").count(), cat.table("keyed").count()) == (2, 2)
 
 
-def test_the_columns_that_may_be_meant_are_all_told(cat: SessionCatalog) -> None:
+def test_the_columns_that_may_be_meant_are_all_reported(cat: SessionCatalog) -> None:
     cat.sql("CREATE TABLE two (a INT, b INT, c BIGINT)")
     with pytest.raises(DataError, match="does not fit as int into one of the columns 'a', 'b';"):
         cat.sql("INSERT INTO two VALUES (5000000000, 5000000000, 5000000000)")

@@ -28,7 +28,7 @@ def two(quick_spark: SparkSession, tmp_path: Path) -> Iterator[tuple[SessionCata
         quick_spark.conf.unset(key)
 
 
-def test_a_name_of_another_catalog_is_told(
+def test_a_name_of_another_catalog_is_reported(
     quick_spark: SparkSession, two: tuple[SessionCatalog, SessionCatalog]
 ) -> None:
     first, second = two
@@ -48,7 +48,7 @@ def test_a_name_of_another_catalog_is_told(
         first.sql("SELECT * FROM words_oen.default.a")
 
 
-def test_a_misspelt_setting_is_told_with_its_whole_name(two: tuple[SessionCatalog, SessionCatalog]) -> None:
+def test_a_misspelt_setting_is_reported_with_its_whole_name(two: tuple[SessionCatalog, SessionCatalog]) -> None:
     first, _ = two
     first.sql("SET spark.paimon.write.merge_schema=true")
     told = r"^the session sets 'spark\.paimon\.write\.merge_schema': .* did you mean 'write\.merge-schema'"
@@ -85,7 +85,7 @@ def test_procedures_are_shown_where_they_are(two: tuple[SessionCatalog, SessionC
         first.sql("SHOW PROCEDURES")
 
 
-def test_a_procedure_that_is_not_of_this_catalog_is_told_with_its_name(
+def test_a_procedure_that_is_not_of_this_catalog_is_reported_with_its_name(
     two: tuple[SessionCatalog, SessionCatalog],
 ) -> None:
     first, _ = two

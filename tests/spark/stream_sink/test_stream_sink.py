@@ -184,7 +184,7 @@ def test_what_does_not_fit_is_said_before_a_row_is_written(spark: SparkSession, 
         refused(lambda options=options: run(stream, table, tmp_path / "other", **options), "OptionError")
 
 
-def test_rows_that_do_not_fit_are_told_with_batch_and_table(events: Events, tmp_path: Path) -> None:
+def test_rows_that_do_not_fit_are_reported_with_batch_and_table(events: Events, tmp_path: Path) -> None:
     kinds = events.stream().withColumn("op", sf.when(sf.col("id") < 20, "+I").otherwise("X"))
     table, checkpoint, options = tmp_path / "t", tmp_path / "ck", {**KEYED, "row-kind-column": "op"}
     run(kinds, table, checkpoint, **options)

@@ -103,7 +103,7 @@ def test_tags(spark: SparkSession, table: PaimonTable) -> None:
         (lambda t: t.clear_consumers("("), OptionError, "is no regular expression"),
     ],
 )
-def test_what_is_told_when_it_cannot_be(
+def test_what_is_reported_when_it_cannot_be(
     kept: PaimonTable, call: Callable[[PaimonTable], object], error: type[Exception], told: str
 ) -> None:
     with pytest.raises(error, match=told):

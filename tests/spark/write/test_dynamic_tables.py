@@ -126,7 +126,7 @@ def test_a_new_table_with_a_key_has_dynamic_buckets(spark: SparkSession, tmp_pat
     assert set(sizes(tmp_path / "t")) == {(None, bucket) for bucket in range(4)}
 
 
-def test_a_bad_option_is_told(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_bad_option_is_reported(spark: SparkSession, tmp_path: Path) -> None:
     table = made(spark, tmp_path / "t", primary_key="id")
     with pytest.raises(OptionError, match=r"dynamic-bucket\.target-row-num' is 0, expected at least 1"):
         table.append(spark.range(1).selectExpr("id", "'a' dt", "0L v"), {"dynamic-bucket.target-row-num": "0"})

@@ -39,7 +39,7 @@ def commit(path: Path, store: FaultyFileIO) -> None:
     commit_job(replace(job, table=replace(job.table, file_io=store)), messages)
 
 
-def test_the_schema_comes_with_the_rows_or_is_told(tmp_path: Path) -> None:
+def test_the_schema_comes_with_the_rows_or_is_given(tmp_path: Path) -> None:
     counted = FaultyFileIO(LocalFileIO())
     commit(tmp_path / "counted", counted)
     outcomes = set()

@@ -127,7 +127,7 @@ def test_a_branch(tmp_path: Path) -> None:
         assert [p.rule for p in report.problems] == [Rule.TOTALS]
 
 
-def test_a_snapshot_that_expires_meanwhile_is_no_problem(tmp_path: Path) -> None:
+def test_a_snapshot_that_expires_concurrently_is_no_problem(tmp_path: Path) -> None:
     table = golden("overwrite", tmp_path)
     edit_json(snapshot_file(table, 1), totalRecordCount=5)
 
@@ -137,7 +137,7 @@ def test_a_snapshot_that_expires_meanwhile_is_no_problem(tmp_path: Path) -> None
     assert check(str(table), progress=expire).is_good
 
 
-def test_a_table_that_is_written_to_meanwhile(tmp_path: Path) -> None:
+def test_a_table_that_is_written_to_concurrently(tmp_path: Path) -> None:
     table = keyed_table(tmp_path / "t", write_only="true")
 
     def write() -> None:

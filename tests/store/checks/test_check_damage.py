@@ -337,7 +337,7 @@ DAMAGES: list[tuple[str, str, Callable[[Path], object], set[Rule], str]] = [
     ("name", "damage", "rules", "words"),
     [pytest.param(name, damage, rules, words, id=f"{name}: {case}") for name, case, damage, rules, words in DAMAGES],
 )
-def test_damage_is_told(
+def test_damage_is_reported(
     name: str, damage: Callable[[Path], object], rules: set[Rule], words: str, tmp_path: Path
 ) -> None:
     table = GoldenTable("java-2.1", name).unpack(tmp_path)
@@ -411,7 +411,7 @@ def test_a_schema_that_was_changed_by_hand(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["pk_dv32", "dyn_bucket"])
-def test_whatever_is_garbled_is_told_and_stops_nothing(name: str, tmp_path: Path) -> None:
+def test_whatever_is_garbled_is_reported_and_stops_nothing(name: str, tmp_path: Path) -> None:
     """One bit of each file in turn, or a part of it: a problem where the file is read, and never another error."""
     table, random_ = GoldenTable("java-2.1", name).unpack(tmp_path), random.Random(name)
     for path in sorted(p for p in table.rglob("*") if p.is_file() and p.parent.name != "schema"):

@@ -160,7 +160,7 @@ def truncates(table: Table) -> None:
         (removes, [(2, "a", 1)], 0, 4),
     ],
 )
-def test_others_may_commit_meanwhile(
+def test_others_may_commit_concurrently(
     table: Table, rival: Callable[[Table], None], left: list[tuple[Any, ...]], removed: int, snapshots: int
 ) -> None:
     files = data_files(table)

@@ -187,7 +187,7 @@ def test_a_time_to_come(tmp_path: Path, older_than: str, words: str) -> None:
         remove_orphan_files(table, time.time_ns() // 1_000_000 + 1000)
 
 
-def test_what_is_told(tmp_path: Path) -> None:
+def test_what_is_reported(tmp_path: Path) -> None:
     table = lived(tmp_path)
     names = ["snapshot/x", "manifest/manifest-list-x", "manifest/manifest-x", "index/x", "bucket-0/x", "bucket-0/y"]
     for size, name in enumerate(names):

@@ -19,7 +19,7 @@ from support.faults.refusing import Refusing
 from support.long_runs import LONG, examples
 from support.oracles.checker import check_table
 from support.oracles.orphaned import age, all_states, orphans_by_hand, put
-from support.simulation.meanwhile import Meanwhile
+from support.simulation.interleaved_store import InterleavedStore
 from support.tables.expiring import branch, copied, live_on, new_table, rules, stored, tag
 
 from paimon_spark.arrow.types import arrow_schema
@@ -224,7 +224,7 @@ def test_others_at_any_moment(lived: Table, tmp_path: Path, other: Callable[[Tab
         table = copy(lived, tmp_path / f"{at}")
         expected = copy(lived, tmp_path / f"{at}-alone")
         other(expected)
-        io: Any = Meanwhile(LocalFileIO(), at, partial(other, table))
+        io: Any = InterleavedStore(LocalFileIO(), at, partial(other, table))
         with contextlib.suppress(PaimonError):
             clean(replace(table, file_io=io))
         assert io.count >= at
@@ -268,7 +268,7 @@ def test_an_expiry_without_marks(lived: Table, tmp_path: Path) -> None:
     with pytest.raises(PaimonError, match="snapshot 2 needs manifest"):
         clean(replace(table, file_io=reads))
     half = len(reads.log) // 2
-    io: Any = Meanwhile(LocalFileIO(), half, (tmp_path / "t/snapshot/snapshot-2").unlink)
+    io: Any = InterleavedStore(LocalFileIO(), half, (tmp_path / "t/snapshot/snapshot-2").unlink)
     assert len(clean(replace(table, file_io=io)).paths) >= len(ORPHANS)
     del before["main tag a"]
     assert all_states(table) == before
@@ -278,7 +278,7 @@ def test_two_at_once(lived: Table, tmp_path: Path) -> None:
     before, end, log = quiet_run(lived, tmp_path)
     for at in range(0, len(log), 1 if LONG else 23):
         table = copy(lived, tmp_path / str(at))
-        io: Any = Meanwhile(LocalFileIO(), at, partial(clean, table))
+        io: Any = InterleavedStore(LocalFileIO(), at, partial(clean, table))
         clean(replace(table, file_io=io))
         verify(table, before, end, str(at))
 

@@ -280,7 +280,7 @@ def test_on_a_branch(tmp_path: Path) -> None:
 # --- others write meanwhile -----------------------------------------------------------------------------------------
 
 
-def test_files_that_come_in_meanwhile_are_too_old_too(tmp_path: Path) -> None:
+def test_files_that_come_in_concurrently_are_too_old_too(tmp_path: Path) -> None:
     table = hand_made(tmp_path, "2026-11-01", "2026-11-10").with_options(ONE_DAY)
     new = [added(file("late", keys=(9, 9)), part=partition("2026-11-01"), total=2)]
     done = expire_partitions_at(with_rivals(table, lambda: TableCommit(table, "rival").append(new)), NOW)

@@ -15,7 +15,7 @@ import pytest
 from support.faults.faulty_store import FaultyFileIO, InjectedFault, fault_points, is_killed, kill
 from support.long_runs import LONG
 from support.oracles.checker import check_table
-from support.simulation.meanwhile import Meanwhile
+from support.simulation.interleaved_store import InterleavedStore
 from support.tables.commit_states import latest
 from support.tables.compacting import rows_of, write
 from support.tables.expiring import consumer, copied, live_on, new_table, rules, state
@@ -259,7 +259,7 @@ def test_killed_at_every_point(lived: Table, tmp_path: Path) -> None:
         finished(table, rows, f"killed at {log[at]} #{at} {when}")
 
 
-def test_a_writer_meanwhile(lived: Table, tmp_path: Path) -> None:
+def test_a_writer_concurrently(lived: Table, tmp_path: Path) -> None:
     """It commits before any operation of the purge: its rows are there afterwards, or it came before the truncate."""
     for number in range(0, len(quiet_log(lived, tmp_path)), 3 if LONG else 41):
         table = copied(lived, tmp_path / str(number))
@@ -269,6 +269,6 @@ def test_a_writer_meanwhile(lived: Table, tmp_path: Path) -> None:
             early(table)
             write_on(table, 99)
 
-        purge_files(replace(table, file_io=Meanwhile(LocalFileIO(), number, write_now)))
+        purge_files(replace(table, file_io=InterleavedStore(LocalFileIO(), number, write_now)))
         assert rows_of(table) in ([], [(88, 88), (99, 99)])
         check_table(table.location)

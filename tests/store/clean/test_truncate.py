@@ -114,7 +114,7 @@ def test_index_files_of_the_partition_leave(parts: Table) -> None:
     assert [e.file_name for e in table_state(parts, latest(parts)).index_entries] == ["iy"]
 
 
-def test_files_that_come_in_meanwhile_leave_too(parts: Table) -> None:
+def test_files_that_come_in_concurrently_leave_too(parts: Table) -> None:
     rival = TableCommit(parts, "rival")
     raced = with_rivals(
         parts,
@@ -126,7 +126,7 @@ def test_files_that_come_in_meanwhile_leave_too(parts: Table) -> None:
     assert sorted(delta(parts)) == [("DELETE", "x0"), ("DELETE", "x1"), ("DELETE", "x2")]
 
 
-def test_what_others_have_taken_away_meanwhile_needs_no_snapshot(parts: Table) -> None:
+def test_what_others_have_taken_away_concurrently_needs_no_snapshot(parts: Table) -> None:
     metrics = truncate_table(with_rivals(parts, lambda: truncate_table(parts)))
     assert (metrics.snapshot_id, metrics.files, metrics.partitions) == (None, 0, ())
     assert (latest(parts).id, live(parts)) == (2, set())

@@ -78,7 +78,7 @@ def test_rows_that_are_deleted_are_left_out(tmp_path: Path) -> None:
     check_table(table.location)
 
 
-def test_rows_that_are_appended_meanwhile_stay_on_level_0(tmp_path: Path) -> None:
+def test_rows_that_are_appended_concurrently_stay_on_level_0(tmp_path: Path) -> None:
     table, given = unordered(tmp_path / "t", 3, 50, INCREMENTAL)
     run = SmallParts(before=[partial(write, table, given[:9])])
     assert cluster_incrementally(table, full=True, run=run).files_before == 3

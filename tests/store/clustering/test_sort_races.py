@@ -21,7 +21,7 @@ VECTORS = {**PLAIN, "deletion-vectors.enabled": "true"}
 NEW = [(1000 + k, "new", 0.5) for k in range(9)]
 
 
-def test_rows_that_are_appended_meanwhile_are_kept(tmp_path: Path) -> None:
+def test_rows_that_are_appended_concurrently_are_kept(tmp_path: Path) -> None:
     table, given = unordered(tmp_path / "t", 4, 100)
     result = sort_table(table, "zorder", ["k", "x"], run=SmallParts(before=[partial(write, table, NEW)]))
     assert (result.snapshot_ids, result.files_before, result.dropped) == ((6,), 4, ())
@@ -29,7 +29,7 @@ def test_rows_that_are_appended_meanwhile_are_kept(tmp_path: Path) -> None:
     check_table(table.location)
 
 
-def test_rows_that_are_deleted_meanwhile_do_not_come_back(tmp_path: Path) -> None:
+def test_rows_that_are_deleted_concurrently_do_not_come_back(tmp_path: Path) -> None:
     """The vectors are others than those that were read: the partition is sorted again."""
     table, given = unordered(tmp_path / "t", 4, 100, VECTORS)
     run = SmallParts(after=[lambda: delete_rows(table, lambda row: row[0] is None)])
@@ -59,7 +59,7 @@ def test_a_partition_that_others_always_change_is_left_out(tmp_path: Path) -> No
     assert same(rows_of(table), [row for row in given if row[0] not in gone])
 
 
-def test_files_that_are_compacted_meanwhile_are_sorted_again(tmp_path: Path) -> None:
+def test_files_that_are_compacted_concurrently_are_sorted_again(tmp_path: Path) -> None:
     table, given = unordered(tmp_path / "t", 6, 50, {**PLAIN, "compaction.min.file-num": "2"})
     result = sort_table(table, "order", ["k"], run=SmallParts(before=[lambda: compact(table)]))
     assert (result.snapshot_ids, result.files_before) == ((8,), 1)

@@ -248,7 +248,7 @@ def test_retries_end_with_the_timeout(tmp_path: Path) -> None:
     assert len(live(table)) <= 2
 
 
-def test_an_overwrite_also_replaces_what_came_in_meanwhile(tmp_path: Path) -> None:
+def test_an_overwrite_also_replaces_what_came_in_concurrently(tmp_path: Path) -> None:
     table = keyed_table(tmp_path)
     TableCommit(table, "0").append(
         [added(file("a", keys=(1, 1)), part=X, total=2), added(file("y", keys=(1, 1)), part=Y, total=2)]
@@ -260,7 +260,7 @@ def test_an_overwrite_also_replaces_what_came_in_meanwhile(tmp_path: Path) -> No
     assert delta(table) == [("DELETE", "a"), ("DELETE", "late"), ("ADD", "new")]
 
 
-def test_a_compaction_of_files_that_were_overwritten_meanwhile_conflicts(tmp_path: Path) -> None:
+def test_a_compaction_of_files_that_were_overwritten_concurrently_conflicts(tmp_path: Path) -> None:
     table = keyed_table(tmp_path)
     a = file("a", keys=(1, 5))
     TableCommit(table, "0").append([added(a, part=X, total=2)])

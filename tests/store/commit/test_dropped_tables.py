@@ -33,7 +33,7 @@ T = TypeVar("T")
 ANEW = "it was dropped or renamed since this job opened it, and another table was made there"
 
 
-class Meanwhile(FaultyFileIO):
+class InterleavedStore(FaultyFileIO):
     """A store where something happens just before an operation, which is done all the same."""
 
     def __init__(self, table: Table, happens: Callable[[], object], at: int | None = None) -> None:
@@ -95,7 +95,7 @@ def test_the_message_tells_of_the_other_table(tmp_path: Path) -> None:
         commit(table, job)
 
 
-def test_a_branch_is_told_from_that_of_another_table(tmp_path: Path) -> None:
+def test_a_branch_is_distinguished_from_that_of_another_table(tmp_path: Path) -> None:
     table = life(tmp_path)
     create_branch(table, "b")
     branch = on_branch(table, "b")
@@ -110,7 +110,7 @@ def test_a_branch_is_told_from_that_of_another_table(tmp_path: Path) -> None:
 def operations_of_a_commit(path: Path) -> int:
     table = life(path)
     job = planned(table)
-    store = Meanwhile(table, lambda: None)
+    store = InterleavedStore(table, lambda: None)
     commit(replace(table, file_io=store), job)
     return len(store.log)
 
@@ -122,7 +122,7 @@ def test_at_every_operation_of_a_commit(tmp_path: Path, happens: Callable[[Table
     for at in range(operations_of_a_commit(tmp_path / "count")):
         table = life(tmp_path / str(at))
         job = planned(table)
-        store = Meanwhile(table, lambda table=table: happens(table), at)
+        store = InterleavedStore(table, lambda table=table: happens(table), at)
         try:
             commit(replace(table, file_io=store), job)
             told.add("done")
@@ -162,10 +162,10 @@ def test_what_others_have_built_on_it_is_not_taken_back(tmp_path: Path) -> None:
     """They have been told that they succeeded."""
     table = make(tmp_path / "t", COLUMNS, [], {"bucket": "-1"})
     job = planned(table)
-    looked = Meanwhile(table, lambda: None)
+    looked = InterleavedStore(table, lambda: None)
     commit(replace(copied(table, tmp_path / "copy"), file_io=looked), job)
     first_change = next(n for n, name in enumerate(looked.log) if name.startswith("!"))
-    store = Meanwhile(table, lambda: make_anew(table), first_change)
+    store = InterleavedStore(table, lambda: make_anew(table), first_change)
     with pytest.raises(CommitStateUnknown, match="Roll that table back to a snapshot before 1, and run those jobs"):
         commit(replace(table, file_io=After(store, "snapshot-1", lambda: write(table, [(1, -1)]))), job)
     assert table.snapshots.ids() == [1, 2]

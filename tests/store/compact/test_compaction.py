@@ -143,7 +143,7 @@ def test_commits_by_size(tmp_path: Path) -> None:
     check_table(table.location)
 
 
-def test_a_bucket_that_another_job_compacts_meanwhile(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_bucket_that_another_job_compacts_concurrently(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     table, rows = four_runs(tmp_path / "t")
     old = live_names(table)
     runner = Interfering(after=[lambda: compact(table)])
@@ -192,7 +192,7 @@ def test_a_rival_that_never_rests(tmp_path: Path) -> None:
     check_table(table.location)
 
 
-def test_writers_go_on_meanwhile(tmp_path: Path) -> None:
+def test_writers_go_on_concurrently(tmp_path: Path) -> None:
     table, rows = four_runs(tmp_path / "t")
     runner = Interfering(after=[lambda: append(table, [(0, 100, "new")])])
     assert compact(table, runner).dropped == ()

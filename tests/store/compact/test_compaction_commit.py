@@ -250,7 +250,7 @@ def test_moved_files_are_never_deleted(tmp_path: Path) -> None:
     assert whole.file_io.exists(path)
 
 
-def test_positions_of_several_parts_are_united(tmp_path: Path) -> None:
+def test_positions_of_several_parts_are_merged(tmp_path: Path) -> None:
     table = table_with_vectors(tmp_path)
     append(table, replace(A, level=5), B)
     append(table, file("c", keys=(100, 100)))
@@ -266,7 +266,7 @@ def test_positions_of_several_parts_are_united(tmp_path: Path) -> None:
     assert latest(table).index_manifest is not None
 
 
-def test_vectors_that_changed_meanwhile(tmp_path: Path) -> None:
+def test_vectors_that_changed_concurrently(tmp_path: Path) -> None:
     """The rows that another job deleted in the files we replace would come back."""
     table = table_with_vectors(tmp_path)
     append(table, replace(A, level=5), B)

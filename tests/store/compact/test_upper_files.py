@@ -78,7 +78,7 @@ def test_row_groups_between_the_keys_are_skipped(tmp_path: Path) -> None:
     assert rows.rows_read <= GROUP + 50_000
 
 
-def test_files_before_the_key_are_not_opened_and_the_end_is_told(tmp_path: Path) -> None:
+def test_files_before_the_key_are_not_opened_and_the_end_is_reported(tmp_path: Path) -> None:
     table = wide_table(tmp_path / "t", 10)
     store = FaultyFileIO(table.file_io)
     level, rows = upper(replace(table, file_io=store), FileRequest(table.schema.key_fields), {})

@@ -160,7 +160,7 @@ def test_files_of_compactions_go_and_others_stay(tmp_path: Path) -> None:
     check_table(table.location)
 
 
-def test_all_that_went_is_told(tmp_path: Path) -> None:
+def test_all_that_went_is_reported(tmp_path: Path) -> None:
     table = life(tmp_path, "wwcwc", {"changelog-producer": "input", "deletion-vectors.enabled": "true"})
     before = stored(table)
     told = expire_snapshots_by(table, rules(1), dry_run=True)

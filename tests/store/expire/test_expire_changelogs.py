@@ -14,7 +14,7 @@ from typing import cast
 import pytest
 from support.faults.faulty_store import FaultyFileIO
 from support.oracles.checker import check_table
-from support.simulation.meanwhile import Meanwhile
+from support.simulation.interleaved_store import InterleavedStore
 from support.tables.expiring import (
     FOREVER,
     branch,
@@ -174,7 +174,7 @@ def test_a_slow_expiry_brings_none_back(tmp_path: Path, options: Mapping[str, st
     check_table(table.location)
 
 
-def test_a_table_that_goes_back_meanwhile_keeps_its_files(tmp_path: Path) -> None:
+def test_a_table_that_goes_back_concurrently_keeps_its_files(tmp_path: Path) -> None:
     """The files that compactions took away, and changelogs let go, are live again in an older state."""
     whole = new_table(tmp_path / "whole")
     live_on(whole, "w")
@@ -189,7 +189,7 @@ def test_a_table_that_goes_back_meanwhile_keeps_its_files(tmp_path: Path) -> Non
                 fast_forward(table, "b")
                 delete_branch(table, "b")
 
-        io = Meanwhile(table.file_io, number, others)
+        io = InterleavedStore(table.file_io, number, others)
         expire_changelogs_by(replace(table, file_io=cast(FileIO, io)), kept(1))
         check_table(table.location)
         assert state(table, {}) in ([(0, 1), (1, 1)], [(0, 6), (1, 6)])

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.faults.faulty_store import FaultyFileIO, InjectedFault, fault_points, is_killed, kill
 from support.long_runs import LONG, examples
 from support.oracles.checker import check_table
-from support.simulation.meanwhile import Meanwhile
+from support.simulation.interleaved_store import InterleavedStore
 from support.tables.expiring import branch, copied, live_on, new_table, rules, state, states, stored, tag
 
 from paimon_spark.errors import PaimonError
@@ -128,7 +128,7 @@ def test_two_at_once(lived: Table, tmp_path: Path, other: RetentionRules) -> Non
     for number in itertools.count(0, 1 if LONG else 25):
         table = copied(lived, tmp_path / str(number))
         before = states(table)
-        io = Meanwhile(LocalFileIO(), number, partial(expire_snapshots_by, table, other))
+        io = InterleavedStore(LocalFileIO(), number, partial(expire_snapshots_by, table, other))
         expire(replace(table, file_io=io), KEPT)
         after = states(table)
         assert after == {name: before[name] for name in after}

@@ -82,7 +82,7 @@ def test_two_merges_at_once(tmp_path: Path) -> None:
     assert found(table) == [1, 2, 3, 11, 12, 13]
 
 
-def test_the_source_expires_meanwhile(tmp_path: Path) -> None:
+def test_the_source_expires_concurrently(tmp_path: Path) -> None:
     """Its files were taken away by then, and nobody but the merge needs them."""
     table = forked(tmp_path)
     other = open_table(table.location, {"branch": "b"})

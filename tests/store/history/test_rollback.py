@@ -67,7 +67,7 @@ def test_a_state_that_only_a_tag_keeps(tmp_path: Path) -> None:
         check_table(table)
 
 
-def test_a_newest_snapshot_that_is_lost_is_told_and_the_rollback_accepts_it(tmp_path: Path) -> None:
+def test_a_newest_snapshot_that_is_lost_is_reported_and_the_rollback_accepts_it(tmp_path: Path) -> None:
     table = life(tmp_path, "www")
     create_tag(table, "one", 1)
     lost = Path(table.location, "snapshot/snapshot-3")
@@ -215,7 +215,7 @@ def test_a_branch_goes_back_alone(tmp_path: Path) -> None:
     assert (b.snapshots.ids(), table.snapshots.ids()) == ([1], [1, 2])
 
 
-def test_what_is_written_on_top_meanwhile_goes_too(tmp_path: Path) -> None:
+def test_what_is_written_on_top_concurrently_goes_too(tmp_path: Path) -> None:
     """A writer that began before puts its snapshot on top of one that is gone."""
     table = life(tmp_path, "wwww")
 
@@ -231,7 +231,7 @@ def test_what_is_written_on_top_meanwhile_goes_too(tmp_path: Path) -> None:
     assert table.snapshots.ids() == [1, 2]
 
 
-def test_a_tag_that_is_made_meanwhile_goes_too_but_not_of_a_new_snapshot(tmp_path: Path) -> None:
+def test_a_tag_that_is_made_concurrently_goes_too_but_not_of_a_new_snapshot(tmp_path: Path) -> None:
     table = life(tmp_path, "wwww")
 
     class Racing(FaultyFileIO):

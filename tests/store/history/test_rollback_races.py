@@ -15,7 +15,7 @@ import pytest
 from support.faults.faulty_store import FaultyFileIO, When, is_killed, kill
 from support.oracles.checker import check_table
 from support.programs.s3_server import s3_server
-from support.simulation.meanwhile import Meanwhile
+from support.simulation.interleaved_store import InterleavedStore
 from support.simulation.turns import in_turns, operations
 from support.tables.commit_states import Between, with_rivals
 from support.tables.compacting import make, rows_of, write
@@ -94,7 +94,7 @@ def test_no_tag_of_a_snapshot_whose_id_another_one_has(tmp_path: Path) -> None:
             rollback(table, 2)
             write(table, [NEW])
 
-        io = Meanwhile(table.file_io, number, rival)
+        io = InterleavedStore(table.file_io, number, rival)
         with contextlib.suppress(SnapshotNotFound):
             create_tag(replace(table, file_io=io), "t", 3)
         assert all(tag.snapshot == table.snapshots.load(3) for tag in table.snapshots.tags().values())
@@ -103,7 +103,7 @@ def test_no_tag_of_a_snapshot_whose_id_another_one_has(tmp_path: Path) -> None:
             return
 
 
-def test_a_job_that_does_not_rest_is_told(tmp_path: Path) -> None:
+def test_a_job_that_does_not_rest_is_reported(tmp_path: Path) -> None:
     """One that does not look at its base commits again whenever its snapshot is taken away."""
     table = life(tmp_path)
     late = Path(table.location, "snapshot", "snapshot-4")
@@ -121,7 +121,7 @@ def test_a_job_that_does_not_rest_is_told(tmp_path: Path) -> None:
     assert (table.snapshots.ids(), rows_of(table)) == ([1, 2], [(1, 1), (2, 2)])
 
 
-def test_what_cannot_be_taken_back_is_told(tmp_path: Path) -> None:
+def test_what_cannot_be_taken_back_is_reported(tmp_path: Path) -> None:
     table = life(tmp_path)
 
     class Ends(FaultyFileIO):

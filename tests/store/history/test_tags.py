@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.faults.faulty_store import FaultyFileIO, When
 from support.oracles.checker import check_table
-from support.simulation.meanwhile import Meanwhile
+from support.simulation.interleaved_store import InterleavedStore
 from support.tables.expiring import branch, copied, live_on, new_table, rules, state, states, stored
 
 from paimon_spark.errors import NameTaken, OptionError, SnapshotNotFound, UnsupportedFeature
@@ -179,7 +179,7 @@ def test_a_snapshot_beside_that_expires_while_a_tag_is_deleted(tmp_path: Path) -
     expire_snapshots_by(whole, rules(4))
     for number in itertools.count():
         table = copied(whole, tmp_path / str(number))
-        io = Meanwhile(LocalFileIO(), number, partial(expire_snapshots_by, table, rules(1)))
+        io = InterleavedStore(LocalFileIO(), number, partial(expire_snapshots_by, table, rules(1)))
         delete_tags(replace(table, file_io=io), "t1")
         expire_snapshots_by(table, rules(1))
         assert {name: rows[0] for name, rows in states(table).items()} == {"snapshot 6": (0, 6), "tag t4": (0, 4)}
@@ -315,13 +315,15 @@ def test_a_snapshot_that_expires_while_its_tag_is_deleted(tmp_path: Path) -> Non
     delete_tags(log, "x")
     for number in itertools.count(clean.log.index("exists") + 1):
         table = copied(whole, tmp_path / str(number))
-        first = Meanwhile(table.file_io, clean.log.index("exists") + 1, partial(expire_snapshots_by, table, rules(1)))
+        first = InterleavedStore(
+            table.file_io, clean.log.index("exists") + 1, partial(expire_snapshots_by, table, rules(1))
+        )
 
         def rename(table: Table = table) -> None:
             if "x" in table.snapshots.tag_names():
                 rename_tag(table, "x", "y")
 
-        io = Meanwhile(cast(FileIO, first), number, rename)
+        io = InterleavedStore(cast(FileIO, first), number, rename)
         delete_tags(replace(table, file_io=cast(FileIO, io)), "x")
         if table.snapshots.tag_names():
             assert state(table, {"scan.tag-name": "y"}) == [(0, 1), (1, 1)]

@@ -182,7 +182,7 @@ def test_a_table_stores_labels_of_its_user() -> None:
         ("spark.paimon.bucket", "give 'bucket'"),
     ],
 )
-def test_a_label_is_told_from_an_option(key: str, why: str) -> None:
+def test_a_label_is_distinguished_from_an_option(key: str, why: str) -> None:
     with pytest.raises(OptionError, match=why):
         resolve_properties({key: "1"}, ["id"])
 

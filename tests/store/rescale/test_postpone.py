@@ -211,7 +211,7 @@ def test_a_partition_that_others_replace_is_left_out_and_the_rest_moves(tmp_path
     check_table(table.location)
 
 
-def test_a_partition_that_gets_another_number_of_buckets_meanwhile_is_planned_anew(tmp_path: Path) -> None:
+def test_a_partition_that_gets_another_number_of_buckets_concurrently_is_planned_anew(tmp_path: Path) -> None:
     table = make(tmp_path / "t", postpone_default__bucket__num="2")
     wait(table, rows(*range(50)))
     other = table.with_options({"postpone.default-bucket-num": "5"})
@@ -243,7 +243,7 @@ def test_numbers_of_buckets_that_change_with_every_try(tmp_path: Path, tries: in
     check_table(table.location)
 
 
-def test_rows_written_meanwhile_are_newer_than_those_that_move(tmp_path: Path) -> None:
+def test_rows_written_concurrently_are_newer_than_those_that_move(tmp_path: Path) -> None:
     table = make(tmp_path / "t", postpone_default__bucket__num="1")
     put(table, rows(9))
     wait(table, rows(*range(5), value="old"))
@@ -289,7 +289,7 @@ def test_partitions_that_have_buckets_keep_their_number(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("count", "told"), [(320, False), (330, True)])
-def test_a_job_that_brings_far_more_rows_than_the_buckets_are_for_is_told(
+def test_a_job_that_brings_far_more_rows_than_the_buckets_are_for_is_reported(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, count: int, told: bool
 ) -> None:
     table = make(tmp_path / "t", postpone_target__row__num__per__bucket="10")

@@ -91,7 +91,7 @@ def test_a_partition_that_has_the_number_already_is_left_alone(tmp_path: Path) -
     assert len(table.snapshots.ids()) == 1
 
 
-def test_some_partitions_and_what_a_write_to_them_is_told(tmp_path: Path) -> None:
+def test_some_partitions_and_what_a_write_to_them_is_reported(tmp_path: Path) -> None:
     table = make(tmp_path / "t")
     put(table, [*rows("a", *range(10)), *rows("b", *range(10)), *rows("c", *range(10))])
     assert rescale(table, 3, "part in ('a', 'b')").partitions == {"partition part=a": 2, "partition part=b": 2}
@@ -118,7 +118,7 @@ def test_a_writer_that_began_before_the_rescale_conflicts_with_it(tmp_path: Path
 
 
 @pytest.mark.parametrize("rival", ["append", "delete", "overwrite"])
-def test_what_others_do_meanwhile_is_not_lost(tmp_path: Path, rival: str) -> None:
+def test_what_others_do_concurrently_is_not_lost(tmp_path: Path, rival: str) -> None:
     table = make(tmp_path / "t")
     put(table, [*rows("a", *range(10)), *rows("b", 1)])
 

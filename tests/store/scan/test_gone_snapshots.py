@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.faults.faulty_store import FaultyFileIO, InjectedFault
-from support.simulation.meanwhile import Meanwhile
+from support.simulation.interleaved_store import InterleavedStore
 from support.tables.compacting import Row, make, write
 from support.tables.expiring import COLUMNS, copied, live_on, new_table, rules, state, tag
 from support.tables.golden_tables import GoldenTable
@@ -169,7 +169,7 @@ def test_expired_at_any_moment(options: dict[str, str], tmp_path: Path) -> None:
     right = state(whole, options)
     for number in range(60):
         table = copied(whole, tmp_path / str(number))
-        io = Meanwhile(LocalFileIO(), number, partial(expire_snapshots_by, table, rules(1)))
+        io = InterleavedStore(LocalFileIO(), number, partial(expire_snapshots_by, table, rules(1)))
         plain = scan(table, options)
         watched = new_scan(replace(plain.table, file_io=io), plain.fields, plain.predicate)
         try:
@@ -234,7 +234,7 @@ def test_system_tables_tell_it_too(tmp_path: Path, name: str) -> None:
     rows = whole.with_options(OLD).system_table(name).to_arrow().num_rows
     for number in range(8):
         table = copied(whole, tmp_path / str(number))
-        io = Meanwhile(LocalFileIO(), number, partial(expire_snapshots_by, table, rules(1)))
+        io = InterleavedStore(LocalFileIO(), number, partial(expire_snapshots_by, table, rules(1)))
         try:
             found = replace(table.with_options(OLD), file_io=io).system_table(name).to_arrow()
             outcomes.add(found.num_rows == rows)

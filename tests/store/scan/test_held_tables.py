@@ -10,7 +10,7 @@ from typing import cast
 
 import pyarrow as pa
 import pytest
-from support.simulation.meanwhile import Meanwhile
+from support.simulation.interleaved_store import InterleavedStore
 from support.tables.compacting import make, write
 from support.tables.expiring import COLUMNS, live_on
 
@@ -111,7 +111,7 @@ def test_at_every_operation_of_a_read(tmp_path: Path, anew: bool) -> None:
     for at in range(100):
         shutil.rmtree(place, ignore_errors=True)
         shutil.copytree(kept, place)
-        store = Meanwhile(open_table(str(place)).file_io, at, happens)
+        store = InterleavedStore(open_table(str(place)).file_io, at, happens)
         table = replace(open_table(str(place)), file_io=cast("FileIO", store))
         try:
             assert table.scan().to_arrow().sort_by("k").to_pydict() == {"k": [0, 1], "v": [2, 2]}
@@ -148,7 +148,7 @@ def test_it_costs_one_read_of_a_file(tmp_path: Path) -> None:
     table = held(tmp_path / "t")
     counts = []
     for opened in (None, table.opened):
-        store = Meanwhile(table.file_io, -2, lambda: None)
+        store = InterleavedStore(table.file_io, -2, lambda: None)
         replace(table, file_io=cast("FileIO", store), opened=opened).scan().plan()
         counts.append(store.count)
     assert counts[1] - counts[0] == 1

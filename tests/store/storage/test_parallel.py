@@ -86,7 +86,7 @@ def test_this_thread_does_the_jobs_until_most_of_them_wait(waits: list[bool], he
     assert [thread is threading.current_thread() for thread in by] == [True] * here + [False] * (40 - here)
 
 
-def test_waiting_is_told_from_computing() -> None:
+def test_waiting_is_distinguished_from_computing() -> None:
     """Three jobs wait; then two wait for each other, which one thread could not do."""
     pair, never = threading.Barrier(2), threading.Event()
     jobs = [*[lambda: never.wait(2 * LONG_WAIT)] * 3, *[lambda: pair.wait(30)] * 2]

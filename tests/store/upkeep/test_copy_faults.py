@@ -96,7 +96,7 @@ def test_a_commit_that_fails_leaves_the_target_as_it_was(
     raise AssertionError("the run has more operations than were tried")
 
 
-def test_others_write_to_the_target_meanwhile(table: Table) -> None:
+def test_others_write_to_the_target_concurrently(table: Table) -> None:
     """What they put into a replaced partition goes, what they put elsewhere stays."""
     made = copied_beside(table)
 
@@ -109,7 +109,7 @@ def test_others_write_to_the_target_meanwhile(table: Table) -> None:
     assert rows_of(made) == [*ROWS, (8, "c", 8)]
 
 
-def test_another_table_is_made_at_the_target_meanwhile(table: Table, tmp_path: Path) -> None:
+def test_another_table_is_made_at_the_target_concurrently(table: Table, tmp_path: Path) -> None:
     def rival(source: FileIO, target: FileIO, files: Sequence[FileCopy]) -> None:
         copy_here(source, target, files)
         make(tmp_path / "rival", COLUMNS, (), {"bucket": "-1", "file.format": "orc"}, ["p"])

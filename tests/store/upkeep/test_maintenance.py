@@ -51,7 +51,7 @@ def test_in_a_thread(tmp_path: Path) -> None:
     assert table.snapshots.ids() == [3, 4]
 
 
-def test_a_failure_is_told_and_made_good_later(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failure_is_reported_and_made_good_later(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     table = lived(tmp_path)
     with caplog.at_level(logging.WARNING):
         maintain(replace(table, file_io=FaultyFileIO(LocalFileIO(), at=0, lasting=True)))

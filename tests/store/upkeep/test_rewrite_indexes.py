@@ -107,7 +107,7 @@ def test_keys_vectors_and_level_zero(tmp_path: Path) -> None:
     assert [row[0] for row in rows_of(table)] == [1, 2, 3]
 
 
-def test_what_is_replaced_meanwhile_is_left_out(tmp_path: Path) -> None:
+def test_what_is_replaced_concurrently_is_left_out(tmp_path: Path) -> None:
     table = asked(filled(tmp_path), **BESIDE)
 
     def run(now: Table, tasks: Sequence[IndexTask]) -> list[CompactTaskResult]:

@@ -167,7 +167,7 @@ def test_the_index_holds_javas_hashes(tmp_path: Path) -> None:
     assert index_files(tmp_path / "t") == before  # nothing new, no new file
 
 
-def test_told_tasks_fill_buckets_exactly(tmp_path: Path) -> None:
+def test_given_tasks_fill_buckets_exactly(tmp_path: Path) -> None:
     table = made(tmp_path / "t", target_row_num="10", initial_buckets="1")
     Job.planned(table, "a").write([(k, None, 0) for k in range(25)], told=True).commit()
     assert sizes(table) == {(None, 0): 10, (None, 1): 10, (None, 2): 5}
@@ -376,7 +376,7 @@ def test_index_files_beside_the_data(tmp_path: Path) -> None:
     check_places(table)
 
 
-def test_cross_partition_tables_need_to_be_told(tmp_path: Path) -> None:
+def test_cross_partition_tables_need_to_be_declared(tmp_path: Path) -> None:
     create_table(str(tmp_path / "t"), new_schema(COLUMNS, ("k",), ("p",), {"bucket": "-1", "write-only": "true"}))
     table = open_table(str(tmp_path / "t"))
     with pytest.raises(UnsupportedFeature, match=r"PaimonTable.forPath\(spark, path\).append\(df\)"):

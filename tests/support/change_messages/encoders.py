@@ -244,16 +244,16 @@ _PLAIN: Writers = {
 def maxwell(changes: list[Change], draws: random.Random) -> Iterator[Message]:
     for change in changes:
         after, before = _mapped(change.after, _PLAIN), _mapped(change.before, _PLAIN)
-        told: dict[str, Any] = {"database": "shop", "table": "orders", "ts": 1700000000, "xid": 5, "commit": True}
+        message: dict[str, Any] = {"database": "shop", "table": "orders", "ts": 1700000000, "xid": 5, "commit": True}
         if before is None:
-            told |= {"type": "bootstrap-insert" if change.snapshot else "insert", "data": after}
+            message |= {"type": "bootstrap-insert" if change.snapshot else "insert", "data": after}
         elif after is None:
-            told |= {"type": "delete", "data": before}
+            message |= {"type": "delete", "data": before}
         else:
-            told |= {"type": "update", "data": after, "old": {n: v for n, v in before.items() if v != after[n]}}
+            message |= {"type": "update", "data": after, "old": {n: v for n, v in before.items() if v != after[n]}}
         if draws.random() < 0.5:
-            told["primary_key_columns"] = ["id"]
-        yield None, dumps(told)
+            message["primary_key_columns"] = ["id"]
+        yield None, dumps(message)
         if draws.random() < 0.1:
             yield (
                 None,
@@ -278,19 +278,19 @@ def ogg(changes: list[Change], draws: random.Random) -> Iterator[Message]:
     for change in changes:
         after, before = _mapped(change.after, _PLAIN), _mapped(change.before, _PLAIN)
         op = "I" if before is None else "D" if after is None else "U"
-        told: dict[str, Any] = {"table": "SHOP.ORDERS", "op_type": op, "op_ts": "2023-11-14 22:13:20.000000",
+        message: dict[str, Any] = {"table": "SHOP.ORDERS", "op_type": op, "op_ts": "2023-11-14 22:13:20.000000",
                                 "current_ts": "2023-11-14T22:13:21.000000", "pos": "00000000020030006122"}  # fmt: skip
-        told |= {} if before is None else {"before": before}
-        told |= {} if after is None else {"after": after}
+        message |= {} if before is None else {"before": before}
+        message |= {} if after is None else {"after": after}
         if draws.random() < 0.5:
-            told["primary_keys"] = ["id"]
-        yield None, dumps(told)
+            message["primary_keys"] = ["id"]
+        yield None, dumps(message)
 
 
 def dms(changes: list[Change], draws: random.Random) -> Iterator[Message]:
     for change in changes:
         after, before = _mapped(change.after, _PLAIN), _mapped(change.before, _PLAIN)
-        told: dict[str, Any] = {}
+        message: dict[str, Any] = {}
         if before is None:
             operation, data = ("load" if change.snapshot else "insert"), after
         elif after is None:
@@ -299,10 +299,10 @@ def dms(changes: list[Change], draws: random.Random) -> Iterator[Message]:
             operation, data = "update", {**after, **{f"BI_{n}": v for n, v in before.items()}}
         else:
             operation, data = "update", after
-            told["before-image"] = {n: v for n, v in before.items() if v != after[n] or n == "id"}
+            message["before-image"] = {n: v for n, v in before.items() if v != after[n] or n == "id"}
         metadata = {"timestamp": "2023-11-14T22:13:20.123456Z", "record-type": "data", "operation": operation,
                     "partition-key-type": "schema-table", "schema-name": "shop", "table-name": "orders"}  # fmt: skip
-        yield None, dumps({"data": data, "metadata": metadata, **told})
+        yield None, dumps({"data": data, "metadata": metadata, **message})
         if draws.random() < 0.1:
             control = {**metadata, "record-type": "control", "operation": "create-table"}
             yield None, dumps({"metadata": control})

@@ -104,17 +104,17 @@ class Oracle:
         """The paths of the changelog of a snapshot, or of what stands for it. Errors as in needs."""
         key = (Kind.CHANGELOG, root.key)
         if key not in self._needs:
-            told = root.json
-            is_change = "changelog-producer" not in self.table.schema.options and told["commitKind"] != "COMPACT"
-            name = told.get("changelogManifestList") or (told["deltaManifestList"] if is_change else None)
+            snapshot = root.json
+            is_change = "changelog-producer" not in self.table.schema.options and snapshot["commitKind"] != "COMPACT"
+            name = snapshot.get("changelogManifestList") or (snapshot["deltaManifestList"] if is_change else None)
             self._needs[key] = frozenset(() if name is None else self._added(name))
         return self._needs[key]
 
     def names(self, root: Root) -> set[str]:
         """The names of all files that a root leads to, be it as deleted: none of them is an orphan."""
-        where, told = self.table.location, root.json
-        lists = [told.get(f"{kind}ManifestList") for kind in ("base", "delta", "changelog")]
-        names = {name for name in (*lists, told.get("indexManifest"), told.get("statistics")) if name}
+        where, snapshot = self.table.location, root.json
+        lists = [snapshot.get(f"{kind}ManifestList") for kind in ("base", "delta", "changelog")]
+        names = {name for name in (*lists, snapshot.get("indexManifest"), snapshot.get("statistics")) if name}
         for name in filter(None, lists):
             if self._io.exists(manifest_path(where, name)):
                 metas = read_manifest_list(self._io, where, name)
@@ -122,7 +122,7 @@ class Oracle:
                 there = [meta for meta in metas if self._io.exists(manifest_path(where, meta.file_name))]
                 for entry in read_manifests(self._io, where, there):
                     names |= {entry.file.file_name, *entry.file.extra_files}
-        index = told.get("indexManifest")
+        index = snapshot.get("indexManifest")
         if index and self._io.exists(manifest_path(where, index)):
             names |= {entry.file_name for entry in read_index_manifest(self._io, where, index)}
         return names
@@ -133,15 +133,15 @@ class Oracle:
         return merged((self._rows_of(entry) for entry in entries), self.is_keyed)
 
     def _state(self, root: Root) -> set[str]:
-        where, told = self.table.location, root.json
+        where, snapshot = self.table.location, root.json
         names = [*root.key, *(m.file_name for name in root.key for m in read_manifest_list(self._io, where, name))]
         paths = {path for entry in self._entries(root) for path in self._paths(entry)}
-        index = told.get("indexManifest")
+        index = snapshot.get("indexManifest")
         for entry in read_index_manifest(self._io, where, index):
             directory = bucket_directory(self.table, entry.partition, entry.bucket)
             paths.add(index_file_path(where, directory, entry, self.table.options))
-        if told.get("statistics"):
-            paths.add(f"{where}/statistics/{told['statistics']}")
+        if snapshot.get("statistics"):
+            paths.add(f"{where}/statistics/{snapshot['statistics']}")
         return paths | {manifest_path(where, name) for name in (*names, *([index] if index else ()))}
 
     def _added(self, name: str) -> set[str]:

@@ -35,7 +35,7 @@ EXPECTED: dict[str, tuple[type[PaimonError], ...]] = {
 }
 _CASCADES = ("create database", "create table", "create table", "create table", "drop database")
 _DROPPED = "another client has dropped it already"
-_MEANWHILE = (_DROPPED, "is at work", "are still at")
+_CONCURRENT_CHANGES = (_DROPPED, "is at work", "are still at")
 """What an error says that tells of the work of others."""
 _ORDER = ("create", "commit", "rename", "alter", "drop", "create", "commit", "alter")
 """Each process does these first; then as chance has it."""
@@ -107,7 +107,7 @@ def cascade(options: dict[str, str], seed: int, seconds: float) -> Counter[str]:
         except (DatabaseAlreadyExists, DatabaseNotFound, TableAlreadyExists):
             done[f"lost {what}"] += 1
         except PaimonError as error:
-            if not any(words in str(error) for words in _MEANWHILE):
+            if not any(words in str(error) for words in _CONCURRENT_CHANGES):
                 raise
             done[f"refused {what}"] += 1
         else:
@@ -154,7 +154,7 @@ def live(options: dict[str, str], seed: int, seconds: float, names: int) -> Live
         except PaimonError as error:
             if _DROPPED in str(error):  # it was created
                 lived.done[what] += 1
-            elif any(words in str(error) for words in _MEANWHILE):
+            elif any(words in str(error) for words in _CONCURRENT_CHANGES):
                 lived.done[f"refused {what}"] += 1
             else:
                 raise

@@ -37,10 +37,10 @@ def check_paths_and_errors(spark: SparkSession, lake: str) -> None:
     rows = spark.createDataFrame([(1, "a")], "id long, v string")
     for path in ("orders", "./orders", "~/orders", "file:orders"):
         write = rows.write.format("paimon").mode("append").option("primary-key", "id").option("bucket", "1")
-        told = error_of(lambda write=write, path=path: write.save(path))
-        assert f"the path '{path}' does not begin at the root" in told, told
-        told = error_of(lambda path=path: spark.read.format("paimon").load(path).collect())
-        assert "give the whole path" in told, told
+        message = error_of(lambda write=write, path=path: write.save(path))
+        assert f"the path '{path}' does not begin at the root" in message, message
+        message = error_of(lambda path=path: spark.read.format("paimon").load(path).collect())
+        assert "give the whole path" in message, message
     os.chdir(lake)
     made = PaimonTable.create(spark).location("orders").addColumn("id", "BIGINT NOT NULL").addColumn("v", "STRING")
     made.primaryKey("id").property("bucket", "1").execute()
@@ -61,11 +61,11 @@ def check_paths_and_errors(spark: SparkSession, lake: str) -> None:
     def append() -> None:
         PaimonTable.forPath(spark, f"{lake}/orders").append(nothing)
 
-    told = error_of(append)  # by the client, which has the rows
-    assert told.startswith("the NOT NULL column 'id' is null"), told
+    message = error_of(append)  # by the client, which has the rows
+    assert message.startswith("the NOT NULL column 'id' is null"), message
     spark.conf.set("spark.paimon.write.local", "false")
-    told = error_of(append)  # by a task of Spark
-    assert told.startswith("the NOT NULL column 'id' is null"), told
+    message = error_of(append)  # by a task of Spark
+    assert message.startswith("the NOT NULL column 'id' is null"), message
     print("errors are as they should be")
 
 

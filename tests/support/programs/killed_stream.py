@@ -25,7 +25,7 @@ from paimon_spark.spark.source.source import PaimonDataSource
 from paimon_spark.spark.stream_sink.writer import PaimonStreamWriter
 
 
-class Told(StreamingQueryListener):
+class BatchPrinter(StreamingQueryListener):
     """Tells each batch."""
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None: ...
@@ -87,7 +87,7 @@ def main(events: str, table: str, checkpoint: str, point: str = "") -> None:
     spark.sparkContext.setLogLevel("OFF")
     jvm = int(spark._jvm.java.lang.ProcessHandle.current().pid())  # type: ignore[union-attr]  # not on Connect
     print(f"jvm {jvm}", flush=True)
-    spark.streams.addListener(Told())
+    spark.streams.addListener(BatchPrinter())
     spark.dataSource.register(mortal(point, jvm) if point else PaimonDataSource)
     stream = spark.readStream.schema("id int, v long").option("maxFilesPerTrigger", "1").json(events)
     writer = stream.repartition(2).writeStream.format("paimon").option("checkpointLocation", checkpoint)

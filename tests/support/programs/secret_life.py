@@ -141,12 +141,12 @@ def main(folder: str) -> None:
         .config("spark.sql.warehouse.dir", str(place / "warehouse"))
         .getOrCreate()
     )
-    for name, told in catalogs.items():
+    for name, settings in catalogs.items():
         with (place / f"{name}.txt").open("w") as file:
             shown = Shown(file)
-            _use(spark, shown, told["options"], place / f"checkpoint-{name}")
-            _on_the_line(shown, told["options"])
-            for options in told["wrong"]:
+            _use(spark, shown, settings["options"], place / f"checkpoint-{name}")
+            _on_the_line(shown, settings["options"])
+            for options in settings["wrong"]:
                 _fail(spark, shown, options)
                 _on_the_line(shown, options)
     spark.stop()

@@ -42,8 +42,8 @@ def answer(state: State, method: str, path: list[str], query: Mapping[str, str],
             mine = [table for database, table in state.tables if database == name]
             if kind == "tables":
                 return page(kind, ((table, table) for table in mine), query, state.page_size)
-            told = ((table, tables.described(state, name, table)) for table in mine)
-            return page("tableDetails", told, query, state.page_size)
+            details = ((table, tables.described(state, name, table)) for table in mine)
+            return page("tableDetails", details, query, state.page_size)
         case ["databases", name, "view-details"]:
             mine_views = ((n, view) for (d, n), view in state.views.items() if d == name)
             return page("viewDetails", mine_views, query, state.page_size)

@@ -51,8 +51,8 @@ class RestServer:
     @property
     def options(self) -> dict[str, str]:
         """Of a catalog on this server."""
-        told = {"metastore": "rest", "uri": self.url, "warehouse": WAREHOUSE}
-        return {**told, "token.provider": "bear", "token": TOKEN}
+        own = {"metastore": "rest", "uri": self.url, "warehouse": WAREHOUSE}
+        return {**own, "token.provider": "bear", "token": TOKEN}
 
     def take_fault(self, method: str, path: str) -> Fault | None:
         """The next fault that meets a request, once."""
@@ -98,16 +98,16 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {key.lower(): value for key, value in self.headers.items()}
         self.rest.requests.append((self.command, self.path, headers))
         fault = self.rest.take_fault(self.command, self.path)
-        status, told = 503, {"message": "busy", "code": 503}
+        status, answer = 503, {"message": "busy", "code": 503}
         if fault is None or fault.when is When.AFTER:
-            status, told = self._done(body, headers)
+            status, answer = self._done(body, headers)
         if fault is not None and fault.status is None:
             self.close_connection = True
             self.connection.close()
             return
         if fault is not None and fault.status is not None:
-            status, told = fault.status, {"message": fault.message, "code": fault.code or fault.status}
-        data = json.dumps(told).encode()
+            status, answer = fault.status, {"message": fault.message, "code": fault.code or fault.status}
+        data = json.dumps(answer).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))

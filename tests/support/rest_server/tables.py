@@ -147,7 +147,7 @@ def register(state: State, name: str, body: Json) -> None:
 def described(state: State, database: str, table: str) -> Json:
     """GET ``/databases/<database>/tables/<table>``."""
     stored, schema = state.stored(database, table), state.opened(database, table).schema
-    told = {
+    stored_schema = {
         "fields": [format_field(one) for one in schema.fields],
         "partitionKeys": list(schema.partition_keys),
         "primaryKeys": list(schema.primary_keys),
@@ -155,7 +155,7 @@ def described(state: State, database: str, table: str) -> Json:
         "comment": schema.comment,
     }
     names = {"id": stored.id, "database": database, "name": table, "path": stored.path}
-    return {**names, "isExternal": stored.external, "schemaId": schema.id, "schema": told, **AUDIT}
+    return {**names, "isExternal": stored.external, "schemaId": schema.id, "schema": stored_schema, **AUDIT}
 
 
 def alter(state: State, database: str, table: str, body: Json) -> None:

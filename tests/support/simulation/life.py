@@ -299,12 +299,12 @@ class World:
 
     def _new_state(self, root: Root, who: str) -> None:
         """A commit: its rows follow from those of the snapshot before."""
-        told = root.json
-        user = re.match(r"job\d+", str(told["commitUser"]))
+        snapshot = root.json
+        user = re.match(r"job\d+", str(snapshot["commitUser"]))
         effect = self.jobs[user[0]].effect if user else Effect()
         before = self.roots.get(snapshot_path(self.table.location, root.number - 1, root.branch))
         rows = frozenset[Row]() if before is None else self.states[before.key]
-        if told["commitKind"] != "COMPACT":
+        if snapshot["commitKind"] != "COMPACT":
             rows = without(rows, effect.partition) if effect.replaces else rows
             rows = merged((rows, effect.rows), self.oracle.is_keyed)
         try:

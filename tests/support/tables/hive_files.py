@@ -86,8 +86,8 @@ def add_hive_table(
     made = []
     for values in partitions:
         path = "/".join(f"{key}={value}" for key, value in zip(keys or {}, values, strict=True))
-        told = {"dbName": name.database, "tableName": name.table, "parameters": {}}
-        made.append(ttypes.Partition(values=list(values), sd=_storage(f"file:{place}/{path}", file_format), **told))
+        common = {"dbName": name.database, "tableName": name.table, "parameters": {}}
+        made.append(ttypes.Partition(values=list(values), sd=_storage(f"file:{place}/{path}", file_format), **common))
     metastore.add_partitions(name, made)
 
 

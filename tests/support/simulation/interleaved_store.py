@@ -10,7 +10,7 @@ from paimon_spark.file_io import FileIO
 
 
 @dataclass
-class Meanwhile:
+class InterleavedStore:
     """A store where something else happens once, before an operation of this number."""
 
     inner: FileIO
