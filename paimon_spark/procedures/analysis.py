@@ -33,5 +33,5 @@ class Analyze(Procedure[AnalyzeResult]):
         ),
     ] = None
 
-    def run(self, table: Table, engine: Engine) -> AnalyzeResult:
+    def perform(self, table: Table, engine: Engine) -> AnalyzeResult:
         return analyze(table, self.columns, partial(engine.count_columns, table))

@@ -44,7 +44,7 @@ class CreateBranch(Procedure[CreateBranchResult]):
         bool, Argument("whether a branch that is there already is fine.", sql="ignoreIfExists")
     ] = False
 
-    def run(self, table: Table, engine: Engine) -> CreateBranchResult:
+    def perform(self, table: Table, engine: Engine) -> CreateBranchResult:
         return create_branch(table, self.name, self.tag, self.snapshot, self.ignore_if_exists)
 
 
@@ -63,7 +63,7 @@ class RenameBranch(Procedure[None]):
     name: Annotated[str, Argument("the name of the branch.", sql="from_branch")]
     new_name: Annotated[str, Argument("its name from now on.", sql="to_branch")]
 
-    def run(self, table: Table, engine: Engine) -> None:
+    def perform(self, table: Table, engine: Engine) -> None:
         rename_branch(table, self.name, self.new_name)
 
 
@@ -83,7 +83,7 @@ class DeleteBranch(Procedure[DeleteBranchResult]):
     names: Annotated[str | Iterable[str], Argument("the names of the branches.", sql="branch")]
     dry_run: DryRun = False
 
-    def run(self, table: Table, engine: Engine) -> DeleteBranchResult:
+    def perform(self, table: Table, engine: Engine) -> DeleteBranchResult:
         return delete_branch(table, self.names, self.dry_run)
 
 
@@ -104,5 +104,5 @@ class FastForward(Procedure[FastForwardResult]):
     branch: Annotated[str, Argument("the name of the branch.")]
     dry_run: Annotated[bool, Argument("whether only to tell what would go and come.")] = False
 
-    def run(self, table: Table, engine: Engine) -> FastForwardResult:
+    def perform(self, table: Table, engine: Engine) -> FastForwardResult:
         return fast_forward(table, self.branch, self.dry_run)

@@ -69,7 +69,7 @@ class Compact(Procedure[CompactResult]):
         Duration | None, Argument("only partitions whose newest file is at least so old, such as '1 d'; else all.")
     ] = None
 
-    def run(self, table: Table, engine: Engine) -> CompactResult:
+    def perform(self, table: Table, engine: Engine) -> CompactResult:
         where = chosen_partitions(table, self.where, self.partitions)
         if self.partition_idle_time is not None:
             if self.order_strategy.lower() != _NO_ORDER:
@@ -122,5 +122,5 @@ class CompactManifest(Procedure[CompactManifestResult]):
 
     dry_run: Annotated[bool, Argument("whether only to tell how many manifests would be merged.")] = False
 
-    def run(self, table: Table, engine: Engine) -> CompactManifestResult:
+    def perform(self, table: Table, engine: Engine) -> CompactManifestResult:
         return compact_manifests(table, self.dry_run)

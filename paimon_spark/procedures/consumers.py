@@ -28,7 +28,7 @@ class ResetConsumer(Procedure[None]):
         Argument("the id of the snapshot that it reads next; else the consumer is deleted.", sql="nextSnapshotId"),
     ] = None
 
-    def run(self, table: Table, engine: Engine) -> None:
+    def perform(self, table: Table, engine: Engine) -> None:
         reset_consumer(table, self.consumer, self.next_snapshot)
 
 
@@ -50,5 +50,5 @@ class ClearConsumers(Procedure[ClearConsumersResult]):
     ] = None
     dry_run: DryRun = False
 
-    def run(self, table: Table, engine: Engine) -> ClearConsumersResult:
+    def perform(self, table: Table, engine: Engine) -> ClearConsumersResult:
         return clear_consumers(table, self.including, self.excluding, self.dry_run)

@@ -47,6 +47,6 @@ class Copy(Procedure[CopyResult]):
         bool | None, Argument("whether Spark tasks copy, or this process; else as much as there is decides.")
     ] = None
 
-    def run(self, table: Table, engine: Engine) -> CopyResult:
+    def perform(self, table: Table, engine: Engine) -> CopyResult:
         copy_all = partial(engine.copy_files, distributed=self.distributed)
         return copy_table(table, self.target, self.where, self.options, copy_all)

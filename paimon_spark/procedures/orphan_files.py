@@ -50,6 +50,6 @@ class RemoveOrphanFiles(Procedure[RemoveOrphanFilesResult]):
     ] = None
     progress: Annotated[Progress | None, Argument("is told how far it is.", only_python=True)] = None
 
-    def run(self, table: Table, engine: Engine) -> RemoveOrphanFilesResult:
+    def perform(self, table: Table, engine: Engine) -> RemoveOrphanFilesResult:
         work = engine.storage_work(table, self.distributed)
         return remove_orphan_files(table, self.older_than, self.dry_run, work, self.progress)

@@ -45,7 +45,7 @@ class ExpirePartitions(Procedure[ExpirePartitionsResult]):
     max_expires: Annotated[int | None, Argument("at most so many go, in the order of their values as text.")] = None
     dry_run: DryRun = False
 
-    def run(self, table: Table, engine: Engine) -> ExpirePartitionsResult:
+    def perform(self, table: Table, engine: Engine) -> ExpirePartitionsResult:
         times = (self.expiration_time, self.timestamp_formatter, self.timestamp_pattern, self.expire_strategy)
         return expire_partitions(table, *times, self.max_expires, dry_run=self.dry_run)
 
@@ -74,5 +74,5 @@ class MarkPartitionDone(Procedure[MarkPartitionDoneResult]):
         ),
     ]
 
-    def run(self, table: Table, engine: Engine) -> MarkPartitionDoneResult:
+    def perform(self, table: Table, engine: Engine) -> MarkPartitionDoneResult:
         return mark_partition_done(table, self.partitions)

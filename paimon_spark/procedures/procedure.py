@@ -62,14 +62,22 @@ class Declaration(ABC):
 class Procedure(Declaration, Generic[R]):
     """An operation on one table; R: its result. The first official argument is the table."""
 
-    @abstractmethod
     def run(self, table: Table, engine: Engine) -> R:
-        """Does it, and what has to follow it.
+        """Does it, if the table is still the one that was opened (protocol C11).
 
         Args:
             table: on its branch, with the options of the call; conditions are read in its time zone.
             engine: does what may be too big for one process.
+
+        Raises:
+            TableNotFound, TableChanged: it is not; nothing was changed.
         """
+        table.check_still_there(doing=f"{name_of(type(self))} of")
+        return self.perform(table, engine)
+
+    @abstractmethod
+    def perform(self, table: Table, engine: Engine) -> R:
+        """Does it, and what has to follow it; see run."""
 
 
 @dataclass(frozen=True)

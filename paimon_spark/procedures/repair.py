@@ -35,5 +35,5 @@ class RepairEarliestSnapshot(Procedure[RepairEarliestSnapshotResult]):
     ] = None
     delete_older: Annotated[bool, Argument("whether the snapshots before it are deleted.")] = False
 
-    def run(self, table: Table, engine: Engine) -> RepairEarliestSnapshotResult:
+    def perform(self, table: Table, engine: Engine) -> RepairEarliestSnapshotResult:
         return repair_earliest_snapshot(table, self.snapshot, self.delete_older)

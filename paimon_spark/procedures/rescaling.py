@@ -44,7 +44,7 @@ class Rescale(Procedure[RescaleResult]):
     ] = None
     partitions: ChosenPartitions = None
 
-    def run(self, table: Table, engine: Engine) -> RescaleResult:
+    def perform(self, table: Table, engine: Engine) -> RescaleResult:
         where = chosen_partitions(table, self.where, self.partitions)
         result = rescale(table, self.buckets, where, engine.rewrite)
         maintain(table)
@@ -68,7 +68,7 @@ class RewriteFileIndex(Procedure[RewriteFileIndexResult]):
         str | None, Argument("a condition on partition columns, such as dt < '2026-11-01'; else all partitions.")
     ] = None
 
-    def run(self, table: Table, engine: Engine) -> RewriteFileIndexResult:
+    def perform(self, table: Table, engine: Engine) -> RewriteFileIndexResult:
         result = rewrite_file_index(table, self.where, engine.build_indexes)
         maintain(table)
         return result

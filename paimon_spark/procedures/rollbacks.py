@@ -39,7 +39,7 @@ class Rollback(Procedure[RollbackResult]):
     tag: TagName = None
     dry_run: DryRun = False
 
-    def run(self, table: Table, engine: Engine) -> RollbackResult:
+    def perform(self, table: Table, engine: Engine) -> RollbackResult:
         return rollback(table, self.version, self.snapshot, self.tag, self.dry_run)
 
 
@@ -59,7 +59,7 @@ class RollbackToTimestamp(Procedure[RollbackResult]):
     timestamp: Annotated[Moment, Argument("the newest snapshot that was committed at this time or before stays.")]
     dry_run: DryRun = False
 
-    def run(self, table: Table, engine: Engine) -> RollbackResult:
+    def perform(self, table: Table, engine: Engine) -> RollbackResult:
         return rollback_to_timestamp(table, self.timestamp, self.dry_run)
 
 
@@ -78,5 +78,5 @@ class RollbackToWatermark(Procedure[RollbackResult]):
     watermark: Annotated[int, Argument("the watermark, in epoch milliseconds.")]
     dry_run: DryRun = False
 
-    def run(self, table: Table, engine: Engine) -> RollbackResult:
+    def perform(self, table: Table, engine: Engine) -> RollbackResult:
         return rollback_to_watermark(table, self.watermark, self.dry_run)

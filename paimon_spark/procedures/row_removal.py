@@ -27,7 +27,7 @@ class Truncate(Procedure[TruncateResult]):
         UnsupportedFeature: the table cannot be written.
     """
 
-    def run(self, table: Table, engine: Engine) -> TruncateResult:
+    def perform(self, table: Table, engine: Engine) -> TruncateResult:
         result = truncate_table(table)
         maintain(table)
         return result
@@ -47,7 +47,7 @@ class DropPartitions(Procedure[TruncateResult]):
 
     where: Annotated[str, Argument("a condition on partition columns, such as dt < '2026-11-01'.")]
 
-    def run(self, table: Table, engine: Engine) -> TruncateResult:
+    def perform(self, table: Table, engine: Engine) -> TruncateResult:
         result = drop_partitions(table, self.where)
         maintain(table)
         return result
@@ -71,7 +71,7 @@ class RemoveUnexistingFiles(Procedure[RemoveUnexistingFilesResult]):
 
     dry_run: Annotated[bool, Argument("whether only to tell which they are.", sql_default=False)] = True
 
-    def run(self, table: Table, engine: Engine) -> RemoveUnexistingFilesResult:
+    def perform(self, table: Table, engine: Engine) -> RemoveUnexistingFilesResult:
         found = remove_unexisting_files(table, self.dry_run)
         if found.snapshot_id is not None:
             maintain(table)
@@ -98,5 +98,5 @@ class PurgeFiles(Procedure[PurgeFilesResult]):
     ] = None
     dry_run: Annotated[bool, Argument("whether only to tell what would go, orphans left out.")] = False
 
-    def run(self, table: Table, engine: Engine) -> PurgeFilesResult:
+    def perform(self, table: Table, engine: Engine) -> PurgeFilesResult:
         return purge_files(table, self.orphans_older_than, self.dry_run)

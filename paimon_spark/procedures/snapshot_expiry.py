@@ -40,7 +40,7 @@ class ExpireSnapshots(Procedure[ExpireSnapshotsResult]):
     max_deletes: _MaxDeletes = None
     dry_run: DryRun = False
 
-    def run(self, table: Table, engine: Engine) -> ExpireSnapshotsResult:
+    def perform(self, table: Table, engine: Engine) -> ExpireSnapshotsResult:
         rules = (self.retain_max, self.retain_min, self.older_than, self.max_deletes)
         return expire_snapshots(table, *rules, dry_run=self.dry_run)
 
@@ -64,6 +64,6 @@ class ExpireChangelogs(Procedure[ExpireSnapshotsResult]):
     max_deletes: _MaxDeletes = None
     dry_run: DryRun = False
 
-    def run(self, table: Table, engine: Engine) -> ExpireSnapshotsResult:
+    def perform(self, table: Table, engine: Engine) -> ExpireSnapshotsResult:
         rules = (self.retain_max, self.retain_min, self.older_than, self.max_deletes)
         return expire_changelogs(table, *rules, dry_run=self.dry_run)

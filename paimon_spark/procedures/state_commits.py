@@ -27,7 +27,7 @@ class RollbackToAsLatest(Procedure[RollbackToAsLatestResult]):
     snapshot: SnapshotId = None
     tag: TagName = None
 
-    def run(self, table: Table, engine: Engine) -> RollbackToAsLatestResult:
+    def perform(self, table: Table, engine: Engine) -> RollbackToAsLatestResult:
         return rollback_to_as_latest(table, self.version, self.snapshot, self.tag)
 
 
@@ -47,5 +47,5 @@ class MergeBranch(Procedure[MergeBranchResult]):
     source: Annotated[str, Argument("the name of the branch that has the files.", sql="source_branch")]
     target: Annotated[str, Argument("the name of the branch that gets them.", sql="target_branch")] = "main"
 
-    def run(self, table: Table, engine: Engine) -> MergeBranchResult:
+    def perform(self, table: Table, engine: Engine) -> MergeBranchResult:
         return merge_branch(table, self.source, self.target)

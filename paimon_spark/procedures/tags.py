@@ -44,7 +44,7 @@ class CreateTag(Procedure[CreateTagResult]):
     ] = None
     time_retained: TimeRetained = None
 
-    def run(self, table: Table, engine: Engine) -> CreateTagResult:
+    def perform(self, table: Table, engine: Engine) -> CreateTagResult:
         return create_tag(table, self.name, self.snapshot, self.timestamp, self.time_retained)
 
 
@@ -65,7 +65,7 @@ class CreateTagFromTimestamp(Procedure[CreateTagResult]):
     timestamp: Annotated[Moment, Argument("the earliest commit time of the snapshot.")]
     time_retained: TimeRetained = None
 
-    def run(self, table: Table, engine: Engine) -> CreateTagResult:
+    def perform(self, table: Table, engine: Engine) -> CreateTagResult:
         return create_tag(table, self.name, None, self.timestamp, self.time_retained)
 
 
@@ -87,7 +87,7 @@ class ReplaceTag(Procedure[CreateTagResult]):
         Duration | None, Argument("how long the tag lives from now on, such as '30 d'; else until it is deleted.")
     ] = None
 
-    def run(self, table: Table, engine: Engine) -> CreateTagResult:
+    def perform(self, table: Table, engine: Engine) -> CreateTagResult:
         return replace_tag(table, self.name, self.snapshot, self.time_retained)
 
 
@@ -106,7 +106,7 @@ class RenameTag(Procedure[None]):
     name: TagName
     new_name: Annotated[str, Argument("its name from now on.", sql="target_tag")]
 
-    def run(self, table: Table, engine: Engine) -> None:
+    def perform(self, table: Table, engine: Engine) -> None:
         rename_tag(table, self.name, self.new_name)
 
 
@@ -127,7 +127,7 @@ class DeleteTag(Procedure[DeleteTagResult]):
     names: Annotated[str | Iterable[str], Argument("the names of the tags.", sql="tag")]
     dry_run: DryRun = False
 
-    def run(self, table: Table, engine: Engine) -> DeleteTagResult:
+    def perform(self, table: Table, engine: Engine) -> DeleteTagResult:
         return delete_tags(table, self.names, self.dry_run)
 
 
@@ -149,7 +149,7 @@ class ExpireTags(Procedure[DeleteTagResult]):
     ] = None
     dry_run: DryRun = False
 
-    def run(self, table: Table, engine: Engine) -> DeleteTagResult:
+    def perform(self, table: Table, engine: Engine) -> DeleteTagResult:
         return expire_tags(table, self.older_than, self.dry_run)
 
 
@@ -164,5 +164,5 @@ class TriggerTagAutomaticCreation(Procedure[TriggerTagAutomaticCreationResult]):
 
     official = (TABLE,)
 
-    def run(self, table: Table, engine: Engine) -> TriggerTagAutomaticCreationResult:
+    def perform(self, table: Table, engine: Engine) -> TriggerTagAutomaticCreationResult:
         return trigger_tag_automatic_creation(table)

@@ -42,7 +42,7 @@ def test_a_method_has_the_arguments_of_its_procedure(name: str) -> None:
     for parameter, argument in zip(taken.values(), declared.values(), strict=True):
         assert (parameter.default is parameter.empty) == argument.is_required
         assert argument.is_required or parameter.default == argument.default
-    assert hints["return"] == get_type_hints(PROCEDURES[name].run)["return"]
+    assert hints["return"] == get_type_hints(PROCEDURES[name].perform)["return"]
 
 
 class Noted(HistoryMethods, MaintenanceMethods):
@@ -122,7 +122,7 @@ def test_others_are_ours_alone() -> None:
 
 def test_a_result_is_called_by_what_was_done() -> None:
     """Some procedures share one; what is no procedure is named in the same way by its function."""
-    told = {get_type_hints(procedure.run)["return"] for procedure in PROCEDURES.values()} - {type(None)}
+    told = {get_type_hints(procedure.perform)["return"] for procedure in PROCEDURES.values()} - {type(None)}
     known = {f"{procedure.__name__}Result" for procedure in PROCEDURES.values()}
     assert {result.__name__ for result in told} <= known
     known |= {f"{procedure.__name__}Result" for procedure in DatabaseProcedure.__subclasses__()}

@@ -60,7 +60,9 @@ def check(
         The scope of the check and the problems; see Rule for what is checked.
 
     Raises:
-        TableNotFound, SnapshotNotFound, OptionError: the table, the branch or an option does not exist.
+        TableNotFound, SnapshotNotFound, OptionError: the table, the branch or an option does not exist; or the table
+            was dropped or renamed since it was opened.
+        TableChanged: another table was made at its place since it was opened.
         UnsupportedFeature: files are read, and those of the table are not in the order of the key
             (`pk-clustering-override`); without reading files it can be checked.
         StorageError: the storage failed. A missing file is a problem in the report instead.
@@ -69,6 +71,13 @@ def check(
         table = _found(table, options or {})
     if read_files:
         check_key_order(table.options, "and check all files")
+    with table.still_there():
+        return _checked(table, read_files, keys_only, latest_only, progress)
+
+
+def _checked(
+    table: Table, read_files: bool, keys_only: bool, latest_only: bool, progress: Progress | None
+) -> CheckResult:
     findings = Findings()
     statistics = StoredStatistics(table)
     collector = Collector(table, findings, read_files, None if keys_only else statistics)

@@ -175,6 +175,7 @@ def remove_orphans_before(
     younger = [file for file in unnamed if not file.is_old]
     gone, directories = orphans, list[str]()
     if not dry_run:
+        table.check_still_there(doing="deleting files of")
         gone = _delete(work, orphans, tell)
         directories = list(_remove_directories(table, found, gone, before))
         _log.info("removed %d orphan files of %s", len(gone), table.location)

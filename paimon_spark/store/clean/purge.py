@@ -91,6 +91,7 @@ def purge_files(table: Table, orphans_older_than: Moment | None = None, dry_run:
     of_branches = [(branch, all_files(branch)) for branch in (on_branch(table, name) for name in branches)]
     strays = _strays(table)
     of_strays = _named(table, strays, (), ())
+    table.check_still_there(doing="deleting files of")
     deleted = delete_branch(table, branches, dry_run).paths
     if dry_run:
         named = _paths([all_files(table), *(files for _, files in of_branches)])

@@ -56,9 +56,11 @@ def expire_changelogs(
 
     Raises:
         OptionError: the arguments contradict each other or the options.
+        TableNotFound, TableChanged: the table was dropped, renamed or made anew since it was opened.
         CorruptFile: metadata of the table are damaged; nothing was deleted.
         StorageError: the storage failed; the next expiry continues where this one stopped.
     """
+    table.check_still_there(doing="expire_changelogs of")
     options, given = table.options, Limits(retain_max, retain_min, older_than, max_deletes)
     return expire_changelogs_by(table, changelog_retention(options, retention(options), given), dry_run)
 
@@ -120,6 +122,7 @@ def _expire(
     if dry_run:
         planned = [path for stage in (*deletion.stages(), paths) for path in stage]
         return result_of(deletion, ids, planned, 0, dry_run, began)
+    table.check_still_there(doing="deleting files of")
     deleted = execute_deletion(table, deletion)
     table.file_io.delete_many(paths)
     directory = changelog_directory(table.location, table.branch)

@@ -103,9 +103,11 @@ def expire_snapshots(
 
     Raises:
         OptionError: the arguments contradict each other or the options.
+        TableNotFound, TableChanged: the table was dropped, renamed or made anew since it was opened.
         CorruptFile: metadata of the table are damaged; nothing was deleted.
         StorageError: the storage failed; the next expiry continues where this one stopped.
     """
+    table.check_still_there(doing="expire_snapshots of")
     kept = retention(table.options, Limits(retain_max, retain_min, older_than, max_deletes))
     return expire_snapshots_by(table, retention_rules(table.options, kept), dry_run, finishes=True)
 
@@ -156,9 +158,11 @@ def expire_snapshots_by(
         if plan is not None:
             from paimon_spark.store.expire.undecided_batches import write_down_batches  # most commits expire nothing
 
+            table.check_still_there(doing="deleting files of")
             write_down_batches(table, plan.snapshots, plan.end)
     except CorruptFile:
         table.file_io.delete(mark)
+        table.check_still_there(doing="expire_snapshots of")
         if store.exists(end) and (expiring_below(store) or 0) <= end:
             raise
         _log.info("another expiry of %s goes further, and took away what was to be read", table.location)

@@ -67,7 +67,9 @@ def fast_forward(table: Table, branch: str, dry_run: bool = False) -> FastForwar
             table.server.fast_forward(branch)
         return planned
     with hold(theirs.snapshots, first), hold(table.snapshots, first):
-        return _Forward.plan(table, theirs).execute()
+        plan = _Forward.plan(table, theirs)
+        table.check_still_there(doing="fast_forward of")
+        return plan.execute()
 
 
 @dataclass(frozen=True)

@@ -175,6 +175,7 @@ def _roll_back(table: Table, target: Snapshot, dry_run: bool) -> RollbackResult:
         kept = store.find(target.id) == target
         table.server.roll_back(table.branch, target.id if kept else None, None if kept else _tag_of(table, target))
     elif not dry_run:
+        table.check_still_there(doing="deleting files of")
         with hold(store, target.id):
             _make_snapshot(table, target)
             delete_tag_files(table, tags)  # first: no tag may be left of a snapshot whose id a later commit takes

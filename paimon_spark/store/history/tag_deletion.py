@@ -179,6 +179,7 @@ def _delete(table: Table, tags: Mapping[str, Tag], unfinished: Mapping[str, Tag]
     try:
         # Files of the other tags are kept: their snapshots existed above, so no mark protects their deletion.
         deletion = _plan_deletion(table, tags, {**unfinished, **lasting})
+        table.check_still_there(doing="deleting files of")
     except BaseException:
         for mark in marks:
             file_io.delete(mark)

@@ -75,11 +75,12 @@ class Table:
         """
         return self.opened is None or self.schemas.holds(self.opened)
 
-    def check_still_there(self, what: str = "") -> None:
+    def check_still_there(self, what: str = "", doing: str = "reading") -> None:
         """Checks that the table that was opened is still at its location (protocol C11).
 
         Args:
             what: was found by then, for the message.
+            doing: what is done with the table, for the message.
 
         Raises:
             TableNotFound: it was dropped or renamed.
@@ -93,11 +94,11 @@ class Table:
         found = f": {what}" if what else ""
         if self.schemas.ids():
             raise TableChanged(
-                f"reading the table at {self.location}{branch}: since it was opened, another one was made at its "
+                f"{doing} the table at {self.location}{branch}: since it was opened, another one was made at its "
                 f"place, or a fast-forward has given it the schema of another branch{found}. Open it again"
             )
         raise TableNotFound(
-            f"reading the table at {self.location}{branch}: it is not there; it was dropped or renamed since it "
+            f"{doing} the table at {self.location}{branch}: it is not there; it was dropped or renamed since it "
             f"was opened{found}. Open it again where it is now"
         )
 
