@@ -13,6 +13,7 @@ from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import OptionError, TableNotFound, UnsupportedFeature
 from paimon_spark.format.options.other_systems import STATEMENT_ADVICE
 from paimon_spark.format.paths import partition_text
+from paimon_spark.format.schema import metadata_fields
 from paimon_spark.format.types import DataField, Root
 from paimon_spark.procedures.catalogue import PROCEDURES
 from paimon_spark.procedures.procedure import arguments_of, sql_signature
@@ -47,6 +48,8 @@ _COLUMN_STATISTICS = (
     ("max_col_len", "maxLen"),
 )
 _EMPTY = ("", "", "")
+_OWNER = "owner"
+"""Where the official connector stores who has created a table; tables made here have none."""
 _Row = tuple[str, str, str | None]
 
 
@@ -108,10 +111,16 @@ def _column(field: DataField) -> _Row:
 def _details(name: str, table: ReadableTable) -> list[_Row]:
     schema = table.schema
     plan = table.scan().plan()
-    properties = ",".join(f"{key}={value}" for key, value in shown_properties(table).items())
-    rows: list[_Row] = [_EMPTY, ("# Detailed Table Information", "", ""), ("Name", name, ""), ("Type", "MANAGED", "")]
+    owner = schema.options.get(_OWNER)
+    shown = {key: value for key, value in shown_properties(table).items() if key != _OWNER}
+    properties = ",".join(f"{key}={value}" for key, value in shown.items())
+    rows: list[_Row] = [_EMPTY, ("# Metadata Columns", "", "")]
+    rows += [(field.name, simple_type(field.type), "") for field in metadata_fields(schema)]
+    rows += [_EMPTY, ("# Detailed Table Information", "", ""), ("Name", name, ""), ("Type", "MANAGED", "")]
     rows += [("Comment", schema.comment, "")] if schema.comment else []
-    rows += [("Location", table.location, ""), ("Provider", "paimon", ""), ("Table Properties", f"[{properties}]", "")]
+    rows += [("Location", table.location, ""), ("Provider", "paimon", "")]
+    rows += [("Owner", owner, "")] if owner else []
+    rows += [("Table Properties", f"[{properties}]", "")]
     defaults = [field for field in schema.fields if field.default_value is not None]
     if defaults:
         rows += [_EMPTY, ("# Column Default Values", "", "")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -65,3 +66,34 @@ def test_the_words_that_spark_asks_for_are_asked_for(cat: SessionCatalog, statem
     with pytest.raises((PaimonError, ParseException)):
         cat.sql(statement)
     assert cat.sql("SELECT * FROM k").collect() == [(1, "a")]
+
+
+def test_describe_extended_tells_metadata_columns_and_the_stored_owner(cat: SessionCatalog, tmp_path: Path) -> None:
+    """As the official connector does (paimon-spark-4.1_2.13-2.0.0), which stores the owner of each table it creates."""
+    cat.sql("CREATE TABLE a (id INT, v INT)")
+    location = f"{tmp_path}/lake/d.db/a"
+    schema = Path(location) / "schema" / "schema-0"
+    stored = json.loads(schema.read_text())
+    schema.write_text(json.dumps({**stored, "options": {"owner": "root"}}))
+    assert [tuple(row) for row in cat.sql("DESCRIBE EXTENDED a").collect()] == [
+        ("id", "int", None),
+        ("v", "int", None),
+        ("", "", ""),
+        ("# Metadata Columns", "", ""),
+        ("__paimon_file_path", "string", ""),
+        ("__paimon_row_index", "bigint", ""),
+        ("__paimon_partition", "struct<>", ""),
+        ("__paimon_bucket", "int", ""),
+        ("", "", ""),
+        ("# Detailed Table Information", "", ""),
+        ("Name", "d.a", ""),
+        ("Type", "MANAGED", ""),
+        ("Location", location, ""),
+        ("Provider", "paimon", ""),
+        ("Owner", "root", ""),
+        ("Table Properties", f"[path={location}]", ""),
+        ("Statistics", "0 bytes, 0 rows", None),
+    ]
+    rows = {row.col_name: row.data_type for row in cat.sql("DESCRIBE EXTENDED k").collect()}
+    assert rows["__paimon_partition"] == "struct<p:string>"
+    assert "Owner" not in rows
