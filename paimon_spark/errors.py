@@ -36,15 +36,15 @@ def fault_words(error: OSError, doing: str = "") -> str:
     """What an error of the system means, and in parentheses what the system calls it.
 
     Args:
-        doing: "reading", "writing", ..., for the right that is to be given where it lacks; "": it is not told.
+        doing: "reading", "writing", ..., for the right that is to be given where it lacks; "": it is not known.
     """
-    told = error.strerror or " ".join(str(error).split())
+    said = error.strerror or " ".join(str(error).split())
     words = _FAULTS.get(error.errno or 0)
     if doing and isinstance(error, PermissionError):
         right = _RIGHTS.get(doing.split()[0], "write in the directory that holds it and to enter those above")
-        named = os.strerror(error.errno) if error.errno else told
+        named = os.strerror(error.errno) if error.errno else said
         return f"{named}; give the user of this process the right to {right}, then run it again"
-    return f"{words} ({told})" if words else told
+    return f"{words} ({said})" if words else said
 
 
 def similar_names(name: str, known: Iterable[str], count: int = 1, cutoff: float = 0.6) -> list[str]:

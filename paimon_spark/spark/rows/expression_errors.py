@@ -92,19 +92,19 @@ def expression_errors(
         raise (job_error(error, what, given) or error) from None
 
 
-def _refuse_side(what: str, told: Mapping[str, str], sides: Mapping[str, Sequence[str]]) -> None:
+def _refuse_side(what: str, parameters: Mapping[str, str], sides: Mapping[str, Sequence[str]]) -> None:
     """Names the side that has no such column where Spark has looked into a struct that is called as the side is.
 
     Raises:
         SqlError: there is one such side.
     """
-    field = told.get("fieldName", "").strip("`")
+    field = parameters.get("fieldName", "").strip("`")
     structs = {name.lower() for columns in sides.values() for name in columns}
     found = [name for name, columns in sides.items() if name.lower() in structs and field not in columns]
     if len(found) == 1:
         raise SqlError(
             f"{what}: {field} is neither a column of {found[0]}, which has {', '.join(sides[found[0]])}, nor a field "
-            f"of the column {found[0]}, which has {told.get('fields', '').replace('`', '')}; correct the name"
+            f"of the column {found[0]}, which has {parameters.get('fields', '').replace('`', '')}; correct the name"
         ) from None
 
 
