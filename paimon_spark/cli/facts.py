@@ -21,8 +21,10 @@ from paimon_spark.store.holds.retention import Retention, retention_rules
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.open import find_system_table, open_table
 from paimon_spark.store.storage.local_time import epoch_millis_of_wall, iso_time
-from paimon_spark.store.system_tables.request import NANOS_OF_MILLI, shown_snapshot
+from paimon_spark.store.system_tables.entries import no_texts
+from paimon_spark.store.system_tables.request import NANOS_OF_MILLI, Request, shown_snapshot
 from paimon_spark.store.system_tables.table import system_table
+from paimon_spark.store.system_tables.totals import partition_totals
 
 _FILES = ("partition", "bucket", "level", "record_count", "file_size_in_bytes")
 
@@ -249,8 +251,8 @@ def _stored(table: Table, files: pa.Table, runs: pa.Table, trigger: int) -> Stor
     per_bucket = runs.group_by(place).aggregate([("level", "count")]).column("level_count")
     postponed_files, postponed_rows = _postponed(table)
     return StoredFacts(
-        partitions=pc.count_distinct(files.column("partition"), "all").as_py(),
-        buckets=files.group_by(place).aggregate([]).num_rows,
+        partitions=len(partition_totals(Request(table), no_texts)),  # of which several may have the same text
+        buckets=system_table(table, "buckets").scan(["bucket"], "bucket >= 0").to_arrow().num_rows,
         files=files.num_rows,
         bytes=pc.sum(files.column("file_size_in_bytes")).as_py() or 0,
         rows=pc.sum(files.column("record_count")).as_py() or 0,

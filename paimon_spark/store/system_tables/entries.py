@@ -57,6 +57,11 @@ def braced_texts(partitions: Sequence[bytes], fields: Sequence[DataField]) -> pa
     return listed(partition_values(partitions, fields), len(partitions), "{}")
 
 
+def no_texts(partitions: Sequence[bytes], fields: Sequence[DataField]) -> pa.Array:
+    """For those who need none."""
+    return pa.array([""] * len(partitions), pa.string())
+
+
 def partition_values(partitions: Sequence[bytes], fields: Sequence[DataField]) -> list[pa.Array]:
     """The text of each partition column of arity rows."""
     rows, types = row_bytes(partitions), [field.type for field in fields]

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
-import pyarrow as pa
-
 from paimon_spark.format.binary_row import decode_arity_row
-from paimon_spark.format.types import DataField
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.system_tables.entries import no_texts
 from paimon_spark.store.system_tables.request import Request
 from paimon_spark.store.system_tables.totals import partition_totals
 
@@ -24,10 +21,6 @@ def largest_partition_value(table: Table) -> Any:
         table: a table with partition columns.
     """
     types = table.schema.partition_types
-
-    def no_texts(partitions: Sequence[bytes], fields: Sequence[DataField]) -> pa.Array:
-        return pa.array([""] * len(partitions), pa.string())
-
     found = (decode_arity_row(total.partition, types)[0] for total in partition_totals(Request(table), no_texts))
     return max((value for value in found if value is not None), key=_order, default=None)
 

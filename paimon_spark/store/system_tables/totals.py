@@ -118,13 +118,14 @@ def _totals_of(entries: Entries) -> list[PartitionTotal]:
 
 def _partitions(request: Request) -> Columns:
     """The partitions, each from the branch that its rows are read from."""
-    rows: dict[str, tuple[Any, ...]] = {}
+    rows: dict[bytes, tuple[Any, ...]] = {}
     for side in branches_read(request.table):
-        rows = {**{row[0]: row for row in _rows_of(replace(request, table=side))}, **rows}
-    return columns_of_rows(PARTITION_FIELDS, (rows[text] for text in sorted(rows, key=str.encode)))
+        rows = {**_rows_of(replace(request, table=side)), **rows}
+    return columns_of_rows(PARTITION_FIELDS, sorted(rows.values(), key=lambda row: row[0].encode()))
 
 
-def _rows_of(request: Request) -> list[tuple[Any, ...]]:
+def _rows_of(request: Request) -> dict[bytes, tuple[Any, ...]]:
+    """The row of each partition by its values: several may have the same text, such as '' and ' '."""
     table = request.table
     default = table.options.value(o.PARTITION_DEFAULT_NAME)
 
@@ -135,15 +136,17 @@ def _rows_of(request: Request) -> list[tuple[Any, ...]]:
 
     entries = read_state(request, texts)
     if entries is None:
-        return []
+        return {}
     deleted = _deleted_rows(table, entries.snapshot) if request.wants("deleted_record_count") else {}
     types = table.schema.partition_types
-    rows: list[tuple[Any, ...]] = []
+    rows: dict[bytes, tuple[Any, ...]] = {}
     for one in _totals_of(entries):
         count, size, files, time = one.total
-        gone = deleted.get(canonical_row(one.partition, types), 0)
+        values = canonical_row(one.partition, types)
+        gone = deleted.get(values, 0)
         done = request.wants("done") and is_marked_done(table, one.partition)
-        rows.append((one.text, count, size, files, _nanos(time), None, None, None, None, one.total_buckets, done, gone))
+        shown = (count, size, files, _nanos(time), None, None, None, None, one.total_buckets, done, gone)
+        rows[values] = (one.text, *shown)
     return rows
 
 

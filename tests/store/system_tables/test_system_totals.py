@@ -10,9 +10,13 @@ import pyarrow as pa
 import pytest
 from support.tables.golden_tables import GoldenTable
 
+from paimon_spark.catalogs.create import create_table, new_schema
+from paimon_spark.cli.facts import view_table
 from paimon_spark.errors import OptionError, UnsupportedFeature, UnsupportedMethod
+from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.open import ReadableTable, open_table
 from paimon_spark.store.system_tables.names import NAMES
+from paimon_spark.store.write.table_write import TableWrite
 
 
 @pytest.fixture
@@ -86,3 +90,18 @@ def test_a_scan_is_still_pickled_and_taken_by_libraries(table: ReadableTable) ->
         assert pickle.loads(pickle.dumps(scan)).to_arrow() == rows
         assert pa.table(scan) == rows
         assert scan.to_pandas().shape == rows.shape
+
+
+def test_partitions_of_the_same_text_have_a_row_each(tmp_path: Path) -> None:
+    values = ["", " ", " ", None, "null", "a", "__DEFAULT_PARTITION__"]
+    columns = pa.schema([("id", pa.int64()), ("p", pa.string())])
+    create_table(str(tmp_path / "t"), new_schema(columns, (), ["p"], {}))
+    table = open_table(str(tmp_path / "t"))
+    write = TableWrite(table, "user")
+    write.write(pa.record_batch([pa.array(range(7), pa.int64()), pa.array(values, pa.string())], schema=columns))
+    TableCommit(table, "user").append(write.finish())
+    for name in ("partitions", "buckets", "files"):
+        rows = table.system_table(name).to_arrow().select(["record_count"]).to_pylist()
+        assert sorted(row["record_count"] for row in rows) == [1, 1, 1, 1, 1, 2], name
+    stored = view_table(table.location, {}, None).facts.stored
+    assert (stored.partitions, stored.buckets) == (6, 6)
