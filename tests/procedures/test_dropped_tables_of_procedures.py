@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 from support.oracles.checker import check_table
-from support.simulation.meanwhile import Meanwhile
+from support.simulation.interleaved_store import InterleavedStore
 from support.tables.compacted_tables import append, new_table
 
 import paimon_spark
@@ -82,13 +82,13 @@ def test_no_procedure_works_on_another_table(tmp_path: Path, name: str) -> None:
 def test_a_table_that_is_made_anew_while_an_expiry_plans_keeps_its_files(tmp_path: Path) -> None:
     table = made_anew(tmp_path / "t")
     shutil.copytree(tmp_path / "t", tmp_path / "kept")
-    counting = Meanwhile(table.file_io, -1, lambda: None)
+    counting = InterleavedStore(table.file_io, -1, lambda: None)
     planned = expire_snapshots(replace(table, file_io=cast("FileIO", counting)), 1, 1, dry_run=True)
     assert planned.ids == (1, 2, 3)
     for at in range(counting.count + 1):  # the expiry itself reads as much, or more, before it deletes
         shutil.rmtree(tmp_path / "t")
         shutil.copytree(tmp_path / "kept", tmp_path / "t")
-        store = Meanwhile(table.file_io, at, lambda: made_anew(tmp_path / "t") and None)
+        store = InterleavedStore(table.file_io, at, lambda: made_anew(tmp_path / "t") and None)
         with suppress(TableNotFound, TableChanged):
             expire_snapshots(replace(open_table(table.location), file_io=cast("FileIO", store)), 1, 1)
         assert store.count >= at

@@ -23,7 +23,7 @@ from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.rows.attempts import Job
 from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.spark.rows.statements import RowStatement, delete_where, update_where
-from paimon_spark.spark.statements.row_changes import sub_query_views
+from paimon_spark.spark.statements.row_changes import SubQueryViews, with_sub_query_views
 from paimon_spark.spark.statements.run import run_sql
 from paimon_spark.sql.parse import parse
 from paimon_spark.sql.row_statements import Delete
@@ -116,14 +116,20 @@ def test_sub_queries_of_sql_are_read_again(quick_spark: SparkSession, tmp_path: 
     delete = parse("DELETE FROM p.d.t WHERE a < (SELECT max(a) FROM p.d.t)", session.names)
     assert isinstance(delete, Delete)
     assert delete.where is not None
-    with sub_query_views(session) as views:
-        views.text(delete.where)
-        (view,) = views.names
+    where, seen = delete.where, []
+
+    def run(views: SubQueryViews) -> RowChangeResult:
+        views.text(where)
+        seen.extend(views.names)
         run_sql(session, "INSERT INTO p.d.t VALUES (8)")
-        assert quick_spark.table(view).count() == 1
+        assert quick_spark.table(seen[0]).count() == 1
         views.refresh()
-        assert quick_spark.table(view).count() == 2
-    assert not quick_spark.catalog.tableExists(view)
+        assert quick_spark.table(seen[0]).count() == 2
+        return RowChangeResult()
+
+    with_sub_query_views(session, None, run)
+    assert len(seen) == 1
+    assert not quick_spark.catalog.tableExists(seen[0])
 
 
 def test_a_write_skew_over_files_is_not_prevented(quick_spark: SparkSession, tmp_path: Path) -> None:
