@@ -93,7 +93,7 @@ def run_merge(merge: Merge) -> RowChangeResult:
     check_clauses(merge.clauses, what)
     check_no_star(what, merge.expressions)
     check_names(f"{what}: the source", merge.source.columns)
-    name = merge.source_alias or source_alias_of(merge.source, merge.alias, merge.expressions)
+    name = merge.source_alias or source_alias_of(merge.source, merge.alias, merge.expressions, what)
     kept: list[DataFrame] = []
 
     def source() -> DataFrame:

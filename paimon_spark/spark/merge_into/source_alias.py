@@ -21,16 +21,25 @@ HIDDEN = "_paimon_source"
 _BEFORE_POINT = re.compile(r"(?:`((?:[^`]|``)+)`|(\w+))\.")
 
 
-def source_alias_of(source: DataFrame, target: str, expressions: Sequence[Expression | None]) -> str:
+def source_alias_of(source: DataFrame, target: str, expressions: Sequence[Expression | None], what: str) -> str:
     """The alias by which expressions name the columns of a source; NONE, if they use none.
 
     Args:
         source: such as ``df.alias("s")``.
         target: the alias of the other side.
+        what: the statement, for messages.
+
+    Raises:
+        SqlError: expressions use the alias of the other side, and the source has the same one.
     """
     for name in dict.fromkeys(_qualifiers(expressions)):
-        if name.lower() != target.lower() and _is_alias(source, name):
-            return name
+        if _is_alias(source, name):
+            if name.lower() != target.lower():
+                return name
+            raise SqlError(
+                f"{what}: the table and the source are both called {name}, so {name}.<column> would always mean the "
+                'table; give the source another name with source.alias("s")'
+            )
     return HIDDEN if target.lower() == NONE or NONE in map(str.lower, source.columns) else NONE
 
 

@@ -58,3 +58,23 @@ def test_a_column_that_the_source_lacks_is_not_looked_for_in_a_struct_of_its_nam
         table.alias("t").merge(new, "t.id = s.id").whenNotMatchedInsert(values={"id": "s.x"}).execute()
     table.alias("t").merge(new, "t.id = s.id").whenMatchedUpdate(set={"v": "s.a + s.y"}).execute()
     assert [row.v for row in table.toDF().collect()] == [3]
+
+
+@pytest.mark.parametrize("options", [{}, {"primary-key": "id", "bucket": "1"}], ids=["append", "keyed"])
+@pytest.mark.parametrize(("own", "theirs"), [("t", "t"), ("t", "T"), (None, "target")])
+def test_sides_of_one_name_are_refused(
+    quick_spark: SparkSession, tmp_path: Path, options: dict[str, str], own: str | None, theirs: str
+) -> None:
+    """Every name would mean the table: ``t.id = t.id`` is true of all its rows."""
+    old = quick_spark.createDataFrame([(1, "x"), (2, "y")], "id int, s string")
+    old.write.format("paimon").mode("append").options(**options).save(str(tmp_path / "t"))
+    table = PaimonTable.forPath(quick_spark, str(tmp_path / "t"))
+    table = table if own is None else table.alias(own)
+    new = quick_spark.createDataFrame([(99, "new")], "id int, s string").alias(theirs)
+    side = own or "target"
+    merge = table.merge(new, f"{side}.id = {side}.id")
+    with pytest.raises(SqlError, match=rf"the table and the source are both called {side}.*source\.alias"):
+        merge.whenMatchedDelete().execute()
+    with pytest.raises(SqlError, match="are both called"):
+        table.merge(new, sf.col(f"{side}.id") == 99).whenMatchedUpdate(set={"s": f"{theirs}.s"}).execute()
+    assert table.toDF().count() == 2
