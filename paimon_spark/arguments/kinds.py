@@ -64,7 +64,8 @@ def kind_of(annotation: Any) -> Kind | None:
     cls = origin or annotation
     if not isinstance(cls, type) or cls is object or getattr(cls, "_is_protocol", False):
         return None
-    return Kind(f"{'an' if cls.__name__[0] in 'AEIOU' else 'a'} {cls.__name__}", partial(_instance, cls))
+    name = f"pyarrow.{cls.__name__}" if cls.__module__.startswith("pyarrow.") else cls.__name__
+    return Kind(f"{'an' if name[0] in 'AEIOU' else 'a'} {name}", partial(_instance, cls))
 
 
 def _none(value: Any) -> Any:

@@ -9,11 +9,13 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from paimon_spark.arguments.checks import checked
 from paimon_spark.arrow.default_values import check_defaults
 from paimon_spark.arrow.types import data_type
 from paimon_spark.errors import CorruptFile, SchemaError, TableAlreadyExists
 from paimon_spark.file_io import FileIO, NotCreated, absolute_location, file_io_for
 from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.value_texts import parse_list
 from paimon_spark.format.paths import schema_path
 from paimon_spark.format.rules.new_tables import assign_field_ids, validate_table
 from paimon_spark.format.schema import TableSchema
@@ -22,32 +24,44 @@ from paimon_spark.format.types import DataField
 from paimon_spark.merge.engines.choice import engine_for
 from paimon_spark.store.metadata.publish import publish_file
 from paimon_spark.store.metadata.schemas import SchemaStore
+from paimon_spark.store.metadata.table_options import resolve_properties
 
 _TRIES = 20
 
 
+@checked
 def new_schema(
     columns: pa.Schema,
-    primary_keys: Sequence[str] = (),
-    partition_keys: Sequence[str] = (),
+    primary_keys: str | Sequence[str] = (),
+    partition_keys: str | Sequence[str] = (),
     options: Mapping[str, str] | None = None,
     comment: str | None = None,
 ) -> TableSchema:
     """A schema for create_table from Arrow columns; the columns of the primary key become NOT NULL.
 
+    Args:
+        columns: of the table, in order.
+        primary_keys, partition_keys: names of columns, or one text with commas between the names.
+        options: of the table, and labels of the user, as TBLPROPERTIES in SQL.
+        comment: of the table.
+
     Raises:
         SchemaError: a column has a type that cannot be stored.
+        OptionError: an option is misspelt, or belongs to another system.
     """
+    keys, partitions = (
+        parse_list(names) if isinstance(names, str) else tuple(names) for names in (primary_keys, partition_keys)
+    )
     fields = []
     for column in columns:
-        nullable = column.nullable and column.name not in primary_keys
+        nullable = column.nullable and column.name not in keys
         fields.append(DataField(0, column.name, data_type(column.type, nullable)))
     numbered, highest = assign_field_ids(fields)
-    return TableSchema(
-        0, tuple(numbered), highest, tuple(partition_keys), tuple(primary_keys), dict(options or {}), comment
-    )
+    stored = resolve_properties(options or {}, columns.names)
+    return TableSchema(0, tuple(numbered), highest, partitions, keys, stored, comment)
 
 
+@checked
 def create_table(
     location: str, schema: TableSchema, file_io: FileIO | None = None, ignore_if_exists: bool = False
 ) -> TableSchema:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from paimon_spark.arguments.kinds import described
 from paimon_spark.errors import OptionError
 
 SYSTEM_DATABASE = "sys"
@@ -25,6 +26,11 @@ class Identifier:
 
     database: str
     table: str
+
+    def __post_init__(self) -> None:
+        for name, value in (("database", self.database), ("table", self.table)):
+            if not isinstance(value, str):
+                raise OptionError(f"Identifier: the argument '{name}' is {described(value)}: expected a text")
 
     def __str__(self) -> str:
         return f"{self.database}.{self.table}"

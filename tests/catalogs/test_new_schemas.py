@@ -1,0 +1,56 @@
+"""Schemas of new tables from Python: what is no schema, key or option is refused with a sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from paimon_spark import open_catalog
+from paimon_spark.catalogs.create import create_table, new_schema
+from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.errors import OptionError
+
+COLUMNS = pa.schema([("id", pa.int64()), ("dt", pa.string())])
+
+
+@pytest.mark.parametrize("columns", ["id int", {"id": "int"}, pd.DataFrame({"id": [1]}), None])
+def test_what_are_no_columns(columns: Any) -> None:
+    with pytest.raises(OptionError, match=r"^new_schema: the argument 'columns' .*: expected a pyarrow\.Schema$"):
+        new_schema(columns)
+
+
+def test_keys_are_names_or_one_text() -> None:
+    assert new_schema(COLUMNS, "id").primary_keys == ("id",)
+    of_both = new_schema(COLUMNS, "dt, id", "dt")
+    assert (of_both.primary_keys, of_both.partition_keys) == (("dt", "id"), ("dt",))
+    assert [field.type.nullable for field in of_both.fields] == [False, False]
+    wrong: Any = [1]
+    with pytest.raises(OptionError, match="the argument 'primary_keys' holds 1: expected"):
+        new_schema(COLUMNS, wrong)
+
+
+def test_options_are_judged_as_in_sql(tmp_path: Path) -> None:
+    numbers: Any = {"bucket": 2}
+    assert new_schema(COLUMNS, "id", options=numbers).options == {"bucket": "2"}
+    assert new_schema(COLUMNS, options={"team": "blue"}).options == {"team": "blue"}
+    with pytest.raises(OptionError, match="the option 'buckt' is not known; did you mean 'bucket'"):
+        new_schema(COLUMNS, options={"buckt": "1"})
+
+
+def test_names_and_schemas_of_new_tables(tmp_path: Path) -> None:
+    catalog: Any = open_catalog(str(tmp_path))
+    catalog.create_database("d")
+    none: Any = None
+    with pytest.raises(OptionError, match="Identifier: the argument 'table' is None: expected a text"):
+        Identifier("d", none)
+    for identifier, schema in ((Identifier("d", "t"), COLUMNS), ("d.t", new_schema(COLUMNS)), (None, None)):
+        with pytest.raises(OptionError, match=r"FileSystemCatalog\.create_table: the argument '.*: expected an? "):
+            catalog.create_table(identifier, schema)
+    bare: Any = COLUMNS
+    with pytest.raises(OptionError, match=r"create_table: the argument 'schema' .*: expected a TableSchema"):
+        create_table(str(tmp_path / "x"), bare)
+    assert catalog.list_tables("d") == []
