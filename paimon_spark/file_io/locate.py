@@ -102,7 +102,13 @@ def _from_root(path: str, location: str) -> str:
     whole = os.path.expanduser(path) if path.startswith("~") else path
     if whole.startswith("~"):
         raise OptionError(f"'{location}' begins in a home directory that is not known here: write the whole path")
-    return "/" + os.path.abspath(whole).lstrip("/")
+    try:
+        return "/" + os.path.abspath(whole).lstrip("/")
+    except FileNotFoundError:
+        raise OptionError(
+            f"'{location}' is relative to the working directory of this process, which was removed: write the whole "
+            "path"
+        ) from None
 
 
 def plain_location(location: str) -> str:

@@ -202,8 +202,10 @@ def state_options(
     try:
         instant = parse_timestamp(text, session_zone(time_zone))
     except ZoneUnknown:
+        of_day = f"{text} 00:00:00" if text.count("-") == 2 else "2026-11-01 00:00:00"
         raise OptionError(
-            f"timestamp = '{text}' has no zone: add one, such as '{text}+00:00', or give time_zone='UTC'"
+            f"timestamp = '{text}' has no zone: add one, such as '{text if ':' in text else of_day}+00:00', or give "
+            "time_zone='UTC'"
         ) from None
     except ValueError as error:
         raise OptionError(f"timestamp = '{text}' names no time: {error}") from None

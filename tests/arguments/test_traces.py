@@ -6,12 +6,16 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from paimon_spark import open_catalog, open_table
 from paimon_spark.arguments.checks import checked, checks_arguments
 from paimon_spark.arguments.traces import SETTING
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import OptionError, PaimonError, StorageError
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.write.table_write import TableWrite
 
 
 @pytest.fixture(autouse=True)
@@ -110,3 +114,17 @@ def test_tables_and_catalogs_without_spark(tmp_path: Path) -> None:
         text = shown(call)
         assert frames(text) == 2, text
         assert f"paimon_spark.errors.{sentence}" in text
+
+
+def test_an_error_that_leaves_by_the_stream_of_arrow(tmp_path: Path) -> None:
+    create_table(str(tmp_path / "t"), new_schema(pa.schema([("id", pa.int64())])))
+    table = open_table(str(tmp_path / "t"))
+    write = TableWrite(table, "user")
+    write.write(pa.record_batch({"id": [1]}))
+    TableCommit(table, "user").append(write.finish())
+    scan = table.scan()
+    for path in (tmp_path / "t").rglob("*.parquet"):
+        path.unlink()
+    with pytest.raises(Exception, match=r"does not exist|is missing|is not there") as caught:
+        pa.table(scan)
+    assert str(caught.value).count('File "') <= 1

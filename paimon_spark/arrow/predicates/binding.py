@@ -98,9 +98,14 @@ def _compare_columns(left: Column, op: Op, right: Column) -> Predicate:
         return CompareColumns(left.path, op, right.path, max(left.type.length or 1, right.type.length or 1))
     same = roots == {Root.VARCHAR} or left.type.with_nullable(True) == right.type.with_nullable(True)
     finer = max(left.type.precision or 0, right.type.precision or 0) > _MICROS and roots <= TIMESTAMPS
+    if roots <= FLOATS:
+        raise PredicateError(
+            f"cannot compare the columns {left} and {right}: two columns of FLOAT or DOUBLE cannot be compared here, "
+            "because NaN is a value of them; filter the rows in Arrow, or use Spark"
+        )
     if not same or not roots <= _COMPARED or finer:  # Spark compares no more than microseconds
         raise PredicateError(
-            f"cannot compare the columns {left} and {right}: they need one type that is no number with NaN"
+            f"cannot compare the columns {left} and {right}: they need one type; filter the rows in Arrow, or use Spark"
         )
     return CompareColumns(left.path, op, right.path)
 

@@ -18,6 +18,7 @@ from paimon_spark.arrow.predicates.char_columns import compare_char, test_char
 from paimon_spark.arrow.predicates.literals import (
     DOUBLE,
     INTEGER_BITS,
+    OF_LOCAL_TIMES,
     Literal,
     cast_literal,
     decimal_literal,
@@ -157,7 +158,7 @@ def bind_in_type(column: Column, op: Op, literal: Literal, common: DataType, zon
         what = f"comparing {column} with {literal_words(literal)}"
         if column.type.root is Root.TIMESTAMP_LTZ:
             raise zone_needed(what) from None
-        raise zone_needed(what, "write a literal without a zone, as in TIMESTAMP_NTZ '2026-11-01 00:00:00'") from None
+        raise zone_needed(what, OF_LOCAL_TIMES) from None
 
 
 def _bind_value(column: Column, op: Op, value: Value | None, common: DataType, zone: dt.tzinfo) -> Predicate:

@@ -50,11 +50,20 @@ class Expr:
     def __or__(self, other: Expr) -> Expr:
         return _Joined(_require(self), _require(other), is_and=False)
 
+    def __rand__(self, other: object) -> NoReturn:
+        _require(other)  # else Python would have asked the other
+        raise AssertionError
+
+    __ror__ = __rand__
+
     def __invert__(self) -> Expr:
         return _Negated(self)
 
     def __bool__(self) -> NoReturn:
-        raise PredicateError("a condition has no truth value in Python: combine conditions with &, | and ~ in brackets")
+        raise PredicateError(
+            "a condition has no truth value in Python: combine conditions with &, | and ~, and put each comparison in "
+            "brackets, (col('a') > 1) & (col('b') < 3)"
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

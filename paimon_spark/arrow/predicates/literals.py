@@ -41,7 +41,8 @@ INSTANT = DataType(Root.TIMESTAMP_LTZ, precision=6)
 MAX_PRECISION = 38
 INTEGER_BITS = {Root.TINYINT: 8, Root.SMALLINT: 16, Root.INT: 32, Root.BIGINT: 64}
 
-_WITH_OFFSET = "write the offset into the literal, as in '2026-11-01 00:00:00+01:00'"
+WITH_OFFSET = "write the offset into the literal, as in '2026-11-01 00:00:00+01:00'"
+OF_LOCAL_TIMES = "write a literal without a zone, as in TIMESTAMP_NTZ '2026-11-01 00:00:00'"
 _MISSING = ("NaTType", "NAType")  # of pandas, which is not imported for it
 _DAYS = ("Y", "M", "W", "D")  # units of NumPy whose values begin at midnight
 _MOST_LISTED = 1_000_000
@@ -206,7 +207,7 @@ def literal_words(literal: Literal) -> str:
     return "NULL" if value is None else f"{value!r:.100}"
 
 
-def zone_needed(what: str, instead: str = _WITH_OFFSET) -> PredicateError:
+def zone_needed(what: str, instead: str = WITH_OFFSET) -> PredicateError:
     """The error for a condition whose rows depend on the time zone when that is unknown.
 
     Args:

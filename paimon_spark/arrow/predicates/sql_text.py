@@ -38,8 +38,10 @@ from paimon_spark.arrow.predicates.literals import (
     INSTANT,
     LOCAL_TIMESTAMP,
     NULL_LITERAL,
+    OF_LOCAL_TIMES,
     STRING,
     TIME,
+    WITH_OFFSET,
     Literal,
     cast_literal,
     decimal_literal,
@@ -131,9 +133,16 @@ def parse_predicate(
         dialect.check_known()
         return reading.predicate(_parse(sql))
     except PredicateError as error:
-        raise PredicateError(f"cannot use the filter {sql!r}: {error}") from None
+        quoted = _quoted_column(sql, fields)
+        advice = f"; double quotes make a text in Spark SQL: name a column `{quoted}`" if quoted else ""
+        raise PredicateError(f"cannot use the filter {sql!r}: {error}{advice}") from None
     except RecursionError:
         raise PredicateError(f"cannot use the filter {sql[:200]!r}...: it is nested too deeply") from None
+
+
+def _quoted_column(sql: str, fields: Sequence[DataField]) -> str | None:
+    """A column whose name stands in double quotes in a condition."""
+    return next((field.name for field in fields if f'"{field.name.lower()}"' in sql.lower()), None)
 
 
 def _parse(sql: str) -> Node:
@@ -355,7 +364,8 @@ class _Reading:
         try:
             return cast_literal(literal, to, self._zone)
         except ZoneUnknown:
-            raise zone_needed(f"{literal_words(literal)} as {type_sql(to)}") from None
+            what = f"{literal_words(literal)} as {type_sql(to)}"
+            raise zone_needed(what, f"{WITH_OFFSET} (for a TIMESTAMP_NTZ column, {OF_LOCAL_TIMES})") from None
         except PredicateError:
             if isinstance(node, exp.TryCast) and node.args.get("safe"):  # try_cast; a plain cast has no such mark
                 return Literal(None, to)

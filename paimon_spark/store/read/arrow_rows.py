@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pyarrow as pa
 
+from paimon_spark.arguments.traces import needs_no_trace, shortened
 from paimon_spark.errors import OptionError, UnsupportedMethod
 
 if TYPE_CHECKING:
@@ -78,6 +79,15 @@ class ArrowRows(ABC):
                 break
         return pa.Table.from_batches(found, self.arrow_schema)
 
+    def _without_calls(self) -> Iterator[pa.RecordBatch]:
+        """The batches; Arrow writes the calls of an error into the message of its own."""
+        try:
+            yield from self.to_batches()
+        except Exception as error:
+            if not needs_no_trace(error):
+                raise
+            raise shortened(error)  # noqa: B904  # its cause is its own
+
     def __arrow_c_schema__(self) -> Any:
         """The schema, by Arrow's PyCapsule interface."""
         return self.arrow_schema.__arrow_c_schema__()
@@ -88,5 +98,5 @@ class ArrowRows(ABC):
         Args:
             requested_schema: what the caller wishes; None: arrow_schema.
         """
-        reader = pa.RecordBatchReader.from_batches(self.arrow_schema, self.to_batches())
+        reader = pa.RecordBatchReader.from_batches(self.arrow_schema, self._without_calls())
         return reader.__arrow_c_stream__(requested_schema)
