@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +13,7 @@ import pytest
 from support.oracles.comparing import comparable
 from support.tables.golden_tables import GoldenTable
 
-from paimon_spark import check, col, open_catalog, open_table
-from paimon_spark.catalogs.create import create_table, new_schema
+from paimon_spark import col, open_table
 from paimon_spark.errors import (
     CorruptFile,
     OptionError,
@@ -446,22 +444,3 @@ def test_a_table_that_another_client_drops_while_it_is_opened(tmp_path: Path, cr
         (tmp_path / "t" / "schema" / "schema-0").write_bytes(b"{")
         with pytest.raises(CorruptFile, match="schema-0"):
             SchemaStore(LocalFileIO(), path).latest()
-
-
-def test_a_relative_path_without_a_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "gone").mkdir()
-    monkeypatch.chdir(tmp_path / "gone")
-    (tmp_path / "gone").rmdir()
-    for asked in (open_table, open_catalog, check):
-        with pytest.raises(OptionError, match=r"'one' is relative to the working directory .* removed: write"):
-            asked("one")
-
-
-def test_the_time_that_a_message_shows_can_be_given(tmp_path: Path) -> None:
-    create_table(str(tmp_path), new_schema(pa.schema([("id", pa.int64())])))
-    for time in ("2099-01-01", "2099-01-01 12:30:00", "2099-01"):
-        with pytest.raises(OptionError, match="has no zone: add one, such as") as caught:
-            open_table(str(tmp_path), timestamp=time)
-        shown = re.findall("such as '(.*?)'", str(caught.value))
-        with pytest.raises(SnapshotNotFound):  # of an empty table
-            open_table(str(tmp_path), timestamp=shown[0]).scan()
