@@ -156,7 +156,7 @@ def open_table(
     Args:
         location: the table directory, a local path or a URI; ``<path>$branch_<name>`` opens a branch.
         options: table options for this use only (``scan.snapshot-id``, ...) and storage options (``s3.endpoint``, ...).
-        version: reads a snapshot, by its id, or a tag, by its name, instead of the latest state.
+        version: reads a snapshot, by its id, or a tag, by its name, instead of the latest state; a number is an id.
         timestamp: reads the state at that time; one without a zone is in ``time_zone``.
         time_zone: the zone for conditions, a tzinfo or a name as in Spark (``Europe/Berlin``, ``+01:00``); None: a
             condition whose rows depend on the zone is an error.
@@ -192,8 +192,8 @@ def state_options(
     """
     if version is not None and timestamp is not None:
         raise OptionError(f"version = {version!r} and timestamp = '{timestamp}' name two states: give one of them")
-    if version is not None:
-        return {o.SCAN_VERSION.key: str(version)}
+    if version is not None:  # a number is no name of a tag
+        return {(o.SCAN_SNAPSHOT_ID if isinstance(version, int) else o.SCAN_VERSION).key: str(version)}
     if timestamp is None:
         return {}
     from paimon_spark.arrow.predicates.literal_text import parse_timestamp

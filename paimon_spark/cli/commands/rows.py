@@ -147,7 +147,8 @@ def diff(
     """What changed between two states: rows added, removed, changed.
 
     Rows of a table without primary key are compared as a whole: there a change is one row removed and one added. JSON
-    is one object a line: change, row, and before where a row changed.
+    is one object a line: change, row, and before where a row changed. All files are compared, those of level 0 too,
+    which reads of tables with deletion vectors or first-row leave out until they are compacted.
     """
     options = parse_options(option, branch)
     changes = find_changes(path, options, before, after, parse_columns(columns))

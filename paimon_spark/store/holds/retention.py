@@ -13,6 +13,7 @@ from paimon_spark.format.options.core_options import Options
 from paimon_spark.store.storage.local_time import parse_local_timestamp
 
 Moment: TypeAlias = dt.datetime | str | int
+_YEAR_2000 = 946_684_800_000  # seconds of today are a time in 1970 as milliseconds
 """A time: with a zone or local, as text such as "2026-11-01 12:30:00" in the local zone, or as epoch millis."""
 
 
@@ -134,6 +135,12 @@ def epoch_millis(moment: Moment, argument: str, zone: dt.tzinfo | None = None) -
     if isinstance(moment, dt.datetime):
         return int(moment.timestamp() * 1000)
     if not isinstance(moment, str):
+        if 0 < moment < _YEAR_2000:
+            raise OptionError(
+                f"{argument} is {moment}, which as epoch milliseconds is a time before 2000: milliseconds are "
+                f"expected, and seconds are given as {argument} = {moment}000",
+                arguments=(argument,),
+            )
         return moment
     try:
         return parse_local_timestamp(moment, zone=zone)

@@ -8,9 +8,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from paimon_spark import check, open_catalog, open_table
+from paimon_spark import check, expire_snapshots, open_catalog, open_table
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import OptionError, SnapshotNotFound
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.history.tags import create_tag
+from paimon_spark.store.write.table_write import TableWrite
 
 
 def test_a_relative_path_without_a_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,3 +33,23 @@ def test_the_time_that_a_message_shows_can_be_given(tmp_path: Path) -> None:
         shown = re.findall("such as '(.*?)'", str(caught.value))
         with pytest.raises(SnapshotNotFound):  # of an empty table
             open_table(str(tmp_path), timestamp=shown[0]).scan()
+
+
+def test_a_number_is_the_id_of_a_snapshot(tmp_path: Path) -> None:
+    create_table(str(tmp_path), new_schema(pa.schema([("id", pa.int64())])))
+    for number in range(2):
+        table = open_table(str(tmp_path))
+        write = TableWrite(table, "user")
+        write.write(pa.record_batch({"id": [number]}))
+        TableCommit(table, "user").append(write.finish(), identifier=number)
+    create_tag(open_table(str(tmp_path)), "1", 2)
+    assert open_table(str(tmp_path), version=1).scan().count() == 1
+    assert open_table(str(tmp_path), version="1").scan().count() == 2
+
+
+def test_seconds_are_no_milliseconds(tmp_path: Path) -> None:
+    create_table(str(tmp_path), new_schema(pa.schema([("id", pa.int64())])))
+    table = open_table(str(tmp_path))
+    with pytest.raises(OptionError, match=r"older_than is 1700000000, .*: milliseconds are expected, .* 1700000000000"):
+        expire_snapshots(table, older_than=1_700_000_000)
+    expire_snapshots(table, older_than=1_700_000_000_000)
