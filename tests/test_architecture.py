@@ -37,7 +37,7 @@ DOORS = frozenset(
         "spark/source/source",
         "spark/source/writer",
         "spark/stream_sink/writer",
-        "spark/stream_source/admission",
+        "spark/stream_source/stream_reader",
         "spark/write/commit_write",
         "spark/write/end_write",
         "spark/write/open_write",

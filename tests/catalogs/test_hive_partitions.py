@@ -26,8 +26,8 @@ from paimon_spark.store.history.tags import create_tag, replace_tag
 from paimon_spark.store.metadata.alter import set_option
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.open import ReadableTable
+from paimon_spark.store.upkeep.finish_write import report_partitions
 from paimon_spark.store.upkeep.partition_done import mark_partition_done, mark_written_partitions
-from paimon_spark.store.upkeep.partition_report import report_partitions
 from paimon_spark.store.write.table_write import TableWrite
 
 pytestmark = pytest.mark.interop

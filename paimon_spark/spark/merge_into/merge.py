@@ -1,13 +1,17 @@
-"""MERGE: rows of a source meet rows of the table, and clauses say what becomes of them."""
+"""MERGE: rows of a source meet rows of the table, and clauses say what becomes of them.
+
+Java: MergeSchemaEvolutionHelper (2.0).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
+from pyspark.sql import types as st
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, and_
 from paimon_spark.errors import DataError, UnsupportedFeature
@@ -21,13 +25,12 @@ from paimon_spark.spark.adapters.session_options import is_case_sensitive
 from paimon_spark.spark.adapters.sql_dialect import sql_dialect
 from paimon_spark.spark.adapters.types import loses_digits, spark_schema
 from paimon_spark.spark.merge_into.clauses import Action, Clause, When, check_clauses
-from paimon_spark.spark.merge_into.evolved_target import evolved_target
 from paimon_spark.spark.merge_into.merge_join import MergePlan, assignments_of, merged_rows
 from paimon_spark.spark.merge_into.merge_keys import same_columns, source_range
 from paimon_spark.spark.merge_into.source_alias import check_qualifiers, source_alias_of
 from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER
 from paimon_spark.spark.rows.appended import write_appended
-from paimon_spark.spark.rows.assignments import Expression, new_values, read_assignments
+from paimon_spark.spark.rows.assignments import Expression, new_values, read_assignments, without_alias
 from paimon_spark.spark.rows.attempts import Job, run_attempts
 from paimon_spark.spark.rows.changes import KIND, Changes, Wanted
 from paimon_spark.spark.rows.checks import check_kept_digits, insert_kind
@@ -40,6 +43,9 @@ from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.spark.rows.star_expansion import check_no_star
 from paimon_spark.spark.rows.stored_texts import stored_name
 from paimon_spark.spark.rows.target import Target
+from paimon_spark.spark.write.evolved_table import merged_table
+from paimon_spark.spark.write.write_job import Evolution
+from paimon_spark.sql.text.single_name import column_path
 from paimon_spark.store.evolution.merged_schema import Merging
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.bucket_filter import bucket_fields
@@ -255,3 +261,34 @@ def _upsert(target: Target, plan: MergePlan, source: DataFrame) -> Outcome:
     values = new_values(rows, None, plan.fields, given, plan.what)
     kind = sf.when(count > 1, raised(DataError, several).cast("string")).otherwise(insert_kind(plan.table, values))
     return replace(write_keyed(target, Changes(rows.select(kind.alias(KIND), *values), 0, {})), counts_exact=False)
+
+
+def evolved_target(
+    target: Target, source: st.StructType, clauses: Sequence[Clause], alias: str, merging: Merging
+) -> Target:
+    """The target with the columns that the source brings; the same if it has them. Nothing is published yet.
+
+    Args:
+        source: the columns of the source. With a clause that assigns all by name they all count, else those that
+            clauses assign and the table lacks.
+        alias: of the table in the names of assigned columns.
+
+    Raises:
+        SchemaError: the columns cannot become what the source needs.
+    """
+    scoped = [clause for clause in clauses if clause.when is not When.NOT_MATCHED_BY_SOURCE]
+    before, naming = target.table.schema, Naming(merging.case_sensitive)
+    if not any(clause.is_star for clause in scoped):
+        unknown = {naming.same(name) for name in _unknown(scoped, alias, before.names, naming)}
+        source = st.StructType([field for field in source.fields if naming.same(field.name) in unknown])
+    table = merged_table(target.table, source, merging)
+    return target if table.schema is before else replace(target, table=table, evolution=Evolution(before))
+
+
+def _unknown(clauses: Sequence[Clause], alias: str, names: Sequence[str], naming: Naming) -> Iterator[str]:
+    """The columns that clauses assign and the table lacks."""
+    for clause in clauses:
+        for key in clause.values or {}:
+            path = without_alias(column_path(key), [alias], names, naming)
+            if len(path) == 1 and not naming.alike(path[0], names):
+                yield path[0]

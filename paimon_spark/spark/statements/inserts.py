@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from pyspark.sql import DataFrame
 
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.rules.missing_columns import DEFAULT
+from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.aligned_values import Naming
 from paimon_spark.spark.adapters.dataframes import FewRows
 from paimon_spark.spark.adapters.options import DYNAMIC_OVERWRITE, MERGE_OPTIONS, MERGE_SCHEMA, WRITE_MISSING_COLUMNS
@@ -17,7 +19,6 @@ from paimon_spark.spark.queries.asking import Args
 from paimon_spark.spark.queries.results import no_rows
 from paimon_spark.spark.queries.run_query import run_query
 from paimon_spark.spark.queries.session import SqlSession
-from paimon_spark.spark.statements.default_values import with_defaults
 from paimon_spark.spark.statements.inserted_columns import (
     InsertTarget,
     insert_errors,
@@ -26,8 +27,11 @@ from paimon_spark.spark.statements.inserted_columns import (
     with_fixed_values,
 )
 from paimon_spark.spark.statements.partition_specs import dynamic_columns, fixed_values
+from paimon_spark.sql.queries.query import Query
 from paimon_spark.sql.queries.value_lists import lists_rows
 from paimon_spark.sql.statements import Insert, InsertSeveral
+from paimon_spark.sql.text.default_texts import default_expression
+from paimon_spark.sql.text.lexer import Token, tokenize
 from paimon_spark.sql.text.literals import Value
 from paimon_spark.sql.text.writing import partition_condition
 
@@ -140,3 +144,38 @@ def _is_dynamic(session: SqlSession, options: Mapping[str, str]) -> bool:
         return options[DYNAMIC_OVERWRITE].lower() == "true"
     mode = session.spark.conf.get("spark.sql.sources.partitionOverwriteMode", "static") or "static"
     return mode.lower() == "dynamic"
+
+
+def with_defaults(query: Query, columns: Sequence[DataField]) -> Query:
+    """A query whose VALUES have the default expressions of the columns in the place of DEFAULT.
+
+    Args:
+        query: of an INSERT.
+        columns: where the values of a row go, in their order.
+    """
+    tokens = tokenize(query.text)
+    if query.uses or not tokens or tokens[0].upper != "VALUES":
+        return query
+    text = query.text
+    for token, position in reversed(_defaults(tokens)):
+        if position < len(columns):
+            text = f"{text[: token.start]}{default_expression(columns[position])}{text[token.end :]}"
+    return replace(query, text=text)
+
+
+def _defaults(tokens: Sequence[Token]) -> list[tuple[Token, int]]:
+    """The words DEFAULT that are whole items of a row, each with the position of the item."""
+    found = []
+    depth = position = 0
+    for before, token, after in zip(tokens, tokens[1:], [*tokens[2:], None], strict=False):
+        if token.upper == "(":
+            depth += 1
+            position = 0 if depth == 1 else position
+        elif token.upper == ")":
+            depth -= 1
+        elif token.upper == "," and depth == 1:
+            position += 1
+        ends = after is not None and after.upper in (",", ")")
+        if token.upper == "DEFAULT" and depth == 1 and before.upper in ("(", ",") and ends:
+            found.append((token, position))
+    return found

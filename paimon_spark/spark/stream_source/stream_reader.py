@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -17,19 +17,36 @@ from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.readable_columns import asked_columns
 from paimon_spark.spark.adapters.rebatch import rebatch
-from paimon_spark.spark.stream_source.admission import (
-    ReadLimit,
-    SupportsTriggerAvailableNow,
-    default_limit,
-    holds_limits,
-)
 from paimon_spark.spark.stream_source.open_stream import open_stream
 from paimon_spark.store.metadata.remembered import remembering
 from paimon_spark.store.stream_source.position import Position, parse_position
 from paimon_spark.store.stream_source.reading import UnitReader
+from paimon_spark.store.stream_source.settings import Limits
 from paimon_spark.store.stream_source.stream import TableStream
 from paimon_spark.store.stream_source.stream_read import StreamRead
 from paimon_spark.store.stream_source.tasks import Task
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxFiles, SupportsTriggerAvailableNow
+else:
+    try:
+        from pyspark.sql.streaming.datasource import (
+            ReadAllAvailable,
+            ReadLimit,
+            ReadMaxFiles,
+            SupportsTriggerAvailableNow,
+        )
+    except ImportError:
+
+        class ReadLimit:
+            """Stands for the class of Spark 4.2, which Spark 4.1 never hands over."""
+
+        class ReadAllAvailable(ReadLimit): ...
+
+        class ReadMaxFiles(ReadLimit):
+            def __init__(self, max_files: int) -> None: ...
+
+        class SupportsTriggerAvailableNow: ...
 
 
 class UnitPartition(InputPartition):
@@ -117,3 +134,18 @@ class PaimonStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_read": None, "_reader": self._reader, "_arrow_schema": self._arrow_schema, "_types": self._types}
+
+
+__all__ = ["ReadLimit", "SupportsTriggerAvailableNow", "default_limit", "holds_limits"]
+_MANY = 2**31 - 1
+
+
+def default_limit(limits: Limits) -> ReadLimit:
+    """What Spark hands back with every micro-batch that must keep to limits. It takes one limit only, so that stands
+    for all of them."""
+    return ReadMaxFiles(limits.files or _MANY) if limits.any_set else ReadAllAvailable()
+
+
+def holds_limits(limit: ReadLimit | None) -> bool:
+    """False if Spark wants all that there is, whatever the options say: Trigger.Once."""
+    return not isinstance(limit, ReadAllAvailable)

@@ -6,6 +6,9 @@ The engine keeps positions in its checkpoint and asks in this order, as Spark's 
     end = stream.next(first, limited=True)       # equal to its start: nothing to read
     units = stream.units(first, end)
     end = stream.next(end, ...)                  # all before its start has been written
+
+Where it stands is written before the first plan, which protects a long first phase, and whenever Spark asks for what
+comes after a position: all before that position is in the sink then. Java's source for Spark never writes it.
 """
 
 from __future__ import annotations
@@ -15,20 +18,67 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from paimon_spark.errors import StreamPositionLost
+from paimon_spark.errors import OptionError, StreamPositionLost
+from paimon_spark.format.json_text import format_json
 from paimon_spark.format.options import core_options as o
+from paimon_spark.format.paths import consumer_path
 from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.store.holds.consumer_files import consumer_position
 from paimon_spark.store.holds.expired import translate_missing_files
 from paimon_spark.store.metadata.snapshots import has_watermark
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.stream_source.limits import Admission
 from paimon_spark.store.stream_source.position import Position, identity
-from paimon_spark.store.stream_source.progress import Progress
 from paimon_spark.store.stream_source.schema_watch import SchemaWatch
-from paimon_spark.store.stream_source.settings import StreamSettings
+from paimon_spark.store.stream_source.settings import Limits, StreamSettings
 from paimon_spark.store.stream_source.starts import start_position
 from paimon_spark.store.stream_source.units import StreamUnit, UnitPlanner, fingerprint
 from paimon_spark.store.stream_source.upcoming_snapshots import PositionExpired, UpcomingSnapshots
+
+_KEPT_ALIVE = 4  # times within the time after which a consumer that does not move is deleted
+
+
+class Progress:
+    """Writes where a stream stands, if it has a consumer.
+
+    Args:
+        table: the table, opened on the branch of the consumer.
+        consumer: its id; None: nothing is written.
+    """
+
+    def __init__(self, table: Table, consumer: str | None) -> None:
+        if consumer is not None and "/" in consumer:
+            raise OptionError(f"'{consumer}' is no id for a consumer: it must not have a '/'")
+        self._file_io = table.file_io
+        self._path = None if consumer is None else consumer_path(table.location, consumer, table.branch)
+        life = table.options.value(o.CONSUMER_EXPIRATION_TIME)
+        self._every = None if life is None else life / 1000 / _KEPT_ALIVE  # seconds
+        self._written: int | None = None
+        self._at = 0.0
+
+    def begin(self, position: Position) -> None:
+        """Holds the snapshots from the first position on.
+
+        A consumer that stands before it stays: it may be that of the same query, which Spark asks for its first
+        position once more when it runs its first batch again.
+        """
+        if self._path is None:
+            return
+        held = consumer_position(self._file_io, self._path)
+        self._write(position.snapshot if held is None else min(held, position.snapshot))
+
+    def passed(self, position: Position) -> None:
+        """Holds the snapshots from a position on; those before it are in the sink."""
+        if self._path is None:
+            return
+        due = self._every is not None and time.monotonic() - self._at >= self._every
+        if position.snapshot != self._written or due:
+            self._write(position.snapshot)
+
+    def _write(self, snapshot_id: int) -> None:
+        assert self._path is not None
+        self._file_io.overwrite(self._path, format_json({"nextSnapshot": snapshot_id}).encode())
+        self._written, self._at = snapshot_id, time.monotonic()
+
 
 _log = logging.getLogger(__name__)
 _CACHED_UNITS = 20_000
@@ -287,3 +337,37 @@ class TableStream:
     @staticmethod
     def _following(at: Position, snapshot: Snapshot) -> Position:
         return Position(at.snapshot + 1, after=identity(snapshot), origin=at.origin)
+
+
+_MANY = 2**63
+
+
+class Admission:
+    """Counts what a micro-batch takes. A unit is taken as a whole or not at all, and at least one is.
+
+    Args:
+        limits: what it takes at most; None: all that there is.
+    """
+
+    def __init__(self, limits: Limits | None) -> None:
+        self._limits = limits or Limits()
+        self.units = self._files = self.rows = self._bytes = 0
+
+    def admit(self, unit: StreamUnit) -> bool:
+        """True if the unit belongs to the micro-batch; it is counted then."""
+        split, limits = unit.split, self._limits
+        files, rows, size = self._files + split.file_count, self.rows + split.row_count, self._bytes + split.size
+        fits = files <= (limits.files or _MANY) and rows <= (limits.rows or _MANY) and size <= (limits.bytes or _MANY)
+        if self.units and not fits:
+            return False
+        self.units, self._files, self.rows, self._bytes = self.units + 1, files, rows, size
+        return True
+
+    def waits(self, millis_since_last: float) -> bool:
+        """True if the rows are too few, and may wait for more.
+
+        Args:
+            millis_since_last: since the last micro-batch with rows.
+        """
+        least, delay = self._limits.least_rows, self._limits.delay
+        return least is not None and delay is not None and self.rows < least and millis_since_last < delay

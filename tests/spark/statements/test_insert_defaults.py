@@ -6,7 +6,7 @@ import pytest
 
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import DataField, DataType, Root
-from paimon_spark.spark.statements.default_values import with_defaults
+from paimon_spark.spark.statements.inserts import with_defaults
 from paimon_spark.sql.queries.query import Query
 
 COLUMNS = [

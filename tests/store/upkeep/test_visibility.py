@@ -17,7 +17,7 @@ from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
 from paimon_spark.store.rescale.postpone_compact import compact_postponed
-from paimon_spark.store.upkeep.visibility import wait_until_visible
+from paimon_spark.store.upkeep.finish_write import wait_until_visible
 from paimon_spark.store.write.table_write import TableWrite
 
 WAITS = {"visibility-callback.enabled": "true", "visibility-callback.check-interval": "1 ms"}
