@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from paimon_spark.errors import OptionError
 
@@ -19,6 +20,17 @@ def parse_columns(text: str) -> tuple[str, ...]:
         raise OptionError(f"'columns' has the value '{text}': expected column names separated by commas")
     names = (name.strip() for name in re.findall(_NAME, text))
     return tuple(name[1:-1].replace("``", "`") if name.startswith("`") else name for name in names)
+
+
+def given_columns(columns: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    """The names that a caller gave one by one, or as one text; None: it gave none.
+
+    Raises:
+        OptionError: as for parse_columns.
+    """
+    if columns is None:
+        return None
+    return parse_columns(columns) if isinstance(columns, str) else tuple(columns)
 
 
 def format_columns(names: tuple[str, ...]) -> str:

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from paimon_spark.catalogs.views import SPARK, View
 from paimon_spark.errors import OptionError, SqlError, UnsupportedFeature
-from paimon_spark.format.options.column_names import parse_columns
+from paimon_spark.format.options.column_names import given_columns
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.schema import METADATA_COLUMNS
 from paimon_spark.spark.native.read_table import ReadExplanation, ReadRequest, read_table
@@ -186,7 +186,7 @@ def read_named(
     native: bool | None,
 ) -> DataFrame:
     """The rows of a table; see SessionCatalog.table."""
-    names = parse_columns(columns) if isinstance(columns, str) else None if columns is None else tuple(columns)
+    names = given_columns(columns)
     text = where if isinstance(where, str) else None
     view = session.find_view(name)
     if view is not None:

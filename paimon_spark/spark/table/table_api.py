@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 
 from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.errors import TableNotFound
-from paimon_spark.format.options.column_names import format_columns, parse_columns
+from paimon_spark.format.options.column_names import format_columns, given_columns
 from paimon_spark.format.options.core_options import BRANCH, SCAN_SNAPSHOT_ID
 from paimon_spark.format.options.foreign_names import ForeignNames
 from paimon_spark.procedures.procedure import Procedure
@@ -194,7 +194,7 @@ class PaimonTable(
             UnsupportedFeature: native is True, and a file must be read in Python; the message names the file and why.
             PaimonError: the table cannot be planned, an option does not fit, or a column is unknown.
         """
-        names = parse_columns(columns) if isinstance(columns, str) else None if columns is None else tuple(columns)
+        names = given_columns(columns)
         text = where if isinstance(where, str) else None
         given = {**without_merging(self._options), **options}
         for key, value in self._of_reads.items():

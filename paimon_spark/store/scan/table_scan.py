@@ -225,7 +225,7 @@ class Scan(ArrowRows):
         """
         reader = self._wanting(fields=tuple(f for f in self.fields if f == ROW_KIND_FIELD)).reader()
         with self.planned_with_read_tags() as plan:
-            known = self._known(plan, ())
+            known = self._totals(plan, ())
             counts = map_parallel(lambda unit: [b.num_rows for b in reader.read(unit)], known.rest, READ_THREADS)
         read: int = sum(map(sum, counts))
         return known.rows + read
@@ -294,7 +294,7 @@ class Scan(ArrowRows):
             SnapshotNotFound, CorruptFile: as of ``plan``.
         """
         fields = find_fields(self.table.schema, columns)
-        return self._known(self._wanting(with_statistics=bool(fields)).plan(), fields)
+        return self._totals(self._wanting(with_statistics=bool(fields)).plan(), fields)
 
     def _bounds(self, column: str) -> tuple[Any, Any]:
         from paimon_spark.store.read.read_bounds import check_ordered, read_bounds
@@ -304,13 +304,8 @@ class Scan(ArrowRows):
         scan = self._wanting(fields=(field,), with_statistics=True)
         reader = scan.reader()
         with scan.planned_with_read_tags() as plan:
-            known = scan._known(plan, (field,))
+            known = scan._totals(plan, (field,))
             return read_bounds(known, field, reader.read)
-
-    def _known(self, plan: Plan, columns: Sequence[DataField]) -> MetadataAggregates:
-        known = self._totals(plan, columns)
-        known.snapshot = plan.snapshot
-        return known
 
     def _wanting(self, **changes: Any) -> Scan:
         """The same read of something else; the arguments are attributes of ReadSpec."""
@@ -392,7 +387,9 @@ class Scan(ArrowRows):
         tables = (self.table,) if self.second is None else (self.table, self.second.table)
         is_strict = all(tolerance(table.options) == STRICT for table in tables)
         refusal = None if is_strict else "the read passes over lost or damaged files"
-        return metadata_aggregates(self.table, self.predicate, plan.splits, columns, refusal)
+        found = metadata_aggregates(self.table, self.predicate, plan.splits, columns, refusal)
+        found.snapshot = plan.snapshot
+        return found
 
 
 def delete_read_tags(table: Table, tags: Iterable[ReadTag]) -> None:

@@ -302,10 +302,8 @@ def row_scan(name: str, table: Table, fields: Sequence[DataField], predicate: Pr
             "options 'scan.fallback-branch' and 'scan.primary-branch' to '' to see those of its own branch"
         )
     if name == "ro" and isinstance(scan.second, SecondBranch):
-        scan, level = (
-            replace(scan, second=replace(scan.second, top_only=True)),
-            None,
-        )  # each branch has a highest level of its own
+        scan = replace(scan, second=replace(scan.second, top_only=True))
+        level = None  # each branch has a highest level of its own
     return RowScan(scan, wanted, predicate, shape, name == "binlog", name == "row_tracking", level)
 
 
