@@ -28,11 +28,3 @@ def rows_frame(spark: SparkSession, schema: pa.Schema, rows: Iterable[Sequence[A
 def texts(*names: str) -> pa.Schema:
     """Columns of strings, which may be NULL."""
     return pa.schema([pa.field(name, pa.string()) for name in names])
-
-
-def no_rows(spark: SparkSession) -> DataFrame:
-    """What a statement returns that has nothing to show: no rows and no columns, as in Spark.
-
-    Spark finds out that there is no row when it plans: to collect them is no job, as it would be of an empty list.
-    """
-    return spark.sql("SELECT 1 WHERE false").select()

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from paimon_spark.arrow.predicates.dialect import Dialect
 from paimon_spark.catalogs.catalog import Catalog
@@ -55,6 +55,15 @@ class SqlSession:
     @cached_property
     def storage_options(self) -> Mapping[str, str]:
         return self.catalog.table_options()
+
+    @cached_property
+    def no_rows(self) -> DataFrame:
+        """What a statement returns that has nothing to show: no rows and no columns, as in Spark.
+
+        Spark finds out that there is no row when it plans, so that to collect them is no job. It plans once for all
+        statements of the session.
+        """
+        return self.spark.sql("SELECT 1 WHERE false").select()
 
     def use(self, database: str | None) -> None:
         """Chooses the current database; None: Spark's own catalog.

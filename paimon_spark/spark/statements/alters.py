@@ -15,7 +15,6 @@ from paimon_spark.spark.adapters.session_options import is_case_sensitive
 from paimon_spark.spark.adapters.store_assignment import can_store
 from paimon_spark.spark.adapters.types import declared_type as declared_words
 from paimon_spark.spark.adapters.types import spark_type
-from paimon_spark.spark.queries.results import no_rows
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements.declared_columns import declared_type
 from paimon_spark.sql import column_changes as q
@@ -43,7 +42,7 @@ def run_alter_columns(session: SqlSession, alter: q.AlterColumns) -> DataFrame:
         if isinstance(change, c.UpdateType):
             _check_wider(table.schema, change)
     alter_table(table, changes, is_case_sensitive(session.spark))
-    return no_rows(session.spark)
+    return session.no_rows
 
 
 def run_set_properties(session: SqlSession, statement: s.SetProperties) -> DataFrame:
@@ -51,7 +50,7 @@ def run_set_properties(session: SqlSession, statement: s.SetProperties) -> DataF
     for key in statement.properties:
         _check_fixed(key)
     alter_table(session.open(statement.table), option_changes(statement.properties))
-    return no_rows(session.spark)
+    return session.no_rows
 
 
 def run_unset_properties(session: SqlSession, statement: s.UnsetProperties) -> DataFrame:
@@ -59,7 +58,7 @@ def run_unset_properties(session: SqlSession, statement: s.UnsetProperties) -> D
     for key in statement.keys:
         _check_fixed(key)
     alter_table(session.open(statement.table), unset_changes(statement.keys))
-    return no_rows(session.spark)
+    return session.no_rows
 
 
 def _check_wider(schema: TableSchema, change: c.UpdateType) -> None:

@@ -21,7 +21,6 @@ from paimon_spark.errors import SqlError, UnsupportedFeature
 from paimon_spark.format.quoting import quoted_if_needed
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.types import paimon_fields
-from paimon_spark.spark.queries.results import no_rows
 from paimon_spark.spark.queries.run_query import parse_view, plan_query
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements.type_words import simple_type
@@ -36,25 +35,25 @@ def run_create(session: SqlSession, create: v.CreateCatalogView) -> DataFrame:
     """Stores a view. Its query is planned by Spark, which tells the columns, but does not run."""
     identifier = session.identifier(create.view)
     if create.if_not_exists and session.catalog.has_views and session.catalog.find_view(identifier) is not None:
-        return no_rows(session.spark)
+        return session.no_rows
     fields = _named(_fields(session, create.view, create.text), create)
     view = View(fields, create.text, {SPARK: create.text}, create.comment, create.properties)
     if create.replace:  # not in one step, as by Java
         session.catalog.drop_view(identifier, ignore_if_not_exists=True)
     session.catalog.create_view(identifier, view, ignore_if_exists=create.if_not_exists)
-    return no_rows(session.spark)
+    return session.no_rows
 
 
 def run_drop(session: SqlSession, drop: v.DropView) -> DataFrame:
     """Drops a view."""
     session.catalog.drop_view(session.identifier(drop.view), ignore_if_not_exists=drop.if_exists)
-    return no_rows(session.spark)
+    return session.no_rows
 
 
 def run_rename(session: SqlSession, rename: v.RenameView) -> DataFrame:
     """Gives a view another name."""
     session.catalog.rename_view(_stored(session, rename.view), session.identifier(rename.to))
-    return no_rows(session.spark)
+    return session.no_rows
 
 
 def run_set_properties(session: SqlSession, change: v.SetViewProperties) -> DataFrame:
@@ -117,7 +116,7 @@ def description(name: str, view: View, extended: bool) -> list[Row]:
 
 def _alter(session: SqlSession, view: TableName, changes: Sequence[ViewChange]) -> DataFrame:
     session.catalog.alter_view(_stored(session, view), changes)
-    return no_rows(session.spark)
+    return session.no_rows
 
 
 def _stored(session: SqlSession, view: TableName) -> Identifier:

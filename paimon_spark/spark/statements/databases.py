@@ -7,7 +7,6 @@ from pyspark.sql import DataFrame
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.spark.adapters.whole_path import path_in_session
 from paimon_spark.spark.queries.asking import ask_spark
-from paimon_spark.spark.queries.results import no_rows
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.sql import listings as q
 
@@ -21,13 +20,13 @@ def run_create_database(session: SqlSession, create: q.CreateDatabase) -> DataFr
     properties |= {} if create.comment is None else {_COMMENT: create.comment}
     properties |= {} if create.location is None else {_LOCATION: path_in_session(session.spark, create.location)}
     session.catalog.create_database(create.database, properties, ignore_if_exists=create.if_not_exists)
-    return no_rows(session.spark)
+    return session.no_rows
 
 
 def run_drop_database(session: SqlSession, drop: q.DropDatabase) -> DataFrame:
     """Drops a database, with CASCADE also one that has tables. A current database that goes is current no more."""
     session.catalog.drop_database(drop.database, ignore_if_not_exists=drop.if_exists, cascade=drop.cascade)
-    return no_rows(session.spark)
+    return session.no_rows
 
 
 def run_alter_database(session: SqlSession, alter: q.AlterDatabase) -> DataFrame:
@@ -35,17 +34,17 @@ def run_alter_database(session: SqlSession, alter: q.AlterDatabase) -> DataFrame
     properties = dict(alter.properties)
     properties |= {} if alter.location is None else {_LOCATION: path_in_session(session.spark, alter.location)}
     session.catalog.alter_database(alter.database, properties, alter.unset)
-    return no_rows(session.spark)
+    return session.no_rows
 
 
 def run_drop_function(session: SqlSession, drop: q.DropFunction) -> DataFrame:
     """Drops a function that a REST catalog stores; other catalogs have none, which IF EXISTS passes over."""
     session.catalog.drop_function(Identifier(drop.database, drop.function), ignore_if_not_exists=drop.if_exists)
-    return no_rows(session.spark)
+    return session.no_rows
 
 
 def run_use(session: SqlSession, use: q.UseDatabase) -> DataFrame:
     """Chooses the database in which names without a catalog are looked up, or gives such names to Spark."""
     done = ask_spark(session, use.text) if use.database is None else None
     session.use(use.database)
-    return no_rows(session.spark) if done is None else done
+    return session.no_rows if done is None else done

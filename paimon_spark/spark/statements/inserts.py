@@ -16,7 +16,6 @@ from paimon_spark.spark.adapters.dataframes import FewRows
 from paimon_spark.spark.adapters.options import DYNAMIC_OVERWRITE, MERGE_OPTIONS, MERGE_SCHEMA, WRITE_MISSING_COLUMNS
 from paimon_spark.spark.adapters.session_options import is_case_sensitive
 from paimon_spark.spark.queries.asking import Args
-from paimon_spark.spark.queries.results import no_rows
 from paimon_spark.spark.queries.run_query import run_query
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements.inserted_columns import (
@@ -49,7 +48,7 @@ def run_insert(session: SqlSession, insert: Insert, args: Args = None) -> DataFr
     """
     write = _prepared(session, insert, args)
     write()
-    return no_rows(session.spark)
+    return session.no_rows
 
 
 def run_inserts(session: SqlSession, several: InsertSeveral, args: Args = None) -> DataFrame:
@@ -64,7 +63,7 @@ def run_inserts(session: SqlSession, several: InsertSeveral, args: Args = None) 
     writes = [_prepared(session, insert, args) for insert in several.inserts]
     for write in writes:
         write()
-    return no_rows(session.spark)
+    return session.no_rows
 
 
 def _prepared(session: SqlSession, insert: Insert, args: Args) -> Callable[[], object]:

@@ -16,7 +16,6 @@ from paimon_spark.spark.adapters.session_options import is_case_sensitive
 from paimon_spark.spark.adapters.types import paimon_fields
 from paimon_spark.spark.adapters.whole_path import path_in_session
 from paimon_spark.spark.queries.asking import Args
-from paimon_spark.spark.queries.results import no_rows
 from paimon_spark.spark.queries.run_query import DEFAULT, run_query
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements.alters import check_property
@@ -54,7 +53,7 @@ def run_create_table(session: SqlSession, create: CreateTable, args: Args = None
             f"REPLACE TABLE {create.table} LOCATION: a table stays where it is; leave LOCATION out, or drop it first"
         )
     if there and create.if_not_exists:
-        return no_rows(session.spark)
+        return session.no_rows
     if there and not create.replace:
         raise TableAlreadyExists(
             f"CREATE TABLE {create.table}: there is such a table; write IF NOT EXISTS, or CREATE OR REPLACE TABLE"
@@ -65,13 +64,13 @@ def run_create_table(session: SqlSession, create: CreateTable, args: Args = None
     schema = _schema(session, create, rows)
     if there:
         replace_table(session, identifier, schema, rows)
-        return no_rows(session.spark)
+        return session.no_rows
     try:
         create_filled_table(session, identifier, schema, rows)
     except TableAlreadyExists:  # another job has made it since this statement looked; nothing of this one is there
         if not create.if_not_exists:
             raise
-    return no_rows(session.spark)
+    return session.no_rows
 
 
 def _check(create: CreateTable) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from paimon_spark.errors import DatabaseNotFound, SnapshotNotFound, SqlError, TableNotFound, UnsupportedFeature
-from paimon_spark.spark.queries.results import no_rows
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements.partition_specs import (
     find_partitions,
@@ -25,13 +24,13 @@ _UNITS = {"DAYS": "d", "HOURS": "h", "MINUTES": "min"}
 def run_drop(session: SqlSession, drop: s.DropTable) -> DataFrame:
     """Drops a table with all its files; PURGE says the same, since no table goes to a trash."""
     session.catalog.drop_table(session.identifier(drop.table), ignore_if_not_exists=drop.if_exists)
-    return no_rows(session.spark)
+    return session.no_rows
 
 
 def run_rename(session: SqlSession, rename: s.RenameTable) -> DataFrame:
     """Gives a table another name."""
     session.catalog.rename_table(session.identifier(rename.table), session.identifier(rename.to))
-    return no_rows(session.spark)
+    return session.no_rows
 
 
 def run_truncate(session: SqlSession, truncate: s.TruncateTable) -> DataFrame:
@@ -41,7 +40,7 @@ def run_truncate(session: SqlSession, truncate: s.TruncateTable) -> DataFrame:
         table.drop_partitions(_condition(session, truncate.table, truncate.partition))
     else:
         table.truncate()
-    return no_rows(session.spark)
+    return session.no_rows
 
 
 def run_drop_partition(session: SqlSession, drop: s.DropPartition) -> DataFrame:
@@ -63,7 +62,7 @@ def run_drop_partition(session: SqlSession, drop: s.DropPartition) -> DataFrame:
                 "PARTITIONS lists them, and DROP IF EXISTS passes over those that are not there"
             )
     session.table(drop.table).drop_partitions(" OR ".join(f"({partition_condition(values)})" for values in specs))
-    return no_rows(session.spark)
+    return session.no_rows
 
 
 def run_add_partition(session: SqlSession, add: s.AddPartition) -> DataFrame:
@@ -79,7 +78,7 @@ def run_add_partition(session: SqlSession, add: s.AddPartition) -> DataFrame:
             raise SqlError(
                 f"ADD PARTITION of {name}: there is {shown_values(values)} already; write ADD IF NOT EXISTS PARTITION"
             )
-    return no_rows(session.spark)
+    return session.no_rows
 
 
 def run_repair(session: SqlSession, repair: s.RepairTable) -> DataFrame:
@@ -103,7 +102,7 @@ def run_analyze(session: SqlSession, analyze: s.Analyze) -> DataFrame:
         )
     columns = "all" if analyze.columns is None else list(analyze.columns) or None
     session.table(analyze.table).analyze(columns)
-    return no_rows(session.spark)
+    return session.no_rows
 
 
 def run_refresh(session: SqlSession, refresh: s.Refresh) -> DataFrame:
@@ -116,7 +115,7 @@ def run_refresh(session: SqlSession, refresh: s.Refresh) -> DataFrame:
             raise
     else:
         session.catalog.refresh(identifier)
-    return no_rows(session.spark)
+    return session.no_rows
 
 
 def _condition(session: SqlSession, name: TableName, spec: PartitionSpec) -> str:
@@ -138,12 +137,12 @@ def run_create_tag(session: SqlSession, create: s.CreateTag) -> DataFrame:
     if not create.create and not is_there:
         raise SnapshotNotFound(f"REPLACE TAG {create.tag} of {create.table}: there is no such tag; write CREATE TAG")
     if is_there and create.if_not_exists:
-        return no_rows(session.spark)
+        return session.no_rows
     if is_there and create.replace:
         table.replace_tag(create.tag, create.snapshot, retained)
     else:
         table.create_tag(create.tag, create.snapshot, time_retained=retained)
-    return no_rows(session.spark)
+    return session.no_rows
 
 
 def run_delete_tag(session: SqlSession, delete: s.DeleteTag) -> DataFrame:
@@ -155,10 +154,10 @@ def run_delete_tag(session: SqlSession, delete: s.DeleteTag) -> DataFrame:
     several = [name.strip() for name in delete.tag.split(",")]
     names = several if any(name in there for name in several) else [delete.tag]
     session.table(delete.table).delete_tag(names)
-    return no_rows(session.spark)
+    return session.no_rows
 
 
 def run_rename_tag(session: SqlSession, rename: s.RenameTag) -> DataFrame:
     """Gives a tag another name."""
     session.table(rename.table).rename_tag(rename.tag, rename.to)
-    return no_rows(session.spark)
+    return session.no_rows

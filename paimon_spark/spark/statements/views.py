@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from paimon_spark.spark.queries.asking import Args
-from paimon_spark.spark.queries.results import no_rows, rows_frame, texts
+from paimon_spark.spark.queries.results import rows_frame, texts
 from paimon_spark.spark.queries.run_query import parse_view, run_query
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.queries.temporary_views import create_temporary_view, rename_temporary_view
@@ -20,7 +20,7 @@ _NO_PLAN = "Row(plan='Error occurred during query planning"
 def run_create_view(session: SqlSession, view: CreateView, args: Args = None) -> DataFrame:
     """Gives a query a name in this Spark session."""
     create_temporary_view(session, view, args)
-    return no_rows(session.spark)
+    return session.no_rows
 
 
 def run_rename(session: SqlSession, rename: RenameView) -> DataFrame:
@@ -28,7 +28,7 @@ def run_rename(session: SqlSession, rename: RenameView) -> DataFrame:
     if not session.is_temporary_view(rename.view):
         return catalog_views.run_rename(session, rename)
     rename_temporary_view(session, rename.view.table, rename.to.table)
-    return no_rows(session.spark)
+    return session.no_rows
 
 
 def run_replace_query(session: SqlSession, change: ReplaceViewQuery) -> DataFrame:
@@ -38,13 +38,13 @@ def run_replace_query(session: SqlSession, change: ReplaceViewQuery) -> DataFram
     assert change.view.database is not None
     query = parse_view(session, change.view.database, change.text)
     create_temporary_view(session, CreateView(change.view.table, query, replace=True))
-    return no_rows(session.spark)
+    return session.no_rows
 
 
 def run_cache(session: SqlSession, cache: CacheQuery, args: Args = None) -> DataFrame:
     """Gives a query a name in this Spark session, and has Spark keep its rows until a table of the query changes."""
     create_temporary_view(session, cache, args)
-    return no_rows(session.spark)
+    return session.no_rows
 
 
 def run_explain(session: SqlSession, explain: Explain, args: Args = None) -> DataFrame:
