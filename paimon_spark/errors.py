@@ -148,6 +148,10 @@ class TableChanged(PaimonError):
     """The table was made anew, or has other columns, since it was opened: open it again."""
 
 
+class SessionStopped(PaimonError):
+    """The Spark session of the call was stopped: make a new one, and open the catalog or the table in it again."""
+
+
 class UnsupportedFeature(PaimonError):
     """The table or the call uses a feature this release does not support; it is refused by name, never guessed."""
 

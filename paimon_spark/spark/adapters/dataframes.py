@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from paimon_spark.errors import DataError
+from paimon_spark.spark.adapters.live_session import check_frame
 
 MOST_ROWS = 20_000
 """What this process may read or write itself."""
@@ -38,7 +39,7 @@ def as_dataframe(spark: SparkSession, rows: Rows) -> DataFrame:
         return rows.frame
     if isinstance(rows, pa.Table):
         return arrow_dataframe(spark, rows)
-    return rows if isinstance(rows, DataFrame) else spark.createDataFrame(rows)
+    return check_frame(rows) if isinstance(rows, DataFrame) else spark.createDataFrame(rows)
 
 
 def arrow_dataframe(spark: SparkSession, rows: pa.Table, schema: StructType | None = None) -> DataFrame:

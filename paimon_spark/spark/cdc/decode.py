@@ -14,6 +14,7 @@ from paimon_spark.cdc.formats.mysql_types import type_mappings
 from paimon_spark.cdc.formats.registry import message_format
 from paimon_spark.errors import OptionError
 from paimon_spark.format.types import DataField
+from paimon_spark.spark.adapters.live_session import check_frame
 from paimon_spark.spark.adapters.types import paimon_fields
 from paimon_spark.spark.cdc.message_frames import columns_of_messages, decoded_frame, message_columns, routed_frame
 
@@ -71,7 +72,7 @@ def decode(
         OptionError, SchemaError: an argument does not fit.
         DataError: the DataFrame has no column `value`; when it runs, a message is malformed.
     """
-    zone = time_zone or messages.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
+    zone = time_zone or check_frame(messages).sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
     decoding = Decoding(
         format,
         keys=tuple(keys),

@@ -32,6 +32,7 @@ from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.format.types import Root
 from paimon_spark.spark.adapters.errors import raised
+from paimon_spark.spark.adapters.live_session import check_frame
 from paimon_spark.spark.adapters.options import CREATES_TABLE, MERGE_SCHEMA, ROW_KIND_COLUMN, TYPE_WIDENING
 from paimon_spark.spark.adapters.types import CHAR_VARCHAR, declared_type
 from paimon_spark.spark.cdc.message_frames import columns_of_messages, decoded_frame, message_columns, routed_frame
@@ -217,8 +218,9 @@ def check_stream(rows: DataFrame, checkpoint: str | None) -> None:
 
     Raises:
         OptionError: its checkpoint is not named, which names it.
+        SessionStopped: its session was stopped.
     """
-    if rows.isStreaming and checkpoint is None:
+    if check_frame(rows).isStreaming and checkpoint is None:
         raise OptionError(
             "a stream needs checkpoint=, the directory in which Spark keeps where it stands: the identity of the "
             "stream in it makes sure that each batch is written once"

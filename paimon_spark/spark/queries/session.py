@@ -18,6 +18,7 @@ from paimon_spark.errors import SqlError
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.default_catalogs import of_another_catalog
+from paimon_spark.spark.adapters.live_session import LiveSession
 from paimon_spark.spark.adapters.session_options import SessionOptions, chosen_options, paimon_settings
 from paimon_spark.spark.adapters.sql_dialect import sql_dialect
 from paimon_spark.spark.adapters.whole_path import path_in_session
@@ -39,6 +40,8 @@ class SqlSession:
         database: the current database, in which names without a database are looked up; a session starts in the default
             one, which need not be there. None: Spark's own catalog is current, and names without ours are Spark's.
     """
+
+    spark = LiveSession("this catalog", "open the catalog, such as paimon_spark.catalog(spark, '<warehouse>'),")
 
     def __init__(self, spark: SparkSession, catalog: Catalog) -> None:
         self.spark = spark

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, DataSourceStreamWriter
 
 from paimon_spark.spark.adapters.errors import plainly
+from paimon_spark.spark.adapters.live_session import check_runs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,6 +27,7 @@ def register(spark: SparkSession) -> None:
     ``spark-submit --py-files`` or ``addArtifacts``. It asks the active session of a thread for them, and a new thread
     of Python, or one whose statement was interrupted, has none: call this in that thread.
     """
+    check_runs(spark, "this call", "and register it")
     spark.dataSource.register(PaimonDataSource)
     spark.createDataFrame([], "id int")  # makes the session the active one of this thread
 

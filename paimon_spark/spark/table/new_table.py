@@ -15,6 +15,7 @@ from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.foreign_names import ForeignNames
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.default_catalogs import named_table
+from paimon_spark.spark.adapters.live_session import LiveSession
 from paimon_spark.spark.adapters.types import paimon_field
 from paimon_spark.spark.adapters.whole_path import path_in_session
 from paimon_spark.spark.table.schema_methods import read_type
@@ -30,6 +31,8 @@ class NewTable(ForeignNames, Generic[T]):
 
     Every method returns the same object, so that calls chain.
     """
+
+    _spark = LiveSession("this declaration of a table", "declare the table")
 
     def __init__(
         self, spark: SparkSession, opened: Callable[[str, Mapping[str, str]], T], ignore_if_exists: bool

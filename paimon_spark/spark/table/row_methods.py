@@ -11,6 +11,7 @@ from typing import Self, TypeVar
 from pyspark.sql import DataFrame, SparkSession
 
 from paimon_spark.errors import OptionError
+from paimon_spark.spark.adapters.live_session import check_frame
 from paimon_spark.spark.adapters.options import FAIL, Once, merging_of
 from paimon_spark.spark.merge_into.builder import MergeBuilder
 from paimon_spark.spark.merge_into.clauses import Clause
@@ -142,6 +143,7 @@ class RowMethods(ABC):
             - CommitConflict: other jobs changed the same rows in every attempt; nothing was committed.
             - CommitStateUnknown: the storage did not answer; nothing was deleted.
         """
+        check_frame(source)
         job, alias = self._job(Statement.MERGE, Once.of(once, once_skips_older)), self._alias or _ALIAS
 
         def run(clauses: Sequence[Clause], evolves: bool) -> RowChangeResult:

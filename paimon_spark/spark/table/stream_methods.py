@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from paimon_spark.format.options.column_names import format_columns
+from paimon_spark.spark.adapters.live_session import check_frame
 from paimon_spark.spark.adapters.options import COLUMNS, FILTER, PATH, ROW_KINDS
 from paimon_spark.spark.stream_sink.identity import StreamIdentity
 from paimon_spark.spark.stream_sink.options import stream_options
@@ -87,7 +88,7 @@ class StreamMethods(ABC):
             OptionError: an option does not fit the stream. What does not fit the table fails the first batch.
         """
         given = stream_options({**self._stream_options(), **options, PATH: self._path})
-        column = event_time_column(given.watermark_column, df.schema)
+        column = event_time_column(given.watermark_column, check_frame(df).schema)
         each = EachBatch(given, StreamIdentity(checkpoint), column)
         writer = df.writeStream.foreachBatch(each)
         plain = writer.outputMode

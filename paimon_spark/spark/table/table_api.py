@@ -21,6 +21,7 @@ from paimon_spark.format.options.foreign_names import ForeignNames
 from paimon_spark.procedures.procedure import Procedure
 from paimon_spark.spark.adapters.dataframes import Rows, as_dataframe, check_rows
 from paimon_spark.spark.adapters.default_catalogs import named_table
+from paimon_spark.spark.adapters.live_session import LiveSession
 from paimon_spark.spark.adapters.options import (
     COLUMNS,
     CREATES_TABLE,
@@ -105,6 +106,8 @@ class PaimonTable(
       ``merge_branch``, ``copy``, ``reset_consumer``, ``clear_consumers``
     - Repair: ``remove_unexisting_files``, ``repair_earliest_snapshot``
     """
+
+    _spark = LiveSession("this table", "open the table, such as PaimonTable.forPath(spark, '<path>'),")
 
     def __init__(self, spark: SparkSession, path: str, options: Mapping[str, str] = _NO_OPTIONS) -> None:
         """Use ``forPath``, which checks that the table is there."""

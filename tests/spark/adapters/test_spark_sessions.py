@@ -62,3 +62,23 @@ def test_spark_submit_with_py_files_to_a_cluster_of_two_workers(tmp_path: Path) 
     command = [str(home / "bin" / "spark-submit"), *master, *settings, "--py-files", str(package)]
     output = run([*command, str(QUICKSTART), str(tmp_path / "lake")], tmp_path, SPARK_HOME=str(home))
     assert missing(output) == []
+
+
+STOPPED = [
+    "the Spark session of this table was stopped; make a new one, spark = SparkSession.builder.getOrCreate(), and "
+    "open the table, such as PaimonTable.forPath(spark, '<path>'), in it again",
+    "the Spark session of this catalog was stopped; make a new one, spark = SparkSession.builder.getOrCreate(), "
+    "and open the catalog, such as paimon_spark.catalog(spark, '<warehouse>'), in it again",
+]
+
+
+@pytest.mark.parametrize(("kind", "last"), [([], ["the new session works"]), (["connect"], [])])
+def test_calls_after_the_session_was_stopped(tmp_path: Path, kind: list[str], last: list[str]) -> None:
+    if kind:
+        pytest.importorskip("grpc")
+    program = str(ROOT / "tests/support/programs/stopped_session.py")
+    settings = "--conf spark.ui.enabled=false --driver-memory 1g pyspark-shell"
+    environment = {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT}/tests", "PYSPARK_SUBMIT_ARGS": settings}
+    output = run([sys.executable, program, str(tmp_path), *kind], tmp_path, **environment)
+    said = [*STOPPED, *last]
+    assert output.splitlines()[-len(said) :] == said
