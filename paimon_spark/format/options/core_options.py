@@ -17,6 +17,7 @@ from paimon_spark.format.options.value_texts import (
     parse_choice,
     parse_duration,
     parse_int,
+    parse_int32,
     parse_level_map,
     parse_list,
     parse_member,
@@ -89,10 +90,14 @@ class Options(Mapping[str, str]):
 
 
 def _int(key: str, default: int, *aliases: str) -> Option[int]:
-    return Option(key, default, parse_int, aliases)
+    return Option(key, default, parse_int32, aliases)
 
 
 def _opt_int(key: str, *aliases: str) -> Option[int | None]:
+    return Option(key, None, parse_int32, aliases)
+
+
+def _opt_long(key: str, *aliases: str) -> Option[int | None]:
     return Option(key, None, parse_int, aliases)
 
 
@@ -176,7 +181,7 @@ DATA_FILE_EXTERNAL_PATHS = _opt_text("data-file.external-paths")
 DATA_FILE_PATH_DIRECTORY = _opt_text("data-file.path-directory")
 INDEX_FILE_IN_DATA_FILE_DIR = _bool("index-file-in-data-file-dir", False)
 TARGET_FILE_SIZE = _opt_memory("target-file-size")
-TARGET_FILE_ROW_NUM = _int("target-file-row-num", 2**63 - 1)
+TARGET_FILE_ROW_NUM = Option("target-file-row-num", 2**63 - 1, parse_int)
 STATS_MODE = Option("metadata.stats-mode", "truncate(16)", lambda text: text.strip().lower())
 STATS_MODE_PER_LEVEL: Option[dict[int, str]] = Option("metadata.stats-mode.per.level", {}, parse_level_map)
 STATS_DENSE_STORE = _bool("metadata.stats-dense-store", True)
@@ -261,7 +266,7 @@ POSTPONE_BATCH_WRITE_FIXED_BUCKET = _bool("postpone.batch-write-fixed-bucket", T
 POSTPONE_MAX_PARALLELISM = _int("postpone.batch-write-fixed-bucket.max-parallelism", 2048)
 POSTPONE_RESCALE_LOAD_FACTOR = _int("postpone.batch-write-fixed-bucket.rescale-load-factor", 32)
 POSTPONE_DEFAULT_BUCKET_NUM = _opt_int("postpone.default-bucket-num")
-POSTPONE_TARGET_ROW_NUM = _opt_int("postpone.target-row-num-per-bucket")
+POSTPONE_TARGET_ROW_NUM = _opt_long("postpone.target-row-num-per-bucket")
 POSTPONE_TARGET_SIZE = _memory("postpone.target-size-per-bucket", 1024 * MB)
 POSTPONE_MERGE_ON_READ = _bool("postpone.merge-on-read", False)
 VISIBILITY_CALLBACK_ENABLED = _bool("visibility-callback.enabled", False)
@@ -289,14 +294,14 @@ SCAN_MODE = Option(
                  "incremental"),
     ("log.scan",),
 )  # fmt: skip
-SCAN_SNAPSHOT_ID = _opt_int("scan.snapshot-id")
+SCAN_SNAPSHOT_ID = _opt_long("scan.snapshot-id")
 SCAN_TAG_NAME = _opt_text("scan.tag-name")
-SCAN_WATERMARK = _opt_int("scan.watermark")
+SCAN_WATERMARK = _opt_long("scan.watermark")
 SCAN_TIMESTAMP = _opt_text("scan.timestamp")
-SCAN_TIMESTAMP_MILLIS = _opt_int("scan.timestamp-millis", "log.scan.timestamp-millis")
+SCAN_TIMESTAMP_MILLIS = _opt_long("scan.timestamp-millis", "log.scan.timestamp-millis")
 SCAN_VERSION = _opt_text("scan.version")
-SCAN_FILE_CREATION_TIME_MILLIS = _opt_int("scan.file-creation-time-millis")
-SCAN_CREATION_TIME_MILLIS = _opt_int("scan.creation-time-millis")
+SCAN_FILE_CREATION_TIME_MILLIS = _opt_long("scan.file-creation-time-millis")
+SCAN_CREATION_TIME_MILLIS = _opt_long("scan.creation-time-millis")
 TABLE_READ_SEQUENCE_NUMBER_ENABLED = _bool("table-read.sequence-number.enabled", False)
 SCAN_FALLBACK_BRANCH = Option("scan.fallback-branch", "", parse_text)
 SCAN_PRIMARY_BRANCH = Option("scan.primary-branch", "", parse_text)
@@ -337,14 +342,14 @@ CONTINUOUS_DISCOVERY_INTERVAL = _opt_duration("continuous.discovery-interval")
 STREAMING_READ_SNAPSHOT_DELAY = _opt_duration("streaming.read.snapshot.delay")
 STREAMING_READ_OVERWRITE = _bool("streaming-read-overwrite", False)
 STREAMING_READ_APPEND_OVERWRITE = _bool("streaming-read-append-overwrite", False)
-SCAN_BOUNDED_WATERMARK = _opt_int("scan.bounded.watermark")
+SCAN_BOUNDED_WATERMARK = _opt_long("scan.bounded.watermark")
 STREAM_MAX_FILES = _opt_int("read.stream.maxFilesPerTrigger")
-STREAM_MAX_ROWS = _opt_int("read.stream.maxRowsPerTrigger")
-STREAM_MAX_BYTES = _opt_int("read.stream.maxBytesPerTrigger")
-STREAM_MIN_ROWS = _opt_int("read.stream.minRowsPerTrigger")
-STREAM_MAX_DELAY = _opt_int("read.stream.maxTriggerDelayMs")
+STREAM_MAX_ROWS = _opt_long("read.stream.maxRowsPerTrigger")
+STREAM_MAX_BYTES = _opt_long("read.stream.maxBytesPerTrigger")
+STREAM_MIN_ROWS = _opt_long("read.stream.minRowsPerTrigger")
+STREAM_MAX_DELAY = _opt_long("read.stream.maxTriggerDelayMs")
 FULL_COMPACTION_DELTA_COMMITS = _opt_int("full-compaction.delta-commits")
-DYNAMIC_BUCKET_TARGET_ROW_NUM = _int("dynamic-bucket.target-row-num", 2_000_000)
+DYNAMIC_BUCKET_TARGET_ROW_NUM = Option("dynamic-bucket.target-row-num", 2_000_000, parse_int)
 DYNAMIC_BUCKET_INITIAL_BUCKETS = _opt_int("dynamic-bucket.initial-buckets")
 DYNAMIC_BUCKET_MAX_BUCKETS = _int("dynamic-bucket.max-buckets", -1)
 DYNAMIC_BUCKET_ASSIGNER_PARALLELISM = _opt_int("dynamic-bucket.assigner-parallelism")

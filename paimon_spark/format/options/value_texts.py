@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 M = TypeVar("M", bound=StrEnum)
 
-_INT64 = range(-(2**63), 2**63)
+_INT32, _INT64 = range(-(2**31), 2**31), range(-(2**63), 2**63)
 
 
 def parse_bool(text: str) -> bool:
@@ -27,6 +27,13 @@ def parse_int(text: str) -> int:
     value = _number(int, text, "a whole number such as 4")
     if value not in _INT64:
         raise ValueError("expected a whole number of 64 bits")
+    return value
+
+
+def parse_int32(text: str) -> int:
+    value = parse_int(text)
+    if value not in _INT32:
+        raise ValueError("expected a whole number of 32 bits")
     return value
 
 

@@ -9,6 +9,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from paimon_spark.errors import OptionError, SchemaError
 from paimon_spark.format.file_index.settings import check_indexes, index_settings
@@ -22,6 +23,13 @@ from paimon_spark.format.types import NESTED, TIMESTAMPS, DataField, DataType, R
 
 RESERVED_NAMES = frozenset({SEQUENCE_NUMBER, VALUE_KIND, "_LEVEL", "rowkind", "_ROW_ID"})
 _NO_KEYS = NESTED | {Root.VARIANT, Root.BLOB, Root.GEOMETRY, Root.GEOGRAPHY}
+_OTHER_FORMATS = ("csv", "json", "text", "row", "blob", "lance", "vortex", "mosaic")
+CODECS = {
+    "parquet": ("zstd", "none", "uncompressed", "snappy", "gzip", "lz4", "lz4_raw", "brotli", "lzo"),
+    "orc": ("zstd", "none", "uncompressed", "snappy", "zlib", "gzip", "lz4", "lzo", "brotli"),
+    "avro": ("zstd", "zstandard", "none", "null", "snappy", "deflate", "bzip2", "xz"),
+}
+"""File format -> compressions of its files, of this release and of the official system."""
 _STATS_MODE = re.compile(r"none|counts|full|truncate\([1-9]\d*\)")
 _EXPIRE_ROOTS = frozenset({Root.INT, Root.BIGINT}) | TIMESTAMPS
 
@@ -203,11 +211,64 @@ def _check_files(schema: TableSchema, options: Options) -> Iterator[str]:
                     f"column '{field.name}' has the type {type_sql(field.type)}, and Avro files hold timestamps of a "
                     "precision up to 6; lower the precision, or use another file.format"
                 )
-    modes = {"metadata.stats-mode": options.value(o.STATS_MODE)}
-    modes |= {key: value for key, value in options.items() if key.startswith("fields.") and key.endswith(".stats-mode")}
-    for key, mode in modes.items():
+    modes = [(o.STATS_MODE.key, options.value(o.STATS_MODE))]
+    modes += [(o.STATS_MODE_PER_LEVEL.key, mode) for mode in options.value(o.STATS_MODE_PER_LEVEL).values()]
+    modes += [(o.CHANGELOG_FILE_STATS_MODE.key, mode) for mode in (options.value(o.CHANGELOG_FILE_STATS_MODE),) if mode]
+    modes += [(key, mode) for key, mode in options.items() if key.startswith("fields.") and key.endswith(".stats-mode")]
+    for key, mode in modes:
         if not _STATS_MODE.fullmatch(mode.strip().lower()):
             yield f"the option '{key}' is '{mode}', expected none, counts, full or truncate(n)"
+
+
+def _check_compressions(schema: TableSchema, options: Options) -> Iterator[str]:
+    """A format or compression that no file can have would stop every write."""
+    for (format_key, file_format), (codec_key, codec) in _written_files(schema, options):
+        known = CODECS.get(file_format.lower())
+        if known is None and file_format.lower() not in _OTHER_FORMATS:
+            yield f"the option '{format_key}' is '{file_format}': expected one of {', '.join(CODECS)}"
+        if known is not None and codec.lower() not in known:
+            yield f"the option '{codec_key}' is '{codec}': expected one of {', '.join(known)} for {file_format} files"
+
+
+def _written_files(schema: TableSchema, options: Options) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
+    """Format and compression of each kind of file that writers make, each with the key of its option."""
+    yield ("manifest.format", "avro"), (o.MANIFEST_COMPRESSION.key, options.value(o.MANIFEST_COMPRESSION))
+    formats, codecs = options.value(o.FILE_FORMAT_PER_LEVEL), options.value(o.FILE_COMPRESSION_PER_LEVEL)
+    changelog_format, changelog_codec = (
+        options.value(o.CHANGELOG_FILE_FORMAT),
+        options.value(o.CHANGELOG_FILE_COMPRESSION),
+    )
+    for level in sorted({-1, 0, *formats, *codecs}) if schema.primary_keys else (0,):  # -1: levels that no option names
+        file_format = (o.FILE_FORMAT.key, options.value(o.FILE_FORMAT))
+        if level in formats:
+            file_format = (o.FILE_FORMAT_PER_LEVEL.key, formats[level])
+        codec = (o.FILE_COMPRESSION.key, options.value(o.FILE_COMPRESSION))
+        if level in codecs:
+            codec = (o.FILE_COMPRESSION_PER_LEVEL.key, codecs[level])
+        yield file_format, codec
+        if options.value(o.CHANGELOG_PRODUCER) != ChangelogProducer.NONE:
+            yield (
+                (o.CHANGELOG_FILE_FORMAT.key, changelog_format) if changelog_format else file_format,
+                (o.CHANGELOG_FILE_COMPRESSION.key, changelog_codec) if changelog_codec else codec,
+            )
+
+
+def _check_bucket_numbers(schema: TableSchema, options: Options) -> Iterator[str]:
+    """Numbers by which rows get their buckets, where the table uses them."""
+    above_zero: tuple[Option[Any], ...] = ()
+    if schema.primary_keys and options.value(o.BUCKET) == -1:
+        above_zero = (o.DYNAMIC_BUCKET_TARGET_ROW_NUM, o.DYNAMIC_BUCKET_INITIAL_BUCKETS)
+        if options.value(o.DYNAMIC_BUCKET_MAX_BUCKETS) < 1 and options.value(o.DYNAMIC_BUCKET_MAX_BUCKETS) != -1:
+            yield "the option 'dynamic-bucket.max-buckets' must be at least 1, or -1 for no limit"
+    elif options.value(o.BUCKET) == -2:
+        above_zero = (
+            o.POSTPONE_MAX_PARALLELISM, o.POSTPONE_RESCALE_LOAD_FACTOR, o.POSTPONE_DEFAULT_BUCKET_NUM,
+            o.POSTPONE_TARGET_ROW_NUM, o.POSTPONE_TARGET_SIZE,
+        )  # fmt: skip
+    for option in above_zero:
+        value = options.value(option)
+        if value is not None and value < 1:
+            yield f"the option '{option.key}' is {value}: it must be at least 1"
 
 
 def _check_retention(schema: TableSchema, options: Options) -> Iterator[str]:
@@ -238,6 +299,9 @@ def _check_column_options(schema: TableSchema, options: Options) -> Iterator[str
             for name in named
             if name not in schema.by_name
         )
+    for name in options.value(o.CLUSTERING_COLUMNS):
+        if name not in schema.by_name and options.value(o.BUCKET) == -1 and not schema.primary_keys:
+            yield f"'clustering.columns' names '{name}', which is no column; the columns are {', '.join(schema.names)}"
     if any(key.startswith("file-index.") for key in options):
         try:
             check_indexes(index_settings(options), schema.by_name)
@@ -269,6 +333,8 @@ _RULES: tuple[Callable[[TableSchema, Options], Iterator[str]], ...] = (
     _check_merge,
     _check_sequence,
     _check_files,
+    _check_compressions,
+    _check_bucket_numbers,
     _check_retention,
     _check_column_options,
     _check_modes,

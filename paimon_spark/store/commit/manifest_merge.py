@@ -57,7 +57,7 @@ def _merge_minor(
         if size >= target:
             result += _join(candidates, read, writer)
             candidates, size = [], 0
-    if len(candidates) >= options.value(MANIFEST_MERGE_MIN_COUNT):
+    if candidates and len(candidates) >= options.value(MANIFEST_MERGE_MIN_COUNT):
         return result + _join(candidates, read, writer)
     return result + candidates
 

@@ -193,7 +193,7 @@ class ManifestWriter:
         if not entries:
             return []
         data = encode_manifest(entries, self._compression)
-        parts = min(len(entries), -(-len(data) // self.options.value(MANIFEST_TARGET_FILE_SIZE)))
+        parts = min(len(entries), -(-len(data) // max(1, self.options.value(MANIFEST_TARGET_FILE_SIZE))))
         if parts <= 1:
             return [self._write_manifest(entries, data)]
         size = -(-len(entries) // parts)
