@@ -29,7 +29,8 @@ _HOMES = {
     "open_table": "store.open",
     "register": "spark.source.source",
 }
-_CHECKED = ("check", "expire_changelogs", "expire_snapshots", "open_table")  # only here: tasks would pay for it
+# only here: tasks would pay for it
+_CHECKED = ("check", "expire_changelogs", "expire_snapshots", "open_table", "register")
 _FORMER_NAMES = {
     "CompactionMetrics": "CompactResult",
     "ExpiryResult": "ExpireSnapshotsResult",

@@ -76,6 +76,10 @@ class OptionError(PaimonError, ValueError):
         self.arguments = arguments
 
 
+class ArgumentError(OptionError, TypeError):
+    """A call lacks an argument, or has one that it does not take; the message shows the call."""
+
+
 class DataError(PaimonError, ValueError):
     """The rows or the schema of the DataFrame do not fit the table: fix the DataFrame."""
 

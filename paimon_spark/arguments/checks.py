@@ -1,21 +1,23 @@
-"""Calls that refuse arguments of other types than they declare.
+"""Calls that refuse arguments which they do not declare, and those of other types than they declare.
 
-Python itself looks at no type. An argument of another kind would fail far from the call, in words about an attribute
-that nobody asked for, or do the wrong thing without a word: ``row_kinds="false"`` would count as true.
+Of a name that is missing or unknown Python shows the name alone, and not the call. It looks at no type. An argument of
+another kind would fail far from the call, in words about an attribute that nobody asked for, or do the wrong thing
+without a word: ``row_kinds="false"`` would count as true.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, wraps
+from itertools import pairwise
 from types import FunctionType
 from typing import Any, TypeVar, Unpack, cast, get_args, get_origin, get_type_hints
 
 from paimon_spark.arguments.kinds import Kind, Misfit, described, kind_of
 from paimon_spark.arguments.traces import needs_no_trace, shortened
-from paimon_spark.errors import OptionError
+from paimon_spark.errors import ArgumentError, OptionError, similar_names
 
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
@@ -70,20 +72,71 @@ def _checked_arguments(
 
     Raises:
         OptionError: one is of another kind.
+        ArgumentError: one is missing, or is none of the call.
     """
+    if of_class and not args:
+        return args, named  # Python says that the object is missing
     signature, takes = _declared(function, of_class)
+    owner = f"{_name_of(args[0])}." if of_class else ""
     try:
         given = signature.bind(*args, **named)
     except TypeError:
-        return args, named  # Python says which argument is missing or unknown
+        parameters = list(signature.parameters.values())[of_class:]
+        advice = getattr(args[0], "_advice", {}) if of_class else {}
+        found = _wrong_names(function, parameters, args[of_class:], named, advice)
+        call = f"{function.__name__}({', '.join(_shown(parameters))})"
+        then = " The" if found.endswith("?") else "; the"
+        raise ArgumentError(f"{owner}{function.__name__}: {found}{then} call is {call}") from None
     for name, value in given.arguments.items():
         if name in takes:
             try:
                 given.arguments[name] = takes[name](value)
             except OptionError as error:
-                owner = f"{_name_of(args[0])}." if of_class else ""
                 raise OptionError(f"{owner}{function.__name__}: {error}", arguments=error.arguments) from None
     return given.args, given.kwargs
+
+
+def _wrong_names(
+    function: Callable[..., Any],
+    parameters: Sequence[inspect.Parameter],
+    args: Sequence[Any],
+    named: Mapping[str, Any],
+    advice_of: Mapping[str, str],
+) -> str:
+    """What is wrong with arguments that a call does not take.
+
+    Args:
+        advice_of: what to do, by the name of a call with an argument that another system has, such as ``call(name)``.
+    """
+    by_place = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    given = {parameter.name for parameter in by_place[: len(args)]}
+    takes_more = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
+    for name in named:
+        if name in given:
+            return f"the argument '{name}' is given twice, by its place and by its name"
+        if not takes_more and name not in {parameter.name for parameter in parameters}:
+            near = similar_names(name, [p.name for p in parameters if p.name not in {*given, *named}])
+            advice = advice_of.get(f"{function.__name__}({name})") or (f"did you mean '{near[0]}'?" if near else "")
+            return f"the argument '{name}' is not known{f'; {advice}' if advice else ''}"
+    missing = [p for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    for parameter in missing:
+        if parameter.name not in {*given, *named}:
+            kind = kind_of(_hints(inspect.unwrap(function)).get(parameter.name, Any))
+            advice = advice_of.get(f"{function.__name__}({parameter.name})", "")
+            wanted = f": expected {kind.words}" if kind else ""
+            return f"the argument '{parameter.name}' is missing{wanted}{f'; {advice}' if advice else ''}"
+    return f"too many arguments are given by their place: {len(args)} instead of {len(by_place)}"
+
+
+def _shown(parameters: Sequence[inspect.Parameter]) -> Iterator[str]:
+    """The parameters as somebody gives them; those with a default have ``=...``."""
+    for before, parameter in pairwise([None, *parameters]):
+        assert parameter is not None
+        star = "*" if parameter.kind is parameter.VAR_POSITIONAL else ""
+        star = "**" if parameter.kind is parameter.VAR_KEYWORD else star
+        if parameter.kind is parameter.KEYWORD_ONLY and (before is None or before.kind is before.POSITIONAL_OR_KEYWORD):
+            yield "*"
+        yield f"{star}{parameter.name}{'' if parameter.default is parameter.empty else '=...'}"
 
 
 def _name_of(owner: Any) -> str:

@@ -154,6 +154,7 @@ _FRAME_METHODS = (
     "toPandas toArrow printSchema groupBy groupby join crossJoin head first take tail limit isEmpty dtypes describe "
     "cache persist orderBy sort distinct union unionByName withColumn agg rdd foreach sample selectExpr dataframe"
 )
+_TRAVEL = "toDF(options={'scan.snapshot-id': '3'}) reads a snapshot, or PaimonTable.forPath(spark, '<path>', options)"
 _MORE_METHODS: Mapping[str, str] = MappingProxyType(
     {
         _FRAME: _FRAME_METHODS,
@@ -169,9 +170,7 @@ _MORE_METHODS: Mapping[str, str] = MappingProxyType(
         "toDF(options={'incremental-between': '3,7'}) reads what the commits 4 to 7 did, stream() what comes": (
             "changes changelog readChangeFeed change_feed incremental table_changes"
         ),
-        "toDF(options={'scan.snapshot-id': '3'}) reads a snapshot, or PaimonTable.forPath(spark, '<path>', options)": (
-            "asOf as_of versionAsOf version_as_of timestampAsOf load_as_version"
-        ),
+        _TRAVEL: ("asOf as_of versionAsOf version_as_of timestampAsOf load_as_version"),
         "other systems read a Paimon table itself, so that it needs no manifest; leave it out": "generate",
         "set_options({...}) stores options in the table, unset_options(...) removes them": (
             "set_properties setProperties set_property set_option alter_options"
@@ -182,6 +181,7 @@ _MORE_METHODS: Mapping[str, str] = MappingProxyType(
         "optimize().compact() compacts the table": "compact executeCompaction rewrite_data_files",
     }
 )
+_NO_GENERATED = "a table has no generated columns; compute the values in the rows that append(df) writes"
 _UPSERT = "append(df) updates the rows of a table with a primary key that have the same key, and adds the others"
 
 METHOD_ADVICE: Mapping[str, str] = MappingProxyType(
@@ -205,6 +205,12 @@ METHOD_ADVICE: Mapping[str, str] = MappingProxyType(
         ),
         "restoreToTimestamp": "rollback_to_timestamp(time) goes back and deletes what came later",
         "rollback_to_snapshot": "rollback(snapshot=...) goes back and deletes what came later",
+        "update(condition)": "update(None, {'<column>': '<SQL>'}) updates all rows",
+        "addColumn(generatedAlwaysAs)": _NO_GENERATED,
+        "addColumn(generatedByDefaultAs)": _NO_GENERATED,
+        "toDF(version)": _TRAVEL,
+        "toDF(timestamp)": "toDF(options={'scan.timestamp': '2026-11-01 12:00:00'}) reads the state at a time",
+        "forPath(hadoopConf)": "forPath(spark, '<path>', options={'s3.endpoint': ...}) says how to reach the storage",
         "executeZOrderBy": "optimize().executeZOrderBy('<column>', '<column>') sorts the rows along a curve",
         "clone": "copy('<path>') copies the latest state, create_branch(name, tag=...) shares the files",
         "cloneAtVersion": "create_branch(name, snapshot=...) makes a branch of a snapshot",
@@ -230,7 +236,10 @@ METHOD_ADVICE: Mapping[str, str] = MappingProxyType(
         "addFeatureSupport": "a Paimon table has no protocol version; leave it out",
     }
 )
-"""Method or attribute of a Delta table, an Iceberg table or a DataFrame -> what PaimonTable has in its place."""
+"""Method or attribute of a Delta table, an Iceberg table or a DataFrame -> what PaimonTable has in its place.
+
+``call(name)`` is an argument of a call that there it has, or may leave out.
+"""
 
 _ALL = "whenMatchedUpdateAll(), whenNotMatchedInsertAll(), ... say what is done to rows, and execute() does it"
 _CLAUSE_NAMES: Mapping[str, str] = MappingProxyType(

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
+from paimon_spark.arguments.checks import checked
 from paimon_spark.cdc.batches.decoding import Decoding
 from paimon_spark.cdc.batches.inferred_columns import fields_of
 from paimon_spark.cdc.formats.mysql_types import type_mappings
@@ -21,6 +22,7 @@ from paimon_spark.spark.cdc.message_frames import columns_of_messages, decoded_f
 _NO_NAMES: Sequence[str] = ()
 
 
+@checked
 def decode(
     messages: DataFrame,
     format: str,

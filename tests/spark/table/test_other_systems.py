@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 import re
 from collections.abc import Callable, Mapping
@@ -84,6 +85,14 @@ def test_a_table_stores_no_property_of_another_system(key: str, told: str) -> No
 def called(advice: str) -> list[str]:
     """The methods that a sentence says to call."""
     return re.findall(r"(?<![\w.])(\w+)\(", advice.replace(ARROW, "").replace("PaimonTable.", ""))
+
+
+@pytest.mark.parametrize("name", [name for name in METHOD_ADVICE if "(" in name])
+def test_an_argument_with_advice_is_one_that_the_call_does_not_take_or_needs(name: str) -> None:
+    method, argument = name.removesuffix(")").split("(")
+    takes = [inspect.signature(getattr(owner, method)).parameters for owner in OWNERS if method in dir(owner)]
+    assert takes
+    assert all(argument not in each or each[argument].default is inspect.Parameter.empty for each in takes)
 
 
 @pytest.mark.parametrize("name", METHOD_ADVICE)

@@ -16,7 +16,7 @@ from paimon_spark import PaimonTable, open_catalog, open_table
 from paimon_spark.catalogs.functions import Function
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.views import View
-from paimon_spark.errors import PaimonError
+from paimon_spark.errors import ArgumentError, PaimonError
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.spark.catalog.session_catalog import SessionCatalog
@@ -121,6 +121,69 @@ def test_a_refusal_names_the_call_the_argument_and_what_is_expected(
     assert said(PaimonTable.forPath, None, "/lake").endswith("the argument 'spark' is None: expected a SparkSession")
     assert "expected a text, a mapping from names to texts or None" in said(paimon_spark.catalog, table._spark, 5)
     assert said(open_catalog, None).startswith("open_catalog: the argument 'options' has the type NoneType")
+
+
+def test_an_argument_that_is_missing_or_unknown_is_named_with_the_call(
+    quick_spark: SparkSession, table: PaimonTable, catalog: SessionCatalog
+) -> None:
+    update = "the call is update(condition, set, once=..., once_skips_older=...)"
+    merge, new = table.merge(quick_spark.range(1).alias("s"), "true"), PaimonTable.create(quick_spark)
+    wrong: list[tuple[Callable[[], Any], str]] = [
+        (
+            lambda: table.update(set={"v": "'x'"}),  # type: ignore[call-arg]
+            "PaimonTable.update: the argument 'condition' is missing: expected a text, a Column or None; "
+            f"update(None, {{'<column>': '<SQL>'}}) updates all rows; {update}",
+        ),
+        (
+            lambda: table.update(cond="id = 1", set={}),  # type: ignore[call-arg]
+            f"PaimonTable.update: the argument 'cond' is not known; did you mean 'condition'? {update.capitalize()}",
+        ),
+        (
+            lambda: table.merge(quick_spark.range(1)),  # type: ignore[call-arg]
+            "PaimonTable.merge: the argument 'condition' is missing: expected a text or a Column; the call is "
+            "merge(source, condition, source_alias=..., once=..., once_skips_older=...)",
+        ),
+        (
+            lambda: merge.whenMatchedUpdate({"v": "s.v"}, condition="true"),  # type: ignore[arg-type,misc]
+            "MergeBuilder.whenMatchedUpdate: the argument 'condition' is given twice, by its place and by its name; "
+            "the call is whenMatchedUpdate(condition=..., set=...)",
+        ),
+        (
+            lambda: new.addColumn("d", "DATE", generatedAlwaysAs="CAST(at AS DATE)"),  # type: ignore[call-arg]
+            "NewTable.addColumn: the argument 'generatedAlwaysAs' is not known; a table has no generated columns; "
+            "compute the values in the rows that append(df) writes; the call is "
+            "addColumn(name, dataType, nullable=..., comment=...)",
+        ),
+        (
+            lambda: catalog.table("default.t", versoin=1),  # type: ignore[call-arg]
+            "SessionCatalog.table: the argument 'versoin' is not known; did you mean 'version'? The call is "
+            "table(name, columns=..., where=..., version=..., timestamp=..., options=..., native=...)",
+        ),
+        (
+            lambda: open_table("/lake", versoin=1),  # type: ignore[call-arg]
+            "open_table: the argument 'versoin' is not known; did you mean 'version'? The call is "
+            "open_table(location, options=..., *, version=..., timestamp=..., time_zone=...)",
+        ),
+        (
+            lambda: table.history(5, 6),  # type: ignore[call-arg]
+            "PaimonTable.history: too many arguments are given by their place: 2 instead of 1; the call is "
+            "history(limit=...)",
+        ),
+        (
+            lambda: table.unset_options("a", dryrun=True),  # type: ignore[call-arg]
+            "PaimonTable.unset_options: the argument 'dryrun' is not known; did you mean 'dry_run'? The call is "
+            "unset_options(*keys, dry_run=...)",
+        ),
+        (table.sync, "the argument 'rows' is missing: expected a DataFrame; the call is sync(rows, format"),  # type: ignore[call-arg]
+        (paimon_spark.register, "register: the argument 'spark' is missing; the call is register(spark)"),  # type: ignore[call-arg]
+    ]
+    with pytest.raises(TypeError, match=r"update\(\) missing .* 'self'"):
+        PaimonTable.update()  # type: ignore[call-arg]
+    for call, sentence in wrong:
+        with pytest.raises(TypeError) as raised:
+            call()
+        assert isinstance(raised.value, ArgumentError)
+        assert sentence in str(raised.value)
 
 
 @pytest.mark.parametrize("value", ["false", "true", "no", 0, 1, None, []])
