@@ -3,6 +3,8 @@
 The message alone must let the user act, because Spark keeps only its text: what was being done, on what
 (path, partition, bucket, snapshot), what was found, what to do next. The type of an error never licenses
 deleting files.
+
+May import: nothing.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Each limit is far above what writers make, so that a table that meets one is damaged, or made to fill the memory. A
 table that really is that large: PAIMON_METADATA_LIMITS=4 in the environment of all processes that read it (driver and
 executors) makes every limit four times as large.
+
+May import: ``errors``.
 """
 
 from __future__ import annotations

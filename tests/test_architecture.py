@@ -1,4 +1,4 @@
-"""The shape of the code is a test: layers and fences (import-linter), sizes, and where imports stand."""
+"""The shape of the code is a test: sizes, and where imports stand. The rooms are in tests/test_rooms.py."""
 
 from __future__ import annotations
 

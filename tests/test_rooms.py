@@ -1,85 +1,44 @@
-"""The rooms of the product: each folder is a room, imports run down from floor to floor, and no room grows too big.
-
-The packages of ``store`` and ``merge`` are held by import-linter too (pyproject.toml); this test also sees rooms within
-packages, and counts.
-"""
+"""The rooms of the product are as their charters say (tools/rooms.py), and small; the page of them is up to date."""
 
 from __future__ import annotations
 
+import ast
 import functools
 import importlib
+import re
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import grimp
 import pytest
 from support.paths import ROOT
 
-FLOORS = (
-    ("errors",),
-    ("limits",),
-    ("arguments",),
-    ("format.options", "format.java"),
-    ("format",),
-    ("format.avro", "format.file_index"),
-    ("format.manifests", "format.rules"),
-    ("arrow",),
-    ("arrow.statistics",),
-    ("arrow.parquet",),
-    ("arrow.formats", "arrow.predicates"),
-    ("arrow.file_index",),
-    ("sql.text",),
-    ("sql.queries",),
-    ("sql",),
-    ("merge.keys",),
-    ("merge.clustering",),
-    ("merge.aggregates",),
-    ("merge.engines",),
-    ("merge.runs",),
-    ("merge.compaction", "file_io"),
-    ("store.storage", "store.reporting"),
-    ("store.metadata",),
-    ("store.holds", "store.buckets", "store.evolution", "store.stream_notes"),
-    ("store.read", "store.commit"),
-    ("store.pruning",),
-    ("store.scan", "store.write", "store.expire"),
-    ("store.compact", "store.history", "store.system_tables"),
-    ("store.rescale", "store.clean", "store.rows", "store.clustering", "store.open", "store.stream_source"),
-    ("store.upkeep", "store.checks"),
-    ("store.stream_sink",),
-    ("catalogs", "procedures"),
-    ("catalogs.hive", "catalogs.jdbc", "catalogs.rest"),
-    ("catalogs.factory",),
-    ("procedures.call",),
-    ("cdc",),
-    ("cdc.formats",),
-    ("cdc.batches",),
-    ("spark.adapters",),
-    ("spark.write", "spark.stream_source"),
-    ("spark.stream_sink",),
-    ("spark.source", "spark.jobs"),
-    ("spark.native",),
-    ("spark.rows",),
-    ("spark.merge_into",),
-    ("spark.cdc",),
-    ("spark.table",),
-    ("spark.queries",),
-    ("spark.copy",),
-    ("spark.statements",),
-    ("spark.catalog",),
-    ("cli",),
-    ("cli.picture",),
-    ("cli.commands",),
-    ("spark.console",),
-    ("shell",),
+from tools.rooms import (
+    COMMON,
+    ENTRIES,
+    FENCES,
+    PACKAGE,
+    PAGE,
+    PICTURE,
+    Fence,
+    above,
+    charter,
+    charters,
+    markdown,
+    may_import,
+    page,
+    picture,
+    room_of,
+    rooms,
 )
-"""From the ground up. A room may import rooms of lower floors only."""
-FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+
 MOST_MODULES = 21  # of one folder
 LARGEST_SHARE = 0.10  # of the product's lines
 LONGEST_CHAIN = 25  # imports from one module to the next
 CHAIN_OF_SQL = 35  # of what runs SQL, which stands on a table object and everything that it can do
+_DEFINITIONS = (ast.ClassDef, ast.FunctionDef)
 ROOMS_OF_SQL = ("spark.queries", "spark.copy", "spark.statements", "spark.catalog", "spark.console", "shell")
-PACKAGE = "paimon_spark"
 
 
 @functools.cache
@@ -87,10 +46,19 @@ def graph() -> grimp.ImportGraph:
     return grimp.build_graph(PACKAGE, exclude_type_checking_imports=True, cache_dir=None)
 
 
+@functools.cache
+def whole_graph() -> grimp.ImportGraph:
+    """All imports: those that only types need and those of libraries too."""
+    return grimp.build_graph(PACKAGE, include_external_packages=True, cache_dir=None)
+
+
+@functools.cache
 def modules() -> list[str]:
-    """All but packages, which hold a docstring only, and the entry points of the product."""
-    entries = {PACKAGE, f"{PACKAGE}.__main__"}
-    return sorted(name for name in graph().modules - entries if path_of(name).name != "__init__.py")
+    return sorted(graph().modules - ENTRIES)
+
+
+def modules_of(room: str) -> list[str]:
+    return [module for module in modules() if room_of(module) == room]
 
 
 def path_of(module: str) -> Path:
@@ -98,14 +66,202 @@ def path_of(module: str) -> Path:
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
-def room_of(module: str) -> str:
-    """The folder of a module; a module that is a floor of its own is its own room."""
-    name = module.removeprefix(f"{PACKAGE}.")
-    return name if name in FLOOR_OF else name.rpartition(".")[0]
+@functools.cache
+def syntax(module: str) -> ast.Module:
+    return ast.parse(path_of(module).read_text())
+
+
+def imported(module: str) -> set[str]:
+    """What a module imports, but for the names that the package itself offers."""
+    return set(whole_graph().find_modules_directly_imported_by(module)) - {PACKAGE}
+
+
+# The charters
 
 
 def test_every_module_is_in_a_room() -> None:
-    assert [module for module in modules() if room_of(module) not in FLOOR_OF] == []
+    """A package around rooms has no module of its own but its ``__init__``, and that has a docstring alone."""
+    homeless = [module for module in modules() if room_of(module) is None]
+    assert [module for module in homeless if len(syntax(module).body) != 1 or not path_of(module).parent.is_dir()] == []
+    assert {module.removeprefix(f"{PACKAGE}.") for module in homeless} == charters().keys() - rooms().keys()
+
+
+def test_every_charter_has_one_sentence_first() -> None:
+    assert [name for name, read in charters().items() if not read.title.endswith(".")] == []
+
+
+@pytest.mark.parametrize("room", rooms())
+def test_a_room_imports_what_its_charter_allows(room: str) -> None:
+    allowed = may_import(room) | {room}
+    beyond = [
+        f"{module} imports {name}"
+        for module in modules_of(room)
+        for name in imported(module)
+        if name.startswith(PACKAGE) and room_of(name) not in allowed
+    ]
+    assert beyond == []
+
+
+@pytest.mark.parametrize("room", rooms())
+def test_a_charter_names_just_the_rooms_that_are_needed(room: str) -> None:
+    used = {room_of(name) for module in modules_of(room) for name in imported(module) if name.startswith(PACKAGE)}
+    named = rooms()[room].imports or ()
+    assert [name for name in named if name not in used] == [], "named in the charter, and not imported"
+    implied = [name for name in named for other in named if name in may_import(other)]
+    assert implied == [], "named in the charter, and implied by another name"
+
+
+@pytest.mark.parametrize(
+    ("room", "fence"), sorted({(room, word) for room in rooms() for read in above(room) for word in read.without})
+)
+def test_fences(room: str, fence: str) -> None:
+    if fence in rooms():
+        assert [name for name in may_import(room) if is_in(name, (fence,))] == []
+    else:
+        assert fence in FENCES, "no word of FENCES, and no room"
+        assert [found for module in modules_of(room) for found in crossings(module, FENCES[fence])] == []
+
+
+def crossings(module: str, fence: Fence) -> Iterator[str]:
+    reached = whole_graph().find_upstream_modules(module)
+    yield from (f"{module} leads to {name}" for name in sorted(reached) if is_in(name, fence.modules))
+    yield from (f"{module} imports {name}" for name in sorted(imported(module)) if is_in(name, fence.own))
+    yield from (f"{module} calls {name}" for name in called(syntax(module)) if name in fence.calls)
+
+
+def is_in(module: str, packages: tuple[str, ...]) -> bool:
+    return any(module == package or module.startswith(f"{package}.") for package in packages)
+
+
+def called(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            function = node.func
+            yield f".{function.attr}" if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
+def test_libraries_are_imported_where_the_charters_say() -> None:
+    used: dict[str, set[str]] = {}
+    for module in modules():
+        for name in imported(module) - modules_of_product():
+            if name not in sys.stdlib_module_names and name not in COMMON:
+                used.setdefault(name, set()).add(module)
+    stated = {library for read in charters().values() for library in read.libraries}
+    assert used.keys() == stated
+    for library, importers in used.items():
+        beyond = [module for module in importers if not is_home(module, library)]
+        assert beyond == [], f"{library} has another home"
+
+
+def modules_of_product() -> set[str]:
+    return set(graph().modules)
+
+
+def is_home(module: str, library: str) -> bool:
+    homes = [read for read in above(room_of(module) or "") if library in read.libraries]
+    return any(not read.libraries[library] or module.rpartition(".")[2] in read.libraries[library] for read in homes)
+
+
+@pytest.mark.parametrize("room", [name for name, read in charters().items() if read.libraries])
+def test_a_charter_names_just_the_libraries_that_are_needed(room: str) -> None:
+    below = [module for module in modules() if f"{module}.".startswith(f"{PACKAGE}.{room}.")]
+    for library, places in charters()[room].libraries.items():
+        importers = [module for module in below if library in imported(module)]
+        assert importers, f"no module of {room} imports {library}"
+        own = {module.rpartition(".")[2] for module in importers if room_of(module) == room}
+        assert not places or own == set(places)
+
+
+# Sentences of single charters
+
+
+def test_the_names_in_charters_are_there() -> None:
+    """``a`` and ``a.b`` are modules, names that a module defines, or libraries."""
+    defined = {part for module in modules() for part in module.split(".")}
+    defined |= {
+        node.name for module in modules() for node in ast.walk(syntax(module)) if isinstance(node, _DEFINITIONS)
+    }
+    defined |= {library for read in charters().values() for library in read.libraries}
+    named = {name for read in charters().values() for name in re.findall(r"``([A-Za-z_][\w.]*)``", read.text)}
+    of_others = {"CALL", "DataSourceStreamReader", "df.write", "df.writeStream"}
+    assert {name for name in named - of_others if name.rpartition(".")[2] not in defined} == set()
+
+
+def test_schemas_are_published_by_alter_alone() -> None:
+    stores = {f"{PACKAGE}.store.metadata.{name}" for name in ("alter", "publish", "schemas")}
+    importers = [module for module in modules_of("store.evolution") if imported(module) & stores]
+    assert importers == [f"{PACKAGE}.store.evolution.alter"]
+
+
+def test_a_procedure_imports_no_other_one() -> None:
+    declaring = {name for name in modules_of("procedures") if f"{PACKAGE}.procedures.procedure" in imported(name)}
+    catalogue, local = f"{PACKAGE}.procedures.catalogue", f"{PACKAGE}.procedures.local_engine"
+    pairs = {(module, name) for module in declaring - {catalogue, local} for name in imported(module) & declaring}
+    assert pairs == {
+        (f"{PACKAGE}.procedures.state_commits", f"{PACKAGE}.procedures.rollbacks"),
+        (f"{PACKAGE}.procedures.databases", f"{PACKAGE}.procedures.orphan_files"),
+    }
+    assert imported(catalogue) >= declaring - {catalogue, local, f"{PACKAGE}.procedures.documentation"}
+
+
+# The parts of a charter
+
+
+@pytest.mark.parametrize(
+    ("text", "imports", "without"),
+    [
+        ("A.\n\nMay import: ``a.b``, ``c``. No Spark, no ``d.e``.", ("a.b", "c"), ("Spark", "d.e")),
+        ("A.\n\nMay import: ``a``.\nNo I/O. No secret is part of it, no key.", ("a",), ("I/O",)),
+        ("A.\n\nNo clock.\nMay import: nothing.", (), ("clock",)),
+        ("A. None.", None, ()),
+    ],
+)
+def test_what_a_charter_says(text: str, imports: tuple[str, ...] | None, without: tuple[str, ...]) -> None:
+    read = charter("x", text)
+    assert (read.imports, read.without) == (imports, without)
+
+
+def test_the_libraries_of_a_charter() -> None:
+    read = charter("x", "A.\n\nLibraries: ``a``, ``b`` in ``c``, ``d``; ``e``.\nInvariant: f.")
+    assert read.libraries == {"a": ("c", "d"), "b": ("c", "d"), "e": ()}
+
+
+@pytest.mark.parametrize("text", ["May import: a.", "May import: ``a`` and what lies below.", "May import: ``a``, b."])
+def test_a_list_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="not a list of names"):
+        charter("x", text)
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [("import time", ["imports time"]), ("x.now()", ["calls .now"]), ("today()", []), ("y = x.now", [])],
+)
+def test_what_crosses_a_fence(source: str, found: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A product of one module, with that source."""
+    (tmp_path / "one_package").mkdir()
+    (tmp_path / "one_package" / "__init__.py").write_text("")
+    (tmp_path / "one_package" / "a.py").write_text(f"{source}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    built = grimp.build_graph("one_package", include_external_packages=True, cache_dir=None)
+    monkeypatch.setattr(sys.modules[__name__], "whole_graph", lambda: built)
+    monkeypatch.setattr(sys.modules[__name__], "syntax", lambda _: ast.parse(source))
+    assert list(crossings("one_package.a", FENCES["clock"])) == [f"one_package.a {what}" for what in found]
+
+
+# The page
+
+
+def test_the_page_and_the_picture_are_those_of_the_charters() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "run ./dev docs"
+    assert PICTURE.read_text(encoding="utf-8") == picture(), "run ./dev docs"
+
+
+def test_a_docstring_as_markdown() -> None:
+    text = "A ``b``\nc.\n\nD::\n\n    e -> f\n\nMay import: ``g``.\nInvariant: h."
+    assert markdown(text) == ("A `b` c.\n\nD:\n\n```text\ne -> f\n```\n\n**May import:** `g`.\n\n**Invariant:** h.")
+
+
+# Sizes
 
 
 def test_every_module_can_be_imported() -> None:
@@ -113,43 +269,23 @@ def test_every_module_can_be_imported() -> None:
         importlib.import_module(module)
 
 
-def test_imports_run_down() -> None:
-    """All imports count, those that only types need too."""
-    whole = grimp.build_graph(PACKAGE, cache_dir=None)
-    upwards = [
-        f"{importer} imports {imported}"
-        for importer in modules()
-        for imported in whole.find_modules_directly_imported_by(importer)
-        if imported != PACKAGE
-        and room_of(importer) != room_of(imported)
-        and FLOOR_OF[room_of(importer)] <= FLOOR_OF[room_of(imported)]
-    ]
-    assert upwards == []
-
-
-@pytest.mark.parametrize("room", FLOOR_OF)
+@pytest.mark.parametrize("room", rooms())
 def test_rooms_stay_small(room: str) -> None:
     lines = {module: len(path_of(module).read_text().splitlines()) for module in modules()}
-    mine = [module for module in lines if room_of(module) == room]
+    mine = [module for module in modules_of(room) if path_of(module).name != "__init__.py"]
     assert len(mine) <= MOST_MODULES
     assert sum(lines[module] for module in mine) <= LARGEST_SHARE * sum(lines.values())
-
-
-def test_every_room_says_what_lives_there() -> None:
-    folders = {path.parent for path in (ROOT / PACKAGE).rglob("*.py")} - {ROOT / PACKAGE}
-    without = [str(f.relative_to(ROOT)) for f in folders if not (f / "__init__.py").read_text().startswith('"""')]
-    assert sorted(without) == []
 
 
 def test_chains_of_imports_are_short() -> None:
     """Imports form no circle, so the longest chain is found by going down once."""
     below: dict[str, tuple[str, ...]] = {}
 
-    def chain(module: str, above: tuple[str, ...] = ()) -> tuple[str, ...]:
-        assert module not in above, f"a circle of imports: {' -> '.join((*above, module))}"
+    def chain(module: str, path: tuple[str, ...] = ()) -> tuple[str, ...]:
+        assert module not in path, f"a circle of imports: {' -> '.join((*path, module))}"
         if module not in below:
-            imported = graph().find_modules_directly_imported_by(module) - {PACKAGE}
-            below[module] = max((chain(name, (*above, module)) for name in sorted(imported)), key=len, default=())
+            names = graph().find_modules_directly_imported_by(module) - {PACKAGE}
+            below[module] = max((chain(name, (*path, module)) for name in sorted(names)), key=len, default=())
         return (module, *below[module])
 
     runs_sql = {module for module in modules() if room_of(module) in ROOMS_OF_SQL}

@@ -1,5 +1,5 @@
 """Columns of values in Arrow: types, casts, schema evolution, hashes and buckets.
 
-May import: errors, ``format``. No storage.
+May import: ``format``. No storage.
 Invariant: functions work on whole columns; none loops over rows, except where its docstring says why.
 """

@@ -1,4 +1,7 @@
-"""Opens a catalog (Java: CatalogFactory; pypaimon: CatalogFactory.create)."""
+"""Opens a catalog (Java: CatalogFactory; pypaimon: CatalogFactory.create).
+
+May import: ``catalogs.hive``, ``catalogs.jdbc``, ``catalogs.rest``.
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 ``decode`` makes a DataFrame of changes out of a DataFrame of messages; it lives in ``spark.cdc`` and is imported when
 it is first asked for, so that this package starts without PySpark.
 
-May import: ``format``, ``arrow``, ``store.evolution`` and what lies below. No Spark, no storage.
+May import: ``arrow``. No Spark, no storage.
 Invariants: a message is decoded whole, ignored by the name of its kind, or malformed: none is dropped silently. No
 digit of a whole number is lost, and none of a decimal before the digits that its column has.
 """

@@ -1,6 +1,9 @@
-"""Stored bytes: the only package that reads, writes, lists or deletes files.
+"""Stored bytes: the only package that reads, writes, lists or deletes files of tables.
 
 ``file_io_for`` imports the modules object_store and hadoop only for tables in these stores.
+
+May import: ``limits``.
+Libraries: ``obstore`` in ``object_faults``, ``object_store``.
 """
 
 from paimon_spark.file_io.base import DirectoryIO, FileIO, FileStatus, NotCreated, OutputStream, Publisher

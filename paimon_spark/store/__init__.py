@@ -1,9 +1,5 @@
-"""One table on storage.
+"""One table on storage: its snapshots, reads, writes, commits, compaction and expiry, its tags and branches.
 
-Rooms, from the ground up: ``storage`` and ``reporting``; ``metadata``; ``holds`` and ``buckets``; ``read`` and
-``commit``; ``scan``, ``write`` and ``expire``; ``compact``, ``history`` and ``system_tables``; ``rescale``, ``clean``
-and ``open``; ``upkeep`` and ``checks``. Rooms of one floor do not import each other.
-
-A name after "Java:" is a class or method of the official system, as the sources of its 2.1 snapshot have it
+No Spark. A name after "Java:" is a class or method of the official system, as the sources of its 2.1 snapshot have it
 (docs/internals/format.md and features.md), unless another release is given.
 """

@@ -1,6 +1,8 @@
 """Opens tables, and defines what an open table offers.
 
 The modules that read rows, and the system tables, are imported on first use, so that reading a schema is fast.
+
+May import: ``store.system_tables``.
 """
 
 from __future__ import annotations

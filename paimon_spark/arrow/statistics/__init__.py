@@ -1,5 +1,5 @@
 """Bounds and null counts of columns: collected while a file is written, and as manifests hold them (format section 6).
 
-May import: errors, ``format``, ``arrow``.
+May import: ``arrow``. No storage.
 Invariant: a bound may be wider than the values, never narrower: statistics only leave out files that cannot match.
 """

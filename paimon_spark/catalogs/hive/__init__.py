@@ -5,7 +5,8 @@ altered files first and the copy of its columns and options second, as by Java. 
 which moves the directory. What a crash leaves between the steps is no table for anybody, or one whose copy in the
 metastore is old; ``CALL sys.repair`` mends both.
 
-May import: the store and what lies below; from ``catalogs`` the modules that know no kind of catalog.
+May import: ``catalogs``.
+Libraries: ``pymetastore``; ``thrift`` in ``connections``, ``failures``.
 Invariant: the files say what a table is. What the metastore has of it beside its name and its place is a copy for
 others, and is never read to open a table.
 """

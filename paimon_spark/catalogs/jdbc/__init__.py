@@ -4,6 +4,7 @@ What must happen in which order: a table is created files first and row second, 
 renamed rows first and files second, as by Java. What a crash leaves between them is no table for anybody, or one that
 ``CALL sys.repair`` registers again.
 
-May import: the store and what lies below; from ``catalogs`` the modules that know no kind of catalog.
+May import: ``catalogs``.
+Libraries: ``sqlalchemy``.
 Invariant: no password leaves this process but for the database and for a file that only the user can read.
 """

@@ -1,4 +1,5 @@
-"""A table as a picture: its LSM tree or file sizes above a time line. Needs matplotlib, an extra.
+"""A table as a picture: its LSM tree or file sizes above a time line.
 
-May import: ``cli`` and what lies below.
+May import: ``cli``.
+Libraries: ``matplotlib``. It is an extra.
 """

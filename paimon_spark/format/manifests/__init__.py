@@ -1,5 +1,5 @@
 """Manifests, manifest lists and index manifests as values, and as columns for planning (format section 4).
 
-May import: errors, limits, ``format``, ``format.avro``.
+May import: ``format.avro``. No storage, no clock, no Arrow.
 Invariant: names of files are checked where they are decoded (``format.names``), so that no path leaves the table.
 """

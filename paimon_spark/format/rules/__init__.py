@@ -1,5 +1,5 @@
 """Rules for whole tables: what a new table must fulfil, and which tables and columns this release can read and write.
 
-May import: errors, ``format``, ``format.options``. No I/O.
+May import: ``format.file_index``. No storage, no clock, no Arrow.
 Invariant: a feature that this release does not support is refused by its name; it never gives wrong rows.
 """

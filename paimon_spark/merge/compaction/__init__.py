@@ -1,5 +1,5 @@
 """The rules of compaction as pure functions: which files are merged, and which rows and changelog result.
 
-May import: ``merge.runs`` and what lies below.
+May import: ``merge.runs``.
 Invariant: a compaction never changes what a read returns.
 """

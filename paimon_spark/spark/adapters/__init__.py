@@ -1,5 +1,5 @@
 """What passes between Spark and this package: types, batches, options, paths, errors, tasks.
 
-May import: catalog, store and what lies below.
+May import: ``catalogs``, ``store.evolution``, ``sql.text``.
 Invariant: an error reaches Spark as one sentence of ours.
 """

@@ -1,5 +1,5 @@
 """``paimon_spark.catalog``: the tables of a warehouse by their names, in Python and in SQL.
 
-May import: all rooms of ``spark`` and what lies below.
+May import: ``spark.statements``, ``catalogs.factory``.
 Invariant: a method does what the SQL statement of its name does.
 """

@@ -1,5 +1,6 @@
 """What ``paimon-spark sql`` needs of Spark: a session that prints nothing, and statements that can be stopped.
 
-May import: all rooms of ``spark`` but ``source`` and what lies below.
+May import: ``spark.statements``.
+Libraries: ``py4j`` in ``error_text``.
 Invariant: what leaves this room is Arrow rows, or an error of ours that is one sentence.
 """

@@ -13,5 +13,5 @@ Invariants (protocol C1 to C11 in docs/internals/protocol.md): a snapshot become
 deleted after a step whose outcome is unknown (CommitStateUnknown); a commit of the same user and identifier happens
 once; no commit builds on a snapshot that may be withdrawn.
 
-May import: ``store.metadata``, ``store.holds``, ``store.buckets`` and what lies below. It reads no rows.
+May import: ``store.buckets``, ``store.holds``, ``store.reporting``. No ``store.read``.
 """

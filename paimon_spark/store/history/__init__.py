@@ -1,5 +1,5 @@
 """Tags, branches and consumers, rollback and fast-forward.
 
-May import: ``store.expire``, ``store.scan``, ``store.commit`` and what lies below.
+May import: ``store.expire``, ``store.scan``.
 Invariant: a name keeps its snapshot readable from the moment a call returns until the name is deleted.
 """

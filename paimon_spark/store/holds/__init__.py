@@ -9,5 +9,5 @@ Invariants (protocol H1 and E1 in docs/internals/protocol.md): a keeper writes i
 expiry writes its mark before it looks for keepers. So at least one of the two sees the other and gives up, and no file
 of a kept snapshot is deleted.
 
-May import: ``store.metadata`` and what lies below.
+May import: ``store.metadata``.
 """

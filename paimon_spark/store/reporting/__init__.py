@@ -1,4 +1,4 @@
 """Reports of operations: a result that prints itself, and the progress callback.
 
-May import: nothing of the store.
+May import: nothing.
 """

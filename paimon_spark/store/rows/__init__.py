@@ -4,6 +4,6 @@ Decides by which strategy the rows of a table are deleted and updated (``change_
 files with some rows replaced or left out (``rewrite_file``), and writes deletion vectors (``deleted_rows``). Which rows
 change, and to what, is decided elsewhere: this room gets row numbers and new values.
 
-May import: ``store.compact`` (reading and writing the files of a bucket), ``store.commit`` and what lies below.
+May import: ``store.compact``.
 Invariant: rows that are not named keep their values and their order in the file.
 """

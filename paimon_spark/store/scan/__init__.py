@@ -1,5 +1,5 @@
 """Plans reads: time travel, pruning by partition and bucket, increments, branches; the result is splits.
 
-May import: ``store.pruning``, ``store.read`` and what lies below.
+May import: ``store.pruning``. No ``store.commit``.
 Invariant: the splits of a plan hold every row that may satisfy the condition, and each row once.
 """

@@ -4,5 +4,5 @@ A note says which batch a writer committed last, or was committing. The official
 cannot be the only memory of a writer, because they expire. Before snapshots expire that could tell what became of a
 batch that was cut off, the expiry looks for it in them and writes down what it found.
 
-May import: ``store.metadata`` and what lies below.
+May import: ``store.metadata``.
 """

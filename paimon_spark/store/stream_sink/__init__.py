@@ -10,5 +10,5 @@ States of a batch N of a writer, as its note beside the table says them::
 Invariants: the note is written before the snapshot, and names a batch as committed only when it is; no file is deleted
 while it may belong to a snapshot; what is not known is an error (CommitStateUnknown), never a guess.
 
-May import: all rooms of the store but ``store.checks``. No Spark.
+May import: ``store.upkeep``.
 """

@@ -1,5 +1,6 @@
 """Upkeep after commits, and jobs on whole tables: expiry, compaction after writes, analysis, copies, done marks.
 
-May import: all rooms of the store but ``store.checks``.
+May import: ``store.clean``, ``store.clustering``, ``store.open``, ``store.rescale``.
+Libraries: ``datasketches`` in ``count_columns``.
 Invariant: upkeep never fails a commit that has happened; it is logged and tried again by the next one.
 """
