@@ -23,7 +23,7 @@ from support.long_runs import SEED, examples, run_seed
 from support.programs.hive_metastore import HiveMetastore, NoMetastore, drop_all, hive_metastore
 from support.shares import begin_run, left_out
 
-from paimon_spark.arguments.traces import SETTING as TRACEBACK
+from paimon_spark.arguments.checks import SETTING as TRACEBACK
 
 # How long an example takes says more of the machine and its other work than of the code.
 settings.register_profile(

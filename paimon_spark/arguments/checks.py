@@ -1,13 +1,18 @@
-"""Calls that refuse arguments which they do not declare, and those of other types than they declare.
+"""Calls that refuse arguments which they do not declare, and those of other types; errors as they leave a public call.
 
 Of a name that is missing or unknown Python shows the name alone, and not the call. It looks at no type. An argument of
 another kind would fail far from the call, in words about an attribute that nobody asked for, or do the wrong thing
 without a word: ``row_kinds="false"`` would count as true.
+
+Errors as they leave a public call: the line of the caller, and the sentence. Python shows an error with every call
+below the one that the user wrote, and then the errors it came from. Where one is raised on purpose, nobody who reads
+its sentence can do anything with them. Other errors are bugs, and stay whole.
 """
 
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, wraps
@@ -16,13 +21,24 @@ from types import FunctionType
 from typing import Any, TypeVar, Unpack, cast, get_args, get_origin, get_type_hints
 
 from paimon_spark.arguments.kinds import Kind, Misfit, described, kind_of
-from paimon_spark.arguments.traces import needs_no_trace, shortened
-from paimon_spark.errors import ArgumentError, OptionError, similar_names
+from paimon_spark.errors import ArgumentError, OptionError, PaimonError, similar_names
 
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
 _MARK = "_checks_arguments"
 _Take = Callable[[Any], Any]
+SETTING = "PAIMON_SPARK_TRACEBACK"
+"""The variable of the environment that keeps all traces whole: ``full``."""
+# What Spark says of a statement or of a value. Its other errors may come from a task, where the fault may be ours.
+_OF_SPARK = {
+    "AnalysisException",
+    "ArithmeticException",
+    "ArrayIndexOutOfBoundsException",
+    "DateTimeException",
+    "NumberFormatException",
+    "ParseException",
+    "SparkRuntimeException",
+}
 
 
 def checks_arguments(cls: C) -> C:
@@ -41,7 +57,7 @@ def checks_arguments(cls: C) -> C:
 def checked(function: F, of_class: bool = False) -> F:
     """A function that refuses arguments of other types than its annotations say, before it does anything.
 
-    An error that tells the user what to do leaves it without the calls below it (``traces``).
+    An error that tells the user what to do leaves it without the calls below it (``shortened``).
 
     Args:
         function: its annotations must have a meaning in its module when it is called; of a parameter whose type is
@@ -187,3 +203,23 @@ def _taken(name: str, kind: Kind | None, value: Any) -> Any:
     except Misfit as misfit:
         found, wanted = misfit.found or f"is {described(value)}", misfit.wanted or kind.words
     raise OptionError(f"the argument '{name}' {found}: expected {wanted}", arguments=(name,))
+
+
+def needs_no_trace(error: BaseException) -> bool:
+    """True if the sentence of an error is all that the user needs of it, and the settings do not ask for more."""
+    if os.environ.get(SETTING, "").strip().lower() == "full":
+        return False
+    kinds = type(error).__mro__
+    return isinstance(error, PaimonError) or any(
+        kind.__name__ in _OF_SPARK and kind.__module__.startswith("pyspark.errors") for kind in kinds
+    )
+
+
+def shortened(error: Exception) -> Exception:
+    """The error without its calls. Its cause stays, for programs, without calls and without causes of its own."""
+    cause = error.__cause__
+    if cause is not None:
+        cause.__traceback__ = cause.__cause__ = None
+        cause.__suppress_context__ = True
+    error.__suppress_context__ = True
+    return error.with_traceback(None)

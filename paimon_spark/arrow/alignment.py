@@ -4,6 +4,9 @@ Columns are matched by name, first exactly, then in any letter case. A value is 
 allow it: numbers into numbers if they fit, dates into timestamps and back, any plain value into a string; never text
 into numbers. A column that the rows lack is an error, because its values would be lost silently. If the caller allows
 it to be absent, it is null, which later becomes its default value.
+
+For writes that may change the schema (`write.merge-schema`): what is missing is null at any depth, and a text becomes
+the value of its column, as Java casts it. Everything else is left to the store assignment.
 """
 
 from __future__ import annotations
@@ -38,7 +41,6 @@ _COUNT = DataType(Root.INT, nullable=False)
 _SHOWN = 40
 """Characters of a value in a message."""
 _WHAT_THEN = "correct it, or give the column a type that holds it"
-
 _MISSING_COLUMNS_ADVICE = (
     "all columns of the table, or choose with the option 'write.missing-columns' what becomes of those that are "
     "missing: 'null', or 'default' for their default values and null where there is none"
@@ -311,3 +313,67 @@ def _store_inner(array: pa.Array, target: DataType) -> pa.Array:
 def _refuse_nulls(nulls: pa.BooleanArray, what: str) -> None:
     if pc.any(nulls).as_py():
         raise DataError(f"{what} is null in some rows; filter these rows or give it a value")
+
+
+def complete_batch(batch: pa.RecordBatch, fields: Sequence[DataField]) -> pa.RecordBatch:
+    """The rows with all fields in the structs of their columns.
+
+    Args:
+        batch: columns in any order.
+        fields: the columns of the table.
+
+    Raises:
+        DataError: a text is no value of its column.
+    """
+    found = match_columns(batch.schema.names, fields)
+    arrays, schema = list(batch.columns), list(batch.schema)
+    for field in fields:
+        position = found.get(field.name)
+        if position is None:
+            continue
+        try:
+            arrays[position] = _completed(arrays[position], field.type)
+        except DataError as error:
+            raise DataError(f"writing column '{field.name}': {error}") from None
+        schema[position] = pa.field(schema[position].name, arrays[position].type)
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(schema))
+
+
+def _completed(array: pa.Array, target: DataType) -> pa.Array:
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if array.type == pa.null():
+        return array
+    source = data_type(array.type)
+    if source.root in STRINGS and target.root not in STRINGS | BINARIES | NESTED:
+        return cast_array(conform(array, arrow_type(source)), source, target)
+    if source.root is not target.root or target.root not in NESTED:
+        return array
+    if array.offset:
+        array = pa.concat_arrays([array])  # else children of rows outside the slice would count
+    match target.root:
+        case Root.ROW:
+            return _completed_struct(array, target)
+        case Root.ARRAY:
+            array = array if pa.types.is_list(array.type) else array.cast(pa.list_(array.type.value_field))
+            values = _completed(array.values, target.inner)
+            return list_of(array, values, pa.list_(values.type))
+        case Root.MAP:
+            items = _completed(array.items, target.inner)
+            return map_of(array, array.keys, items, pa.map_(array.type.key_type, items.type))
+    return array
+
+
+def _completed_struct(array: pa.Array, target: DataType) -> pa.Array:
+    """Fields that the table does not have stay, for the store assignment to name; NOT NULL ones are not made up."""
+    names = [array.type.field(i).name for i in range(array.type.num_fields)]
+    found = match_columns(names, target.fields)
+    children = {names[i]: array.field(i) for i in range(len(names))}
+    for field in target.fields:
+        position = found.get(field.name)
+        if position is not None:
+            children[names[position]] = _completed(array.field(position), field.type)
+        elif field.type.nullable:
+            children[field.name] = pa.nulls(len(array), arrow_type(field.type))
+    arrow = [pa.field(name, child.type) for name, child in children.items()]
+    return struct_of(array, list(children.values()), arrow)

@@ -18,8 +18,7 @@ import pyarrow as pa
 from paimon_spark.arrow.raw_values import to_numpy
 from paimon_spark.arrow.types import arrow_type
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.format.binary_row import COMPACT_DECIMAL, COMPACT_TIMESTAMP, header_size
-from paimon_spark.format.murmur import SEED
+from paimon_spark.format.binary_row import COMPACT_DECIMAL, COMPACT_TIMESTAMP, SEED, header_size
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import BINARIES, STRINGS, TIMESTAMPS, DataField, DataType, Root
 

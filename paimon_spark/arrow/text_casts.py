@@ -7,7 +7,8 @@ values.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from typing import Any
 
@@ -17,9 +18,26 @@ import pyarrow.compute as pc
 from paimon_spark.arrow.conform import list_of, map_of, struct_of
 from paimon_spark.arrow.types import from_internal, to_internal
 from paimon_spark.errors import DataError, UnsupportedFeature
-from paimon_spark.format.java.text import date_text, double_text, float_text, time_text, timestamp_text
+from paimon_spark.format.java.text import (
+    date_text,
+    double_text,
+    float_text,
+    time_text,
+    timestamp_iso_text,
+    timestamp_text,
+)
 from paimon_spark.format.type_text import type_sql
-from paimon_spark.format.types import FLOATS, INTEGERS, MAX_LENGTH, TIMESTAMPS, DataType, Root, has_char
+from paimon_spark.format.types import (
+    BINARIES,
+    FLOATS,
+    INTEGERS,
+    MAX_LENGTH,
+    STRINGS,
+    TIMESTAMPS,
+    DataType,
+    Root,
+    has_char,
+)
 
 _EXACT = Context(prec=200, rounding=ROUND_HALF_UP)
 _COUNT = DataType(Root.INT, nullable=False)
@@ -31,6 +49,8 @@ _BOOLEANS = {
 _DATE = re.compile(r"\s*(\d{1,4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?\s*")
 _TIME = re.compile(r"\s*(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d+))?)?)?\s*")
 _TIMESTAMP = re.compile(r"\s*(\d{1,4}-\d{1,2}-\d{1,2})(?:[ T](\d{1,2}:\d{1,2}(?::\d{1,2}(?:\.\d{1,9})?)?))?(Z)?\s*")
+TEXT = DataType(Root.VARCHAR, length=MAX_LENGTH)
+NULL = "null"
 
 
 def format_texts(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
@@ -216,3 +236,61 @@ def _parse_timestamp(text: str, target: DataType) -> int:
         raise ValueError(text)
     nanos = _parse_date(match[1]) * 86_400 * 10**9 + (_time_nanos(match[2]) if match[2] else 0)
     return nanos - nanos % int(10 ** (9 - precision))
+
+
+def object_texts(array: pa.Array, data_type: DataType) -> pa.Array:
+    """The toString of Java's internal values; null stays null.
+
+    DATE is a number of days, TIME a number of milliseconds. For bytes, Java prints the address of an array; here they
+    are shown as ``X'00FF'``.
+    """
+    root = data_type.root
+    if root in STRINGS:
+        return array
+    if root in INTEGERS or root is Root.BOOLEAN:
+        return array.cast(pa.string())
+    if root in (Root.DATE, Root.TIME):
+        return array.cast(pa.int32()).cast(pa.string())
+    formatters: dict[Root, Callable[[Any], str]] = {
+        Root.FLOAT: float_text,
+        Root.DOUBLE: double_text,
+        Root.DECIMAL: lambda value: format(value, "f"),
+        **dict.fromkeys(TIMESTAMPS, timestamp_iso_text),
+        **dict.fromkeys(BINARIES, lambda value: f"X'{value.hex().upper()}'"),
+    }
+    return by_distinct(array, formatters.get(root, str), TEXT)
+
+
+def cast_texts(array: pa.Array, data_type: DataType) -> pa.Array:
+    """The cast to a string, TIMESTAMP_LTZ in the local time zone; null stays null."""
+    if data_type.root in STRINGS:
+        return array
+    if data_type.root in BINARIES:
+        return by_distinct(array, lambda value: bytes(value).decode(errors="replace"), TEXT)
+    if data_type.root is Root.TIMESTAMP_LTZ:
+        precision = 6 if data_type.precision is None else data_type.precision
+        return by_distinct(array, lambda nanos: timestamp_text(_local_nanos(nanos), precision), TEXT)
+    return format_texts(array, data_type, TEXT)
+
+
+def _local_nanos(nanos: int) -> int:
+    return nanos + time.localtime(nanos // 10**9).tm_gmtoff * 10**9
+
+
+def listed(columns: Sequence[pa.Array], rows: int, brackets: str = "[]", names: Sequence[str] = ()) -> pa.Array:
+    """The texts of each row between brackets, joined by comma and blank; null as ``null``.
+
+    Args:
+        columns: arrays of texts.
+        rows: the length of the result, needed when there are no columns.
+        brackets: the opening and the closing bracket.
+        names: if not empty, each value is preceded by its name and an equals sign.
+    """
+    before = [f"{name}=" for name in names] or [""] * len(columns)
+    parts: list[pa.Array | str] = []
+    for i, (column, label) in enumerate(zip(columns, before, strict=True)):
+        parts += [(", " if i else brackets[0]) + label, column]
+    if not columns:
+        return pa.repeat(brackets, rows)
+    joined = pc.binary_join_element_wise(*parts, brackets[1], "", null_handling="replace", null_replacement=NULL)
+    return joined if len(joined) == rows else pa.repeat(brackets, rows)

@@ -18,8 +18,7 @@ from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.options.value_texts import parse_list
 from paimon_spark.format.paths import schema_path
 from paimon_spark.format.rules.new_tables import assign_field_ids, validate_table
-from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.format.schema import TableSchema, encode_schema
 from paimon_spark.format.types import DataField
 from paimon_spark.merge.engines.choice import engine_for
 from paimon_spark.store.metadata.publish import publish_file

@@ -1,7 +1,8 @@
 """BinaryRow: the bytes of rows in manifests, which hashes are made of too (format section 5; Java: BinaryRow).
 
 A row is a header with the null bits, 8 bytes for each field, and a variable part that fields point into by offset and
-length. Manifests put the number of fields before it, as 4 big-endian bytes: that form is called an arity row here.
+length. Its hash is Murmur3 (format section 5.3; Java: MurmurHashUtils). Manifests put the number of fields before it,
+as 4 big-endian bytes: that form is called an arity row here.
 
 Values are internal values (format/types.py); nested ones are tuple (ROW), list (ARRAY, VECTOR), list of pairs (MAP and
 MULTISET; a dict is taken too) and (value bytes, metadata bytes) for VARIANT.
@@ -17,7 +18,6 @@ from functools import lru_cache
 from typing import Any
 
 from paimon_spark.errors import CorruptFile, DataError
-from paimon_spark.format.murmur import murmur_hash
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import BINARIES, STRINGS, TIMESTAMPS, DataType, Root
 
@@ -30,9 +30,10 @@ _FIXED = {
     Root.BIGINT: "<q", Root.FLOAT: "<f", Root.DOUBLE: "<d",
 }  # fmt: skip
 _BYTES_ROOTS = BINARIES | {Root.BLOB, Root.GEOMETRY, Root.GEOGRAPHY}
-
 Writer = Callable[[bytearray, int, Any], None]  # (row or array so far, position of its 8-byte slot, value)
 Reader = Callable[[bytes, int], Any]  # (row or array, position of its slot)
+SEED = 42
+_MASK = 0xFFFFFFFF
 
 
 def header_size(arity: int) -> int:
@@ -363,3 +364,22 @@ def _take_variant(data: bytes, slot: int) -> tuple[bytes, bytes]:
     payload = _take_variable(data, slot)
     length: int = struct.unpack_from("<i", payload)[0]
     return _take(payload, 4, length), payload[4 + length :]
+
+
+def murmur_hash(data: bytes) -> int:
+    """The signed 32-bit hash of data. Bytes after the last whole word are mixed one at a time, as signed integers."""
+    whole = len(data) // 4 * 4
+    words = struct.unpack_from(f"<{whole // 4}I", data)
+    tail = struct.unpack_from(f"<{len(data) - whole}b", data, whole)
+    h = SEED
+    for k in (*words, *tail):
+        k = k * 0xCC9E2D51 & _MASK
+        k = (k << 15 | k >> 17) & _MASK
+        h ^= k * 0x1B873593 & _MASK
+        h = (h << 13 | h >> 19) & _MASK
+        h = (h * 5 + 0xE6546B64) & _MASK
+    h ^= len(data)
+    h = (h ^ h >> 16) * 0x85EBCA6B & _MASK
+    h = (h ^ h >> 13) * 0xC2B2AE35 & _MASK
+    h ^= h >> 16
+    return h - 2**32 if h >= 2**31 else h

@@ -1,18 +1,37 @@
-"""Which bucket a row belongs to, one row at a time (format section 5.4; Java: BucketFunction)."""
+"""Partitions and buckets: their types, the bucket of a row, and the key hashes of dynamic buckets.
+
+Buckets are those of format section 5.4 (Java: BucketFunction), HASH index files those of 8.2 (Java: HashIndexFile).
+
+Writers encode some nulls differently (format section 5.1), so two different byte strings can mean one partition. A
+``Partition`` holds the bytes that this project encodes the values to: equal bytes are equal partitions. Plain ``bytes``
+are a partition as a metadata file has it: the same values, but possibly other bytes.
+"""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, NewType, TypeAlias
 
-from paimon_spark.errors import UnsupportedFeature
+import numpy as np
+import numpy.typing as npt
+
+from paimon_spark.errors import CorruptFile, UnsupportedFeature
 from paimon_spark.format.binary_row import encode_row, row_hash
+from paimon_spark.format.manifest import EMPTY_ROW
 from paimon_spark.format.types import BINARIES, STRINGS, DataType, Root
 
 _MASK = 0xFFFFFFFF
 _HIVE_INTEGERS = frozenset({Root.BOOLEAN, Root.TINYINT, Root.SMALLINT, Root.INT, Root.DATE, Root.TIME})
+Partition = NewType("Partition", bytes)
+"""An arity-prefixed BinaryRow with the bytes of this project; made by ``canonical_row``."""
+NO_PARTITION = Partition(EMPTY_ROW)
+"""Of tables without partition columns."""
+Place: TypeAlias = tuple[Partition, int]
+"""Partition and bucket."""
+StoredPlace: TypeAlias = tuple[bytes, int]
+"""Partition and bucket as a metadata file has them: two of them may be one place."""
 
 
 def bucket_of(values: Sequence[Any], types: Sequence[DataType], buckets: int, function: str) -> int:
@@ -92,3 +111,19 @@ def _decimal_hash(value: Decimal) -> int:
     ):  # BigInteger.hashCode, highest word first
         magnitude = (31 * magnitude + (unscaled >> shift & _MASK)) & _MASK
     return 31 * (-magnitude if sign else magnitude) + scale
+
+
+def decode_hashes(data: bytes, where: str = "a HASH index file") -> npt.NDArray[np.int32]:
+    """The key hashes of a bucket, in file order, which has no meaning.
+
+    Raises:
+        CorruptFile: the file is not whole 4-byte integers.
+    """
+    if len(data) % 4:
+        raise CorruptFile(f"cannot read {where}: its {len(data)} bytes are not a whole number of 4-byte hashes")
+    return np.frombuffer(data, ">i4").astype(np.int32)
+
+
+def encode_hashes(hashes: npt.NDArray[np.int32]) -> bytes:
+    """The bytes of the index file."""
+    return hashes.astype(">i4").tobytes()

@@ -1,4 +1,4 @@
-"""The schema of a table (format section 2; Java: TableSchema)."""
+"""The schema of a table, and its files (format section 2; Java: TableSchema, SchemaSerializer)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from paimon_spark.errors import CorruptFile, SchemaError, UnsupportedFeature
+from paimon_spark.format.json_text import format_json, parse_json_object
 from paimon_spark.format.quoting import quoted_if_needed
-from paimon_spark.format.type_text import type_sql
+from paimon_spark.format.type_text import format_field, parse_field, type_sql
 from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 
 KEY_PREFIX = "_KEY_"
@@ -17,7 +19,6 @@ VALUE_KIND = "_VALUE_KIND"
 KEY_FIELD_ID_START = 1073741823
 SEQUENCE_NUMBER_ID = 2147483646
 VALUE_KIND_ID = 2147483645
-
 # Columns that rows have only while they are merged, never in a file:
 LEVEL = "_LEVEL"  # int8: level of the file that the row is in
 FILE_NUMBER = "_FILE"  # int32: number of that file among those given to the merge
@@ -27,20 +28,22 @@ ROW_KIND_FIELD = DataField(2147483643, ROW_KIND, DataType(Root.VARCHAR, False, 2
 """A column of a read on demand, in no file: +I, -U, +U or -D, as the official system's audit log shows it."""
 SEQUENCE_FIELD = DataField(SEQUENCE_NUMBER_ID, SEQUENCE_NUMBER, DataType(Root.BIGINT, False))
 """The number by which rows of one key are ordered, in the files of tables with primary keys."""
-
 FILE_PATH = "__paimon_file_path"
 ROW_INDEX = "__paimon_row_index"
 PARTITION = "__paimon_partition"
 BUCKET = "__paimon_bucket"
 METADATA_COLUMNS = (FILE_PATH, ROW_INDEX, PARTITION, BUCKET)
 """Where a row lies, as hidden columns of a read, in no file (features 1.3; Java: PaimonMetadataColumn, 2.0.0)."""
-
 _SHOWN = 20  # columns of a schema that prints itself
 _ROW_INDEX_ID = 2**31 - 1 - 100
 _FILE_PATH_ID = _ROW_INDEX_ID - 1
 _PARTITION_ID = _ROW_INDEX_ID - 2
 _BUCKET_ID = _ROW_INDEX_ID - 3
 _IDS = frozenset({_ROW_INDEX_ID, _FILE_PATH_ID, _PARTITION_ID, _BUCKET_ID})
+CURRENT_VERSION = 3
+_KNOWN = frozenset(
+    {"version", "id", "fields", "highestFieldId", "partitionKeys", "primaryKeys", "options", "comment", "timeMillis"}
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -113,3 +116,76 @@ def is_metadata(field: DataField) -> bool:
 def tells_place(field: DataField) -> bool:
     """True if a column tells the file of a row, or its place in it, which a row merged of several files has not."""
     return field.id in (_FILE_PATH_ID, _ROW_INDEX_ID) and is_metadata(field)
+
+
+def decode_schema(data: bytes, where: str) -> TableSchema:
+    """The schema in the bytes of one schema file; where names the file in errors.
+
+    Defaults of old releases become explicit options: up to version 1 ``bucket=1``, up to version 2 ``file.format=orc``.
+
+    Raises:
+        CorruptFile: not a schema file, or a partition or primary key names no column.
+        UnsupportedFeature: the version or a type is newer than this release knows.
+    """
+    json = parse_json_object(data, where)
+    version = json.integer("version") if json.get("version") is not None else 1
+    if version > CURRENT_VERSION:
+        raise UnsupportedFeature(
+            f"cannot read {where}: schema version {version} is newer than {CURRENT_VERSION}, the last one this release "
+            "knows; use a newer release of paimon_spark"
+        )
+    options = json.optional_text_map("options") or {}
+    if version <= 1:
+        options.setdefault("bucket", "1")
+    if version <= 2:
+        options.setdefault("file.format", "orc")
+    fields = _decode_fields(json.array("fields"), where)
+    for key in ("partitionKeys", "primaryKeys"):
+        json.array(key)  # required: without its keys, the rows of a table would be read differently
+    schema = TableSchema(
+        id=json.integer("id"),
+        fields=fields,
+        highest_field_id=json.integer("highestFieldId"),
+        partition_keys=json.texts("partitionKeys"),
+        primary_keys=json.texts("primaryKeys"),
+        options=options,
+        comment=json.optional_text("comment"),
+        time_millis=json.optional_integer("timeMillis") or 0,
+        version=version,
+        unknown=json.others(_KNOWN),
+    )
+    names = set(schema.names)
+    if len(names) != len(fields):
+        raise CorruptFile(f"cannot read {where}: it names a column twice: {', '.join(schema.names)}")
+    if len({field.id for field in fields}) != len(fields):
+        raise CorruptFile(f"cannot read {where}: two columns have one id: {[(f.name, f.id) for f in fields]}")
+    for key in (*schema.partition_keys, *schema.primary_keys):
+        if key not in names:
+            raise CorruptFile(f"cannot read {where}: key column '{key}' is not a column ({', '.join(schema.names)})")
+    return schema
+
+
+def _decode_fields(entries: list[Any], where: str) -> tuple[DataField, ...]:
+    try:
+        return tuple(parse_field(entry) for entry in entries)
+    except SchemaError as error:
+        raise CorruptFile(f"cannot read {where}: {error}") from None
+    except UnsupportedFeature as error:
+        raise UnsupportedFeature(f"cannot read {where}: {error}") from None
+
+
+def encode_schema(schema: TableSchema) -> bytes:
+    """The bytes of the schema file, laid out as in Java. A comment of None is left out: Java reads null as "null"."""
+    json: dict[str, Any] = {
+        "version": schema.version,
+        "id": schema.id,
+        "fields": [format_field(f) for f in schema.fields],
+        "highestFieldId": schema.highest_field_id,
+        "partitionKeys": schema.partition_keys,
+        "primaryKeys": schema.primary_keys,
+        "options": schema.options,
+    }
+    if schema.comment is not None:
+        json["comment"] = schema.comment
+    json["timeMillis"] = schema.time_millis
+    return format_json({**json, **schema.unknown}).encode("utf-8")

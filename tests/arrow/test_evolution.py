@@ -20,7 +20,7 @@ from paimon_spark.arrow.formats.data_file import open_reader
 from paimon_spark.arrow.types import arrow_schema, from_internal
 from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.format.manifests.codec import decode_manifest
-from paimon_spark.format.schema_json import decode_schema
+from paimon_spark.format.schema import decode_schema
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import DataField, DataType, Root
 

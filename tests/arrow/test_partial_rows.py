@@ -5,8 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from paimon_spark.arrow.alignment import align_batch
-from paimon_spark.arrow.partial_rows import complete_batch
+from paimon_spark.arrow.alignment import align_batch, complete_batch
 from paimon_spark.errors import DataError
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import DataField

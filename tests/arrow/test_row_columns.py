@@ -13,8 +13,8 @@ from support.draws.typed_batches import scalar_types, values
 from support.long_runs import examples
 from support.oracles.comparing import comparable_list
 
-from paimon_spark.arrow.java_texts import cast_texts, listed, object_texts
 from paimon_spark.arrow.row_columns import row_bytes, row_field
+from paimon_spark.arrow.text_casts import cast_texts, listed, object_texts
 from paimon_spark.arrow.types import arrow_type, from_internal
 from paimon_spark.format.binary_row import decode_arity_row, encode_arity_row
 from paimon_spark.format.type_text import parse_type

@@ -17,7 +17,7 @@ from paimon_spark.catalogs.jdbc.database import RowTaken
 from paimon_spark.catalogs.jdbc.publisher import JdbcPublisher
 from paimon_spark.errors import CatalogUnavailable, DatabaseNotEmpty, TableAlreadyExists
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.format.schema import encode_schema
 from paimon_spark.store.metadata.alter import set_option
 from paimon_spark.store.open import open_table
 

@@ -18,10 +18,10 @@ from paimon_spark.format.binary_row import (
     decode_arity_row,
     encode_arity_row,
     encode_row,
+    murmur_hash,
     row_decoder,
     row_hash,
 )
-from paimon_spark.format.murmur import murmur_hash
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import DataField, DataType, Root
 

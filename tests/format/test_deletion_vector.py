@@ -14,6 +14,7 @@ from support.index_files import decode_vectors, encode_vectors
 from support.long_runs import examples
 
 from paimon_spark.errors import CorruptFile, DataError
+from paimon_spark.format.bucket import decode_hashes, encode_hashes
 from paimon_spark.format.deletion_vector import (
     decode_vector,
     deleted_positions,
@@ -21,7 +22,6 @@ from paimon_spark.format.deletion_vector import (
     range_to_read,
     recorded_length,
 )
-from paimon_spark.format.hash_index import decode_hashes, encode_hashes
 from paimon_spark.format.manifest import DeletionRange
 
 ENTRIES = golden_cases("java-2.1/dv_entries.json")

@@ -21,8 +21,7 @@ from paimon_spark.format.java import text as java_text
 from paimon_spark.format.manifest import EMPTY_STATS, DataFileMeta, IndexManifestEntry, ManifestEntry
 from paimon_spark.format.manifests.codec import decode_manifest
 from paimon_spark.format.options.core_options import PARTITION_DEFAULT_NAME, PARTITION_LEGACY_NAME, Options
-from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.schema_json import decode_schema
+from paimon_spark.format.schema import TableSchema, decode_schema
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import BINARIES, DataField, DataType, Root
 

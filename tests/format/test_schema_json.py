@@ -14,8 +14,7 @@ from support.draws.golden_metadata import golden_files
 from support.long_runs import examples
 
 from paimon_spark.errors import CorruptFile, UnsupportedFeature
-from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.schema_json import decode_schema, encode_schema
+from paimon_spark.format.schema import TableSchema, decode_schema, encode_schema
 from paimon_spark.format.types import DataField
 
 SCHEMA = TableSchema(

@@ -29,8 +29,8 @@ from paimon_spark.format.deletion_vector import MAGIC_32, MAGIC_64, decode_vecto
 from paimon_spark.format.manifests.codec import decode_manifest, decode_manifest_list
 from paimon_spark.format.manifests.columns import decode_manifests
 from paimon_spark.format.manifests.index_manifest import decode_index_manifest
-from paimon_spark.format.schema_json import decode_schema
-from paimon_spark.format.snapshot_json import decode_snapshot, decode_tag
+from paimon_spark.format.schema import decode_schema
+from paimon_spark.format.snapshot import decode_snapshot, decode_tag
 from paimon_spark.store.open import open_table
 
 MIB = 2**20

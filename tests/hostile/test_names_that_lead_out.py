@@ -23,7 +23,7 @@ from paimon_spark import check
 from paimon_spark.errors import CorruptFile, OptionError, PaimonError
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.manifest import IndexManifestEntry, ManifestEntry
-from paimon_spark.format.snapshot_json import decode_snapshot
+from paimon_spark.format.snapshot import decode_snapshot
 from paimon_spark.store import open as table_module
 from paimon_spark.store.clean.orphans import remove_orphans_before
 from paimon_spark.store.expire.changelogs import expire_all_changelogs

@@ -24,7 +24,7 @@ from paimon_spark.catalogs.create import new_schema
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.views import View
 from paimon_spark.errors import PaimonError
-from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.format.schema import encode_schema
 from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.store.clean.truncate import drop_partitions
 from paimon_spark.store.evolution.alter import alter_table

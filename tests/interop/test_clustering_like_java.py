@@ -19,7 +19,7 @@ from support.oracles.checker import check_table
 from support.tables.sorting import SmallParts
 
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.merge.clustering.curve_keys import curve_values
+from paimon_spark.merge.clustering.curves import curve_values
 from paimon_spark.merge.clustering.strategy import Strategy, new_clustering
 from paimon_spark.store.clustering.incremental import _picked, cluster_incrementally
 from paimon_spark.store.clustering.sort_table import sort_table

@@ -16,14 +16,13 @@ from paimon_spark.format.deletion_vector import (
     join_vectors,
     range_to_read,
 )
-from paimon_spark.format.file_index.bitmap import BitmapIndex, open_bitmap
-from paimon_spark.format.file_index.bitmap_writer import write_bitmap
+from paimon_spark.format.file_index.bitmap import BitmapIndex, open_bitmap, write_bitmap
 from paimon_spark.format.file_index.bloom import BloomBuilder, BloomFilter, hash64, open_bloom
 from paimon_spark.format.file_index.bsi import BsiIndex, open_bsi, write_bsi
 from paimon_spark.format.file_index.byte_reader import ByteReader
-from paimon_spark.format.file_index.coded_keys import CodedKeys
-from paimon_spark.format.file_index.keys import Key, key_form
-from paimon_spark.format.file_index.kinds import (
+from paimon_spark.format.file_index.keys import CodedKeys, Key, key_form
+from paimon_spark.format.file_index.range_bitmap import RangeBitmap, open_range_bitmap, write_range_bitmap
+from paimon_spark.format.file_index.settings import (
     BITMAP,
     BLOOM_FILTER,
     BSI,
@@ -33,7 +32,6 @@ from paimon_spark.format.file_index.kinds import (
     NEWEST_BITMAP,
     RANGE_BITMAP,
 )
-from paimon_spark.format.file_index.range_bitmap import RangeBitmap, open_range_bitmap, write_range_bitmap
 from paimon_spark.format.manifest import DeletionRange
 from paimon_spark.format.types import DataType
 

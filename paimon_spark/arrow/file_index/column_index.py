@@ -26,9 +26,9 @@ from paimon_spark.format.file_index.bloom import BloomFilter, open_bloom
 from paimon_spark.format.file_index.bsi import open_bsi
 from paimon_spark.format.file_index.byte_reader import ByteReader
 from paimon_spark.format.file_index.keys import Key, KeyForm
-from paimon_spark.format.file_index.kinds import BITMAP, BLOOM_FILTER, BSI, RANGE_BITMAP
 from paimon_spark.format.file_index.range_bitmap import open_range_bitmap
 from paimon_spark.format.file_index.row_sets import RowSet
+from paimon_spark.format.file_index.settings import BITMAP, BLOOM_FILTER, BSI, RANGE_BITMAP
 from paimon_spark.format.types import STRINGS, TIMESTAMPS, DataType, Root
 
 _FROM = frozenset({Op.EQ, Op.NULL_SAFE_EQ, Op.GE, Op.GT})

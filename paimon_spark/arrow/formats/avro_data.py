@@ -27,8 +27,7 @@ from paimon_spark.arrow.formats.file_access import (
     positioned,
     reading,
 )
-from paimon_spark.arrow.statistics.collector import StatsCollector
-from paimon_spark.arrow.statistics.column_stats import ColumnStats
+from paimon_spark.arrow.statistics.column_stats import ColumnStats, StatsCollector
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import CorruptFile
 from paimon_spark.format.avro.container import SYNC_SIZE, codec_name, scan_container

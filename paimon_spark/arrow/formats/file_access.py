@@ -11,7 +11,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from paimon_spark.arrow.conform import batch_of
-from paimon_spark.arrow.parquet.page_rows import RowPieces
+from paimon_spark.arrow.parquet.page_index import RowPieces
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
 from paimon_spark.errors import CorruptFile, PaimonError
 from paimon_spark.format.types import DataField

@@ -13,8 +13,7 @@ from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.formats.file_access import WriteSettings
 from paimon_spark.arrow.formats.physical_schema import leaves, orc_schema
 from paimon_spark.arrow.raw_values import int64_values, valid_mask
-from paimon_spark.arrow.statistics.collector import StatsCollector
-from paimon_spark.arrow.statistics.column_stats import ColumnStats
+from paimon_spark.arrow.statistics.column_stats import ColumnStats, StatsCollector
 from paimon_spark.arrow.types import NANOS_PER_UNIT
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.types import DataField

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any
@@ -22,14 +23,12 @@ from paimon_spark.arrow.formats.file_access import (
     reading,
     spans,
 )
-from paimon_spark.arrow.formats.parquet_rows import batches_of_rows
 from paimon_spark.arrow.formats.patched_file import is_remote, native
 from paimon_spark.arrow.parquet.chunk_pages import ChunkPages
+from paimon_spark.arrow.parquet.footer_rewrites import int96_to_fixed, maps_as_structs
 from paimon_spark.arrow.parquet.footer_stats import FooterStats
-from paimon_spark.arrow.parquet.int96_footer import int96_to_fixed
-from paimon_spark.arrow.parquet.optional_keys import maps_as_structs
 from paimon_spark.arrow.parquet.page_file import PageFiles
-from paimon_spark.arrow.parquet.page_rows import RowPieces
+from paimon_spark.arrow.parquet.page_index import RowPieces
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import DataError
@@ -38,6 +37,7 @@ from paimon_spark.format.types import DataField
 _MAGIC = b"PAR1"
 _REMOTE_WINDOW_BYTES = 64 * 2**20  # uncompressed
 Column = Callable[[pa.RecordBatch], pa.Array]
+_ROWS_AT_ONCE = 1 << 17
 
 
 class ParquetReader:
@@ -239,3 +239,63 @@ def _footer(source: pa.NativeFile) -> bytes:
     if size > end:
         raise ValueError("the parquet footer is longer than the file")
     return bytes(source.read_at(size, end - size)) if size else b""
+
+
+def batches_of_rows(
+    files: PageFiles, group: int, columns: Sequence[str], rows: Sequence[RowRange], batch_rows: int
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Batches of neighbouring rows, each with the number of its first row in the row group.
+
+    Args:
+        files: makes small files of the pages.
+        group: the row group.
+        columns: top-level columns of the file, of which ``has_pages`` is true.
+        rows: of the row group, ascending and disjoint.
+        batch_rows: the most rows of a batch.
+    """
+    for some in _some_at_once(rows):
+        found = _Columns(files, group, columns, some)
+        for start, end in some:
+            for first in range(start, end, batch_rows):
+                yield first, found.batch(first, min(first + batch_rows, end))
+
+
+def _some_at_once(rows: Sequence[RowRange]) -> Iterator[list[RowRange]]:
+    """The ranges in parts of not too many rows, which are held in memory together."""
+    held: list[RowRange] = []
+    count = 0
+    for start, end in rows:
+        for first in range(start, end, _ROWS_AT_ONCE):
+            piece = (first, min(first + _ROWS_AT_ONCE, end))
+            if held and count + piece[1] - piece[0] > _ROWS_AT_ONCE:
+                yield held
+                held, count = [], 0
+            held.append(piece)
+            count += piece[1] - piece[0]
+    if held:
+        yield held
+
+
+class _Columns:
+    """The columns of some rows, each of which may have more rows than the others."""
+
+    def __init__(self, files: PageFiles, group: int, columns: Sequence[str], rows: Sequence[RowRange]) -> None:
+        small = files.file_of(group, columns, rows)
+        file = pq.ParquetFile(pa.BufferReader(small.data), page_checksum_verification=True, pre_buffer=False)
+        self._names = list(columns)
+        self._tables: dict[str, tuple[pa.Table, Sequence[RowRange]]] = {}
+        for number, part in enumerate(small.row_groups):
+            table = file.read_row_group(number, columns=list(part.columns), use_threads=False)
+            self._tables.update(dict.fromkeys(part.columns, (table, part.rows)))
+
+    def batch(self, start: int, end: int) -> pa.RecordBatch:
+        """The rows from start to before end, which one of the ranges has."""
+        arrays, fields = [], []
+        for name in self._names:
+            table, covered = self._tables[name]
+            before = bisect_right(covered, start, key=lambda span: span[0]) - 1  # the range that has the rows
+            at = sum(b - a for a, b in covered[:before]) + start - covered[before][0]
+            chunks = table.column(name).slice(at, end - start)
+            arrays.append(chunks.combine_chunks() if chunks.num_chunks != 1 else chunks.chunk(0))
+            fields.append(table.schema.field(name))
+        return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))

@@ -16,12 +16,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import types as pt
 
-from paimon_spark.arrow.conform import conform_batch, list_of, map_of
+from paimon_spark.arrow.conform import INT96, conform_batch, list_of, map_of
 from paimon_spark.arrow.formats.file_access import WriteSettings
 from paimon_spark.arrow.formats.physical_schema import leaves, parquet_schema
-from paimon_spark.arrow.int96 import INT96
+from paimon_spark.arrow.parquet.footer_rewrites import fixed_to_int96
 from paimon_spark.arrow.parquet.footer_stats import FooterStats
-from paimon_spark.arrow.parquet.int96_footer import fixed_to_int96
 from paimon_spark.arrow.raw_values import from_numpy
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
 from paimon_spark.errors import DataError, OptionError
@@ -146,7 +145,7 @@ class _Writer(pq.ParquetWriter):  # type: ignore[misc]  # pyarrow has no types
 
 
 class _HeldFooter:
-    """A sink that keeps back what is written after ``hold``, to declare INT96 in the footer (see int96.py)."""
+    """A sink that keeps back what is written after ``hold``, to declare INT96 in the footer (see ``encode_int96``)."""
 
     closed = False
 

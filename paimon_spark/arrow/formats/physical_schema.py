@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyarrow import types as pt
 
-from paimon_spark.arrow.int96 import INT96
+from paimon_spark.arrow.conform import INT96
 from paimon_spark.arrow.types import arrow_type
 from paimon_spark.format.types import NESTED, DataField, DataType, Root
 

@@ -1,21 +1,23 @@
-"""The page indexes of the column chunks of one file, read when they are asked for."""
+"""The page indexes and pages of the column chunks of one file, read when they are asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 from pyarrow import types as pt
 
-from paimon_spark.arrow.parquet.byte_ranges import read_ranges
 from paimon_spark.arrow.parquet.footer_stats import FooterStats, bound_decoder, trusted_bounds
-from paimon_spark.arrow.parquet.page_index import PageLocations, decode_bounds, decode_locations
-from paimon_spark.arrow.parquet.page_rows import ColumnPages, RowPieces
+from paimon_spark.arrow.parquet.page_index import ColumnPages, PageLocations, RowPieces, decode_bounds, decode_locations
 from paimon_spark.arrow.parquet.thrift_compact import Struct, find
 
 _META_DATA, _OFFSET_INDEX, _COLUMN_INDEX, _CRYPTO = 3, (4, 5), (6, 7), 8  # of ColumnChunk
 _TYPE = 1  # of ColumnMetaData
 _LEAST_BYTES_OF_TWO = 17  # of an OffsetIndex with two pages: each has three fields of two bytes, and an end
+ByteRange = tuple[int, int]  # the first byte, and how many
+_GAP_BYTES = 2**16  # a request to a store costs about as much as this many bytes more
+_AT_ONCE = 8
 
 
 class ChunkPages:
@@ -98,3 +100,53 @@ def _span(chunk: Struct, fields: tuple[int, int]) -> tuple[int, int] | None:
     if not offset or not size or find(chunk, _CRYPTO) is not None:
         return None
     return offset, size
+
+
+def read_ranges(source: pa.NativeFile, ranges: Sequence[ByteRange], is_remote: bool) -> list[bytes]:
+    """The bytes of each range.
+
+    Args:
+        source: the file.
+        ranges: in any order; they may share bytes.
+        is_remote: whether each read may be a request to a store: then near ranges are read as one, several at once.
+
+    Raises:
+        ValueError: the file ends before a range does.
+    """
+    if not is_remote:
+        return [_read(source, each) for each in ranges]
+    joined = _joined([each for each in ranges if each[1]])
+    if len(joined) == 1:
+        blocks = [_read(source, joined[0])]
+    else:
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            blocks = list(pool.map(lambda each: _read(source, each), joined))
+    return [_within(joined, blocks, each) if each[1] else b"" for each in ranges]
+
+
+def _read(source: pa.NativeFile, wanted: ByteRange) -> bytes:
+    offset, size = wanted
+    data = bytes(source.read_at(size, offset))
+    if len(data) != size:
+        raise ValueError(f"the file ends before byte {offset + size}")
+    return data
+
+
+def _joined(ranges: Sequence[ByteRange]) -> list[ByteRange]:
+    """The ranges in order, those that are near to each other as one."""
+    joined: list[ByteRange] = []
+    for offset, size in sorted(ranges):
+        if joined and offset <= sum(joined[-1]) + _GAP_BYTES:
+            start = joined[-1][0]
+            joined[-1] = (start, max(sum(joined[-1]), offset + size) - start)
+        else:
+            joined.append((offset, size))
+    return joined
+
+
+def _within(joined: Sequence[ByteRange], blocks: Sequence[bytes], wanted: ByteRange) -> bytes:
+    offset, size = wanted
+    for (start, length), block in zip(joined, blocks, strict=True):
+        if start <= offset and offset + size <= start + length:
+            return block[offset - start : offset - start + size]
+    raise AssertionError("every range is in a block")

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from paimon_spark.arrow.parquet.byte_ranges import ByteRange, read_ranges
-from paimon_spark.arrow.parquet.chunk_pages import ChunkPages
+from paimon_spark.arrow.parquet.chunk_pages import ByteRange, ChunkPages, read_ranges
 from paimon_spark.arrow.parquet.footer_stats import FooterStats
 from paimon_spark.arrow.parquet.page_index import Ints, PageLocations
 from paimon_spark.arrow.parquet.thrift_compact import (

@@ -19,8 +19,7 @@ from paimon_spark.catalogs.hive.travel import read_connection
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import CatalogUnavailable, PaimonError
 from paimon_spark.file_io import FileIO, NotCreated
-from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.schema_json import decode_schema
+from paimon_spark.format.schema import TableSchema, decode_schema
 from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.storage.publishers import KnownTable, PartitionKeeper

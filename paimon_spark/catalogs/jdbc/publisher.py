@@ -16,7 +16,7 @@ from paimon_spark.catalogs.jdbc.connection import JdbcConnection, read_connectio
 from paimon_spark.catalogs.jdbc.properties import table_properties
 from paimon_spark.errors import CatalogUnavailable, OptionError
 from paimon_spark.file_io import FileIO, NotCreated, absolute_location, plain_location
-from paimon_spark.format.schema_json import decode_schema
+from paimon_spark.format.schema import decode_schema
 from paimon_spark.store.storage.publishers import KnownTable
 
 _PATH = re.compile(

@@ -33,8 +33,7 @@ from paimon_spark.errors import (
 from paimon_spark.file_io import FileIO, NotCreated, absolute_location, file_io_for
 from paimon_spark.format.paths import MAIN_BRANCH
 from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.format.snapshot_json import decode_snapshot, encode_snapshot
+from paimon_spark.format.snapshot import Snapshot, decode_snapshot, encode_snapshot
 from paimon_spark.store.metadata.table_options import PATH
 from paimon_spark.store.storage.served import PartitionChange, ServedTable
 

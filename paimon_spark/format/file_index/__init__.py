@@ -5,5 +5,5 @@ index may only exclude rows and files: whatever it does not exclude is still che
 conditions on indexes, and makes indexes of columns. Readers decode only what a condition asks for.
 
 May import: ``format``. No storage, no clock, no Arrow.
-Libraries: ``pyroaring`` in ``byte_reader``, ``row_sets``; ``xxhash`` in ``bloom``, ``text_hash``.
+Libraries: ``pyroaring`` in ``byte_reader``, ``row_sets``; ``xxhash`` in ``bloom``.
 """

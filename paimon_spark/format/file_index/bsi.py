@@ -10,8 +10,8 @@ import numpy as np
 from paimon_spark.format.file_index.bit_slices import BitSlices
 from paimon_spark.format.file_index.byte_reader import ByteReader, bitmap_bytes
 from paimon_spark.format.file_index.keys import KeyForm, key_form
-from paimon_spark.format.file_index.kinds import BSI
 from paimon_spark.format.file_index.row_sets import Ints, RowSet, row_set, rows_until
+from paimon_spark.format.file_index.settings import BSI
 from paimon_spark.format.types import DataType
 
 VERSION = 1

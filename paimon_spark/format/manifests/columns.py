@@ -18,9 +18,19 @@ import numpy as np
 
 from paimon_spark.errors import CorruptFile, UnsupportedFeature
 from paimon_spark.format.avro.container import Container, read_container, read_varint
-from paimon_spark.format.avro.lanes import Bools, Column, Ints, LaneError, absent_column, decode_lanes
+from paimon_spark.format.avro.lanes import (
+    Bools,
+    Column,
+    Ints,
+    Kind,
+    LaneError,
+    Path,
+    UncoveredSchema,
+    absent_column,
+    decode_lanes,
+    plan_steps,
+)
 from paimon_spark.format.avro.limits import Budget
-from paimon_spark.format.avro.plan import Kind, Path, UncoveredSchema, plan_steps
 from paimon_spark.format.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta, ManifestEntry, SimpleStats
 from paimon_spark.format.manifests.codec import (
     COUNT,

@@ -19,15 +19,15 @@ from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.options.entries import DATA_FORMATS, OFFICIAL, Moment, Refusal
 from paimon_spark.format.options.keys import catalogued, unknown_keys
 from paimon_spark.format.options.value_texts import parse_bool
-from paimon_spark.format.rules.readable_columns import check_all_columns, holds_blobs
+from paimon_spark.format.quoting import quoted_if_needed
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import type_sql
+from paimon_spark.format.types import DataField, DataType, Root
 
 _OTHER_ORDER = "pk-clustering-override"
 _UNSUPPORTED_MARKS = {
     "custom": "which is a class of Java",
 }
-
 # Prefixes of keys, in lower case, that end with a whole word: an unknown key with one is an option of a newer release.
 _ROW_NAMESPACES = (
     "aggregation", "bucket-function", "chain-table", "data-evolution", "data-file", "deduplicate", "deletion-vector",
@@ -40,6 +40,7 @@ WRITE_NAMESPACES = (
     "file", "file-index", "global-index", "index-file", "manifest", "metadata.stats", "snapshot", "write",
 )  # fmt: skip
 """An unknown key that begins with one of them and a dot or dash may be an option that a newer release writes by."""
+_UNREADABLE_ROOTS = frozenset({Root.VARIANT, Root.BLOB, Root.VECTOR, Root.GEOMETRY, Root.GEOGRAPHY})
 
 
 def check_readable(schema: TableSchema, options: Options) -> None:
@@ -174,3 +175,63 @@ def _refuse_unknown(options: Options, columns: Collection[str], namespaces: Iter
             f"cannot {moment} the table: its option '{key}' = '{options[key]}' is not known to this release, and by "
             "its name it may change rows or files; use a newer release, or remove the option from the table"
         )
+
+
+def unreadable_root(data_type: DataType) -> Root | None:
+    """The first type within a type, at any depth, that this release cannot read; None if it can read all."""
+    return next((root for root in _roots(data_type) if root in _UNREADABLE_ROOTS), None)
+
+
+def holds_blobs(data_type: DataType) -> bool:
+    """True if a type is BLOB or has one in it."""
+    return Root.BLOB in _roots(data_type)
+
+
+def _roots(data_type: DataType) -> Iterator[Root]:
+    yield data_type.root
+    inner = [t for t in (data_type.key, data_type.element) if t is not None]
+    for part in (*inner, *(field.type for field in data_type.fields)):
+        yield from _roots(part)
+
+
+def check_columns(schema: TableSchema, fields: Iterable[DataField], conditions: Collection[str] = ()) -> None:
+    """Checks that this release reads these columns.
+
+    Args:
+        schema: the schema of the table.
+        fields: the columns to read.
+        conditions: names of further columns, which a condition uses.
+
+    Raises:
+        UnsupportedFeature: it cannot read one of them; the message names that column, and lists the others.
+    """
+    for field in (*fields, *(schema.by_name[name] for name in conditions if name in schema.by_name)):
+        root = unreadable_root(field.type)
+        if root is not None:
+            raise UnsupportedFeature(f"{_about(field, root)}; {_others(schema)}")
+
+
+def check_all_columns(schema: TableSchema) -> None:
+    """Checks that this release writes all columns of a table.
+
+    Raises:
+        UnsupportedFeature: it cannot write one of them; the message names the column.
+    """
+    for field in schema.fields:
+        root = unreadable_root(field.type)
+        if root is not None:
+            raise UnsupportedFeature(f"{_about(field, root)}; use the official system for it")
+
+
+def _about(field: DataField, root: Root) -> str:
+    return (
+        f"column '{field.name}' has the type {type_sql(field.type)}, and this release does not support {root} columns"
+    )
+
+
+def _others(schema: TableSchema) -> str:
+    names = [field.name for field in schema.fields if unreadable_root(field.type) is None]
+    if not names:
+        return "read the table with the official system"
+    listed = ", ".join(map(quoted_if_needed, names))
+    return f'read the other columns, with .option("columns", "{listed}") in Spark, or columns={names} in Python'

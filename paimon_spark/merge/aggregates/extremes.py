@@ -1,4 +1,7 @@
-"""``max`` and ``min`` (Java: FieldMaxAgg, FieldMinAgg): nulls do not count, the order is Java's (NaN greatest)."""
+"""``max`` and ``min`` (Java: FieldMaxAgg), ``bool_and`` and ``bool_or`` (Java: FieldBoolAndAgg): nulls do not count.
+
+The order is Java's: NaN is greatest.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,29 @@ def _objection(data_type: DataType, options: FieldOptions) -> str | None:
     return None if data_type.root in _COMPARABLE else "needs a type with an order: a number, text, bytes, date or time"
 
 
+def all_true(fold: Fold) -> pa.Array:
+    """False if any value is false."""
+    return _fold(fold, np.logical_and, neutral=True)
+
+
+def any_true(fold: Fold) -> pa.Array:
+    """True if any value is true."""
+    return _fold(fold, np.logical_or, neutral=False)
+
+
+def _fold(fold: Fold, ufunc: np.ufunc, neutral: bool) -> pa.Array:
+    values = fold.values.fill_null(neutral).to_numpy(zero_copy_only=False)
+    missing = None if fold.valid is None else ~np.logical_or.reduceat(fold.valid, fold.starts)
+    return pa.array(ufunc.reduceat(values, fold.starts), mask=missing)
+
+
+def _boolean_objection(data_type: DataType, options: FieldOptions) -> str | None:
+    return None if data_type.root is Root.BOOLEAN else "needs a BOOLEAN"
+
+
 SPECS: Specs = {
     "max": AggregateSpec(maximum, _objection, starts_plain=True, commutative=True),
     "min": AggregateSpec(minimum, _objection, starts_plain=True, commutative=True),
+    "bool_and": AggregateSpec(all_true, _boolean_objection, commutative=True, starts_plain=True),
+    "bool_or": AggregateSpec(any_true, _boolean_objection, commutative=True, starts_plain=True),
 }

@@ -1,26 +1,34 @@
-"""``nested_update`` (Java: FieldNestedUpdateAgg): an ARRAY<ROW> as a small table inside the row.
+"""``nested_update`` and ``nested_partial_update`` (Java: FieldNestedUpdateAgg): an ARRAY<ROW> as a small table.
 
 With ``nested-key`` a row replaces the one with the same nested key, unless it is older by ``nested-sequence-field``,
 and a retracted row removes the one with its nested key. Without a nested key rows are added, and a retracted row
 removes all rows equal to it. ``count-limit`` bounds the number of rows: rows that arrive when the table is full are
 dropped. Null rows do not count. With a nested key the order of rows is undefined (in Java, that of a hash table).
+
+With ``nested_partial_update`` (Java: FieldNestedPartialUpdateAgg) rows with one nested key become one row, each of
+whose fields has the last value that is not null. Null rows do not count.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_spark.format.types import DataType
+from paimon_spark.errors import DataError
+from paimon_spark.format.types import DataType, Root
 from paimon_spark.merge.aggregates.elements import Elements, elements_of, last_where_sorted
-from paimon_spark.merge.aggregates.frame import MAX_COUNT, AggregateSpec, FieldOptions, Fold, Specs, first_where
-from paimon_spark.merge.aggregates.nested_keys import (
-    key_columns,
-    keyed_rows,
-    present_rows,
-    row_fields,
-    rows_objection,
+from paimon_spark.merge.aggregates.equality import equality_columns
+from paimon_spark.merge.aggregates.frame import (
+    MAX_COUNT,
+    AggregateSpec,
+    FieldOptions,
+    Fold,
+    Specs,
+    first_where,
+    last_where,
 )
 from paimon_spark.merge.aggregates.parts import (
     acting_rows,
@@ -31,6 +39,7 @@ from paimon_spark.merge.aggregates.parts import (
     only_seeds,
     seeds,
 )
+from paimon_spark.merge.aggregates.spans import lists_of
 from paimon_spark.merge.keys.key_words import Ints, pack_fields
 from paimon_spark.merge.keys.window import sequence_order
 from paimon_spark.merge.keys.winners import Groups, Mask, Rows, pick_last
@@ -193,4 +202,119 @@ def _objection(data_type: DataType, options: FieldOptions) -> str | None:
     return objection
 
 
-SPECS: Specs = {"nested_update": AggregateSpec(updated_rows, _objection, retracts=True, takes_late=True)}
+def rows_objection(data_type: DataType, options: FieldOptions) -> str | None:
+    """Says why a column, or a field name in its options, does not fit a function of nested rows; None if all fit."""
+    if data_type.root is not Root.ARRAY or data_type.inner.root is not Root.ROW:
+        return "needs an ARRAY of ROWs"
+    names = [field.name for field in data_type.inner.fields]
+    for key, wanted in (("nested-key", options.nested_key), ("nested-sequence-field", options.nested_sequence)):
+        for name in wanted:
+            if name not in names:
+                return f"has '{name}' in '{key}', which is none of the fields {', '.join(names)}"
+    return None
+
+
+def row_fields(rows: Elements, names: Sequence[str]) -> list[pa.Array]:
+    """Fields of all rows in the child array."""
+    places = [field.name for field in rows.fold.type.inner.fields]
+    children = rows.children[0].flatten()
+    return [children[places.index(name)] for name in names]
+
+
+def present_rows(rows: Elements) -> Elements:
+    """The rows that are not null."""
+    valid = rows.valid(0)
+    return rows if valid is None or valid.all() else rows.select(valid)
+
+
+def key_columns(rows: Elements) -> list[Ints]:
+    """Integer columns that are equal for rows of the same nested key; nulls are equal too."""
+    fields = row_fields(rows, rows.fold.options.nested_key)
+    return [column[rows.items] for field in fields for column in equality_columns(field, rows.fold.column)]
+
+
+def keyed_rows(rows: Elements) -> Elements:
+    """The rows that count by ``nested-key-null-strategy``: with "ignore" none whose nested key has a null.
+
+    Raises:
+        DataError: the strategy is "error", and there is such a row.
+    """
+    strategy = rows.fold.options.nested_key_null
+    fields = [field for field in row_fields(rows, rows.fold.options.nested_key) if field.null_count]
+    if strategy == "merge" or not fields:
+        return rows
+    bad = np.zeros(len(rows.items), np.bool_)
+    for field in fields:
+        bad |= field.is_null().to_numpy(zero_copy_only=False)[rows.items]
+    if strategy == "error" and (bad & _looked_at(rows)).any():
+        fold = rows.fold
+        raise DataError(
+            f"column '{fold.column}', aggregate function '{fold.function}': a row in the array has a null in its "
+            f"nested key ({', '.join(fold.options.nested_key)}); correct the rows, or set "
+            f"'fields.{fold.column}.nested-key-null-strategy' = 'ignore' to leave such rows out"
+        )
+    return rows.select(~bad)
+
+
+def _looked_at(rows: Elements) -> Mask:
+    """False for rows that are retracted before their key has any rows."""
+    fold = rows.fold
+    if fold.retract is None:
+        return np.ones(len(rows.items), np.bool_)
+    first_put = first_where(~fold.retract if fold.valid is None else ~fold.retract & fold.valid, fold.starts)
+    first_put = np.where(first_put < 0, fold.count, first_put)
+    looked_at: Mask = rows.values >= first_put[rows.keys]
+    return looked_at
+
+
+def overlaid_rows(fold: Fold) -> pa.Array:
+    """The rows of each key.
+
+    Raises:
+        DataError: a null in a nested key where 'nested-key-null-strategy' is 'error'.
+    """
+    return fold_rest(fold, only_seeds(fold), _overlay)
+
+
+def _overlay(fold: Fold) -> pa.Array:
+    rows = keyed_rows(present_rows(elements_of(fold)))
+    present = has_value(fold)
+    if not len(rows.items):
+        return rows.collect(None, present)
+    groups = rows.group(key_columns(rows))
+    firsts = groups.order[groups.starts]
+    by_first = np.argsort(firsts, kind="stable")
+    made = _row_of_each(rows, groups, by_first)
+    counts = np.bincount(rows.keys[firsts], minlength=fold.keys)
+    return lists_of((made,), counts, fold.source.type, present)
+
+
+def _row_of_each(rows: Elements, groups: Groups, wanted: Rows) -> pa.Array:
+    """One row for each of the groups that are wanted, in this order."""
+    child = rows.children[0]
+    fields = [_last_not_null(field, rows, groups, wanted) for field in child.flatten()]
+    return pa.StructArray.from_arrays(fields, fields=list(child.type))
+
+
+def _last_not_null(field: pa.Array, rows: Elements, groups: Groups, wanted: Rows) -> pa.Array:
+    items = rows.items[groups.order]
+    if not field.null_count:
+        lasts = np.append(groups.starts[1:], len(items)) - 1
+        return field.take(pa.array(items[lasts[wanted]]))
+    valid: Mask = field.is_valid().to_numpy(zero_copy_only=False)[items]
+    lasts = last_where(valid, groups.starts)[wanted]
+    missing = lasts < 0
+    return field.take(pa.array(items[lasts], mask=missing if missing.any() else None))
+
+
+def _overlay_objection(data_type: DataType, options: FieldOptions) -> str | None:
+    objection = rows_objection(data_type, options)
+    if objection is None and not options.nested_key:
+        return "needs the option 'nested-key': the fields that name a row of the array"
+    return objection
+
+
+SPECS: Specs = {
+    "nested_update": AggregateSpec(updated_rows, _objection, retracts=True, takes_late=True),
+    "nested_partial_update": AggregateSpec(overlaid_rows, _overlay_objection),
+}

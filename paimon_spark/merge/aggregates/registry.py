@@ -10,21 +10,7 @@ import pyarrow as pa
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import DataType
-from paimon_spark.merge.aggregates import (
-    bitmaps,
-    booleans,
-    collects,
-    extremes,
-    maps,
-    nested_overlay,
-    nested_rows,
-    numbers,
-    picks,
-    products,
-    sketches,
-    texts,
-    timed_maps,
-)
+from paimon_spark.merge.aggregates import collects, extremes, maps, nested_rows, numbers, picks, products, texts, unions
 from paimon_spark.merge.aggregates.frame import AggregateSpec, FieldOptions, Fold, Specs
 from paimon_spark.merge.keys.winners import Rows
 
@@ -33,15 +19,11 @@ AGGREGATES: Specs = {
     **numbers.SPECS,
     **extremes.SPECS,
     **products.SPECS,
-    **booleans.SPECS,
     **texts.SPECS,
     **collects.SPECS,
     **maps.SPECS,
-    **timed_maps.SPECS,
     **nested_rows.SPECS,
-    **nested_overlay.SPECS,
-    **sketches.SPECS,
-    **bitmaps.SPECS,
+    **unions.SPECS,
 }
 
 INTERNAL = frozenset({"primary-key"})  # chosen by an engine, never by name

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyarrow import types as pt
 
 from paimon_spark.arrow.raw_values import from_numpy, valid_mask
-from paimon_spark.merge.clustering.curve_keys import curve_values
+from paimon_spark.merge.clustering.curves import curve_values
 from paimon_spark.merge.clustering.strategy import Clustering, Strategy
 from paimon_spark.merge.keys.key_words import Ints, Words, order_fields, pack_fields
 from paimon_spark.merge.keys.winners import Rows, order_unsorted_rows, spare_width

@@ -1,21 +1,28 @@
 """The changelog that a compaction writes for each key: its row before, and its row now.
 
 Java: LookupChangelogMergeFunctionWrapper, FullChangelogMergeFunctionWrapper; features section 6.
+
+Values of rows compare as with Java's RecordEqualiser: null equals null, NaN equals NaN, 0.0 does not equal -0.0.
+A null inside a list, or as a value of a map, equals nothing: Java compares these items as SQL does. So a value that
+holds one does not even equal itself. Fields of a ROW compare as columns do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import types as pt
 
 from paimon_spark.format.row_kind import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, Kinds
 from paimon_spark.format.schema import VALUE_KIND
+from paimon_spark.merge.aggregates.equality import equality_columns
+from paimon_spark.merge.aggregates.spans import spans_of
 from paimon_spark.merge.keys.window import Window, is_retract
 from paimon_spark.merge.keys.winners import Mask, Rows
-from paimon_spark.merge.runs.value_equality import equal_rows
 
 
 @dataclass(frozen=True)
@@ -94,3 +101,47 @@ def _rows_of(window: Window, rows: Rows, schema: pa.Schema) -> pa.RecordBatch:
         piece = pa.RecordBatch.from_arrays([window.pieces[number].rows[name] for name in schema.names], schema=schema)
         parts.append(piece.take(pa.array(rows[chosen] - window.starts[number])))
     return parts[0] if len(parts) == 1 else pa.concat_batches(parts).take(pa.array(places))
+
+
+def equal_rows(rows: pa.RecordBatch, others: pa.RecordBatch, names: Iterable[str]) -> Mask:
+    """For each row, whether the row at the same place of others has the same values in these columns.
+
+    Raises:
+        UnsupportedFeature: a column of a type whose values cannot be compared.
+    """
+    equal = np.ones(rows.num_rows, np.bool_)
+    for name in names:
+        if not equal.any():
+            break
+        equal &= _equal_values(rows.column(name), others.column(name), name)
+    return equal
+
+
+def _equal_values(values: pa.Array, others: pa.Array, name: str) -> Mask:
+    arrow = values.type
+    if pt.is_nested(arrow) or pt.is_floating(arrow):
+        count = len(values)
+        equal = ~_null_items(values)
+        for column in equality_columns(pa.concat_arrays([values, others]), name):
+            equal &= column[:count] == column[count:]
+        return equal
+    same = pc.fill_null(pc.equal(values, others), False)
+    if values.null_count and others.null_count:
+        same = pc.or_(same, pc.and_(values.is_null(), others.is_null()))
+    result: Mask = same.to_numpy(zero_copy_only=False)
+    return result
+
+
+def _null_items(array: pa.Array) -> Mask:
+    """For each value, whether a list in it, at any depth, holds a null, or a map holds a null value."""
+    found = np.zeros(len(array), np.bool_)
+    if pt.is_struct(array.type):
+        for child in array.flatten():
+            found |= _null_items(child)
+    elif pt.is_list(array.type) or pt.is_map(array.type):
+        spans = spans_of(array)
+        items = spans.children[-1]
+        nulls = items.is_null().to_numpy(zero_copy_only=False) | _null_items(items)
+        if nulls.any():
+            found[spans.parents()[nulls[spans.items()]]] = True
+    return found

@@ -12,10 +12,12 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any, TypeAlias
 
+from paimon_spark.errors import CorruptFile
+from paimon_spark.format.binary_row import arity_row_decoder
+from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.types import BINARIES, FLOATS, INTEGERS, STRINGS, TIMESTAMPS, DataType, Root
 
 SortKey: TypeAlias = tuple[bool | int | Decimal | bytes, ...]
-
 _NAN_ORDER = 0x7FF8 << 48
 _PLAIN = INTEGERS | BINARIES | TIMESTAMPS | {Root.BOOLEAN, Root.DECIMAL, Root.DATE, Root.TIME}
 
@@ -65,3 +67,36 @@ def _not_null(value: Any) -> Any:
     if value is None:
         raise TypeError("a key holds a null")
     return value
+
+
+def key_range_of(key_types: Sequence[DataType]) -> Callable[[DataFileMeta], tuple[SortKey, SortKey]]:
+    """A function that returns the first and the last key of a data file.
+
+    It raises CorruptFile, naming the file, for a key that does not decode, or holds a null.
+
+    Args:
+        key_types: the types of the trimmed primary key.
+    """
+    decode, make = arity_row_decoder(key_types), sort_key_of(key_types)
+
+    def key(row: bytes, file: DataFileMeta) -> SortKey:
+        try:
+            values = decode(row)
+        except CorruptFile as error:
+            raise _damaged(file, str(error)) from None
+        if None in values:
+            raise _damaged(file, "it holds a null")
+        return make(values)
+
+    def key_range(file: DataFileMeta) -> tuple[SortKey, SortKey]:
+        first = key(file.min_key, file)
+        return first, first if file.max_key == file.min_key else key(file.max_key, file)
+
+    return key_range
+
+
+def _damaged(file: DataFileMeta, why: str) -> CorruptFile:
+    return CorruptFile(
+        f"the smallest or largest key that a manifest records of the data file {file.file_name} is none: {why}; the "
+        "manifest is damaged and must be restored"
+    )

@@ -11,8 +11,7 @@ import numpy as np
 
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.types import DataType
-from paimon_spark.merge.keys.key_order import SortKey
-from paimon_spark.merge.keys.key_ranges import key_range_of
+from paimon_spark.merge.keys.key_order import SortKey, key_range_of
 
 
 @dataclass(frozen=True, slots=True)

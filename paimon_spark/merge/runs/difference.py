@@ -1,25 +1,37 @@
-"""The difference of two states of a table, as an engine of the sorted merge (Java: IncrementalDiffSplitRead).
+"""The difference of two states of a table: by key, as an engine of the sorted merge, or of bags of rows.
 
-Runs of the state before hold rows of kind -D, those of the state after rows that add; a key has at most one row in
-each state. So memory is bounded as in any merge, and no row is searched for by value.
+With a key (Java: IncrementalDiffSplitRead), runs of the state before hold rows of kind -D, those of the state after
+rows that add; a key has at most one row in each state. So memory is bounded as in any merge, and no row is searched for
+by value.
+
+Without a key, each row is returned as often as it occurs more on one side. The rows have no order, so they are divided
+into shares by a hash of their values, and each share is compared by itself: memory holds one share of both states.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types as pt
 
+from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.errors import CorruptFile
+from paimon_spark.format.row_kind import DELETE, INSERT
 from paimon_spark.format.schema import VALUE_KIND
-from paimon_spark.merge.aggregates.equality import equality_columns
+from paimon_spark.format.types import NESTED, DataField
+from paimon_spark.merge.aggregates.equality import equality_columns, group_equal
 from paimon_spark.merge.keys.rows import filter_rows, take_rows
 from paimon_spark.merge.keys.window import MergeSpec, Window, is_retract
 from paimon_spark.merge.keys.winners import Mask, Rows, group_rows
+
+StateRows: TypeAlias = Callable[[], Iterator[pa.RecordBatch]]
+"""Reads the rows of a state, from the start each time."""
 
 
 @dataclass(frozen=True)
@@ -97,3 +109,74 @@ def _check_states(sizes: Rows, first_gone: Mask, last_gone: Mask) -> None:
             f"comparing two states of a table: {int(np.count_nonzero(twice))} keys have several rows in one of them; a "
             "deletion vector is missing, or two buckets hold one key: check the table"
         )
+
+
+@dataclass(frozen=True)
+class BagSpec:
+    """The columns to compare, and the form of the result.
+
+    Attributes:
+        fields: all columns of the rows. Rows are equal if all columns are: NaN equals NaN, -0.0 does not equal 0.0.
+        output: names of the columns of the result; with ``_VALUE_KIND`` among them, +I or -D.
+        keeps_gone: whether the result has rows, as -D, that occur more often in the state before.
+        shares: the number of parts to compare one after the other. All rows are read once for each.
+    """
+
+    fields: tuple[DataField, ...]
+    output: tuple[str, ...]
+    keeps_gone: bool
+    shares: int = 1
+
+
+def bag_difference(before: StateRows, after: StateRows, spec: BagSpec) -> Iterator[pa.RecordBatch]:
+    """The rows that occur more often in the state after than before, and, if wanted, the opposite ones as deletes.
+
+    Raises:
+        UnsupportedFeature: a column of a type whose values cannot be compared.
+    """
+    for share in range(spec.shares):
+        old, new = ([_share(batch, spec, share) for batch in rows()] for rows in (before, after))
+        rows = pa.concat_batches([*old, *new]) if old or new else None
+        if rows is None or not rows.num_rows:
+            continue
+        kept, gone = _unpaired(rows, spec, sum(batch.num_rows for batch in old))
+        mask = kept | gone if spec.keeps_gone else kept
+        if mask.any():
+            yield _output(rows.filter(pa.array(mask)), gone[mask], spec)
+
+
+def _share(batch: pa.RecordBatch, spec: BagSpec, share: int) -> pa.RecordBatch:
+    """The rows of one share; the hash ignores nested columns."""
+    flat = [field for field in spec.fields if field.type.root not in NESTED]
+    if spec.shares == 1 or not flat:
+        return batch.slice(0, batch.num_rows if share == 0 else 0)
+    return batch.filter(pa.array(hash_rows(batch, flat) % spec.shares == share))
+
+
+def _unpaired(rows: pa.RecordBatch, spec: BagSpec, old_count: int) -> tuple[Mask, Mask]:
+    """Which rows of the state after, and which of the state before, have no equal row on the other side to pair with.
+
+    Args:
+        rows: the rows of the state before, then those of the state after.
+        spec: the columns to compare.
+        old_count: the number of rows of the state before.
+    """
+    columns = [column for f in spec.fields for column in equality_columns(rows.column(f.name), f.name)]
+    groups = group_equal(columns, rows.num_rows)
+    sizes = np.diff(groups.starts, append=rows.num_rows)
+    is_old = groups.order < old_count  # equal rows keep their order: old ones first
+    old_sizes = np.add.reduceat(is_old, groups.starts, dtype=np.intp)
+    place = np.arange(rows.num_rows) - np.repeat(groups.starts, sizes)
+    pairs = np.repeat(np.minimum(old_sizes, sizes - old_sizes), sizes)
+    rank = np.where(is_old, place, place - np.repeat(old_sizes, sizes))
+    kept, gone = np.zeros(rows.num_rows, np.bool_), np.zeros(rows.num_rows, np.bool_)
+    kept[groups.order] = ~is_old & (rank >= pairs)
+    gone[groups.order] = is_old & (rank >= pairs)
+    return kept, gone
+
+
+def _output(rows: pa.RecordBatch, gone: npt.NDArray[np.bool_], spec: BagSpec) -> pa.RecordBatch:
+    if VALUE_KIND in spec.output:
+        kinds = pa.array(np.where(gone, DELETE, INSERT).astype(np.int8))
+        rows = rows.append_column(pa.field(VALUE_KIND, pa.int8(), nullable=False), kinds)
+    return rows.select(list(spec.output))

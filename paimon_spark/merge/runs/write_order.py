@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from paimon_spark.arrow.gather import Gather
 from paimon_spark.arrow.raw_values import from_numpy
 from paimon_spark.errors import DataError
 from paimon_spark.format.row_kind import Kinds
@@ -19,7 +18,7 @@ from paimon_spark.format.schema import SEQUENCE_NUMBER, VALUE_KIND
 from paimon_spark.merge.engines.deduplicate import deduplicate
 from paimon_spark.merge.engines.groups import order_within_keys
 from paimon_spark.merge.keys.key_words import Words, key_columns, key_words, pack_fields
-from paimon_spark.merge.keys.rows import take_rows
+from paimon_spark.merge.keys.rows import Gather, take_rows
 from paimon_spark.merge.keys.window import (
     Engine,
     MergeSpec,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from pyspark.sql.types import StructType
 
 from paimon_spark.errors import DataError, OptionError, UnsupportedFeature
-from paimon_spark.format.rules.readable_columns import check_columns
+from paimon_spark.format.rules.supported import check_columns
 from paimon_spark.format.schema import ROW_KIND, ROW_KIND_FIELD, TableSchema
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.options import COLUMNS, ReadOptions

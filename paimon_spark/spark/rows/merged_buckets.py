@@ -16,8 +16,8 @@ from pyspark.sql import types as st
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue
 from paimon_spark.errors import CommitConflict
+from paimon_spark.format.bucket import Place
 from paimon_spark.format.manifest import ManifestEntry
-from paimon_spark.format.partition import Place
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.errors import plainly

@@ -17,8 +17,8 @@ from pyspark.sql.pandas.functions import arrow_udf
 
 from paimon_spark.arrow.bucketing import assign_buckets
 from paimon_spark.arrow.row_hash import hash_rows
+from paimon_spark.format.bucket import NO_PARTITION
 from paimon_spark.format.options import core_options as o
-from paimon_spark.format.partition import NO_PARTITION
 from paimon_spark.format.types import DataField
 from paimon_spark.merge.clustering.sort_keys import KEY, sort_keys
 from paimon_spark.merge.clustering.strategy import Clustering, Strategy

@@ -8,8 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
-from paimon_spark.arrow.alignment import align_batch
-from paimon_spark.arrow.partial_rows import complete_batch
+from paimon_spark.arrow.alignment import align_batch, complete_batch
 from paimon_spark.errors import DataError, OptionError
 from paimon_spark.format.row_kind import KIND_TEXTS, Kinds
 from paimon_spark.format.types import DataField

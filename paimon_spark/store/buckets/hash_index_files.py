@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from paimon_spark.errors import CorruptFile
-from paimon_spark.format.hash_index import decode_hashes, encode_hashes
+from paimon_spark.format.bucket import decode_hashes, encode_hashes
 from paimon_spark.format.manifest import FileKind, IndexManifestEntry
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.paths import index_file_path, index_name

@@ -16,7 +16,7 @@ from paimon_spark.format.manifest import DataFileMeta, IndexManifestEntry
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.paths import data_file_path
 from paimon_spark.format.types import DataType
-from paimon_spark.merge.keys.key_ranges import key_range_of
+from paimon_spark.merge.keys.key_order import key_range_of
 from paimon_spark.merge.keys.sections import partition_sections
 from paimon_spark.merge.keys.window import MergeSpec, Window
 from paimon_spark.merge.runs.sort_merge import merge_runs

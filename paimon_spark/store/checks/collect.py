@@ -13,13 +13,12 @@ import numpy.typing as npt
 
 from paimon_spark.errors import CorruptFile, PaimonError
 from paimon_spark.file_io import FileIO
-from paimon_spark.format.hash_index import decode_hashes
+from paimon_spark.format.bucket import Partition, Place, decode_hashes
 from paimon_spark.format.manifest import DataFileMeta, IndexManifestEntry, ManifestEntry
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.format.options.entries import DATA_FORMATS
-from paimon_spark.format.partition import Partition, Place
 from paimon_spark.format.paths import data_file_path, extra_file_path, file_format_of, index_file_path, statistics_path
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.store.checks.buckets import (

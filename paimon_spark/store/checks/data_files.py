@@ -14,7 +14,7 @@ from paimon_spark.format.manifest import DataFileMeta, FileSource, ManifestEntry
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import MB
 from paimon_spark.format.paths import POSTPONE_BUCKET, file_format_of
-from paimon_spark.format.rules.readable_columns import unreadable_root
+from paimon_spark.format.rules.supported import unreadable_root
 from paimon_spark.format.schema import KEY_PREFIX, TableSchema
 from paimon_spark.format.types import DataField, Root
 from paimon_spark.store.checks.report import Findings, Rule

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from paimon_spark.errors import PaimonError, StorageError
+from paimon_spark.format.bucket import Partition, Place
 from paimon_spark.format.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
-from paimon_spark.format.partition import Partition, Place
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.checks.manifests import ManifestReader
 from paimon_spark.store.checks.report import Findings, Rule

@@ -12,8 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from paimon_spark.arrow.statistics.collector import StatsCollector
-from paimon_spark.arrow.statistics.column_stats import ColumnStats
+from paimon_spark.arrow.statistics.column_stats import ColumnStats, StatsCollector
 from paimon_spark.errors import CorruptFile
 from paimon_spark.format.manifest import DataFileMeta, FileKind, ManifestEntry, ManifestFileMeta
 from paimon_spark.format.paths import file_format_of

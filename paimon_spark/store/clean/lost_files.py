@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from paimon_spark.format.bucket import Place
 from paimon_spark.format.manifest import FileKind, IndexManifestEntry, ManifestEntry
-from paimon_spark.format.partition import Place
 from paimon_spark.format.paths import data_file_path
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind

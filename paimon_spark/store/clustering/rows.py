@@ -9,11 +9,10 @@ from itertools import groupby, pairwise
 import numpy as np
 import pyarrow as pa
 
-from paimon_spark.arrow.gather import take
 from paimon_spark.arrow.raw_values import from_numpy
 from paimon_spark.format.options.core_options import MB
 from paimon_spark.merge.clustering.sort_keys import keys_in, ranges_of, sort_keys, sorted_rows, with_keys
-from paimon_spark.merge.keys.rows import COPY_BYTES
+from paimon_spark.merge.keys.rows import COPY_BYTES, take
 from paimon_spark.merge.keys.winners import Rows
 from paimon_spark.store.clustering.work import Bounds, ClusterWork, GroupResult
 from paimon_spark.store.compact.bucket import BATCH_ROWS

@@ -14,8 +14,8 @@ from typing import TypeAlias
 
 from paimon_spark.arrow.predicates.predicate import Predicate
 from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.format.bucket import Place
 from paimon_spark.format.options import core_options as o
-from paimon_spark.format.partition import Place
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.merge.clustering.strategy import Clustering, new_clustering

@@ -10,7 +10,7 @@ from paimon_spark.errors import CommitConflict
 from paimon_spark.format.manifest import FileKind, IndexManifestEntry, ManifestEntry
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.format.types import DataType
-from paimon_spark.merge.keys.key_ranges import key_range_of
+from paimon_spark.merge.keys.key_order import key_range_of
 from paimon_spark.store.metadata.commit_changes import DELETION_VECTORS
 from paimon_spark.store.metadata.entries import AddedTwice, fold_entries
 

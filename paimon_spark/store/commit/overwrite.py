@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from paimon_spark.format.manifest import FileKind, ManifestEntry
 from paimon_spark.format.types import DataType
-from paimon_spark.merge.keys.key_ranges import key_range_of
+from paimon_spark.merge.keys.key_order import key_range_of
 from paimon_spark.store.commit.attempt import TableState
 from paimon_spark.store.metadata.commit_changes import CommitChanges
 from paimon_spark.store.metadata.partition_filter import PartitionFilter

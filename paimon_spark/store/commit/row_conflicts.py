@@ -15,11 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from paimon_spark.errors import CommitConflict
+from paimon_spark.format.bucket import Place
 from paimon_spark.format.manifest import FileKind, ManifestEntry
-from paimon_spark.format.partition import Place
 from paimon_spark.format.snapshot import CommitKind, Snapshot
-from paimon_spark.merge.keys.key_order import SortKey
-from paimon_spark.merge.keys.key_ranges import key_range_of
+from paimon_spark.merge.keys.key_order import SortKey, key_range_of
 from paimon_spark.store.commit.attempt import TableState
 from paimon_spark.store.commit.history import recent_snapshots
 from paimon_spark.store.metadata.live_files import canonical_row

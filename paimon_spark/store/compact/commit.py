@@ -14,10 +14,10 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from paimon_spark.errors import CommitConflict
+from paimon_spark.format.bucket import Place
 from paimon_spark.format.manifest import FileKind, ManifestEntry
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
-from paimon_spark.format.partition import Place
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState, conflict_rules
 from paimon_spark.store.commit.commit_loop import commit_request, commit_retries

@@ -10,9 +10,9 @@ import numpy as np
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate
 from paimon_spark.arrow.predicates.pruning import match_values
 from paimon_spark.format.binary_row import decode_arity_row
+from paimon_spark.format.bucket import Place
 from paimon_spark.format.manifest import DataFileMeta, ManifestEntry
 from paimon_spark.format.options import core_options as o
-from paimon_spark.format.partition import Place
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.metadata.live_files import canonical_partitions, canonical_row, fold, group_by_bucket
 from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_manifest_columns

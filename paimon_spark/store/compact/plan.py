@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from paimon_spark.arrow.predicates.expressions import as_predicate
 from paimon_spark.arrow.predicates.predicate import Predicate, columns_of
 from paimon_spark.errors import OptionError
+from paimon_spark.format.bucket import Place
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options.core_options import MB, Options
-from paimon_spark.format.partition import Place
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataType
 from paimon_spark.merge.compaction.levels import CompactUnit, level_runs, top_level
@@ -24,7 +24,7 @@ from paimon_spark.merge.compaction.pick import drops_deletes, never, pick_compac
 from paimon_spark.merge.compaction.record_expiry import expired_files, record_expiry
 from paimon_spark.merge.compaction.rules import CompactionRules, compaction_rules
 from paimon_spark.merge.compaction.steps import CompactStep, compact_steps
-from paimon_spark.merge.keys.key_ranges import key_range_of
+from paimon_spark.merge.keys.key_order import key_range_of
 from paimon_spark.merge.keys.sections import Section
 from paimon_spark.store.compact.append_compaction import plan_append_compaction
 from paimon_spark.store.compact.commit import upper_files

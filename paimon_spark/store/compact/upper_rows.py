@@ -17,8 +17,7 @@ from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.schema import FILE_NUMBER
 from paimon_spark.format.types import FLOATS, DataField
 from paimon_spark.merge.engines.lookup import with_level
-from paimon_spark.merge.keys.key_order import SortKey, sort_key_of
-from paimon_spark.merge.keys.key_ranges import key_range_of
+from paimon_spark.merge.keys.key_order import SortKey, key_range_of, sort_key_of
 from paimon_spark.store.compact.bucket_rows import BucketRows
 from paimon_spark.store.read.file_rows import FileRequest
 

@@ -12,8 +12,7 @@ from paimon_spark.format.options.keys import known_key
 from paimon_spark.format.options.value_texts import parse_list
 from paimon_spark.format.rules.new_tables import validate_table
 from paimon_spark.format.rules.supported import check_writable
-from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.schema_json import CURRENT_VERSION
+from paimon_spark.format.schema import CURRENT_VERSION, TableSchema
 from paimon_spark.merge.engines.choice import engine_for
 from paimon_spark.store.evolution.changes import (
     AddColumn,

@@ -14,7 +14,7 @@ from paimon_spark.errors import SchemaError, UnsupportedFeature
 from paimon_spark.format.options.core_options import Option, Options
 from paimon_spark.format.options.value_texts import parse_bool, parse_list
 from paimon_spark.format.rules.new_tables import assign_field_ids
-from paimon_spark.format.rules.readable_columns import unreadable_root
+from paimon_spark.format.rules.supported import unreadable_root
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.store.evolution.changes import (

@@ -7,7 +7,7 @@ import pyarrow as pa
 from paimon_spark.arrow.casts import cast_array
 from paimon_spark.arrow.types import arrow_type
 from paimon_spark.errors import SchemaError, UnsupportedFeature
-from paimon_spark.format.rules.readable_columns import holds_blobs
+from paimon_spark.format.rules.supported import holds_blobs
 from paimon_spark.format.rules.type_casts import may_cast
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import MAX_LENGTH, NESTED, STRINGS, TIMESTAMPS, DataType, Root

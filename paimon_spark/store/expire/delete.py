@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from paimon_spark.file_io import FileIO
+from paimon_spark.format.bucket import StoredPlace
 from paimon_spark.format.options import core_options as o
-from paimon_spark.format.partition import StoredPlace
 from paimon_spark.store.expire.files import DeletionPlan
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.table import Table

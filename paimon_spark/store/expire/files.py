@@ -8,9 +8,9 @@ from itertools import islice
 
 import numpy as np
 
+from paimon_spark.format.bucket import StoredPlace
 from paimon_spark.format.manifest import DataFileMeta, FileKind, FileSource, ManifestFileMeta
 from paimon_spark.format.manifests.columns import ManifestColumns, decode_manifests
-from paimon_spark.format.partition import StoredPlace
 from paimon_spark.format.paths import (
     data_file_path,
     extra_file_path,

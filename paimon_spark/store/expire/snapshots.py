@@ -18,8 +18,7 @@ from paimon_spark.errors import CorruptFile
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.format.paths import LATEST, changelog_directory, changelog_path, manifest_path, snapshot_path
-from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.format.snapshot_json import encode_snapshot
+from paimon_spark.format.snapshot import Snapshot, encode_snapshot
 from paimon_spark.store.commit.base import may_be_withdrawn
 from paimon_spark.store.expire.delete import execute_deletion
 from paimon_spark.store.expire.files import DeletionPlan, FileFinder

@@ -21,8 +21,7 @@ from paimon_spark.format.paths import (
     snapshot_path,
     tag_path,
 )
-from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.format.snapshot_json import Tag, encode_snapshot, encode_tag
+from paimon_spark.format.snapshot import Snapshot, Tag, encode_snapshot, encode_tag
 from paimon_spark.store.holds.tag_holds import hold_snapshot
 from paimon_spark.store.metadata.publish import publish_file
 from paimon_spark.store.metadata.schemas import SchemaStore, no_such_branch

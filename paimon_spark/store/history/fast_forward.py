@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from paimon_spark.errors import MissingFile, OptionError, SnapshotNotFound
 from paimon_spark.format.paths import MAIN_BRANCH, schema_path, snapshot_path, tag_path
-from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.format.snapshot_json import Tag, encode_snapshot, encode_tag
+from paimon_spark.format.snapshot import Snapshot, Tag, encode_snapshot, encode_tag
 from paimon_spark.store.history.branches import on_branch
 from paimon_spark.store.history.rollback import delete_changelogs, delete_tag_files
 from paimon_spark.store.holds.hold_marks import hold

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 
 from paimon_spark.errors import OptionError, SnapshotNotFound
 from paimon_spark.format.paths import LATEST, changelog_directory, changelog_path, snapshot_path, tag_path
-from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.format.snapshot_json import Tag, encode_snapshot
+from paimon_spark.format.snapshot import Snapshot, Tag, encode_snapshot
 from paimon_spark.store.history.tags import tagged_snapshot
 from paimon_spark.store.holds.hold_marks import hold
 from paimon_spark.store.holds.lineage import delete_unrelated_after

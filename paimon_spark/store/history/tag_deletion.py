@@ -21,8 +21,7 @@ from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.format.paths import TAG_PREFIX, tag_directory, tag_path
 from paimon_spark.format.rules.supported import check_tagging
-from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.format.snapshot_json import Tag, encode_tag
+from paimon_spark.format.snapshot import Snapshot, Tag, encode_tag
 from paimon_spark.store.commit.partition_registration import unregister_tags
 from paimon_spark.store.expire.delete import execute_deletion
 from paimon_spark.store.expire.files import DeletionPlan, FileFinder

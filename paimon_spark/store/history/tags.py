@@ -16,8 +16,7 @@ from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.options.value_texts import parse_duration
 from paimon_spark.format.paths import tag_directory, tag_path
 from paimon_spark.format.rules.supported import check_tagging
-from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.format.snapshot_json import Tag, encode_tag
+from paimon_spark.format.snapshot import Snapshot, Tag, encode_tag
 from paimon_spark.store.commit.partition_registration import register_tag
 from paimon_spark.store.holds.retention import Moment, epoch_millis
 from paimon_spark.store.holds.tag_files import new_tag, publish_tag

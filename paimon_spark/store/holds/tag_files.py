@@ -9,8 +9,7 @@ import time
 
 from paimon_spark.errors import NameTaken, SnapshotNotFound
 from paimon_spark.format.paths import tag_path
-from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.format.snapshot_json import Tag, encode_tag
+from paimon_spark.format.snapshot import Snapshot, Tag, encode_tag
 from paimon_spark.store.holds.tag_holds import hold_snapshot
 from paimon_spark.store.metadata.publish import publish_file
 from paimon_spark.store.metadata.snapshots import SnapshotStore

@@ -13,8 +13,7 @@ from contextlib import ExitStack, contextmanager
 
 from paimon_spark.errors import SnapshotNotFound
 from paimon_spark.format.paths import tag_directory
-from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.format.snapshot_json import Tag, decode_tag
+from paimon_spark.format.snapshot import Snapshot, Tag, decode_tag
 from paimon_spark.store.holds.hold_marks import hold, hold_file
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.storage.listing import find_bytes, list_named

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from paimon_spark.errors import CommitConflict, TableNotFound
 from paimon_spark.format.paths import schema_path
-from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.format.schema import TableSchema, encode_schema
 from paimon_spark.store.metadata.publish import publish_file
 from paimon_spark.store.metadata.table import Table
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from paimon_spark.format.binary_row import decode_arity_row, encode_arity_row
+from paimon_spark.format.bucket import Partition
 from paimon_spark.format.manifest import EMPTY_ROW, FileKind
 from paimon_spark.format.manifests.columns import ManifestColumns
-from paimon_spark.format.partition import Partition
 from paimon_spark.format.types import DataType
 
 Indices = np.ndarray[tuple[int], np.dtype[np.int64]]

@@ -17,8 +17,7 @@ from paimon_spark.format.manifests.codec import (
 )
 from paimon_spark.format.manifests.columns import ManifestColumns, decode_manifests
 from paimon_spark.format.manifests.index_manifest import decode_index_manifest, encode_index_manifest
-from paimon_spark.format.manifests.join import join_manifests
-from paimon_spark.format.manifests.joined_columns import held_bytes, join_columns, split_columns
+from paimon_spark.format.manifests.join import held_bytes, join_columns, join_manifests, split_columns
 from paimon_spark.format.options.core_options import MANIFEST_COMPRESSION, MANIFEST_TARGET_FILE_SIZE, MB, Options
 from paimon_spark.format.paths import manifest_path
 from paimon_spark.format.snapshot import Snapshot

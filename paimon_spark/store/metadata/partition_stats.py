@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Any
 
 from paimon_spark.format.binary_row import decode_arity_row, encode_arity_row
+from paimon_spark.format.bucket import Partition
 from paimon_spark.format.manifest import EMPTY_ROW, SimpleStats
-from paimon_spark.format.partition import Partition
 from paimon_spark.format.types import DataField, DataType
 from paimon_spark.merge.keys.key_order import sort_key_of
 from paimon_spark.store.metadata.live_files import canonical_row

@@ -13,8 +13,7 @@ from collections.abc import Callable, Sequence
 from paimon_spark.errors import CommitStateUnknown
 from paimon_spark.file_io import FileIO, NotCreated
 from paimon_spark.format.paths import snapshot_path
-from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.format.snapshot_json import encode_snapshot
+from paimon_spark.format.snapshot import Snapshot, encode_snapshot
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.storage.served import PartitionChange
 

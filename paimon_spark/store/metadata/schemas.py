@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from paimon_spark.errors import CorruptFile, SnapshotNotFound
 from paimon_spark.file_io import FileIO, FileStatus
 from paimon_spark.format.paths import branch_root, id_of, schema_path
-from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.schema_json import decode_schema
+from paimon_spark.format.schema import TableSchema, decode_schema
 from paimon_spark.store.metadata.remembered import file_version, remembered
 from paimon_spark.store.storage.listing import list_branches, list_ids, with_way_out
 

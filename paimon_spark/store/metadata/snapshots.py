@@ -22,8 +22,7 @@ from paimon_spark.format.paths import (
     tag_directory,
     tag_path,
 )
-from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.format.snapshot_json import Tag, decode_snapshot, decode_tag
+from paimon_spark.format.snapshot import Snapshot, Tag, decode_snapshot, decode_tag
 from paimon_spark.store.storage.listing import find_bytes, list_ids, list_named, read_hint, with_way_out
 from paimon_spark.store.storage.local_time import time_text
 from paimon_spark.store.storage.parallel import map_parallel

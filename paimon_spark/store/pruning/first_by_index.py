@@ -16,9 +16,9 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from paimon_spark.format.file_index.keys import Key
-from paimon_spark.format.file_index.kinds import RANGE_BITMAP
 from paimon_spark.format.file_index.range_bitmap import RangeBitmap, open_range_bitmap
 from paimon_spark.format.file_index.row_sets import RowSet, row_set, rows_until
+from paimon_spark.format.file_index.settings import RANGE_BITMAP
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.paths import file_format_of
 from paimon_spark.format.types import TIMESTAMPS, Root

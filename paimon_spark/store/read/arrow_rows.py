@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pyarrow as pa
 
-from paimon_spark.arguments.traces import needs_no_trace, shortened
+from paimon_spark.arguments.checks import needs_no_trace, shortened
 from paimon_spark.errors import OptionError, UnsupportedMethod
 
 if TYPE_CHECKING:

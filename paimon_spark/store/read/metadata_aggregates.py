@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from paimon_spark.arrow.predicates.predicate import Predicate, columns_of
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
 from paimon_spark.format.binary_row import decode_arity_row
+from paimon_spark.format.bucket import Partition
 from paimon_spark.format.manifest import EMPTY_ROW, DataFileMeta
-from paimon_spark.format.partition import Partition
 from paimon_spark.format.paths import file_format_of
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import FLOATS, TIMESTAMPS, DataField, Root

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from paimon_spark.arrow.formats.file_access import RowGroup, RowRange, clipped
 from paimon_spark.arrow.parquet.page_file import covering
-from paimon_spark.arrow.parquet.page_rows import RowPieces
+from paimon_spark.arrow.parquet.page_index import RowPieces
 from paimon_spark.arrow.predicates.evaluate import evaluate
 from paimon_spark.arrow.predicates.predicate import Predicate, columns_of
 from paimon_spark.store.read.open_file import TRUE, OpenFile, Positions, within

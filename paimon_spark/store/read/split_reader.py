@@ -31,8 +31,7 @@ from paimon_spark.merge.engines.choice import TableEngine, engine_for
 from paimon_spark.merge.engines.lookup import counts_levels, lowest_level, with_level
 from paimon_spark.merge.keys.sections import Section, SortedRun, runs_by_age
 from paimon_spark.merge.keys.window import MergeSpec, is_retract, merge_spec
-from paimon_spark.merge.runs.bag_difference import BagSpec, bag_difference
-from paimon_spark.merge.runs.difference import StateDifference
+from paimon_spark.merge.runs.difference import BagSpec, StateDifference, bag_difference
 from paimon_spark.merge.runs.sort_merge import merge_runs
 from paimon_spark.store.holds.expired import translate_missing_files
 from paimon_spark.store.metadata.newer_schemas import schema_of_file

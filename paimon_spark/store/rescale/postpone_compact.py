@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from paimon_spark.arrow.predicates.predicate import Predicate
 from paimon_spark.errors import CommitConflict, RetriesExhausted, TableNotFound, UnsupportedFeature
+from paimon_spark.format.bucket import Partition
 from paimon_spark.format.manifest import DataFileMeta
-from paimon_spark.format.partition import Partition
 from paimon_spark.format.paths import POSTPONE_BUCKET
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind

@@ -16,9 +16,9 @@ import pyarrow as pa
 
 from paimon_spark.arrow.bucketing import assign_buckets
 from paimon_spark.format.binary_row import decode_arity_row
+from paimon_spark.format.bucket import Partition
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options import core_options as o
-from paimon_spark.format.partition import Partition
 from paimon_spark.format.paths import POSTPONE_BUCKET, data_file_path
 from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.schema import VALUE_KIND, VALUE_KIND_ID

@@ -8,9 +8,9 @@ from functools import cached_property
 
 import pyarrow as pa
 
+from paimon_spark.format.bucket import Partition
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options.core_options import MB
-from paimon_spark.format.partition import Partition
 from paimon_spark.format.row_kind import Kinds
 from paimon_spark.merge.compaction.merge import compact_rules
 from paimon_spark.merge.compaction.steps import CompactStep

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from paimon_spark.format.bucket import Place
 from paimon_spark.format.manifest import FileKind, ManifestEntry
 from paimon_spark.format.options import core_options as o
-from paimon_spark.format.partition import Place
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.commit.overwrite import upgraded
 from paimon_spark.store.commit.vector_files import find_vector_files, vector_changes

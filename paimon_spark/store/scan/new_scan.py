@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from paimon_spark.arrow.predicates.predicate import Predicate, columns_of
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.format.rules.readable_columns import check_columns
+from paimon_spark.format.rules.supported import check_columns
 from paimon_spark.format.types import DataField
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import other_branch

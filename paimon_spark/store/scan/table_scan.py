@@ -19,7 +19,7 @@ from paimon_spark.arrow.predicates.predicate import AlwaysFalse, AlwaysTrue, Pre
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options import core_options as o
-from paimon_spark.format.rules.readable_columns import check_all_columns
+from paimon_spark.format.rules.supported import check_all_columns
 from paimon_spark.format.schema import ROW_KIND_FIELD
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField

@@ -9,8 +9,8 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from paimon_spark.arrow.java_texts import cast_texts, listed
 from paimon_spark.arrow.row_columns import row_bytes, row_field
+from paimon_spark.arrow.text_casts import cast_texts, listed
 from paimon_spark.format.manifests.columns import ManifestColumns
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.paths import POSTPONE_BUCKET

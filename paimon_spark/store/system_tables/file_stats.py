@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_spark.arrow.evolution import converter
-from paimon_spark.arrow.java_texts import listed, object_texts
 from paimon_spark.arrow.row_columns import RowBytes, row_field
+from paimon_spark.arrow.text_casts import listed, object_texts
 from paimon_spark.errors import CorruptFile
 from paimon_spark.format.manifests.columns import ManifestColumns
 from paimon_spark.format.types import NESTED, DataField, DataType, Root

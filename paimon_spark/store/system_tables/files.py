@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_spark.arrow.java_texts import listed, object_texts
 from paimon_spark.arrow.row_columns import RowBytes, row_field
+from paimon_spark.arrow.text_casts import listed, object_texts
 from paimon_spark.arrow.types import arrow_type
 from paimon_spark.format.manifest import FileSource
 from paimon_spark.format.manifests.columns import ManifestColumns

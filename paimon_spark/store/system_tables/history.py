@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from paimon_spark.errors import CorruptFile
-from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.format.snapshot_json import Tag
+from paimon_spark.format.snapshot import Snapshot, Tag
 from paimon_spark.store.holds.consumer_files import readable_positions
 from paimon_spark.store.holds.consumer_lag import consumer_lag
 from paimon_spark.store.storage.listing import list_branches

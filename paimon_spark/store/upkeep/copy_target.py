@@ -16,8 +16,7 @@ from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Option, Options
 from paimon_spark.format.paths import schema_path
 from paimon_spark.format.rules.supported import check_writable
-from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.format.schema import TableSchema, encode_schema
 from paimon_spark.store.metadata.external_paths import confined
 from paimon_spark.store.metadata.publish import publish_file
 from paimon_spark.store.metadata.schemas import SchemaStore

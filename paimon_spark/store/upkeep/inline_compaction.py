@@ -10,8 +10,8 @@ import logging
 from collections.abc import Sequence
 
 from paimon_spark.errors import PaimonError, RowsNotVisible
+from paimon_spark.format.bucket import Place
 from paimon_spark.format.options import core_options as o
-from paimon_spark.format.partition import Place
 from paimon_spark.merge.compaction.rules import needs_lookup
 from paimon_spark.store.compact.compaction import CompactResult, TaskRunner, compact_table
 from paimon_spark.store.compact.live_buckets import live_buckets, place_of

@@ -17,8 +17,7 @@ from paimon_spark.arrow.predicates.predicate import Predicate
 from paimon_spark.errors import CorruptFile, UnsupportedFeature
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.file_index.container import decode_container
-from paimon_spark.format.file_index.kinds import check_type
-from paimon_spark.format.file_index.settings import IndexSetting, index_settings
+from paimon_spark.format.file_index.settings import IndexSetting, check_type, index_settings
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import MB

@@ -9,9 +9,9 @@ from functools import partial
 import pyarrow as pa
 
 from paimon_spark.errors import DataError
+from paimon_spark.format.bucket import Place
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options import core_options as o
-from paimon_spark.format.partition import Place
 from paimon_spark.format.paths import data_file_name
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.partition_times import check_of_partitions

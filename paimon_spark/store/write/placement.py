@@ -19,9 +19,9 @@ import pyarrow as pa
 from paimon_spark.arrow.bucketing import Indices, assign_buckets, group_rows
 from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.format.bucket import Partition, Place
 from paimon_spark.format.manifest import IndexManifestEntry
 from paimon_spark.format.options import core_options as o
-from paimon_spark.format.partition import Partition, Place
 from paimon_spark.format.paths import POSTPONE_BUCKET
 from paimon_spark.store.buckets.bucket_assigner import (
     UNKNOWN,

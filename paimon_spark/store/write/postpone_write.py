@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_spark.arrow.bucketing import Buckets, assign_buckets, group_rows
+from paimon_spark.format.bucket import NO_PARTITION, Partition
 from paimon_spark.format.options import core_options as o
-from paimon_spark.format.partition import NO_PARTITION, Partition
 from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.store.metadata.messages import CommitMessage

@@ -18,9 +18,9 @@ from paimon_spark.arrow.formats.avro_columns import avro_schema
 from paimon_spark.arrow.raw_values import from_numpy
 from paimon_spark.arrow.statistics.manifest_stats import NONE
 from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.format.bucket import Place
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import MB, Options
-from paimon_spark.format.partition import Place
 from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.schema import SEQUENCE_NUMBER, VALUE_KIND, TableSchema

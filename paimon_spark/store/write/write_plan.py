@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from paimon_spark.errors import CorruptFile
+from paimon_spark.format.bucket import Partition
 from paimon_spark.format.manifest import FileKind
 from paimon_spark.format.manifests.columns import ManifestColumns
 from paimon_spark.format.options import core_options as o
-from paimon_spark.format.partition import Partition
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.buckets.hash_index_files import read_hash_files
 from paimon_spark.store.metadata.live_files import canonical_partitions, canonical_row, fold, group_by_bucket

@@ -12,8 +12,7 @@ from support.draws.indexed_tables import POOLS, TYPES
 from support.index_files import encode_bitmap, encode_bloom, encode_bsi, encode_range_bitmap
 from support.long_runs import tries
 
-from paimon_spark.arrow.file_index.builder import FileIndexBuilder
-from paimon_spark.arrow.file_index.column_keys import map_values
+from paimon_spark.arrow.file_index.builder import FileIndexBuilder, map_values
 from paimon_spark.arrow.types import data_type, to_internal
 from paimon_spark.format.file_index.container import decode_container
 from paimon_spark.format.file_index.settings import index_settings

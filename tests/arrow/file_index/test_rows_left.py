@@ -18,7 +18,7 @@ from paimon_spark.arrow.predicates.evaluate import filter_batch
 from paimon_spark.arrow.predicates.predicate import Compare, Op, Predicate, and_
 from paimon_spark.arrow.types import arrow_type, from_internal
 from paimon_spark.format.file_index.byte_reader import ByteReader
-from paimon_spark.format.file_index.kinds import BITMAP, RANGE_BITMAP
+from paimon_spark.format.file_index.settings import BITMAP, RANGE_BITMAP
 from paimon_spark.format.type_text import parse_type
 
 FLOATS = [0.0, -0.0, float("nan"), float("inf"), float("-inf"), 1.5, -1.5, 2.0, -7.25]

@@ -18,8 +18,7 @@ from paimon_spark.arrow.formats.data_file import WriteSettings, open_reader, ope
 from paimon_spark.arrow.types import arrow_schema, from_internal
 from paimon_spark.errors import CorruptFile, UnsupportedFeature
 from paimon_spark.format.avro.container import scan_container
-from paimon_spark.format.schema import SEQUENCE_NUMBER, SEQUENCE_NUMBER_ID, VALUE_KIND, VALUE_KIND_ID
-from paimon_spark.format.schema_json import decode_schema
+from paimon_spark.format.schema import SEQUENCE_NUMBER, SEQUENCE_NUMBER_ID, VALUE_KIND, VALUE_KIND_ID, decode_schema
 from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 
 INT = DataType(Root.INT)

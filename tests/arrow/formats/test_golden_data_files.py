@@ -16,8 +16,14 @@ from paimon_spark.arrow.formats.data_file import open_reader
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.format.manifest import FileKind
 from paimon_spark.format.manifests.codec import decode_manifest
-from paimon_spark.format.schema import SEQUENCE_NUMBER, SEQUENCE_NUMBER_ID, VALUE_KIND, VALUE_KIND_ID, TableSchema
-from paimon_spark.format.schema_json import decode_schema
+from paimon_spark.format.schema import (
+    SEQUENCE_NUMBER,
+    SEQUENCE_NUMBER_ID,
+    VALUE_KIND,
+    VALUE_KIND_ID,
+    TableSchema,
+    decode_schema,
+)
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import DataField, DataType, Root
 

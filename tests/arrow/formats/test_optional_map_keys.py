@@ -19,7 +19,7 @@ from support.long_runs import examples
 from paimon_spark.arrow.conform import conform
 from paimon_spark.arrow.formats.data_file import WriteSettings, open_reader, open_writer
 from paimon_spark.arrow.formats.parquet_writer import footer_of
-from paimon_spark.arrow.parquet.optional_keys import maps_as_structs
+from paimon_spark.arrow.parquet.footer_rewrites import maps_as_structs
 from paimon_spark.arrow.parquet.thrift_compact import (
     BINARY,
     I32,

@@ -17,7 +17,7 @@ from support.long_runs import examples
 
 from paimon_spark.arrow.formats.data_file import WriteSettings, open_reader, open_writer
 from paimon_spark.arrow.formats.orc_footer import read_tail
-from paimon_spark.arrow.formats.orc_streams import Runs, nanoseconds
+from paimon_spark.arrow.formats.orc_timestamps import Runs, nanoseconds
 from paimon_spark.arrow.formats.protobuf import decode_message, encode_message
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
 from paimon_spark.arrow.types import arrow_schema, from_internal

@@ -19,15 +19,15 @@ from support.draws.typed_batches import NANOS_1677, NANOS_2262, batches, rows_of
 from support.long_runs import examples
 from support.tables.golden_tables import GoldenTable
 
+from paimon_spark.arrow.conform import INT96, decode_int96, encode_int96
 from paimon_spark.arrow.formats.data_file import WriteSettings, open_reader, open_writer
 from paimon_spark.arrow.formats.parquet_writer import footer_of
-from paimon_spark.arrow.int96 import INT96, decode_int96, encode_int96
-from paimon_spark.arrow.parquet.int96_footer import fixed_to_int96, int96_to_fixed
+from paimon_spark.arrow.parquet.footer_rewrites import fixed_to_int96, int96_to_fixed
 from paimon_spark.arrow.parquet.thrift_compact import decode_struct, encode_struct
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
 from paimon_spark.arrow.types import arrow_schema, from_internal
 from paimon_spark.errors import DataError
-from paimon_spark.format.schema_json import decode_schema
+from paimon_spark.format.schema import decode_schema
 from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 
 INT = DataType(Root.INT)

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_spark.arrow.parquet.page_file import covering
-from paimon_spark.arrow.parquet.page_index import PageLocations, decode_bounds, decode_locations
-from paimon_spark.arrow.parquet.page_rows import ColumnPages, RowPieces
+from paimon_spark.arrow.parquet.page_index import ColumnPages, PageLocations, RowPieces, decode_bounds, decode_locations
 from paimon_spark.arrow.parquet.thrift_compact import (
     BINARY,
     I32,

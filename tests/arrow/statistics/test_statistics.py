@@ -14,8 +14,7 @@ from support.draws.typed_batches import TEXTS
 from support.tables.golden_tables import GoldenTable
 
 from paimon_spark.arrow.formats.data_file import WriteSettings, open_reader, open_writer
-from paimon_spark.arrow.statistics.collector import StatsCollector
-from paimon_spark.arrow.statistics.column_stats import ColumnStats
+from paimon_spark.arrow.statistics.column_stats import ColumnStats, StatsCollector
 from paimon_spark.arrow.statistics.manifest_stats import (
     COUNTS,
     FULL,
@@ -33,7 +32,7 @@ from paimon_spark.errors import OptionError
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.manifests.codec import decode_manifest
 from paimon_spark.format.options.core_options import Options
-from paimon_spark.format.schema_json import decode_schema
+from paimon_spark.format.schema import decode_schema
 from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 
 INT = DataType(Root.INT, nullable=False)

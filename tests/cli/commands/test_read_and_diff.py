@@ -15,7 +15,7 @@ from support.tables.staging import put
 from paimon_spark.cli.commands.rows import SHOWN as SHOWN_ROWS
 from paimon_spark.cli.values import cell, json_values
 from paimon_spark.format.paths import schema_path
-from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.format.schema import encode_schema
 from paimon_spark.store.history.branches import create_branch
 from paimon_spark.store.history.tags import create_tag
 from paimon_spark.store.open import open_table

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from support.long_runs import examples
 
 from paimon_spark.format.avro.container import Container, read_container
-from paimon_spark.format.avro.lanes import Decoded, LaneError, decode_lanes
-from paimon_spark.format.avro.plan import Kind, Path, UncoveredSchema
+from paimon_spark.format.avro.lanes import Decoded, Kind, LaneError, Path, UncoveredSchema, decode_lanes
 
 INT64 = st.one_of(
     st.integers(-70, 70), st.integers(-(2**63), 2**63 - 1), st.sampled_from([-(2**63), 2**63 - 1, 63, 64])

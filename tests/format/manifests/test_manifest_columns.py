@@ -21,7 +21,7 @@ from paimon_spark.format.avro.schemas import MANIFEST
 from paimon_spark.format.manifest import EMPTY_STATS, DataFileMeta, ManifestEntry, SimpleStats
 from paimon_spark.format.manifests.codec import decode_manifest, encode_manifest
 from paimon_spark.format.manifests.columns import ManifestColumns, decode_manifests
-from paimon_spark.format.manifests.joined_columns import join_columns, split_columns
+from paimon_spark.format.manifests.join import join_columns, split_columns
 
 STATS = SimpleStats(b"min", b"max", (0, None, 5, 2**40))
 FILE = DataFileMeta(

@@ -10,10 +10,8 @@ from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Option, Options
 from paimon_spark.format.options.keys import IMMUTABLE_OPTIONS, known_key, known_keys
-from paimon_spark.format.rules.readable_columns import check_columns
-from paimon_spark.format.rules.supported import check_readable, check_writable
-from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.schema_json import decode_schema
+from paimon_spark.format.rules.supported import check_columns, check_readable, check_writable
+from paimon_spark.format.schema import TableSchema, decode_schema
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import DataField
 

@@ -11,8 +11,7 @@ from support.draws.golden_metadata import golden_files
 
 from paimon_spark.errors import OptionError, SchemaError
 from paimon_spark.format.rules.new_tables import assign_field_ids, validate_table
-from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.schema_json import decode_schema
+from paimon_spark.format.schema import TableSchema, decode_schema
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import DataField, DataType, Root, all_fields
 

@@ -18,9 +18,9 @@ from paimon_spark.errors import DataError
 from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 from paimon_spark.merge.aggregates.equality import equality_columns
 from paimon_spark.merge.aggregates.frame import FieldOptions
+from paimon_spark.merge.aggregates.maps import java_string_order
 from paimon_spark.merge.aggregates.registry import aggregate_for
 from paimon_spark.merge.aggregates.spans import list_spans
-from paimon_spark.merge.aggregates.timed_maps import java_string_order
 from paimon_spark.merge.engines.folding import FoldRows, fold_column
 
 ROWS = 100_000

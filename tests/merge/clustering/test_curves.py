@@ -16,10 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_spark.format.types import DataField, DataType, Root
-from paimon_spark.merge.clustering.curve_keys import curve_values
-from paimon_spark.merge.clustering.hilbert import hilbert_positions
+from paimon_spark.merge.clustering.curves import curve_values, hilbert_positions, interleave
 from paimon_spark.merge.clustering.strategy import Clustering, Strategy
-from paimon_spark.merge.clustering.zorder import interleave
 
 
 def naive_interleave(columns: Sequence[bytes]) -> bytes:

@@ -20,8 +20,7 @@ from paimon_spark.errors import CorruptFile
 from paimon_spark.format.schema import VALUE_KIND
 from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.merge.keys.window import MergeSpec
-from paimon_spark.merge.runs.bag_difference import BagSpec, bag_difference
-from paimon_spark.merge.runs.difference import StateDifference, equal_values
+from paimon_spark.merge.runs.difference import BagSpec, StateDifference, bag_difference, equal_values
 from paimon_spark.merge.runs.sort_merge import merge_runs
 
 INT, TEXT, DOUBLE = DataType(Root.INT), DataType(Root.VARCHAR), DataType(Root.DOUBLE)

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from paimon_spark import PaimonTable, catalog
 from paimon_spark.arguments import checks
-from paimon_spark.arguments.traces import SETTING
+from paimon_spark.arguments.checks import SETTING
 from paimon_spark.errors import DataError, PaimonError, StreamPositionLost
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.store.stream_source.upcoming_snapshots import PositionExpired

@@ -10,7 +10,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from paimon_spark import PaimonTable, open_table
-from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.format.schema import encode_schema
 from paimon_spark.format.types import DataField, DataType, Root
 
 pytestmark = pytest.mark.spark

@@ -20,7 +20,7 @@ from support.tables.compacting import Row, compact, file_rows, live_files, make,
 
 from paimon_spark.errors import CorruptFile, DataError
 from paimon_spark.format.manifest import FileSource
-from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.format.schema import encode_schema
 from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.store.compact import bucket as compact_bucket
 from paimon_spark.store.compact.bucket import run_task

@@ -13,7 +13,7 @@ from support.tables.expiring import live_on, new_table
 
 from paimon_spark.errors import OptionError
 from paimon_spark.format.options.core_options import Options
-from paimon_spark.format.snapshot_json import decode_snapshot, encode_snapshot
+from paimon_spark.format.snapshot import decode_snapshot, encode_snapshot
 from paimon_spark.store.history.auto_tags import (
     create_due_tags,
     period_before,

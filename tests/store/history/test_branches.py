@@ -14,7 +14,7 @@ from support.tables.expiring import copied, live_on, new_table, rules, state, st
 
 from paimon_spark.errors import NameTaken, OptionError, SnapshotNotFound
 from paimon_spark.format.paths import schema_path
-from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.format.schema import encode_schema
 from paimon_spark.store.clean.orphans import remove_orphan_files
 from paimon_spark.store.clean.truncate import truncate_table
 from paimon_spark.store.expire.snapshots import expire_snapshots_by

@@ -17,7 +17,7 @@ from support.tables.expiring import copied, live_on, new_table, rules, state, st
 
 from paimon_spark.errors import CorruptFile, OptionError, SnapshotNotFound
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.format.snapshot_json import decode_snapshot, encode_snapshot
+from paimon_spark.format.snapshot import decode_snapshot, encode_snapshot
 from paimon_spark.store.clean.orphans import remove_orphans_before
 from paimon_spark.store.expire.snapshots import expire_snapshots_by
 from paimon_spark.store.history.rollback import rollback, rollback_to_timestamp, rollback_to_watermark

@@ -21,7 +21,7 @@ from support.tables.expiring import branch, copied, live_on, new_table, rules, s
 from paimon_spark.errors import NameTaken, OptionError, SnapshotNotFound, UnsupportedFeature
 from paimon_spark.file_io import FileIO, LocalFileIO
 from paimon_spark.format.paths import tag_path
-from paimon_spark.format.snapshot_json import Tag, encode_tag
+from paimon_spark.format.snapshot import Tag, encode_tag
 from paimon_spark.store.expire.snapshots import expire_snapshots_by
 from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.history.tag_deletion import delete_tags, expire_tags

@@ -18,8 +18,7 @@ from support.oracles.checker import check_table
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.catalogs.create import create_table
 from paimon_spark.errors import PaimonError, TableChanged
-from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.format.schema import TableSchema, encode_schema
 from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 from paimon_spark.spark.source.source import PaimonDataSource
 from paimon_spark.store.commit.table_commit import TableCommit

@@ -23,8 +23,7 @@ from paimon_spark.errors import (
     UnsupportedFeature,
 )
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.format.schema import TableSchema, encode_schema
 from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.metadata.table import BucketMode

@@ -11,8 +11,7 @@ from support.faults.faulty_store import FaultyFileIO
 
 from paimon_spark.errors import CorruptFile, SnapshotNotFound
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.format.snapshot_json import Tag, encode_snapshot, encode_tag
+from paimon_spark.format.snapshot import Snapshot, Tag, encode_snapshot, encode_tag
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 
 

@@ -14,8 +14,7 @@ from paimon_spark.errors import CorruptFile
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.binary_row import encode_arity_row
 from paimon_spark.format.manifest import EMPTY_STATS, DataFileMeta, SimpleStats
-from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.format.schema import TableSchema, encode_schema
 from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.pruning.file_filter import FileFilter, manifest_filter

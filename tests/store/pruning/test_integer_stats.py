@@ -18,8 +18,7 @@ from paimon_spark.format.binary_row import encode_arity_row
 from paimon_spark.format.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta, ManifestEntry, SimpleStats
 from paimon_spark.format.manifests.codec import encode_manifest
 from paimon_spark.format.manifests.columns import decode_manifests
-from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.format.schema import TableSchema, encode_schema
 from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.pruning.file_filter import FileFilter

@@ -15,8 +15,7 @@ from paimon_spark import open_table
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.catalogs.create import create_table
 from paimon_spark.format.manifest import DataFileMeta
-from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.format.schema import TableSchema, encode_schema
 from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.messages import CommitMessage

@@ -97,7 +97,7 @@ def written_as(draws: random.Random, count: int) -> dict[str, Any]:
 def let_small_files_have_ranges(monkeypatch: pytest.MonkeyPatch, draws: random.Random) -> None:
     """Files of some hundred rows must have ranges too."""
     monkeypatch.setattr("paimon_spark.store.read.rows_to_read.NEAR_ROWS", draws.choice([1, 5, 50]))
-    monkeypatch.setattr("paimon_spark.arrow.formats.parquet_rows._ROWS_AT_ONCE", draws.choice([10, 100, 1000]))
+    monkeypatch.setattr("paimon_spark.arrow.formats.parquet_file._ROWS_AT_ONCE", draws.choice([10, 100, 1000]))
 
 
 def test_random_files_and_conditions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

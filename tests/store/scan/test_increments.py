@@ -12,8 +12,7 @@ import pytest
 from paimon_spark.errors import OptionError, SnapshotNotFound
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.options.core_options import Options
-from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.format.snapshot_json import Tag, encode_snapshot, encode_tag
+from paimon_spark.format.snapshot import Snapshot, Tag, encode_snapshot, encode_tag
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.scan.auto_tag_names import auto_tag_time
 from paimon_spark.store.scan.increments import Difference, Increment, find_increment

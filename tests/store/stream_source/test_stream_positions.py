@@ -22,7 +22,7 @@ from support.tables.micro_batches import FROM_FIRST, Checkpoint, Died, Query, Ro
 
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import OptionError, SnapshotNotFound, StreamPositionLost, TableChanged, UnsupportedFeature
-from paimon_spark.format.snapshot_json import encode_snapshot
+from paimon_spark.format.snapshot import encode_snapshot
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.evolution.alter import alter_table

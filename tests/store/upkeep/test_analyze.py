@@ -20,7 +20,7 @@ from support.tables.expiring import copied
 from paimon_spark.errors import CommitStateUnknown, PaimonError
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.paths import schema_path
-from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.format.schema import encode_schema
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.table_statistics import ColumnStatistics
 from paimon_spark.format.types import DataField

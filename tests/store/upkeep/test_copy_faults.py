@@ -21,7 +21,7 @@ from paimon_spark import open_table
 from paimon_spark.errors import CommitStateUnknown, PaimonError, TableAlreadyExists
 from paimon_spark.file_io import FileIO, LocalFileIO
 from paimon_spark.format.paths import schema_path
-from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.format.schema import encode_schema
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.upkeep.copy_files import FileCopy, copy_here, copy_table
 

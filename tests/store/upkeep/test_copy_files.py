@@ -24,7 +24,7 @@ from paimon_spark.errors import (
 )
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.paths import schema_path
-from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.format.schema import encode_schema
 from paimon_spark.store.clean.lost_files import remove_unexisting_files
 from paimon_spark.store.clean.truncate import truncate_table
 from paimon_spark.store.commit.attempt import table_state

@@ -15,8 +15,7 @@ from support.tables.files_by_hand import added, file, keyed_table, partition, pl
 
 from paimon_spark.errors import CorruptFile, PaimonError
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.format.snapshot import CommitKind
-from paimon_spark.format.snapshot_json import encode_snapshot
+from paimon_spark.format.snapshot import CommitKind, encode_snapshot
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.manifest_files import read_data_manifests
 from paimon_spark.store.metadata.table import Table

@@ -15,8 +15,7 @@ import pyarrow as pa
 from paimon_spark.arrow.types import arrow_schema, from_internal, to_internal
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.format.paths import schema_path
-from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.format.schema import TableSchema, encode_schema
 from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.commit.vector_files import find_vector_files, vector_changes

@@ -8,8 +8,7 @@ from typing import Any
 from paimon_spark.errors import NameTaken, SnapshotNotFound
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.paths import latest_hint_path, snapshot_path
-from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.format.snapshot_json import encode_snapshot
+from paimon_spark.format.snapshot import Snapshot, encode_snapshot
 from paimon_spark.store.history.branches import branch_names, create_branch, delete_branch
 from paimon_spark.store.history.consumers import reset_consumer
 from paimon_spark.store.history.fast_forward import fast_forward

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from paimon_spark.format.snapshot_json import Tag, encode_snapshot, encode_tag
+from paimon_spark.format.snapshot import Tag, encode_snapshot, encode_tag
 from paimon_spark.store.holds.retention import Retention, RetentionRules
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from xxhash import xxh64_intdigest
 
-from paimon_spark.format.file_index.text_hash import hash_texts
+from paimon_spark.format.file_index.bloom import hash_texts
 
 
 @pytest.mark.parametrize(("count", "longest"), [(4000, 40), (3000, 9), (100, 3), (1, 5), (0, 1), (200, 0)])

@@ -12,8 +12,7 @@ from support.draws.format_values import damaged, decoded_or_named_error
 from support.draws.golden_metadata import GoldenFile, golden_files
 
 from paimon_spark.errors import CorruptFile, UnsupportedFeature
-from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.format.snapshot_json import Tag, decode_snapshot, decode_tag, encode_snapshot, encode_tag
+from paimon_spark.format.snapshot import Snapshot, Tag, decode_snapshot, decode_tag, encode_snapshot, encode_tag
 
 FULL = Snapshot(
     id=7,

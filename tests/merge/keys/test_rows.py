@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from paimon_spark.arrow.gather import take
+from paimon_spark.merge.keys.rows import take
 
 COUNT = 3000
 COLUMNS = {

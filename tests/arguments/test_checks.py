@@ -10,8 +10,7 @@ import pyarrow as pa
 import pytest
 
 from paimon_spark import open_catalog, open_table
-from paimon_spark.arguments.checks import checked, checks_arguments
-from paimon_spark.arguments.traces import SETTING
+from paimon_spark.arguments.checks import SETTING, checked, checks_arguments
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import OptionError, PaimonError, StorageError
 from paimon_spark.store.commit.table_commit import TableCommit
