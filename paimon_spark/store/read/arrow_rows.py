@@ -55,8 +55,17 @@ class ArrowRows(ABC):
         """All rows at once."""
 
     def to_pandas(self) -> pd.DataFrame:
-        """All rows at once, as pyarrow makes them a pandas DataFrame."""
-        return self.to_arrow().to_pandas()
+        """All rows at once, as pyarrow makes them a pandas DataFrame, but for whole numbers with NULLs.
+
+        Those pyarrow makes floats, which changes numbers above 2**53. Here such a column has a type of pandas that has
+        NULLs, such as Int64; in lists, structs and maps they are numbers of Python and None.
+        """
+        rows = self.to_arrow()
+        frame = rows.to_pandas(integer_object_nulls=True)
+        for name, column in zip(rows.column_names, rows.columns, strict=True):
+            if pa.types.is_integer(column.type) and column.null_count:
+                frame[name] = frame[name].astype(str(column.type).capitalize())
+        return frame
 
     def head(self, count: int = 10) -> pa.Table:
         """The first rows that are read, in no order; no further file is opened when there are enough. See ``Scan.top``.

@@ -46,6 +46,24 @@ def test_other_libraries_take_a_scan(table: ReadableTable) -> None:
     assert empty.to_pandas().shape == (0, 3)
 
 
+def test_pandas_has_the_whole_numbers_that_the_table_has(tmp_path: Path) -> None:
+    """A float has no 2**53 + 1, and pyarrow makes floats of whole numbers beside a NULL, also within other values."""
+    odd, least = 2**53 + 1, -(2**63)
+    numbers = pa.struct([("x", pa.int64())])
+    columns = [pa.field("k", pa.int64(), nullable=False), ("b", pa.int64()), ("i", pa.int32()), ("n", pa.int8())]
+    nested = [("l", pa.list_(pa.int64())), ("s", numbers), ("m", pa.map_(pa.string(), pa.int64()))]
+    made = make(tmp_path / "t", pa.schema([*columns, *nested]), ["k"], {})
+    row = (odd, 7, None, [odd, None], {"x": odd}, [("a", odd), ("b", None)])
+    write(made, [(odd, *row), (2, least, 8, None, None, {"x": None}, None), (3, None, None, None, None, None, None)])
+    frame = open_table(made.location).scan().to_pandas().set_index("k").sort_index()
+    assert [str(frame[name].dtype) for name in "bin"] == ["Int64", "Int32", "Int8"]
+    assert [None if value is pd.NA else value for value in frame["b"]] == [least, None, odd]
+    assert frame["n"].isna().all()
+    last = frame.loc[odd]
+    assert (list(last["l"]), last["s"], last["m"]) == ([odd, None], {"x": odd}, [("a", odd), ("b", None)])
+    assert open_table(made.location).scan("b", "b IS NOT NULL").to_pandas()["b"].dtype == np.int64
+
+
 def test_system_tables_are_taken_too(table: ReadableTable) -> None:
     for name in ("snapshots", "files", "audit_log", "ro", "tags"):
         scan = table.system_table(name)
