@@ -19,6 +19,8 @@ from doc_runs import compare, run, run_line, run_page
 from pyspark.sql import SparkSession
 from support.long_runs import LONG, draws
 
+from paimon_spark.spark.adapters import open_catalogs
+
 PAGES = [page for page in pages() if any(snippet.not_run is None for snippet in snippets(page))]
 ON_CONNECT = [DOCS / "guides/change-rows.md", DOCS / "guides/schema-evolution.md"]
 NOT_RUN = {
@@ -40,7 +42,11 @@ NOT_RUN = {
 
 @pytest.fixture
 def spark_of_users(spark: SparkSession) -> Iterator[SparkSession]:
-    """The session whose driver reads small tables and writes few rows itself, as where nobody says otherwise."""
+    """The session whose driver reads small tables and writes few rows itself, as where nobody says otherwise.
+
+    It has none of the catalogs that other tests have opened.
+    """
+    open_catalogs._OPEN.pop(spark, None)
     for setting in ("read", "write"):
         spark.conf.set(f"spark.paimon.{setting}.local", "true")
     yield spark

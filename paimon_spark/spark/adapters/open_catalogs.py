@@ -1,9 +1,10 @@
-"""The catalogs of a session, and the one in which a table is looked up that is named without one: the last made."""
+"""The catalogs that are open in a session, and what a name means in them that is given without a catalog object."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from weakref import WeakKeyDictionary
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary, WeakSet
 
 from pyspark.sql import SparkSession
 
@@ -13,14 +14,41 @@ from paimon_spark.errors import OptionError, SqlError
 from paimon_spark.sql.text.names import Names
 from paimon_spark.sql.text.single_name import column_path, read_table_name
 
-_OPEN: WeakKeyDictionary[SparkSession, dict[str, Catalog]] = WeakKeyDictionary()
-_DEFAULTS: WeakKeyDictionary[SparkSession, Catalog] = WeakKeyDictionary()
+
+@dataclass(eq=False)
+class OpenCatalog:
+    """A catalog, as one object of a user has it open.
+
+    Attributes:
+        database: the current one; None: Spark's own catalog is current.
+    """
+
+    catalog: Catalog
+    database: str | None
+
+    @property
+    def names(self) -> Names:
+        """How names outside of SQL are read: without a database they are in the current or the default one."""
+        return Names(self.catalog.name, self.database or self.catalog.default_database)
 
 
-def set_default_catalog(spark: SparkSession, catalog: Catalog) -> None:
-    """Makes a catalog the default one of a session."""
-    _DEFAULTS[spark] = catalog
-    _OPEN.setdefault(spark, {})[catalog.name.lower()] = catalog
+@dataclass
+class _Openings:
+    """The objects that have the same catalog open: the last one, and others that the user still has."""
+
+    last: OpenCatalog
+    held: WeakSet[OpenCatalog] = field(default_factory=WeakSet)
+
+
+_SHOWN = 3
+_OPEN: WeakKeyDictionary[SparkSession, dict[str, _Openings]] = WeakKeyDictionary()  # by the text of the catalog
+
+
+def add_catalog(spark: SparkSession, opened: OpenCatalog) -> None:
+    """Makes a catalog known to a session. Others that are open there stay."""
+    openings = _OPEN.setdefault(spark, {}).setdefault(repr(opened.catalog), _Openings(opened))
+    openings.last = opened
+    openings.held.add(opened)
 
 
 def of_another_catalog(spark: SparkSession, parts: Sequence[str], own: str) -> str | None:
@@ -30,8 +58,10 @@ def of_another_catalog(spark: SparkSession, parts: Sequence[str], own: str) -> s
         parts: of the name.
         own: the name of the catalog in which it is looked up.
     """
-    found = _OPEN.get(spark, {}).get(parts[0].lower()) if len(parts) > 1 else None
-    if found is None or found.name.lower() == own.lower():
+    if len(parts) < 2 or parts[0].lower() == own.lower():
+        return None
+    found = next((each.catalog for each in _opened(spark) if each.catalog.name.lower() == parts[0].lower()), None)
+    if found is None:
         return None
     rest = ".".join(parts[1:])
     return (
@@ -40,36 +70,42 @@ def of_another_catalog(spark: SparkSession, parts: Sequence[str], own: str) -> s
     )
 
 
-def default_catalog(spark: SparkSession) -> Catalog:
-    """The default catalog of a session.
-
-    Raises:
-        OptionError: none was made.
-    """
-    found = _DEFAULTS.get(spark)
-    if found is None:
-        raise OptionError(
-            "a table is named, and this session has no catalog to look it up in: call paimon_spark.catalog(spark, "
-            "'<warehouse>') first, or give the path of the table"
-        )
-    return found
-
-
 def named_table(spark: SparkSession, name: str) -> tuple[Catalog, Identifier, str]:
-    """What a name means in the default catalog of a session: ``table`` or ``database.table``.
+    """What ``table``, ``database.table`` or ``catalog.database.table`` means in a session.
 
     Returns:
         The catalog, the table, and the suffix of a branch, which may be empty.
 
     Raises:
         OptionError: the session has no catalog.
-        SqlError: it is no name of a table.
+        SqlError: it is no name of a table, or means several: of several catalogs, or of several current databases.
     """
-    catalog = default_catalog(spark)
-    refusal = of_another_catalog(spark, column_path(name), catalog.name)
-    if refusal is not None:
-        raise SqlError(refusal)
-    found = read_table_name(name, Names(catalog.name, catalog.default_database))
-    if found.database is None or found.system is not None:
-        raise SqlError(f"{name} is not the name of a table of the catalog {catalog.name}")
-    return catalog, Identifier(found.database, found.table), found.suffixes
+    opened, parts = list(_opened(spark)), column_path(name)
+    if not opened:
+        raise OptionError(
+            "a table is named, and this session has no catalog to look it up in: call paimon_spark.catalog(spark, "
+            "'<warehouse>') first, or give the path of the table"
+        )
+    of_name = [each for each in opened if len(parts) > 1 and each.catalog.name.lower() == parts[0].lower()]
+    found = {}
+    for each in of_name or opened:
+        table = read_table_name(name, each.names)
+        if table.database is None or table.system is not None:
+            raise SqlError(f"{name} is not the name of a table of the catalog {each.catalog.name}")
+        identifier = Identifier(table.database, table.table)
+        found[f"{identifier} of {each.catalog!r}"] = each.catalog, identifier, table.suffixes
+    if len(found) > 1:
+        shown, more = sorted(found)[:_SHOWN], len(found) - _SHOWN
+        raise SqlError(
+            f"the name {name} means several tables in this session: {' and '.join(shown)}"
+            f"{f' and {more} more' if more > 0 else ''}; take the table of "
+            f"the catalog that is meant, ['{name}'] of what paimon_spark.catalog returned, or open catalogs with names "
+            "of their own, paimon_spark.catalog(spark, '<warehouse>', name='<catalog>'), and write "
+            "<catalog>.<database>.<table>"
+        )
+    return next(iter(found.values()))
+
+
+def _opened(spark: SparkSession) -> Iterator[OpenCatalog]:
+    for openings in _OPEN.get(spark, {}).values():
+        yield from {openings.last, *openings.held}

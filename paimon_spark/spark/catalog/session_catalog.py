@@ -19,7 +19,7 @@ from paimon_spark.errors import OptionError, SqlError
 from paimon_spark.format.options.foreign_names import ForeignNames
 from paimon_spark.format.options.other_systems import CATALOG_ADVICE
 from paimon_spark.format.quoting import quoted
-from paimon_spark.spark.adapters.default_catalogs import set_default_catalog
+from paimon_spark.spark.adapters.open_catalogs import add_catalog
 from paimon_spark.spark.adapters.session_options import settings_below
 from paimon_spark.spark.adapters.whole_path import path_in_session
 from paimon_spark.spark.catalog.database_sync import keys_by_table, sync_messages
@@ -50,7 +50,8 @@ _NO_OPTIONS: Mapping[str, str] = {}
 def catalog(spark: SparkSession, options: str | Mapping[str, str] | None = None, name: str = NAME) -> SessionCatalog:
     """The catalog of a warehouse, for a Spark session.
 
-    The last one that is made is the default for ``PaimonTable.forName`` in this session.
+    ``PaimonTable.forName`` finds its tables from then on. Where a session has several catalogs, names begin there with
+    that of the catalog; a name that may mean several tables is refused.
 
     Args:
         options: the warehouse, or Paimon's catalog options such as ``{"warehouse": "s3://lake", "s3.endpoint": ...}``.
@@ -68,7 +69,7 @@ def catalog(spark: SparkSession, options: str | Mapping[str, str] | None = None,
     if WAREHOUSE in given and given.get(METASTORE) != "rest":  # there it is a name
         given[WAREHOUSE] = path_in_session(spark, given[WAREHOUSE])
     session = SqlSession(spark, open_catalog(given, name))
-    set_default_catalog(spark, session.catalog)
+    add_catalog(spark, session.opened)
     return SessionCatalog(session)
 
 

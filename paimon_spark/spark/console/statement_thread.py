@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from paimon_spark.catalogs.catalog import Catalog
-from paimon_spark.spark.adapters.default_catalogs import set_default_catalog
+from paimon_spark.spark.adapters.open_catalogs import add_catalog
 from paimon_spark.spark.console.arrow_rows import arrow_rows
 from paimon_spark.spark.console.error_text import SPARK_ERRORS, in_our_words
 from paimon_spark.spark.queries.session import SqlSession
@@ -88,7 +88,7 @@ class StatementThread:
 
     def _open(self, start: Callable[[], SparkSession]) -> SqlSession:
         session = SqlSession(start(), self.catalog)
-        set_default_catalog(session.spark, self.catalog)
+        add_catalog(session.spark, session.opened)
         if self._database is not None:
             session.use(self._database)
         return session

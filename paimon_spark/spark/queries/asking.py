@@ -14,8 +14,8 @@ from pyspark.sql import DataFrame
 
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import SqlError, TableNotFound, similar_names
-from paimon_spark.spark.adapters.default_catalogs import of_another_catalog
 from paimon_spark.spark.adapters.errors import without_plan
+from paimon_spark.spark.adapters.open_catalogs import of_another_catalog
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.sql.text.cursor import Cursor
 from paimon_spark.sql.text.lexer import tokenize

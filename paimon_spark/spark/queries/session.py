@@ -17,8 +17,8 @@ from paimon_spark.catalogs.views import View
 from paimon_spark.errors import SqlError
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
-from paimon_spark.spark.adapters.default_catalogs import of_another_catalog
 from paimon_spark.spark.adapters.live_session import LiveSession
+from paimon_spark.spark.adapters.open_catalogs import OpenCatalog, of_another_catalog
 from paimon_spark.spark.adapters.session_options import SessionOptions, chosen_options, paimon_settings
 from paimon_spark.spark.adapters.sql_dialect import sql_dialect
 from paimon_spark.spark.adapters.whole_path import path_in_session
@@ -36,6 +36,7 @@ class SqlSession:
 
     Attributes:
         spark: the session.
+        opened: the catalog with its current database, as names outside of SQL are read in it.
         catalog: the catalog; its name is the first part of full names of its tables.
         database: the current database, in which names without a database are looked up; a session starts in the default
             one, which need not be there. None: Spark's own catalog is current, and names without ours are Spark's.
@@ -46,10 +47,14 @@ class SqlSession:
     def __init__(self, spark: SparkSession, catalog: Catalog) -> None:
         self.spark = spark
         self.catalog = catalog
-        self.database: str | None = catalog.default_database
+        self.opened = OpenCatalog(catalog, catalog.default_database)
         self._settings: dict[str, str] | None = None
         self._dialect: Dialect | None = None
         self._times: dict[str, int] = {}
+
+    @property
+    def database(self) -> str | None:
+        return self.opened.database
 
     @property
     def names(self) -> Names:
@@ -77,7 +82,7 @@ class SqlSession:
         if database is not None:
             self.make_default(database)
             self.catalog.load_database(database)
-        self.database = database
+        self.opened.database = database
 
     def make_default(self, database: str) -> None:
         """Makes the database if it is the default one and is missing."""
@@ -97,7 +102,7 @@ class SqlSession:
         refusal = of_another_catalog(self.spark, column_path(text), self.catalog.name)
         if refusal is not None:
             raise SqlError(refusal)
-        return read_table_name(text, Names(self.catalog.name, self.database or self.catalog.default_database))
+        return read_table_name(text, self.opened.names)
 
     def identifier(self, name: TableName) -> Identifier:
         """The table of a name in the catalog.

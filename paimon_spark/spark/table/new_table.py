@@ -14,8 +14,8 @@ from paimon_spark.errors import OptionError, SchemaError
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.foreign_names import ForeignNames
 from paimon_spark.format.types import DataField
-from paimon_spark.spark.adapters.default_catalogs import named_table
 from paimon_spark.spark.adapters.live_session import LiveSession
+from paimon_spark.spark.adapters.open_catalogs import named_table
 from paimon_spark.spark.adapters.types import paimon_field
 from paimon_spark.spark.adapters.whole_path import path_in_session
 from paimon_spark.spark.table.schema_methods import read_type
@@ -59,7 +59,7 @@ class NewTable(ForeignNames, Generic[T]):
         return self
 
     def tableName(self, name: str) -> NewTable[T]:
-        """`table` or `database.table`, in the default catalog of the session: the last of ``paimon_spark.catalog``.
+        """`table`, `database.table` or `catalog.database.table`, looked up as by ``PaimonTable.forName``.
 
         With ``option("warehouse", ...)`` it is a directory under that warehouse.
         """
@@ -159,7 +159,7 @@ class NewTable(ForeignNames, Generic[T]):
         return self._opened(catalog.table_location(identifier), {**catalog.table_options(), **storage})
 
     def _where(self) -> str | None:
-        """The path of the table; None: the default catalog of the session says it."""
+        """The path of the table; None: a catalog of the session says it."""
         if self._location is not None:
             return path_in_session(self._spark, self._location)
         if self._name is None:

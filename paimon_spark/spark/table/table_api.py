@@ -20,8 +20,8 @@ from paimon_spark.format.options.core_options import BRANCH, SCAN_SNAPSHOT_ID
 from paimon_spark.format.options.foreign_names import ForeignNames
 from paimon_spark.procedures.procedure import Procedure
 from paimon_spark.spark.adapters.dataframes import Rows, as_dataframe, check_rows
-from paimon_spark.spark.adapters.default_catalogs import named_table
 from paimon_spark.spark.adapters.live_session import LiveSession
+from paimon_spark.spark.adapters.open_catalogs import named_table
 from paimon_spark.spark.adapters.options import (
     COLUMNS,
     CREATES_TABLE,
@@ -142,15 +142,17 @@ class PaimonTable(
 
     @classmethod
     def forName(cls, spark: SparkSession, name: str, options: Mapping[str, str] = _NO_OPTIONS) -> PaimonTable:
-        """The table of a name in the default catalog of the session: the last that ``paimon_spark.catalog`` made.
+        """The table of a name in the catalogs that ``paimon_spark.catalog`` has opened in the session.
 
         Args:
-            name: ``table`` of the default database, or ``database.table``.
+            name: ``table`` of the current database, which ``USE`` in the SQL of the catalog chooses, ``database.table``
+                or ``catalog.database.table``.
             options: as for forPath.
 
         Raises:
             TableNotFound: there is none; the message tells what is there.
             OptionError: the session has no catalog.
+            SqlError: several catalogs are open in the session, and the name does not say which one is meant.
         """
         catalog, identifier, suffixes = named_table(spark, name)
         catalog.load_table(identifier)

@@ -75,8 +75,10 @@ def test_data_frames_and_streams(
         spark.range(1).write.format("paimon").mode("append").options(**catalog.catalog.table_options()).save(
             "rest://paimon/st/nothing"
         )
-    table = PaimonTable.forName(spark, "st.events")
-    table.append(spark.range(3, 5).toDF("id"))
+    session = spark.newSession()
+    paimon_spark.catalog(session, catalog.catalog.options)  # type: ignore[attr-defined]  # of the catalogs of this package
+    table = PaimonTable.forName(session, "st.events")
+    table.append(session.range(3, 5).toDF("id"))
     assert commits(server) == before + 2
     stream = (
         spark.readStream.format("paimon")

@@ -60,9 +60,11 @@ def test_a_table_as_stream(cat: SessionCatalog, tmp_path: Path) -> None:
 
 def test_a_table_as_object(cat: SessionCatalog, spark: SparkSession) -> None:
     assert cat["shop.orders"].detail().first()["snapshot_id"] == 2
-    assert PaimonTable.forName(spark, "shop.orders").detail().first()["snapshot_id"] == 2
+    session = spark.newSession()
+    paimon_spark.catalog(session, cat.catalog.warehouse)
+    assert PaimonTable.forName(session, "shop.orders").detail().first()["snapshot_id"] == 2
     with pytest.raises(TableNotFound, match=r"no table shop\.order in the catalog 'paimon'"):
-        PaimonTable.forName(spark, "shop.order")
+        PaimonTable.forName(session, "shop.order")
     with pytest.raises(SqlError, match="is a system table"):
         cat["shop.orders$files"]
 

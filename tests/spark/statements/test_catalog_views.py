@@ -139,7 +139,9 @@ def test_every_other_statement(cat: SessionCatalog, spark: SparkSession, place: 
     cat.sql("ALTER TABLE paimon.shop.copy ADD COLUMNS (note STRING)")
     cat.sql("ALTER TABLE paimon.shop.copy RENAME TO paimon.shop.moved")
     cat.sql("UPDATE paimon.shop.moved SET note = 'x' WHERE id = 1")
-    assert PaimonTable.forName(spark, "shop.moved").toDF("note").where("note IS NOT NULL").count() == 1
+    session = spark.newSession()
+    paimon_spark.catalog(session, cat.catalog.options)  # type: ignore[attr-defined]  # of the catalogs of this package
+    assert PaimonTable.forName(session, "shop.moved").toDF("note").where("note IS NOT NULL").count() == 1
     cat["shop.moved"].append(cat.sql("SELECT 9L AS id, 9 AS customer, 9.0D AS total, 'y' AS note"))
     assert rows(cat, "SELECT count(*) FROM paimon.shop.moved") == [(4,)]
     connection = sqlite3.connect(place / "c.db")

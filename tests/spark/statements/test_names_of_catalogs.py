@@ -38,14 +38,48 @@ def test_a_name_of_another_catalog_is_reported(
         lambda: second.sql("INSERT INTO words_one.default.a VALUES (1, 'x')"),
         lambda: second.table("words_one.default.a"),
         lambda: second["words_one.default.a"],
-        lambda: PaimonTable.forName(quick_spark, "words_one.default.a"),
     ):
         with pytest.raises(SqlError, match=told):
             call()
     assert first["words_one.default.a"].count() == 0
+    assert PaimonTable.forName(quick_spark, "words_one.default.a").count() == 0
     assert PaimonTable.forName(quick_spark, "words_two.default.b").count() == 0
     with pytest.raises(SqlError, match="begins with words_oen, which is no catalog: did you mean words_one"):
         first.sql("SELECT * FROM words_oen.default.a")
+
+
+def test_a_name_for_the_session_never_means_the_table_of_another_warehouse(
+    quick_spark: SparkSession, tmp_path: Path
+) -> None:
+    spark = quick_spark.newSession()
+    first = paimon_spark.catalog(spark, str(tmp_path / "one"))
+    for statement in ("CREATE TABLE t (id INT)", "CREATE DATABASE d", "CREATE TABLE d.t (a INT)", "USE d"):
+        first.sql(statement)
+    assert PaimonTable.forName(spark, "t").toDF().columns == ["a"]
+    assert PaimonTable.forName(spark, "default.t").toDF().columns == ["id"]
+    assert "made" not in first.tables("d")
+    PaimonTable.create(spark).tableName("made").addColumn("id", "INT").execute()
+    assert "made" in first.tables("d")
+    first.sql("USE spark_catalog")
+    assert PaimonTable.forName(spark, "t").toDF().columns == ["id"]
+    again = paimon_spark.catalog(spark, str(tmp_path / "one"))
+    again.use("d")
+    with pytest.raises(SqlError, match=r"t means several tables .* d\.t of \S*Catalog\(.* and default\.t of"):
+        PaimonTable.forName(spark, "t")
+    assert PaimonTable.forName(spark, "d.t").toDF().columns == ["a"]  # the same for both objects
+
+    other = paimon_spark.catalog(spark, str(tmp_path / "two"))
+    other.sql("CREATE TABLE t (other INT)")
+    for call in (
+        lambda: PaimonTable.forName(spark, "default.t"),
+        lambda: PaimonTable.forName(spark, "paimon.default.t"),
+        lambda: PaimonTable.create(spark).tableName("default.new").addColumn("id", "INT").execute(),
+    ):
+        with pytest.raises(SqlError, match=rf"means several tables .*{tmp_path}/one.*{tmp_path}/two.*, \['"):
+            call()
+    assert (other["default.t"].toDF().columns, first["default.t"].toDF().columns) == (["other"], ["id"])
+    paimon_spark.catalog(spark, str(tmp_path / "two"), name="second")
+    assert PaimonTable.forName(spark, "second.default.t").toDF().columns == ["other"]
 
 
 def test_a_misspelt_setting_is_reported_with_its_whole_name(two: tuple[SessionCatalog, SessionCatalog]) -> None:

@@ -44,12 +44,13 @@ WRITES: dict[str, Write] = {
 
 
 def test_no_object_makes_a_table(quick_spark: SparkSession, tmp_path: Path) -> None:
-    cat = paimon_spark.catalog(quick_spark, str(tmp_path / "lake"))
+    session = quick_spark.newSession()  # it has one catalog
+    cat = paimon_spark.catalog(session, str(tmp_path / "lake"))
     cat.create_database("d")
     cat.sql(CREATE)
     path = str(tmp_path / "lake" / "d.db" / "t")
-    rows = quick_spark.sql("SELECT 1L id, 'a' dt")
-    objects = [cat["d.t"], PaimonTable.forPath(quick_spark, path), PaimonTable.forName(quick_spark, "d.t")]
+    rows = session.sql("SELECT 1L id, 'a' dt")
+    objects = [cat["d.t"], PaimonTable.forPath(session, path), PaimonTable.forName(session, "d.t")]
     objects[0].append(rows)
     objects[0].createOrReplaceTempView("kept")
     cat.sql("DROP TABLE paimon.d.t")
@@ -59,7 +60,7 @@ def test_no_object_makes_a_table(quick_spark: SparkSession, tmp_path: Path) -> N
                 write(table, rows)
             assert not Path(path).exists(), name
     with pytest.raises(PySparkException, match="there is no table any more"):
-        quick_spark.sql("INSERT INTO kept VALUES (1, 'a')")
+        session.sql("INSERT INTO kept VALUES (1, 'a')")
     assert not Path(path).exists()
     with pytest.raises(TableNotFound, match=r"Nothing was written\. Create it again, .* df\.write"):
         objects[0].append(rows)
@@ -70,7 +71,7 @@ def test_no_object_makes_a_table(quick_spark: SparkSession, tmp_path: Path) -> N
     cat.sql("DROP TABLE paimon.d.t")
     rows.write.format("paimon").mode("append").save(path)
     assert open_table(path).schema.primary_keys == ()
-    quick_spark.catalog.dropTempView("kept")
+    session.catalog.dropTempView("kept")
     cat.use(None)
 
 

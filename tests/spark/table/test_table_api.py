@@ -282,7 +282,7 @@ def test_a_declaration_that_is_not_enough_says_what_is_missing(spark: SparkSessi
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_declared_name_is_one_of_the_default_catalog(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_declared_name_is_one_of_the_catalog_of_the_session(spark: SparkSession, tmp_path: Path) -> None:
     session = spark.newSession()
     cat = paimon_spark.catalog(session, str(tmp_path))
     cat.create_database("shop")
