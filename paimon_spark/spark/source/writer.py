@@ -17,7 +17,6 @@ from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.options import WriteOptions
 from paimon_spark.spark.write.write_job import WriteJob
 from paimon_spark.store.metadata.messages import CommitMessage
-from paimon_spark.store.metadata.table import BucketMode
 
 _log = logging.getLogger(__name__)
 
@@ -103,10 +102,6 @@ def open_writer(options: WriteOptions, schema: StructType, overwrite: bool) -> P
     from paimon_spark.spark.write.open_write import open_job
 
     job = open_job(options, schema, overwrite)
-    if job.table.bucket_mode is BucketMode.KEY_DYNAMIC:
-        from paimon_spark.store.write.placement import cross_partition_refusal
-
-        raise cross_partition_refusal(job.table.location)
     asks = overwrite and options.overwrite_where is None and options.overwrite_dynamic is None
     of_view = options.creates is False  # as PaimonTable.createOrReplaceTempView says
     if job.batch is None:

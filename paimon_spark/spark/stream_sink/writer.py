@@ -25,7 +25,6 @@ from paimon_spark.spark.write.task_rows import current_task, write_rows
 from paimon_spark.spark.write.write_job import WriteJob
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.remembered import remembering
-from paimon_spark.store.metadata.table import BucketMode
 from paimon_spark.store.stream_sink.batch import Batch, stream_user
 
 if TYPE_CHECKING:
@@ -157,10 +156,6 @@ def open_stream_writer(options: Mapping[str, str], schema: StructType, overwrite
             f"the stream into {given.write.path}: {error}. Nothing of this batch was written. Give the stream the "
             "columns of the table, and start it again with the same checkpoint"
         ) from None
-    if job.table.bucket_mode is BucketMode.KEY_DYNAMIC:
-        from paimon_spark.store.write.placement import cross_partition_refusal
-
-        raise cross_partition_refusal(job.table.location)
     return PaimonStreamWriter(job, given)
 
 

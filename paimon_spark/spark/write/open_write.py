@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -24,7 +25,7 @@ from paimon_spark.spark.write.task_rows import align_rows
 from paimon_spark.spark.write.write_job import Evolution, WriteJob
 from paimon_spark.store.commit.commit_user import new_user
 from paimon_spark.store.commit.partition_registration import check_registration
-from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.metadata.table_options import split_storage_options
 from paimon_spark.store.open import find_table, open_table
 from paimon_spark.store.write.absent_columns import omissible_columns
@@ -60,11 +61,24 @@ def open_job(
                 f"writing to {options.path}: there is no table any more; it was dropped or renamed, and "
                 f"'{CREATES_TABLE}' = 'false' says that a write makes none. Nothing was written"
             )
-        from paimon_spark.spark.write.table_creation import create_for_rows
+        from paimon_spark.spark.write.table_creation import create_for_rows, table_for_rows
 
-        create_for_rows(options.path, options.table, _stored(options, schema))
+        stored = _stored(options, schema)
+        unmade = replace(table_for_rows(options.path, options.table, stored), time_zone=options.time_zone)
+        _refuse_lookups(unmade)
+        job_for(unmade, options, schema, overwrite)  # what is refused leaves no table
+        create_for_rows(options.path, options.table, stored)
         table = open_table(options.path, options.table, time_zone=options.time_zone)
+    _refuse_lookups(table)
     return job_for(table, options, schema, overwrite)
+
+
+def _refuse_lookups(table: Table) -> None:
+    """Refuses a table whose tasks cannot know the partition of existing keys."""
+    if table.bucket_mode is BucketMode.KEY_DYNAMIC:
+        from paimon_spark.store.write.placement import cross_partition_refusal
+
+        raise cross_partition_refusal(table.location)
 
 
 def job_for(table: Table, options: WriteOptions, schema: StructType, overwrite: bool) -> WriteJob:

@@ -10,18 +10,29 @@ from pyspark.sql.types import StructType
 
 from paimon_spark.catalogs.create import create_table
 from paimon_spark.errors import OptionError, TableNotFound, UnsupportedFeature
-from paimon_spark.file_io import file_io_for
+from paimon_spark.file_io import absolute_location, file_io_for
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.value_texts import parse_list
-from paimon_spark.format.rules.new_tables import assign_field_ids
+from paimon_spark.format.rules.new_tables import assign_field_ids, validate_table
 from paimon_spark.format.rules.supported import check_call, check_writable
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField, DataType
 from paimon_spark.spark.adapters.types import paimon_fields
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import resolve_keys, resolve_properties, split_storage_options
 from paimon_spark.store.storage.served import is_served
 
 _NOT_YET = re.compile(r"^cannot (?:read|write(?: to)?) the table: ")  # which there is not
+
+
+def table_for_rows(location: str, options: Mapping[str, str], schema: StructType) -> Table:
+    """The table that create_for_rows would make, which is not there; arguments and errors are the same."""
+    _refuse_served(location)
+    storage, given = split_storage_options(options)
+    resolve_keys(given, schema.names)  # options of a write: a label would be a typing error
+    made = new_table_schema(location, given, nullable_fields(schema), with_rows=True)
+    validate_table(made)
+    return Table(absolute_location(location), file_io_for(location, storage), made, o.Options(made.options))
 
 
 def create_for_rows(location: str, options: Mapping[str, str], schema: StructType) -> None:
@@ -39,7 +50,6 @@ def create_for_rows(location: str, options: Mapping[str, str], schema: StructTyp
         OptionError: an option is unknown or bad.
         UnsupportedFeature: this release could not write to such a table.
     """
-    resolve_keys(split_storage_options(options)[1], schema.names)  # options of a write: a label would be a typing error
     create(location, options, nullable_fields(schema), ignore_if_exists=True, with_rows=True)
 
 
@@ -67,14 +77,18 @@ def create(
         UnsupportedFeature: this release could not write to such a table.
         TableNotFound: the location is the name of a table of a REST catalog.
     """
+    _refuse_served(location)
+    storage, given = split_storage_options(options)
+    schema = new_table_schema(location, given, fields, comment, with_rows)
+    return create_table(location, schema, file_io_for(location, storage), ignore_if_exists)
+
+
+def _refuse_served(location: str) -> None:
     if is_served(location):
         raise TableNotFound(
             f"there is no table {location}, and a REST server makes tables by the statement CREATE TABLE only: run "
             "cat.sql('CREATE TABLE ...') with its catalog"
         )
-    storage, given = split_storage_options(options)
-    schema = new_table_schema(location, given, fields, comment, with_rows)
-    return create_table(location, schema, file_io_for(location, storage), ignore_if_exists)
 
 
 def new_table_schema(

@@ -61,7 +61,7 @@ def cross_partition_refusal(location: str) -> UnsupportedFeature:
     return UnsupportedFeature(
         f"writing to {location}: its primary key does not hold all partition columns, so the partition that a key is "
         "in must be looked up in the whole table, which df.write cannot do; use "
-        "PaimonTable.forPath(spark, path).append(df)"
+        "PaimonTable.forPath(spark, path).append(df), for a new table after PaimonTable.create(spark)"
     )
 
 
