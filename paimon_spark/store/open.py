@@ -27,7 +27,6 @@ from paimon_spark.errors import (
 from paimon_spark.file_io import FileIO, absolute_location, file_io_for, named_location
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
-from paimon_spark.format.paths import SNAPSHOT_PREFIX
 from paimon_spark.format.rules.supported import check_readable
 from paimon_spark.format.schema import ROW_KIND_FIELD, TableSchema, metadata_fields
 from paimon_spark.format.types import DataField
@@ -38,14 +37,14 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import check_dynamic_options, resolve_keys, split_storage_options
 from paimon_spark.store.scan.read_spec import find_fields, row_kind_field
 from paimon_spark.store.scan.time_travel import travelled
-from paimon_spark.store.storage.listing import list_ids
 from paimon_spark.store.storage.publishers import publisher_of
 from paimon_spark.store.storage.served import TableServer, find_served, is_served
+from paimon_spark.store.storage.wrong_path import FILES, what_is_there
 from paimon_spark.store.system_tables.names import METADATA_NAMES, NAMES, is_of_warehouse, near_names
 
-_FILES = ("parquet", "orc", "avro", "csv", "json")
 _NAME = re.compile(r"(\w+)\.(\w+)")
 _BRANCH = re.compile(r"branch_([^$]+)")
+_WAREHOUSE_TABLES = "tables of sys.db are read with paimon-spark read, or with spark.read.format('paimon').load"
 _NANOS_PER_MILLI = 1_000_000
 _OF_ALL_BRANCHES = ("query-auth.enabled",)  # what a server tells of a table, and must hold for its branches too
 
@@ -180,7 +179,8 @@ def open_table(
             raise TableNotFound(_wrong_suffix(root))
         named = _NAME.fullmatch(location)
         path = f"; the path of a table of a catalog is <warehouse>/{named[1]}.db/{named[2]}" if named else ""
-        raise TableNotFound(f"no Paimon table at {root}: {_what_is_there(file_io, root)}{path}")
+        what = _WAREHOUSE_TABLES if is_of_warehouse(root) else what_is_there(file_io, root)
+        raise TableNotFound(f"no Paimon table at {root}: {what}{path}")
     return table
 
 
@@ -296,7 +296,7 @@ def find_stored_table(
         if error.errno != errno.ENOTDIR:
             raise
         kind = location.rpartition(".")[2].lower()
-        also = f", and format('{kind}') reads such a file" if kind in _FILES else ""
+        also = f", and format('{kind}') reads such a file" if kind in FILES else ""
         raise TableNotFound(
             f"no Paimon table at {location}: it is a file, or lies below one; a table is a directory{also}. Check the "
             "path"
@@ -415,35 +415,3 @@ def _wrong_suffix(root: str) -> str:
             f"open_table('{base}').system_table('{name.lower()}') or spark.read.format('paimon').load('{root}')"
         )
     return f"there is a Paimon table at {root.partition('$')[0]}, but no system table ${name}: {near_names(name)}"
-
-
-def _what_is_there(file_io: FileIO, root: str) -> str:
-    """A description of what a wrong path holds, with advice."""
-    entries = {status.name: status for status in file_io.list(root)}
-    files = [name for name, status in entries.items() if not status.is_directory and not name.startswith((".", "_"))]
-    if not entries and is_of_warehouse(root):
-        return "tables of sys.db are read with paimon-spark read, or with spark.read.format('paimon').load"
-    if not entries:
-        return "there is nothing at this path. Check the path, or write to it to create the table"
-    if "_delta_log" in entries:
-        return "it is a Delta Lake table; read it with format('delta')"
-    if "metadata" in entries and any(s.name.endswith(".metadata.json") for s in file_io.list(f"{root}/metadata")):
-        return "it is an Iceberg table; read it with format('iceberg')"
-    tables = [name for name, s in entries.items() if s.is_directory and file_io.exists(f"{root}/{name}/schema")]
-    if tables:
-        shown = ", ".join(sorted(tables)[:5]) + (", ..." if len(tables) > 5 else "")
-        return f"it is a directory of {len(tables)} tables ({shown}); add the name of one to the path"
-    databases = sorted(name for name, s in entries.items() if s.is_directory and name.endswith(".db"))
-    if databases:
-        return f"it is a warehouse with the databases {', '.join(databases[:5])}; give <warehouse>/<db>.db/<table>"
-    for kind in _FILES:
-        if any(name.endswith(f".{kind}") for name in files):
-            return f"it holds {kind} files but no schema directory; read them with format('{kind}')"
-    if "schema" in entries:
-        if "snapshot" in entries and list_ids(file_io, f"{root}/snapshot", SNAPSHOT_PREFIX):
-            return (
-                "it has snapshots, and its schema directory holds no schema-<n> file: they were lost; restore the "
-                "directory schema from a backup"
-            )
-        return "its schema directory holds no schema-<n> file; the table was dropped or never created"
-    return f"it holds {', '.join(sorted(entries)[:5])} but no schema directory. Check the path"

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import ssl
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
+from paimon_spark import open_catalog
 from paimon_spark.catalogs.jdbc.addresses import address_of
-from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.errors import CatalogUnavailable, OptionError, UnsupportedFeature
 
 USER = {"user": "me", "password": "hush-hush"}
 
@@ -96,3 +100,12 @@ def test_properties_of_the_drivers_of_java() -> None:
     assert made.pop("ssl").verify_mode == ssl.CERT_NONE, "as Java's REQUIRED"
     assert made == {"connect_timeout": 2, "read_timeout": 7, "write_timeout": 7}
     assert dict(address_of("jdbc:sqlite:/c.db", {"busy_timeout": "500"}).arguments) == {"timeout": 0.5}
+
+
+def test_a_sqlite_file_that_another_job_has_locked(tmp_path: Path) -> None:
+    options = {"metastore": "jdbc", "uri": f"jdbc:sqlite:{tmp_path}/c.db", "warehouse": f"{tmp_path}/w"}
+    open_catalog(options).create_database("a")
+    with closing(sqlite3.connect(tmp_path / "c.db")) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(CatalogUnavailable, match="another job has locked the file; run this again"):
+            open_catalog({**options, "jdbc.busy_timeout": "10"}).create_database("b")

@@ -72,7 +72,9 @@ def _known(path: Sequence[str], fields: Sequence[DataField]) -> str:
 def bind_boolean(column: Column) -> Predicate:
     """The bare column as a condition. Raises PredicateError for another type than BOOLEAN."""
     if column.type.root is not Root.BOOLEAN:
-        raise PredicateError(f"{column} is not a condition: compare it with something")
+        raise PredicateError(
+            f"{column} is not a condition: compare it with something. Columns to read are one argument: 'id, dt'"
+        )
     return Compare(column.path, Op.EQ, True)
 
 

@@ -69,9 +69,8 @@ from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import DataField, DataType, Root
 
 _POSSIBLE = (
-    "a condition may hold comparisons of a column with literals (= <=> != < <= > >=), IN with a list, BETWEEN, LIKE, "
-    "IS [NOT] NULL/TRUE/FALSE, startswith, endswith, contains, isnull, isnotnull, isnan, boolean columns, AND, OR and "
-    "NOT; of two columns of one type the comparisons; literals may be cast, added and multiplied, also with intervals"
+    "a condition compares columns with literals (= < IN BETWEEN LIKE IS NULL startswith ...), with AND, OR and NOT; "
+    "apply what it cannot say to the rows that are read"
 )
 Node: TypeAlias = Any  # sqlglot's base of all nodes; its name is not the same in all releases
 

@@ -194,6 +194,8 @@ class Database:
             )
         elif self.kind == "sqlite" and "is not a database" in self._words_of(error):
             why = "the file there is no database of SQLite; give another path as 'uri', or move that file away"
+        elif self.kind == "sqlite" and "locked" in self._words_of(error):
+            why = "another job has locked the file; run this again, or wait longer with 'jdbc.busy_timeout' = '60000'"
         elif self.kind == "sqlite":
             why = f"{self._words_of(error)}; see that its directory exists, and that you may write there"
         else:

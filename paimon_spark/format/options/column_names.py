@@ -16,6 +16,11 @@ def parse_columns(text: str) -> tuple[str, ...]:
     Raises:
         OptionError: the list is empty, a name is, or a backquote is not closed.
     """
+    if re.fullmatch(r"""\s*[\[(]\s*(['"]).*\1,?\s*[\])]\s*""", text):
+        raise OptionError(
+            f"'columns' has the value '{text}', which is the text of a list: join the names with commas, such as "
+            "option('columns', 'id, total')"
+        )
     if not re.fullmatch(rf"{_NAME}(?:,{_NAME})*,?\s*", text):
         raise OptionError(f"'columns' has the value '{text}': expected column names separated by commas")
     names = (name.strip() for name in re.findall(_NAME, text))

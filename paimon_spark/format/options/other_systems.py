@@ -11,13 +11,21 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 _CHANGES = (
-    "'incremental-between' = '3,7' reads what the commits 4 to 7 did, 'incremental-between-timestamp' what was "
-    "committed between two times, and 'row-kinds' = 'true' shows deletes and adds a column with the kind of each row; "
-    "an update shows its old and its new row where the table has the changelog-producer lookup, and "
-    "without one rows are shown as they were written; "
-    "spark.readStream begins at a snapshot with 'scan.snapshot-id', at a time with 'scan.timestamp'"
+    "'incremental-between' = '3,7' reads what the commits 4 to 7 did, and spark.readStream begins at a snapshot with "
+    "'scan.snapshot-id'"
 )
-_MERGE_SCHEMA = "'write.merge-schema' = 'true' adds the columns of the rows to the table"
+_CHANGES_OF_TIMES = (
+    "'incremental-between-timestamp' reads what was committed between two times, and spark.readStream begins at a time "
+    "with 'scan.timestamp'"
+)
+_CHANGE_ROWS = (
+    "'incremental-between' = '3,7' reads what the commits 4 to 7 did, with 'row-kinds' = 'true' the deletes too; the "
+    "old rows of updates need the changelog-producer lookup"
+)
+_MERGE_SCHEMA = (
+    "in a write 'write.merge-schema' = 'true' adds the columns of the rows to the table; a read has the columns of the "
+    "table, leave it out"
+)
 _OVERWRITE_SCHEMA = "'overwrite-schema' = 'true' lets an overwrite replace the columns of the table"
 _NO_TEXT = (
     "this release stores no text with a commit: PaimonTable.forPath(spark, path).create_tag('<name>') gives the "
@@ -69,12 +77,12 @@ _OPTIONS = {
         "mergeSchema": _MERGE_SCHEMA,
         "overwriteSchema": _OVERWRITE_SCHEMA,
         "userMetadata": _NO_TEXT,
-        "readChangeFeed": _CHANGES,
-        "readChangeData": _CHANGES,
+        "readChangeFeed": _CHANGE_ROWS,
+        "readChangeData": _CHANGE_ROWS,
         "startingVersion": _CHANGES,
         "endingVersion": _CHANGES,
-        "startingTimestamp": _CHANGES,
-        "endingTimestamp": _CHANGES,
+        "startingTimestamp": _CHANGES_OF_TIMES,
+        "endingTimestamp": _CHANGES_OF_TIMES,
         "ignoreDeletes": _OVERWRITES,
         "ignoreChanges": _OVERWRITES,
         "skipChangeCommits": _OVERWRITES,
@@ -102,8 +110,8 @@ _OPTIONS = {
         "tag": "'scan.tag-name' reads a tag",
         "start-snapshot-id": _CHANGES,
         "end-snapshot-id": _CHANGES,
-        "start-timestamp": _CHANGES,
-        "end-timestamp": _CHANGES,
+        "start-timestamp": _CHANGES_OF_TIMES,
+        "end-timestamp": _CHANGES_OF_TIMES,
         "stream-from-timestamp": "'scan.timestamp-millis' says from which time on a stream reads changes",
         "streaming-skip-overwrite-snapshots": _OVERWRITES,
         "streaming-skip-delete-snapshots": _OVERWRITES,

@@ -13,6 +13,7 @@ from typing import Any
 from paimon_spark.errors import OptionError, similar_names
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Option, Options
+from paimon_spark.format.options.file_sources import file_source_advice
 from paimon_spark.format.options.keys import IMMUTABLE_OPTIONS, known_key, known_keys, unknown_keys
 from paimon_spark.format.options.other_systems import option_advice
 from paimon_spark.format.options.value_texts import parse_list
@@ -128,7 +129,7 @@ def _plain_keys() -> tuple[str, ...]:
 
 def unknown_option(key: str) -> str:
     """What to say of a key that no known release has."""
-    advice = option_advice(key)
+    advice = option_advice(key) or file_source_advice(key)
     if advice is not None:
         return advice
     from paimon_spark.format.options.connector_keys import CONNECTOR_KEYS  # for a message only
@@ -186,6 +187,8 @@ def _same(stored: Options, key: str, value: str) -> bool:
 
 def _contradiction(key: str, value: str, stored: str) -> str:
     advice = "it cannot be changed for one read or write, leave it out"
+    if key in _DECLARED_KEYS:
+        advice = "keys are given when a table is made: leave the option out, or write the rows to a new path"
     if key == o.BUCKET.key and value.strip().isdecimal():
         advice += f", or let PaimonTable.forPath(spark, path).rescale({value.strip()}) change it for the table"
     return f"the option '{key}' = '{value}' contradicts the table, which has {stored}; {advice}"

@@ -197,11 +197,10 @@ def _at_watermark(watermark: int, snapshots: SnapshotStore) -> Snapshot:
 def _at_time(millis: int, options: Options, snapshots: SnapshotStore) -> Snapshot:
     snapshot = snapshots.find_at_time(millis)
     if snapshot is None:
-        raise expired_error(
-            snapshots,
-            options,
-            f"reading the table at {snapshots.table} as of {time_text(millis)}: no snapshot is that old",
-        )
+        what = f"reading the table at {snapshots.table} as of {time_text(millis)}: no snapshot is that old"
+        if snapshots.earliest_id() in (None, 1):
+            raise SnapshotNotFound(f"{what}; {snapshots.available()}. Choose a later time")
+        raise expired_error(snapshots, options, what)
     return snapshot
 
 

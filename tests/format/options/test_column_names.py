@@ -25,3 +25,13 @@ def test_column_lists(text: str, names: tuple[str, ...]) -> None:
 def test_bad_column_lists(text: str) -> None:
     with pytest.raises(OptionError, match="expected column names"):
         parse_columns(text)
+
+
+@pytest.mark.parametrize("text", [str(["id", "total"]), str(("id",)), '["id", "total"]'])
+def test_the_text_of_a_list_is_none_of_names(text: str) -> None:
+    with pytest.raises(OptionError, match=r"is the text of a list: join the names with commas"):
+        parse_columns(text)
+
+
+def test_a_name_may_begin_with_a_bracket() -> None:
+    assert parse_columns("[a], (b)") == ("[a]", "(b)")

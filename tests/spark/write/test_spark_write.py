@@ -441,30 +441,3 @@ def test_an_insert_into_a_view_tells_of_its_old_plan(
     writer.commit([writer.write(iter([pa.RecordBatch.from_pydict({"id": [2]})]))])
     assert rows(tmp_path / "t") == [(1,), (2,)]
     assert caplog.text.count("a view that was queried before shows the state of its first query") == told
-
-
-@pytest.mark.parametrize(
-    ("options", "mode", "message"),
-    [
-        ({"partition": "dt", "primary-key": "id"}, "append", "whole table"),
-        ({"row-kind-column": "op"}, "append", "needs a primary key"),
-        ({"overwrite-schema": "true"}, "append", "mode.'overwrite'"),
-        ({"overwrite-where": "nothing = 1", "partition": "dt"}, "overwrite", "nothing"),
-        ({"file.compression": "zstdd"}, "append", "zstd, none"),
-    ],
-)
-def test_a_refused_first_write_makes_no_table(
-    spark: SparkSession, tmp_path: Path, options: dict[str, str], mode: str, message: str
-) -> None:
-    frame = spark.createDataFrame([(1, "a", "+I")], "id int, dt string, op string")
-    with pytest.raises(PySparkException, match=message):
-        save(frame, tmp_path / "t", options, mode)
-    assert not (tmp_path / "t").exists()
-
-
-@pytest.mark.parametrize("options", [{"overwrite-schema": "true"}, {"write.merge-schema": "true"}])
-def test_a_first_write_with_options_of_later_ones_makes_the_table(
-    spark: SparkSession, tmp_path: Path, options: dict[str, str]
-) -> None:
-    save(spark.range(2), tmp_path / "t", options, "overwrite")
-    assert rows(tmp_path / "t") == [(0,), (1,)]
