@@ -104,9 +104,9 @@ def test_a_room_imports_what_its_charter_allows(room: str) -> None:
 
 @pytest.mark.parametrize("room", rooms())
 def test_a_charter_names_just_the_rooms_that_are_needed(room: str) -> None:
-    used = {room_of(name) for module in modules_of(room) for name in imported(module) if name.startswith(PACKAGE)}
+    needed = {room_of(name) for module in modules_of(room) for name in imported(module) if name.startswith(PACKAGE)}
     named = rooms()[room].imports or ()
-    assert [name for name in named if name not in used] == [], "named in the charter, and not imported"
+    assert [name for name in named if name not in needed] == [], "named in the charter, and not imported"
     implied = [name for name in named for other in named if name in may_import(other)]
     assert implied == [], "named in the charter, and implied by another name"
 
@@ -126,35 +126,32 @@ def crossings(module: str, fence: Fence) -> Iterator[str]:
     reached = whole_graph().find_upstream_modules(module)
     yield from (f"{module} leads to {name}" for name in sorted(reached) if is_in(name, fence.modules))
     yield from (f"{module} imports {name}" for name in sorted(imported(module)) if is_in(name, fence.own))
-    yield from (f"{module} calls {name}" for name in called(syntax(module)) if name in fence.calls)
+    yield from (f"{module} uses {name}" for name in used(syntax(module)) if name in fence.uses)
 
 
 def is_in(module: str, packages: tuple[str, ...]) -> bool:
     return any(module == package or module.startswith(f"{package}.") for package in packages)
 
 
-def called(tree: ast.AST) -> Iterator[str]:
+def used(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            function = node.func
-            yield f".{function.attr}" if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        if isinstance(node, ast.Attribute):
+            yield f".{node.attr}"
+        elif isinstance(node, ast.Name):
+            yield node.id
 
 
 def test_libraries_are_imported_where_the_charters_say() -> None:
-    used: dict[str, set[str]] = {}
+    found: dict[str, set[str]] = {}
     for module in modules():
-        for name in imported(module) - modules_of_product():
+        for name in imported(module) - graph().modules:
             if name not in sys.stdlib_module_names and name not in COMMON:
-                used.setdefault(name, set()).add(module)
+                found.setdefault(name, set()).add(module)
     stated = {library for read in charters().values() for library in read.libraries}
-    assert used.keys() == stated
-    for library, importers in used.items():
+    assert found.keys() == stated
+    for library, importers in found.items():
         beyond = [module for module in importers if not is_home(module, library)]
         assert beyond == [], f"{library} has another home"
-
-
-def modules_of_product() -> set[str]:
-    return set(graph().modules)
 
 
 def is_home(module: str, library: str) -> bool:
@@ -234,7 +231,7 @@ def test_a_list_that_is_none_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("source", "found"),
-    [("import time", ["imports time"]), ("x.now()", ["calls .now"]), ("today()", []), ("y = x.now", [])],
+    [("import time", ["imports time"]), ("x.now()", ["uses .now"]), ("today()", []), ("y = x.now", ["uses .now"])],
 )
 def test_what_crosses_a_fence(source: str, found: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A product of one module, with that source."""

@@ -38,22 +38,27 @@ class Fence:
     Attributes:
         modules: that nothing in the room leads to, through all its imports.
         own: that no module of the room itself imports.
-        calls: functions, and methods with a dot before them, that no module of the room itself calls.
+        uses: functions, and attributes with a dot before them, that no module of the room itself uses.
     """
 
     modules: tuple[str, ...] = ()
     own: tuple[str, ...] = ()
-    calls: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ()
 
 
 _STORAGE = (f"{PACKAGE}.file_io", "obstore", "socket", "subprocess", "urllib3")
 _OWN_FILES = ("pathlib", "shutil", "tempfile", "glob")
 _OPENED = ("open", ".read_text", ".write_text", ".write_bytes", ".listdir", ".scandir", ".unlink", ".urlopen")
+_WRITES = (".open_output", ".write_bytes", ".create_if_absent", ".overwrite", ".delete", ".delete_many")
+_MOVES = (".make_directory", ".move_directory", ".delete_directory", ".remove_empty_directory")
+_JVM = ("._jvm", "._jdf", "._jsparkSession", "._sc", ".sparkContext", ".rdd")
 FENCES = {
     "Spark": Fence(modules=("pyspark", "py4j", f"{PACKAGE}.spark")),
     "Arrow": Fence(modules=("pyarrow",)),
-    "storage": Fence(modules=_STORAGE, own=_OWN_FILES, calls=_OPENED),
-    "clock": Fence(own=("time",), calls=(".now", ".utcnow", ".today")),
+    "storage": Fence(modules=_STORAGE, own=_OWN_FILES, uses=_OPENED),
+    "clock": Fence(own=("time",), uses=(".now", ".utcnow", ".today")),
+    "writes": Fence(uses=_WRITES + _MOVES),
+    "JVM": Fence(modules=("py4j",), uses=_JVM),
 }
 
 
@@ -202,7 +207,8 @@ A room is a folder of modules with one subject, or a module that stands alone. I
 
 - **May import** names rooms. A room may import these, and what these may import. The list is the shortest one: the room
   imports each room of it, and no room of it is implied by another.
-- **No** (Spark, storage, Arrow, clock, or a room): nothing that the room imports leads there.
+- **No** (Spark, storage, Arrow, or a room): nothing that the room imports leads there. **No** (clock, writes, JVM): no
+  module of the room calls them. Without the JVM of classic Spark, the same code runs on Spark Connect.
 - **Libraries** are imported by this room, and otherwise only by rooms that say the same.
 - An **invariant** is what the room keeps true, whatever its callers do.
 

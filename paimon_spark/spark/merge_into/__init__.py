@@ -4,6 +4,6 @@ The clauses are put together by ``builder``, or read from SQL. ``merge`` joins t
 that may match, gives each row its kind by the first clause that fits, and hands the changes to the writers of
 ``spark.rows``.
 
-May import: ``spark.rows``.
+May import: ``spark.rows``. No JVM.
 Invariant: several rows of the source for one row of the table are an error, not a choice.
 """

@@ -4,6 +4,6 @@ A Python data source can give Spark rows only through Python. So what can be rea
 Spark's own scan, and only the rest by our source; the DataFrame is the union of both. It uses the DataFrame API alone,
 so it is the same on classic Spark and on Connect.
 
-May import: ``spark.source``.
+May import: ``spark.source``. No JVM.
 Invariant: the rows, the names and the types of a DataFrame do not depend on which files Spark reads itself.
 """
