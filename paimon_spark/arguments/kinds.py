@@ -201,11 +201,12 @@ def _option(value: Any) -> str:
 
 
 def described(value: Any) -> str:
-    """A value in a message: its kind, and what it is where that is short."""
+    """A value in a message: its kind, and what it is where that is short; a class may say it as ``_described``."""
     if value is None or isinstance(value, bool | int | float):
         return repr(value)
     if isinstance(value, str):
         return f"the text {value!r:.60}"
     if isinstance(value, list | tuple) and all(isinstance(item, bool | int | float | str) for item in value):
         return f"{value!r:.60}"
-    return f"an object of the type {type(value).__name__}"
+    named = getattr(type(value), "_described", None)
+    return str(named) if named else f"an object of the type {type(value).__name__}"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.catalogs.catalog import NO_OPTIONS, Catalog
 from paimon_spark.catalogs.functions import Function
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.views import View, ViewChange
-from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.errors import OptionError, UnsupportedFeature, UnsupportedMethod
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.options.foreign_names import ForeignNames
@@ -103,12 +103,32 @@ class OpensByName(ForeignNames):
         time_zone: TimeZone | None = None,
     ) -> ReadableTable:
         """See Catalog."""
-        found = Identifier.parse(name) if "." in name else Identifier(self.default_database, name)
+        found = _identifier(self, name)
         chosen = {**options, **state_options(version, timestamp, time_zone)}
         return self.load_table(found, chosen, time_zone)
 
     def __getitem__(self: Catalog, name: str) -> ReadableTable:
         return self.table(name)
+
+    def __contains__(self: Catalog, name: str) -> bool:
+        return self.find_table(_identifier(self, name)) is not None
+
+    if not TYPE_CHECKING:  # a checker of types shall go on to see that it is not there
+
+        def __iter__(self) -> NoReturn:
+            raise UnsupportedMethod(
+                f"'{type(self).__name__}' is no iterator: list_tables('<database>') names the tables"
+            )
+
+
+def _identifier(catalog: Catalog, name: str) -> Identifier:
+    """The table of ``table`` in the default database, ``database.table``, or ``catalog.database.table``."""
+    if "." not in name:
+        return Identifier(catalog.default_database, name)
+    found, rest = Identifier.parse(name), name.partition(".")[2]
+    if found.database != catalog.name or "." not in rest or catalog.find_table(found) is not None:
+        return found  # a name may have a dot
+    return Identifier.parse(rest)
 
 
 class NoTablesOfHive:

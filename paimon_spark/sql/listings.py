@@ -62,7 +62,6 @@ class ShowColumns:
 @dataclass(frozen=True)
 class ShowCreateTable:
     table: TableName
-    as_serde: bool = False
 
 
 @dataclass(frozen=True)

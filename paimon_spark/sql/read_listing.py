@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.sql.listings import (
     DescribeDatabase,
     DescribeProcedure,
@@ -21,7 +22,7 @@ from paimon_spark.sql.listings import (
 )
 from paimon_spark.sql.statements import Statement
 from paimon_spark.sql.text.cursor import Cursor
-from paimon_spark.sql.text.lexer import Kind
+from paimon_spark.sql.text.lexer import Kind, error_at
 from paimon_spark.sql.text.names import TableName
 from paimon_spark.sql.text.partitions import read_partition
 
@@ -143,7 +144,11 @@ def _properties(cursor: Cursor, table: TableName) -> Statement:
 
 
 def _create_table(cursor: Cursor, table: TableName) -> Statement:
-    return ShowCreateTable(table, cursor.accept("AS", "SERDE"))
+    at = cursor.offset()
+    if cursor.accept("AS", "SERDE"):
+        said = "AS SERDE shows a table of Hive, which this is not; leave it out"
+        raise UnsupportedFeature(str(error_at(cursor.text, at, said)))
+    return ShowCreateTable(table)
 
 
 _SHOWS: dict[tuple[str, ...], Callable[[Cursor], Statement | None]] = {

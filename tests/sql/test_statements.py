@@ -161,7 +161,7 @@ def test_procedures_may_be_called_like_functions() -> None:
         ("SHOW PROCEDURES IN paimon", ShowProcedures()),
         ("SHOW PARTITIONS paimon.a.t PARTITION (dt = '2026-11-01')", ShowPartitions(T, (DAY,))),
         ("SHOW COLUMNS IN paimon.a.t", ShowColumns(T)),
-        ("SHOW CREATE TABLE paimon.a.t AS SERDE", ShowCreateTable(T, True)),
+        ("SHOW CREATE TABLE paimon.a.t", ShowCreateTable(T)),
         ("SHOW TBLPROPERTIES paimon.a.t", ShowProperties(T)),
         ("SHOW TBLPROPERTIES paimon.a.t (a.b)", ShowProperties(T, "a.b")),
         ("DESC paimon.a.t", DescribeTable(T)),

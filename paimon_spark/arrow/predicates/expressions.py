@@ -42,6 +42,7 @@ class Expr:
     """A condition. Combine conditions with ``&``, ``|`` and ``~``, each in brackets."""
 
     __slots__ = ()
+    _described = "an expression of paimon_spark.col, which is for reads without Spark"
     __array_ufunc__ = None  # an array of NumPy on the left leaves the comparison to this class
 
     def __and__(self, other: Expr) -> Expr:

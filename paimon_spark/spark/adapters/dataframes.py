@@ -12,6 +12,7 @@ from pyspark.sql.types import StructType
 
 from paimon_spark.errors import DataError
 from paimon_spark.spark.adapters.live_session import check_frame
+from paimon_spark.store.read.arrow_rows import ArrowRows
 
 MOST_ROWS = 20_000
 """What this process may read or write itself."""
@@ -25,20 +26,17 @@ class FewRows:
 
 
 Rows: TypeAlias = DataFrame | FewRows | pa.Table | Any
-"""A DataFrame of Spark or pandas, or a pyarrow Table; pandas is not imported to say so."""
+"""A DataFrame of Spark or pandas, a pyarrow Table, or what ``held_rows`` makes one of; pandas is not imported."""
 
 
 def as_dataframe(spark: SparkSession, rows: Rows) -> DataFrame:
-    """The rows as ``spark.createDataFrame`` makes them of pandas and Arrow.
-
-    Raises:
-        DataError: they are something else.
-    """
-    check_rows(rows)
+    """The rows as ``spark.createDataFrame`` makes them of pandas and Arrow."""
     if isinstance(rows, FewRows):
         return rows.frame
     if isinstance(rows, pa.Table):
         return arrow_dataframe(spark, rows)
+    if not isinstance(rows, DataFrame) and not len(rows):  # PySpark looks at values to know the types
+        return arrow_dataframe(spark, pa.Table.from_pandas(rows, preserve_index=False))
     return check_frame(rows) if isinstance(rows, DataFrame) else spark.createDataFrame(rows)
 
 
@@ -54,19 +52,24 @@ def arrow_dataframe(spark: SparkSession, rows: pa.Table, schema: StructType | No
     return spark.createDataFrame(held) if schema is None else spark.createDataFrame(held, schema)
 
 
-def check_rows(rows: Rows) -> None:
-    """Refuses rows that are no DataFrame of Spark or pandas, and no pyarrow Table.
+def held_rows(rows: Rows) -> Rows:
+    """The rows, those of another library as a pyarrow Table: a scan, a reader of Arrow, a DataFrame of Polars.
 
     Raises:
-        DataError: they are not; the message says how to make a DataFrame of them.
+        DataError: nobody reads them; the message says how to make a DataFrame of them.
     """
     pandas = sys.modules.get("pandas")  # whoever has a pandas DataFrame has imported it
-    if isinstance(rows, DataFrame | FewRows | pa.Table) or (pandas and isinstance(rows, pandas.DataFrame)):
-        return
-    raise DataError(
-        f"writing rows given as {type(rows).__name__}: expected a Spark DataFrame, a pandas DataFrame or a pyarrow "
-        f"Table; spark.createDataFrame(rows, schema) makes a Spark DataFrame of others"
-    )
+    if isinstance(rows, DataFrame | FewRows) or (pandas and isinstance(rows, pandas.DataFrame)):
+        return rows
+    if not hasattr(rows, "__arrow_c_stream__"):
+        raise DataError(
+            f"writing rows given as {type(rows).__name__}: expected a Spark DataFrame, a pandas DataFrame, a pyarrow "
+            "Table, a scan, or what else has Arrow's stream, such as a DataFrame of Polars; "
+            "spark.createDataFrame(rows, schema) makes a Spark DataFrame of others"
+        )
+    table = rows.to_arrow() if isinstance(rows, ArrowRows) else pa.table(rows)
+    plain = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}  # PySpark takes no views
+    return table.cast(pa.schema([field.with_type(plain.get(field.type, field.type)) for field in table.schema]))
 
 
 def are_few(rows: Rows) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -15,7 +15,7 @@ from paimon_spark.catalogs.factory import open_catalog
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.cdc.batches.decoding import DecodingOptions, decoding_of
 from paimon_spark.cdc.batches.table_names import TableNames
-from paimon_spark.errors import OptionError, SqlError
+from paimon_spark.errors import OptionError, SqlError, UnsupportedMethod
 from paimon_spark.format.options.foreign_names import ForeignNames
 from paimon_spark.format.options.other_systems import CATALOG_ADVICE
 from paimon_spark.format.quoting import quoted
@@ -184,6 +184,15 @@ class SessionCatalog(ForeignNames):
         """The table of a name, to write to it and to look after it."""
         self._session.begin()
         return self._session.table(self._name(name))
+
+    def __contains__(self, name: str) -> bool:
+        """As ``exists``."""
+        return self.exists(name)
+
+    if not TYPE_CHECKING:  # a checker of types shall go on to see that it is not there
+
+        def __iter__(self) -> NoReturn:
+            raise UnsupportedMethod("'SessionCatalog' is no iterator: tables('<database>') names the tables")
 
     def explain(self, text: str, args: Mapping[str, Any] | Sequence[Any] | None = None) -> str:
         """How the tables of a query are read: snapshot, files that Spark reads, splits that are merged, and why.

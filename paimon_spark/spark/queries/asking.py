@@ -13,7 +13,7 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame
 
 from paimon_spark.catalogs.identifier import Identifier
-from paimon_spark.errors import SqlError, TableNotFound, similar_names
+from paimon_spark.errors import SqlError, TableNotFound, UnsupportedFeature, similar_names
 from paimon_spark.spark.adapters.errors import without_plan
 from paimon_spark.spark.adapters.open_catalogs import of_another_catalog
 from paimon_spark.spark.queries.session import SqlSession
@@ -22,6 +22,13 @@ from paimon_spark.sql.text.lexer import tokenize
 from paimon_spark.sql.text.single_name import column_path
 
 Args = Mapping[str, Any] | Sequence[Any] | None
+_CONVERT = re.compile(r"\s*CONVERT\s+TO\b", re.IGNORECASE)
+_NO_CONVERT = (
+    "SQL: CONVERT TO is of Delta Lake, which this Spark session does not have, and no table becomes one of Paimon in "
+    "its place: read the rows, such as spark.read.parquet('<path>'), and write them with "
+    "cat['<database>.<table>'].append"
+)
+_OTHER_SYSTEMS = ("delta", "iceberg", "hudi")
 _NO_FRAMES: Mapping[str, DataFrame] = {}
 _NO_CATALOG = "REQUIRES_SINGLE_PART_NAMESPACE"
 _NO_CATALOG_OF_NAME = "CATALOG_NOT_FOUND"
@@ -50,6 +57,8 @@ def ask_spark(
     try:
         return session.spark.sql(text, args, **frames)  # type: ignore[arg-type]  # its stub lacks Mapping
     except ParseException as error:
+        if _CONVERT.match(text):
+            raise UnsupportedFeature(_NO_CONVERT) from None
         raise (_of_text(session, error, asked) if frames else error) from None
     except AnalysisException as error:
         ours = _of_procedure(session, error, text) or _of_names(session, error)
@@ -87,9 +96,14 @@ def _of_names(session: SqlSession, error: AnalysisException) -> SqlError | Table
     if condition == _NO_DATABASE:
         parts = column_path(parameters["schemaName"])
         return _no_catalog(session, parts[1:]) if len(parts) > 2 else None
-    if condition == _NO_TABLE and session.database is None:
+    if condition == _NO_TABLE:
         parts = column_path(parameters["relationName"])
-        if len(parts) == 2 and session.catalog.find_table(Identifier(*parts)) is not None:
+        if len(parts) == 2 and parts[0].lower() in _OTHER_SYSTEMS and "/" in parts[1]:
+            return SqlError(
+                f"SQL: {parts[0]}.`{parts[1]}` is a table of another system, which this Spark session does not have; a "
+                f"Paimon table is named by its path as {session.catalog.name}.`{parts[1]}`"
+            )
+        if session.database is None and len(parts) == 2 and session.catalog.find_table(Identifier(*parts)) is not None:
             name, ours = ".".join(parts), session.catalog.name
             return TableNotFound(
                 f"there is no table {name} in Spark's own catalog, which is the current one; the catalog '{ours}' has "

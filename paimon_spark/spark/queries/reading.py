@@ -10,6 +10,7 @@ from paimon_spark.format.quoting import quoted, quoted_if_needed
 from paimon_spark.spark.queries.functions import with_functions
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.queries.temporary_views import refresh_temporary_views
+from paimon_spark.spark.stream_sink.query import local_query
 from paimon_spark.sql.parse import parse
 from paimon_spark.sql.queries.query import Query
 from paimon_spark.sql.row_statements import Delete, Merge, Update
@@ -60,9 +61,17 @@ def named_in_spark(
         if not spark.databaseExists(quoted(database)):
             return error
         return DatabaseNotFound(f"{error}; Spark's own catalog has it: write {_OF_SPARK}.{quoted_if_needed(database)}")
-    query = statement if isinstance(statement, Query) else getattr(statement, "query", None)
+    query = (
+        statement if isinstance(statement, Query) else getattr(statement, "query", getattr(statement, "source", None))
+    )
     uses = query.uses if isinstance(query, Query) else ()
     for name in (*([] if target is None else [target]), *(use.name for use in uses)):
+        if name.is_bare and local_query(session.spark) is not None:
+            return TableNotFound(
+                f"{error}; a temporary view that foreachBatch has made is one of the session batch.sparkSession: open "
+                "the catalog there, paimon_spark.catalog(batch.sparkSession, '<warehouse>').sql(...), or give the rows "
+                "to cat['<database>.<table>'], which has append and merge"
+            )
         system = _written_with_point(session, name)
         if system is not None:
             return TableNotFound(f"{error}; a system table is written {system}")

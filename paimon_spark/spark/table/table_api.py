@@ -19,7 +19,7 @@ from paimon_spark.format.options.column_names import format_columns, given_colum
 from paimon_spark.format.options.core_options import BRANCH, SCAN_SNAPSHOT_ID
 from paimon_spark.format.options.foreign_names import ForeignNames
 from paimon_spark.procedures.procedure import Procedure
-from paimon_spark.spark.adapters.dataframes import Rows, as_dataframe, check_rows
+from paimon_spark.spark.adapters.dataframes import Rows, as_dataframe, held_rows
 from paimon_spark.spark.adapters.live_session import LiveSession
 from paimon_spark.spark.adapters.open_catalogs import named_table
 from paimon_spark.spark.adapters.options import (
@@ -234,7 +234,8 @@ class PaimonTable(
         """Adds the rows, or upserts them if the table has a primary key.
 
         Args:
-            df: a DataFrame of Spark or pandas, or a pyarrow Table.
+            df: a DataFrame of Spark or pandas, a pyarrow Table, a scan, or what else has Arrow's stream, such as a
+                DataFrame of Polars; this process holds all rows but those of Spark.
             options: of this write; ``row-kind-column`` among them.
             once: the name of an application and a number that grows from write to write, such as that of a batch: the
                 write happens once. It is looked up before a row is computed; a repeated call does nothing and says so
@@ -269,7 +270,6 @@ class PaimonTable(
                 partitions are refused.
             once, once_skips_older: as for append.
         """
-        check_rows(df)
         chosen = self._overwrite_of_session(options) if where is None else {OVERWRITE_WHERE: where}
         return self._write(df, {**options, **chosen}, True, Once.of(once, once_skips_older))
 
@@ -414,6 +414,7 @@ class PaimonTable(
         return {UNKNOWN_BATCH: self._unknown, **self._options}
 
     def _write(self, rows: Rows, options: Mapping[str, str], overwrite: bool, once: Once | None) -> WriteResult:
+        rows = held_rows(rows)
         df = as_dataframe(self._spark, rows)
         given = self._in_session({**self._options, **options, PATH: self._path})
         read = write_options({**given, UNKNOWN_BATCH: _last(options, UNKNOWN_BATCH) or self._unknown})

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 import paimon_spark
 from paimon_spark import PaimonTable
-from paimon_spark.errors import DataError, OptionError, SqlError, UnsupportedFeature
+from paimon_spark.errors import DataError, OptionError, SqlError, TableNotFound, UnsupportedFeature
 from paimon_spark.spark.catalog.session_catalog import SessionCatalog
 
 pytestmark = pytest.mark.spark
@@ -80,6 +80,43 @@ def test_a_name_for_the_session_never_means_the_table_of_another_warehouse(
     assert (other["default.t"].toDF().columns, first["default.t"].toDF().columns) == (["other"], ["id"])
     paimon_spark.catalog(spark, str(tmp_path / "two"), name="second")
     assert PaimonTable.forName(spark, "second.default.t").toDF().columns == ["other"]
+
+
+def test_statements_and_tables_of_another_system(two: tuple[SessionCatalog, SessionCatalog]) -> None:
+    first, _ = two
+    for text in ("CONVERT TO DELTA parquet.`/x`", "convert to delta default.a"):
+        with pytest.raises(UnsupportedFeature, match=r"^SQL: CONVERT TO is of Delta Lake, .* write them with cat\["):
+            first.sql(text)
+    for text in ("SELECT * FROM delta.`/x`", "DELETE FROM Iceberg.`/x`", "INSERT INTO delta.`/x` SELECT 1"):
+        with pytest.raises(SqlError, match=r"is a table of another system, .* by its path as words_one\.`/x`$"):
+            first.sql(text)
+    with pytest.raises(UnsupportedFeature, match="AS SERDE shows a table of Hive, which this is not; leave it out"):
+        first.sql("SHOW CREATE TABLE a AS SERDE")
+
+
+def test_a_view_of_a_batch_is_one_of_the_session_of_the_batch(
+    quick_spark: SparkSession, two: tuple[SessionCatalog, SessionCatalog], tmp_path: Path
+) -> None:
+    first, _ = two
+    quick_spark.range(3).write.parquet(str(tmp_path / "in"))
+    found = []
+
+    def refused(batch: DataFrame, _: int) -> None:
+        batch.createOrReplaceTempView("rows_of_batch")
+        for text in (
+            "SELECT count(*) FROM rows_of_batch",
+            "INSERT INTO a SELECT id, 'x' FROM rows_of_batch",
+            "MERGE INTO a USING rows_of_batch s ON a.id = s.id WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)",
+        ):
+            with pytest.raises(TableNotFound, match=r"one of the session batch\.sparkSession: open the catalog there"):
+                first.sql(text)
+        own = paimon_spark.catalog(batch.sparkSession, str(tmp_path / "one"))
+        found.append(own.sql("SELECT count(*) FROM rows_of_batch").collect()[0][0])
+
+    stream = quick_spark.readStream.schema("id long").parquet(str(tmp_path / "in"))
+    writer = stream.writeStream.foreachBatch(refused).option("checkpointLocation", str(tmp_path / "ck"))
+    writer.trigger(availableNow=True).start().awaitTermination()
+    assert found == [3]
 
 
 def test_a_misspelt_setting_is_reported_with_its_whole_name(two: tuple[SessionCatalog, SessionCatalog]) -> None:

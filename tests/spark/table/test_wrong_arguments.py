@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
+from pyarrow import dataset
 from pyspark.sql import Row, SparkSession
 
 import paimon_spark
@@ -16,7 +19,7 @@ from paimon_spark import PaimonTable, open_catalog, open_table
 from paimon_spark.catalogs.functions import Function
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.views import View
-from paimon_spark.errors import ArgumentError, PaimonError
+from paimon_spark.errors import ArgumentError, PaimonError, UnsupportedFeature
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.spark.catalog.session_catalog import SessionCatalog
@@ -184,6 +187,37 @@ def test_an_argument_that_is_missing_or_unknown_is_named_with_the_call(
             call()
         assert isinstance(raised.value, ArgumentError)
         assert sentence in str(raised.value)
+
+
+def test_a_condition_for_reads_without_spark_is_named(table: PaimonTable) -> None:
+    where: Any = paimon_spark.col("id") > 1
+    calls: list[tuple[Callable[..., Any], str]] = [
+        (table.toDF, "where"),
+        (table.count, "where"),
+        (table.delete, "condition"),
+        (table.drop_partitions, "where"),
+    ]
+    for call, name in calls:
+        message = said(call, **{name: where})
+        assert f"'{name}' is an expression of paimon_spark.col, which is for reads without Spark: expected" in message
+
+
+def test_rows_of_other_libraries_and_empty_ones_are_taken(table: PaimonTable, catalog: SessionCatalog) -> None:
+    rows = pa.table({"id": [1, 2], "v": ["a", None]})
+    stored = open_table(table._path)
+    for given in (rows.to_reader(), rows.to_batches()[0], stored.scan()):
+        assert table.append(given).rows == 2
+    views = pa.table({"id": [3], "v": pa.array(["c"], pa.string_view())})
+    assert table.append(views).rows == 1
+    for empty in (pd.DataFrame({"id": [], "v": []}), pd.DataFrame({"id": pd.Series([], dtype="int64"), "v": []})):
+        assert table.append(empty).rows == 0
+    assert table.toDF().count() == 3
+    assert "Scanner: expected a Spark DataFrame, " in said(table.append, dataset.dataset(rows).scanner())
+    for held in (catalog, catalog.catalog):
+        assert ("default.t" in held, "default.u" in held) == (True, False)
+        with pytest.raises(UnsupportedFeature, match=r"is no iterator: \w+\('<database>'\) names the tables"):
+            iter(held)  # type: ignore[call-overload]  # that it is none is what is tried
+    assert catalog.catalog["paimon.default.t"].scan().count() == 3
 
 
 @pytest.mark.parametrize("value", ["false", "true", "no", 0, 1, None, []])
