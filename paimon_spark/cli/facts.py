@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from paimon_spark.cli.arguments import state_options
 from paimon_spark.format.options import core_options as o
+from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.merge.compaction.rules import compaction_rules
@@ -26,7 +27,7 @@ from paimon_spark.store.system_tables.request import NANOS_OF_MILLI, Request, sh
 from paimon_spark.store.system_tables.table import system_table
 from paimon_spark.store.system_tables.totals import partition_totals
 
-_FILES = ("partition", "bucket", "level", "record_count", "file_size_in_bytes")
+_FILES = ("partition", "bucket", "level", "record_count", "file_size_in_bytes", "file_path")
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,7 @@ def view_table(path: str, options: dict[str, str], at: str | None) -> TableView:
     """
     table = find_in_state(path, options, at)
     files = system_table(table, "files").scan(_FILES).to_arrow()
-    runs = sorted_runs(files, keyed=bool(table.schema.primary_keys))
+    runs = sorted_runs(files, table.schema)
     return TableView(table, _facts(table, files, runs), runs, files.column("file_size_in_bytes").combine_chunks())
 
 
@@ -180,17 +181,26 @@ def find_in_state(path: str, options: dict[str, str], at: str | None) -> Table:
     return open_table(path, chosen) if found is None or not isinstance(found.table, Table) else found.table
 
 
-def sorted_runs(files: pa.Table, keyed: bool) -> pa.Table:
-    """The sorted runs of a key table: partition, bucket, level, files, bytes, rows. Each file of level 0 is one.
+def sorted_runs(files: pa.Table, schema: TableSchema) -> pa.Table:
+    """The sorted runs of a key table: partition, bucket, level, rows, bytes, files. Each file of level 0 is one.
+
+    The column directory tells partitions apart whose texts are the same, such as those of NULL and 'null'.
 
     Args:
-        files: rows of ``$files``.
-        keyed: whether the table has a primary key; files of others are no runs.
+        files: the columns _FILES of ``$files``.
+        schema: of the table; files of one without a primary key are no runs.
     """
-    place, sums = ["partition", "bucket", "level"], ["rows", "bytes", "files"]
-    counted = files.append_column("files", pa.repeat(1, files.num_rows))
-    named = pa.table(dict(zip([*place, *sums], counted.columns, strict=True)))  # all nullable, as sums are
-    if not keyed:
+    place, sums = ["partition", "bucket", "level", "directory"], ["rows", "bytes", "files"]
+    depth = len(schema.partition_keys) + 1  # and the bucket; a table may have its files at several roots
+    directories = ["/".join(path.split("/")[-depth - 1 : -1]) for path in files.column("file_path").to_pylist()]
+    columns = [
+        *files.columns[:3],
+        pa.array(directories, pa.string()),
+        *files.columns[3:5],
+        pa.repeat(1, files.num_rows),
+    ]
+    named = pa.table(dict(zip([*place, *sums], columns, strict=True)))  # all nullable, as sums are
+    if not schema.primary_keys:
         return named.slice(0, 0)
     fresh = named.filter(pc.equal(named.column("level"), 0))
     above = named.filter(pc.greater(named.column("level"), 0))
@@ -247,8 +257,7 @@ def _facts(table: Table, files: pa.Table, runs: pa.Table) -> TableFacts:
 
 
 def _stored(table: Table, files: pa.Table, runs: pa.Table, trigger: int) -> StoredFacts:
-    place = ["partition", "bucket"]
-    per_bucket = runs.group_by(place).aggregate([("level", "count")]).column("level_count")
+    per_bucket = runs.group_by(["directory", "bucket"]).aggregate([("level", "count")]).column("level_count")
     postponed_files, postponed_rows = _postponed(table)
     return StoredFacts(
         partitions=len(partition_totals(Request(table), no_texts)),  # of which several may have the same text

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
-from paimon_spark.errors import CorruptFile, UnsupportedFeature, fault_words
+from paimon_spark.errors import CorruptFile, StorageError, UnsupportedFeature, fault_words
 from paimon_spark.file_io.base import FileStatus, NotCreated, WholeOrNothing, check_size
 from paimon_spark.file_io.faults import named_faults, names_faults
 
@@ -179,9 +179,9 @@ class LocalFileIO:
     def make_directory(self, path: str, parents: bool = True) -> bool:
         plain = local_path(path)
         for _ in range(_DIRECTORY_TRIES):
-            if parents:
-                _make_directory(os.path.dirname(plain))
             try:
+                if parents:
+                    _make_directory(os.path.dirname(plain))
                 os.mkdir(plain)
             except FileExistsError:
                 if os.path.isdir(plain):
@@ -195,7 +195,7 @@ class LocalFileIO:
                 continue  # another process has removed the parent
             _sync_directory(os.path.dirname(plain))
             return True
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.path.dirname(plain))
+        raise StorageError(f"making the directory {path}: the system makes none there; check the path")
 
     @names_faults("moving")
     def move_directory(self, path: str, target: str) -> bool:

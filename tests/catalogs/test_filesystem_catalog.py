@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import shutil
 from concurrent.futures import ThreadPoolExecutor
@@ -27,6 +28,7 @@ from paimon_spark.errors import (
     DatabaseNotFound,
     OptionError,
     SchemaError,
+    StorageError,
     TableAlreadyExists,
     TableNotFound,
     UnsupportedFeature,
@@ -339,3 +341,10 @@ def test_a_table_that_the_system_database_does_not_have(local: Catalog) -> None:
         local.load_table(Identifier("sys", "all_tables"))
     with pytest.raises(TableNotFound, match=r"sys\.tables is no table with rows of its own"):
         local.load_table(Identifier("sys", "tables"))
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs a directory in which nothing can be made")
+@pytest.mark.parametrize("warehouse", ["/proc", "/proc/none"])
+def test_a_database_that_cannot_be_made(warehouse: str) -> None:
+    with pytest.raises(StorageError, match=r"^making the directory /proc.*check the path"):
+        open_catalog({"warehouse": warehouse}).create_database("d")

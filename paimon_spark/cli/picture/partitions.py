@@ -31,7 +31,7 @@ class PartitionRuns:
 
 def runs_of_partitions(runs: pa.Table) -> list[PartitionRuns]:
     """In the order of their values as text. runs: see sorted_runs."""
-    buckets = runs.group_by(["partition", "bucket"]).aggregate([("level", "count")])
+    buckets = runs.group_by(["partition", "directory", "bucket"]).aggregate([("level", "count")])
     most = buckets.group_by("partition").aggregate([("level_count", "max")]).sort_by("partition")
     pairs = zip(most.column("partition").to_pylist(), most.column("level_count_max").to_pylist(), strict=True)
     return [PartitionRuns((name or "").strip("{}"), number) for name, number in pairs]
