@@ -82,7 +82,7 @@ class ArrowRows(ABC):
         missing = count
         batches = self.to_batches() if count else iter(())
         for batch in batches:
-            found.append(batch.slice(0, missing))
+            found.append(batch.slice(0, min(missing, batch.num_rows)))
             missing -= found[-1].num_rows
             if missing <= 0:
                 break

@@ -71,4 +71,7 @@ def iso_time(millis: int, sep: str = "T", timespec: str = "milliseconds") -> str
 
 def time_text(millis: int) -> str:
     """An instant for messages: the time in SHOWN_ZONE, and the epoch millis that options take."""
-    return f"{iso_time(millis, ' ')} ({millis})"
+    try:
+        return f"{iso_time(millis, ' ')} ({millis})"
+    except (OverflowError, ValueError):  # a year beyond 1 to 9999
+        return f"{millis} ms after 1970"
