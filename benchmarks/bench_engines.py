@@ -12,7 +12,7 @@ import tables
 from measure import Results, fastest, printed_apart
 
 from paimon_spark.catalogs.create import create_table, new_schema
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
 
@@ -116,7 +116,7 @@ def reading(table: Table, options: Mapping[str, str], columns: tuple[str, ...]) 
 
     The splits are those of deduplicate: a read of first-row alone would skip the files that are not compacted.
     """
-    as_if = replace(table, options=Options({**table.options, **options}))
+    as_if = replace(table, settings=TableSettings({**table.settings, **options}))
     splits, reader = table.scan().plan().splits, as_if.scan(columns=["id", *columns]).reader()
     return lambda: tables.drain(batch for split in splits for batch in reader.read(split))
 

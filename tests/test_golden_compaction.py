@@ -41,7 +41,7 @@ def states(path: Path) -> dict[int, Counter[Row]]:
 def shown_by_compaction(path: Path) -> Counter[Row] | None:
     """The rows once no file of level 0 is hidden any more; None where that cannot be read before."""
     table = open_table(str(path))
-    if table.options.get("merge-engine") == "first-row":
+    if table.settings.get("merge-engine") == "first-row":
         return None
     return comparable(open_table(str(path), {"deletion-vectors.merge-on-read": "true"}).scan().to_arrow())
 

@@ -29,11 +29,14 @@ if str(ROOT) not in sys.path:
 from paimon_spark import __version__  # noqa: E402
 from paimon_spark.cli.command_list import COMMANDS  # noqa: E402
 from paimon_spark.cli.program import Commands  # noqa: E402
-from paimon_spark.format.options.core_options import TYPED_OPTIONS  # noqa: E402
+from paimon_spark.format.options.catalogue import (  # noqa: E402
+    CATALOGUE,
+    IMMUTABLE_OPTIONS,
+    Status,
+)
 from paimon_spark.format.options.described import choices_of, default_text, option_type  # noqa: E402
-from paimon_spark.format.options.descriptions import DESCRIPTIONS  # noqa: E402
-from paimon_spark.format.options.entries import CATALOGUE, Moment, Status  # noqa: E402
-from paimon_spark.format.options.keys import IMMUTABLE_OPTIONS  # noqa: E402
+from paimon_spark.format.options.option import Moment  # noqa: E402
+from paimon_spark.format.options.table_settings import TABLE_OPTIONS  # noqa: E402
 from paimon_spark.procedures.call.refused import REFUSED  # noqa: E402
 from paimon_spark.procedures.catalogue import DATABASE_PROCEDURES, GROUPS  # noqa: E402
 from paimon_spark.procedures.documentation import description, sentence  # noqa: E402
@@ -162,7 +165,7 @@ def options_page() -> str:
     for key, entry in CATALOGUE.items():
         if entry.status is Status.HONOURED:
             section = noted.get(key, OTHERS)
-            sections.setdefault(section, []).append(option_row(key, DESCRIPTIONS[key]))
+            sections.setdefault(section, []).append(option_row(key))
         elif entry.status is Status.NO_EFFECT:
             unnamed.append(entry)
     lines = [(PAGES / "reference" / "_options_head.txt").read_text(encoding="utf-8")]
@@ -201,13 +204,11 @@ def section_order(noted: dict[str, str], name: str) -> int:
     return next((number for number, section in enumerate(noted.values()) if section == name), len(noted))
 
 
-def option_row(key: str, meaning: str) -> str:
-    option = TYPED_OPTIONS.get(key)
-    kind = "" if option is None else type_of(option)
-    default = _NONE if option is None else default_of(option)
+def option_row(key: str) -> str:
+    option = TABLE_OPTIONS[key]
     fixed = " Cannot change once the table has data." if key in IMMUTABLE_OPTIONS else ""
-    older = "" if option is None or not option.aliases else f" Older names: {', '.join(map(code, option.aliases))}."
-    return f"| `{key}` | {kind} | {default} | {cell(meaning + older + fixed)} |"
+    older = f" Older names: {', '.join(map(code, option.older))}." if option.older else ""
+    return f"| `{key}` | {type_of(option)} | {default_of(option)} | {cell(option.meaning + older + fixed)} |"
 
 
 def type_of(option: Any) -> str:

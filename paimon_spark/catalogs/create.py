@@ -14,7 +14,7 @@ from paimon_spark.arrow.default_values import check_defaults
 from paimon_spark.arrow.types import data_type
 from paimon_spark.errors import CorruptFile, SchemaError, TableAlreadyExists
 from paimon_spark.file_io import FileIO, NotCreated, absolute_location, file_io_for
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.value_texts import parse_list
 from paimon_spark.format.paths import schema_path
 from paimon_spark.format.rules.new_tables import assign_field_ids, validate_table
@@ -87,7 +87,7 @@ def create_table(
     validate_table(first)
     check_defaults(f"creating {root}", first.fields)
     if first.primary_keys:
-        engine_for(first, Options(first.options))
+        engine_for(first, TableSettings(first.options))
     for _ in range(_TRIES):
         existing = find_schema(store, root)
         if existing is None:

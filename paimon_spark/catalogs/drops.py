@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from paimon_spark.catalogs.create import find_schema
 from paimon_spark.errors import CorruptFile, DatabaseNotEmpty, PaimonError, StorageError, UnsupportedFeature
 from paimon_spark.file_io import DirectoryIO
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import MAIN_BRANCH
 from paimon_spark.store.clean.purge import all_files
 from paimon_spark.store.history.branches import on_branch
@@ -176,7 +176,7 @@ def _may_have_external_files(file_io: DirectoryIO, location: str) -> bool:
         schemas = SchemaStore(file_io, location, branch)
         for number in schemas.ids():
             try:
-                if names_external_paths(Options(schemas.load(number).options)):
+                if names_external_paths(TableSettings(schemas.load(number).options)):
                     return True
             except CorruptFile:
                 if number in schemas.ids():

@@ -12,10 +12,9 @@ from paimon_spark.catalogs.functions import Function
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.views import View, ViewChange
 from paimon_spark.errors import OptionError, UnsupportedFeature, UnsupportedMethod
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.options.foreign_names import ForeignNames
 from paimon_spark.format.options.other_systems import STORE_CATALOG_ADVICE
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.store.metadata.table_options import PATH
 from paimon_spark.store.open import ReadableTable, state_options
 
@@ -195,7 +194,7 @@ def check_creatable(identifier: Identifier, options: Mapping[str, str]) -> None:
             "tables are, only a Hive or REST catalog has tables at other places; leave LOCATION out, or make a table "
             "without a name, with PaimonTable.create(spark).location(...)"
         )
-    kind = Options(options).value(o.TYPE)
+    kind = TableSettings(options).table_type
     if kind.lower() not in _TABLE_TYPES:
         raise UnsupportedFeature(
             f"creating {identifier} with 'type' = '{kind}': a catalog in files holds {' and '.join(_TABLE_TYPES)} only"

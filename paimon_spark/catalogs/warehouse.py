@@ -21,8 +21,7 @@ from paimon_spark.arrow.zones import TimeZone, session_zone
 from paimon_spark.errors import TableNotFound
 from paimon_spark.file_io import FileIO, absolute_location, file_io_for
 from paimon_spark.format.binary_row import decode_arity_row
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import partition_path, unescape
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField
@@ -182,7 +181,7 @@ def _tables(warehouse: Warehouse) -> Iterator[tuple[Any, ...]]:
         yield (
             database,
             name,
-            options.get(o.TYPE.key, o.TYPE.default),
+            options.get(TableSettings.table_type.key, TableSettings.table_type.default),
             bool(table.schema.partition_keys),
             bool(table.schema.primary_keys),
             options.get("owner"),
@@ -204,15 +203,15 @@ def _number(text: str | None) -> int | None:
 def _partitions(warehouse: Warehouse) -> Iterator[tuple[Any, ...]]:
     for database, name, table in warehouse.tables():
         if table.schema.partition_keys:
-            for one in partition_totals(Request(table), partial(_names, table.options)):
+            for one in partition_totals(Request(table), partial(_names, table.settings)):
                 count, size, files, time = one.total
                 made = None if time is None else _epoch_millis(time)
                 yield database, name, one.text, count, size, files, made, is_marked_done(table, one.partition)
 
 
-def _names(options: Options, partitions: Sequence[bytes], fields: Sequence[DataField]) -> pa.Array:
+def _names(settings: TableSettings, partitions: Sequence[bytes], fields: Sequence[DataField]) -> pa.Array:
     """``k=v/k2=v2`` with the texts of the directories, not escaped."""
-    default, legacy = options.value(o.PARTITION_DEFAULT_NAME), options.value(o.PARTITION_LEGACY_NAME)
+    default, legacy = settings.partitions.default_name, settings.partitions.legacy_name
     types = [field.type for field in fields]
     rows = (decode_arity_row(partition, types) for partition in partitions)
     return pa.array([unescape(partition_path(row, fields, default, legacy)).rstrip("/") for row in rows], pa.string())

@@ -11,7 +11,8 @@ import typer
 
 from paimon_spark.cli.zone import current_zone
 from paimon_spark.errors import OptionError, SnapshotNotFound
-from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.read_settings import ScanSettings
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.store.holds.retention import epoch_millis
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import find_stored_table, open_table
@@ -79,7 +80,7 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 def parse_options(pairs: Sequence[str] | None, branch: str | None = None) -> dict[str, str]:
     """The options of a call, that of the branch among them."""
     found = parse_pairs(pairs)
-    return found if branch is None else {**found, o.BRANCH.key: branch}
+    return found if branch is None else {**found, TableSettings.branch.key: branch}
 
 
 def parse_pairs(pairs: Sequence[str] | None, flag: str = "--option", key_name: str = "KEY") -> dict[str, str]:
@@ -123,15 +124,15 @@ def state_options(path: str, options: dict[str, str], at: str | None) -> dict[st
     """
     if at is None:
         return {}
-    choosing = {option.key for option in TIME_TRAVEL_OPTIONS} - {o.SCAN_MODE.key}
+    choosing = {option.key for option in TIME_TRAVEL_OPTIONS} - {ScanSettings.mode.key}
     own = [key for key in options if key.lower() in choosing]
     if own:
         raise OptionError(f"--at and the option '{own[0]}' both choose what is read; leave one")
     table = find_stored_table(path, options)
     if table is not None and table.snapshots.find_tag(at) is not None:
-        return {o.SCAN_TAG_NAME.key: at}
+        return {ScanSettings.tag_name.key: at}
     if at.isascii() and at.isdigit():
-        return {o.SCAN_SNAPSHOT_ID.key: at}
+        return {ScanSettings.snapshot_id.key: at}
     try:
         millis = parse_local_timestamp(at, zone=current_zone())
     except OptionError:
@@ -139,7 +140,7 @@ def state_options(path: str, options: dict[str, str], at: str | None) -> dict[st
         raise OptionError(
             f"'{at}' is neither a tag of the table, nor a snapshot id, nor a time such as 2026-11-01 12:00{there}"
         ) from None
-    return {o.SCAN_TIMESTAMP_MILLIS.key: str(millis)}
+    return {ScanSettings.timestamp_millis.key: str(millis)}
 
 
 def parse_older_than(text: str | None, argument: str = "older_than") -> dt.datetime | None:
@@ -173,7 +174,7 @@ def snapshot_id(path: str, options: dict[str, str], at: str | None) -> int:
         SnapshotNotFound: the state does not exist.
     """
     table = open_table(path, options)
-    snapshot = resolve_snapshot(table.options.merged(state_options(path, options, at)), table.snapshots).snapshot
+    snapshot = resolve_snapshot(table.settings.merged(state_options(path, options, at)), table.snapshots).snapshot
     if snapshot is None:
         raise SnapshotNotFound(f"the table at {table.location} has no snapshot")
     return snapshot.id

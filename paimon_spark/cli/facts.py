@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_spark.cli.arguments import state_options
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.type_text import type_sql
@@ -215,13 +214,13 @@ def snapshot_facts(snapshot: Snapshot) -> SnapshotFacts:
 
 
 def _facts(table: Table, files: pa.Table, runs: pa.Table) -> TableFacts:
-    schema, options, store = table.schema, table.options, table.snapshots
+    schema, settings, store = table.schema, table.settings, table.snapshots
     ids = store.ids()
     ends = {i: store.find(i) for i in (ids[:1] + ids[-1:])}
     first, last = (ends[ids[0]], ends[ids[-1]]) if ids else (None, None)
     shown = shown_snapshot(table)
-    kept = retention_rules(options).snapshots
-    trigger = compaction_rules(options).trigger
+    kept = retention_rules(settings).snapshots
+    trigger = compaction_rules(settings).trigger
     newest = table.schemas.latest() or schema
     return TableFacts(
         location=table.location,
@@ -231,11 +230,11 @@ def _facts(table: Table, files: pa.Table, runs: pa.Table) -> TableFacts:
         primary_keys=tuple(schema.primary_keys),
         partition_keys=tuple(schema.partition_keys),
         bucket_mode=str(table.bucket_mode),
-        buckets=options.value(o.BUCKET),
-        bucket_keys=options.value(o.BUCKET_KEY) or schema.trimmed_primary_keys,
-        merge_engine=options.value(o.MERGE_ENGINE),
-        changelog_producer=options.value(o.CHANGELOG_PRODUCER),
-        deletion_vectors=options.value(o.DELETION_VECTORS_ENABLED),
+        buckets=settings.bucket,
+        bucket_keys=settings.bucket_key or schema.trimmed_primary_keys,
+        merge_engine=settings.merge_engine,
+        changelog_producer=settings.changelog_producer,
+        deletion_vectors=settings.deletion_vectors_enabled,
         trigger=trigger,
         options=dict(newest.options),
         schema_id=schema.id,
@@ -309,5 +308,5 @@ def _retention(table: Table, ids: Sequence[int], kept: Retention) -> RetentionFa
     young = table.snapshots.find_since_time(kept.keep_since) if ids else None
     old = 0 if not ids else (len(ids) if young is None else bisect_left(ids, young.id)) - 1
     due = max(0, len(ids) - kept.retain_max, min(old, len(ids) - kept.retain_min))
-    by_writers = not table.options.value(o.WRITE_ONLY)
+    by_writers = not table.settings.write_only
     return RetentionFacts(kept.retain_min, kept.retain_max, kept.millis_retained, by_writers, due)

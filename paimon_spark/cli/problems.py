@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from paimon_spark.cli.facts import TableView
 from paimon_spark.cli.texts import count_text, size_text
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.option import MB
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.store.holds.consumer_files import readable_positions
 from paimon_spark.store.holds.expiry_marks import expiring_below
@@ -36,7 +36,7 @@ def find_problems(view: TableView) -> tuple[str, ...]:
 
 def _refusals(view: TableView) -> Iterator[str]:
     try:
-        check_writable(view.table.schema, view.table.options)
+        check_writable(view.table.schema, view.table.settings)
     except UnsupportedFeature as error:
         yield str(error)
 
@@ -54,14 +54,14 @@ def _waiting(view: TableView) -> Iterator[str]:
     fresh = next((level for level in stored.levels if level.level == 0), None)
     if stored.postponed_files:
         files = count_text(stored.postponed_files, "file")
-        reads = "each read sorts them" if merges_postponed(view.table.options) else "readers do not see them"
+        reads = "each read sorts them" if merges_postponed(view.table.settings) else "readers do not see them"
         yield f"{files} of {count_text(stored.postponed_rows, 'row')} wait for a bucket: compact the table, {reads}"
-    if fresh is not None and skips_level_zero(view.table.options):
+    if fresh is not None and skips_level_zero(view.table.settings):
         yield f"{count_text(fresh.rows, 'row')} in level 0 are not visible to readers yet: compact the table"
     if stored.crowded_buckets:
         crowded = f"{facts.trigger} sorted runs or more in {count_text(stored.crowded_buckets, 'bucket')}"
         helps = "the next write to them compacts, or a compaction now"
-        if view.table.options.value(o.WRITE_ONLY):
+        if view.table.settings.write_only:
             helps = "the table is write-only, so that nobody compacts it but a job of its own: run one regularly"
         yield f"{crowded}, {stored.most_runs} at most, which reads have to merge: {helps}"
 
@@ -69,7 +69,7 @@ def _waiting(view: TableView) -> Iterator[str]:
 def _small_files(view: TableView) -> Iterator[str]:
     if view.facts.primary_keys:
         return
-    limit = (view.table.options.value(o.TARGET_FILE_SIZE) or 256 * o.MB) * _SMALL
+    limit = (view.table.settings.files.target_size or 256 * MB) * _SMALL
     small = pc.sum(pc.less(view.sizes, limit)).as_py() or 0
     if small >= _MANY * max(1, view.facts.stored.partitions):
         yield f"{small:,} of {view.facts.stored.files:,} files are smaller than {size_text(limit)}: compact the table"

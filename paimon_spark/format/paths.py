@@ -23,7 +23,8 @@ from paimon_spark.format.java.text import (
 )
 from paimon_spark.format.manifest import DataFileMeta, IndexManifestEntry
 from paimon_spark.format.names import is_inside, joined_name
-from paimon_spark.format.options.core_options import DATA_FILE_PATH_DIRECTORY, INDEX_FILE_IN_DATA_FILE_DIR, Options
+from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.options.write_settings import FileSettings
 from paimon_spark.format.types import BINARIES, NESTED, TIMESTAMPS, DataField, DataType, Root
 
 MAIN_BRANCH = "main"
@@ -185,11 +186,11 @@ def index_path(table: str, name: str) -> str:
     return f"{table}/index/{name}"
 
 
-def index_file_path(table: str, bucket: str, entry: IndexManifestEntry, options: Options) -> str:
+def index_file_path(table: str, bucket: str, entry: IndexManifestEntry, settings: TableSettings) -> str:
     """Where an index file lies; bucket is the path of its bucket directory."""
     if entry.external_path is not None:
         return entry.external_path
-    if options.value(INDEX_FILE_IN_DATA_FILE_DIR):
+    if settings.files.index_in_data_dir:
         return f"{bucket}/{entry.file_name}"
     return index_path(table, entry.file_name)
 
@@ -197,27 +198,27 @@ def index_file_path(table: str, bucket: str, entry: IndexManifestEntry, options:
 # --------------------------------------------------------------------------------------------------------- data files
 
 
-def bucket_path(table: str, partition: str, bucket: int, options: Options) -> str:
+def bucket_path(table: str, partition: str, bucket: int, settings: TableSettings) -> str:
     """The directory of a bucket; partition is the result of partition_path.
 
     Raises:
         OptionError: `data-file.path-directory` leads out of the table.
     """
     name = "postpone" if bucket == POSTPONE_BUCKET else str(bucket)
-    return f"{data_root(table, options)}/{partition}bucket-{name}"
+    return f"{data_root(table, settings)}/{partition}bucket-{name}"
 
 
-def data_root(table: str, options: Options) -> str:
+def data_root(table: str, settings: TableSettings) -> str:
     """The directory that holds the directories of partitions and buckets.
 
     Raises:
         OptionError: `data-file.path-directory` leads out of the table.
     """
-    directory = (options.value(DATA_FILE_PATH_DIRECTORY) or "").strip("/")
+    directory = (settings.files.path_directory or "").strip("/")
     if not is_inside(directory):
         raise OptionError(
-            f"the option '{DATA_FILE_PATH_DIRECTORY.key}' of the table at {table} is '{directory}', which leads out of "
-            "the table; data files elsewhere are recorded with their external paths"
+            f"the option '{FileSettings.path_directory.key}' of the table at {table} is '{directory}', which leads out "
+            "of the table; data files elsewhere are recorded with their external paths"
         )
     return f"{table}/{directory}" if directory else table
 

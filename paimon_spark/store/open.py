@@ -25,8 +25,8 @@ from paimon_spark.errors import (
     UnsupportedMethod,
 )
 from paimon_spark.file_io import FileIO, absolute_location, file_io_for, named_location
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.read_settings import ScanSettings
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.rules.supported import check_readable
 from paimon_spark.format.schema import ROW_KIND_FIELD, TableSchema, metadata_fields
 from paimon_spark.format.types import DataField
@@ -195,7 +195,7 @@ def state_options(
     if version is not None and timestamp is not None:
         raise OptionError(f"version = {version!r} and timestamp = '{timestamp}' name two states: give one of them")
     if version is not None:  # a number is no name of a tag
-        return {(o.SCAN_SNAPSHOT_ID if isinstance(version, int) else o.SCAN_VERSION).key: str(version)}
+        return {(ScanSettings.snapshot_id if isinstance(version, int) else ScanSettings.version).key: str(version)}
     if timestamp is None:
         return {}
     from paimon_spark.arrow.predicates.literal_text import parse_timestamp
@@ -211,7 +211,7 @@ def state_options(
         ) from None
     except ValueError as error:
         raise OptionError(f"timestamp = '{text}' names no time: {error}") from None
-    return {o.SCAN_TIMESTAMP_MILLIS.key: str(instant // _NANOS_PER_MILLI)}
+    return {ScanSettings.timestamp_millis.key: str(instant // _NANOS_PER_MILLI)}
 
 
 def find_table(
@@ -309,7 +309,7 @@ def _stored_table(location: str, options: Mapping[str, str], time_zone: TimeZone
         return None
     file_io, root = place.file_io, place.root
     _, dynamic = split_storage_options(options)
-    branch = place.branch or next((v for k, v in dynamic.items() if k.lower() == o.BRANCH.key), "main")
+    branch = place.branch or next((v for k, v in dynamic.items() if k.lower() == TableSettings.branch.key), "main")
     schemas = SchemaStore(file_io, root, branch)
     schema = schemas.latest()
     if schema is None:
@@ -320,27 +320,27 @@ def _stored_table(location: str, options: Mapping[str, str], time_zone: TimeZone
     known = {**schema.options, **given}
     guarded = confined(file_io, root, dynamic, publisher_of(options))
     opened = schema if place.server is None else None
-    return ReadableTable(root, guarded, schema, Options(known), branch, time_zone, place.server, opened)
+    return ReadableTable(root, guarded, schema, TableSettings(known), branch, time_zone, place.server, opened)
 
 
 def _with_dynamic(table: ReadableTable, dynamic: Mapping[str, str]) -> ReadableTable:
     check_dynamic_options(table.schema, dynamic)
-    _check_supported(table.location, table.schema, table.options.merged(dynamic))
+    _check_supported(table.location, table.schema, table.settings.merged(dynamic))
     found = _travelled(table, dynamic)
     _check_sequence_fields(found)
-    _check_supported(table.location, found.schema, found.options)
+    _check_supported(table.location, found.schema, found.settings)
     return found
 
 
 def _travelled(table: ReadableTable, dynamic: Mapping[str, str]) -> ReadableTable:
     """The table with dynamic options, in the schema of the snapshot that they choose."""
     check_dynamic_options(table.schema, dynamic)
-    return travelled(table, table.options.merged(dynamic))
+    return travelled(table, table.settings.merged(dynamic))
 
 
 def _check_sequence_fields(table: Table) -> None:
     """Refuses current options that do not fit the old columns of a time travel (as Java does: SchemaValidation)."""
-    lacking = [name for name in table.options.value(o.SEQUENCE_FIELD) if name not in table.schema.by_name]
+    lacking = [name for name in table.settings.sequence_field if name not in table.schema.by_name]
     if lacking:
         raise OptionError(
             f"opening {table.location}: 'sequence.field' names {', '.join(lacking)}, and the columns of schema "
@@ -349,14 +349,14 @@ def _check_sequence_fields(table: Table) -> None:
         )
 
 
-def _check_supported(location: str, schema: TableSchema, options: Options) -> None:
+def _check_supported(location: str, schema: TableSchema, settings: TableSettings) -> None:
     """Checks that this release can read the table; a refusal names the table, because a job may read many."""
     try:
-        check_readable(schema, options)
+        check_readable(schema, settings)
     except UnsupportedFeature as error:
         raise UnsupportedFeature(f"opening {location}: {error}") from None
     if schema.primary_keys:
-        check_engine(schema, options)
+        check_engine(schema, settings)
 
 
 @dataclass(frozen=True)

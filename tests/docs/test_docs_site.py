@@ -15,8 +15,8 @@ from doc_pages import DOCS, ROOT
 import paimon_spark
 from paimon_spark import errors
 from paimon_spark.cli.command_list import COMMANDS
-from paimon_spark.format.options.descriptions import DESCRIPTIONS
-from paimon_spark.format.options.entries import CATALOGUE, Status
+from paimon_spark.format.options.catalogue import CATALOGUE, Status
+from paimon_spark.format.options.table_settings import TABLE_OPTIONS
 from paimon_spark.procedures.catalogue import PROCEDURES
 from paimon_spark.procedures.documentation import sentence
 from paimon_spark.procedures.procedure import arguments_of
@@ -100,8 +100,8 @@ def test_every_option_is_on_its_page(site: Path) -> None:
 
 
 def test_every_honoured_option_is_described() -> None:
-    assert DESCRIPTIONS.keys() == {key for key, entry in CATALOGUE.items() if entry.status is Status.HONOURED}
-    assert [key for key, text in DESCRIPTIONS.items() if not re.fullmatch(r"[^\n|]{10,}\.", text)] == []
+    assert TABLE_OPTIONS.keys() == {key for key, entry in CATALOGUE.items() if entry.status is Status.HONOURED}
+    assert [key for key, x in TABLE_OPTIONS.items() if not re.fullmatch(r"[^\n|]{10,}\.", x.meaning)] == []
 
 
 def test_every_command_and_system_table_is_on_its_page(site: Path) -> None:

@@ -20,7 +20,7 @@ from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.java import text as java_text
 from paimon_spark.format.manifest import EMPTY_STATS, DataFileMeta, IndexManifestEntry, ManifestEntry
 from paimon_spark.format.manifests.codec import decode_manifest
-from paimon_spark.format.options.core_options import PARTITION_DEFAULT_NAME, PARTITION_LEGACY_NAME, Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import TableSchema, decode_schema
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import BINARIES, DataField, DataType, Root
@@ -28,7 +28,7 @@ from paimon_spark.format.types import BINARIES, DataField, DataType, Root
 DEFAULT_NAME = "__DEFAULT_PARTITION__"
 FILE = DataFileMeta("data-u-0.parquet", 1, 1, b"", b"", EMPTY_STATS, EMPTY_STATS, 0, 0, 0, 0)
 INDEX = IndexManifestEntry(0, b"", 0, "HASH", "index-u-0", 4, 1)
-NO_OPTIONS = Options()
+NO_OPTIONS = TableSettings()
 
 
 # ---------------------------------------------------------------------------------------------------- partition texts
@@ -81,11 +81,13 @@ def files_by_table() -> dict[tuple[str, str], list[GoldenFile]]:
 
 def place_of(entry: ManifestEntry, schema: TableSchema) -> str:
     """The path of the entry's file below its table."""
-    options, fields = Options(schema.options), schema.partition_fields
+    settings, fields = TableSettings(schema.options), schema.partition_fields
     values = decode_arity_row(entry.partition, [f.type for f in fields])
-    default_name, legacy = options.value(PARTITION_DEFAULT_NAME), options.value(PARTITION_LEGACY_NAME)
+    default_name, legacy = settings.partitions.default_name, settings.partitions.legacy_name
     partition = paths.partition_path(values, fields, default_name, legacy)
-    return paths.data_file_path(paths.bucket_path("t", partition, entry.bucket, options), entry.file).removeprefix("t/")
+    return paths.data_file_path(paths.bucket_path("t", partition, entry.bucket, settings), entry.file).removeprefix(
+        "t/"
+    )
 
 
 @pytest.mark.parametrize("value", [None, "", " ", "\t \u3000", "\u2003"])
@@ -253,7 +255,10 @@ def test_manifests_indexes_and_statistics_lie_in_the_table() -> None:
 def test_buckets_and_data_files() -> None:
     assert paths.bucket_path("/t", "", 0, NO_OPTIONS) == "/t/bucket-0"
     assert paths.bucket_path("/t", "k=v/", -2, NO_OPTIONS) == "/t/k=v/bucket-postpone"
-    assert paths.bucket_path("/t", "k=v/", 3, Options({"data-file.path-directory": "data"})) == "/t/data/k=v/bucket-3"
+    assert (
+        paths.bucket_path("/t", "k=v/", 3, TableSettings({"data-file.path-directory": "data"}))
+        == "/t/data/k=v/bucket-3"
+    )
     assert paths.data_file_path("/t/bucket-0", FILE) == "/t/bucket-0/data-u-0.parquet"
     elsewhere = replace(FILE, external_path="s3://b/x/data-u-0.parquet")
     assert paths.data_file_path("/t/bucket-0", elsewhere) == "s3://b/x/data-u-0.parquet"
@@ -262,7 +267,7 @@ def test_buckets_and_data_files() -> None:
 
 
 def test_index_files() -> None:
-    in_bucket = Options({"index-file-in-data-file-dir": "true"})
+    in_bucket = TableSettings({"index-file-in-data-file-dir": "true"})
     assert paths.index_file_path("/t", "/t/bucket-0", INDEX, NO_OPTIONS) == "/t/index/index-u-0"
     assert paths.index_file_path("/t", "/t/bucket-0", INDEX, in_bucket) == "/t/bucket-0/index-u-0"
     assert paths.index_file_path("/t", "/t/bucket-0", replace(INDEX, external_path="s3://i"), in_bucket) == "s3://i"

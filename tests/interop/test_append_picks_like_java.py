@@ -11,7 +11,7 @@ from java_append_picks import pick_any_order, pick_full, pick_neighbours
 from java_picks import PickedFile
 from test_picks_like_java import our_file, random_runs
 
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.merge.compaction import append_picks
 from paimon_spark.merge.compaction import pick as compaction_pick
 from paimon_spark.merge.compaction.append_picks import AppendRules, FileVector, append_rules
@@ -34,7 +34,7 @@ def test_full_picks(java: Genuine) -> None:
     for (levels, runs, vectors, forced), their in zip(cases, java.run(pick_full, cases), strict=True):
         ours = [LevelRun(files[0].level, tuple(map(our_file, files))) for files in runs]
         options = {"num-levels": str(levels), "compaction.force-rewrite-all-files": str(forced).lower()}
-        unit = compaction_pick.pick_full(ours, compaction_rules(Options(options)), vectors or ())
+        unit = compaction_pick.pick_full(ours, compaction_rules(TableSettings(options)), vectors or ())
         ours_text = unit and ((unit.output_level, [file.file_name for file in unit.files]), unit.each_alone)
         assert ours_text == their, (levels, runs, vectors, forced)
         kinds.add(unit and unit.each_alone)
@@ -46,7 +46,7 @@ def test_any_order(java: Genuine, tmp_path: Path) -> None:
                "target-file-size": "1000 b", "source.split.open-file-cost": "10 b"}  # fmt: skip
     path = table_path(tmp_path)
     java.create(path, {"v": "INT"}, options=options)
-    rules, draw, cases = append_rules(Options(options)), random.Random(5), []
+    rules, draw, cases = append_rules(TableSettings(options)), random.Random(5), []
     for _ in range(200):
         sizes = draw.sample(
             range(draw.choice([50, 300, 1200])), draw.randrange(25)

@@ -63,10 +63,10 @@ def test_the_bytes_of_curves(java: Genuine, tmp_path: Path) -> None:
     batch = in_arrow(path, rows)
     for count in (1, 2, 3, 6):
         names = draw.sample(WHOLE, count)
-        ours = curve_values(batch, new_clustering(table.schema, table.options, "zorder", names))
+        ours = curve_values(batch, new_clustering(table.schema, table.settings, "zorder", names))
         assert [bytes(row) for row in ours] == java.run(java_clustering.z_values, path, names, rows), names
     for names in (["i", "l"], ["d", "t", "i"]):
-        ours = curve_values(batch, new_clustering(table.schema, table.options, "hilbert", names))
+        ours = curve_values(batch, new_clustering(table.schema, table.settings, "hilbert", names))
         theirs = java.run(java_clustering.hilbert_values, path, names, rows)
         assert [int.from_bytes(bytes(row), "big") >> len(names) for row in ours] == [
             int.from_bytes(value, "big") for value in theirs

@@ -17,7 +17,7 @@ from readers import assert_same, telling
 from support.long_runs import tries
 from support.oracles.checker import check_table
 
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.store.buckets.bucket_assigner import BucketFilling, KnownHashes, PartitionIndex, bucket_rules
 
 pytestmark = pytest.mark.interop
@@ -34,7 +34,7 @@ def test_assigners_fill_buckets_alike(java: Genuine) -> None:
         calls = [[draw.randint(-top, top) for _ in range(draw.randint(0, 30))] for _ in range(3)]
         theirs = java.run(java_dynamic.assign_hashes, calls, target, -1, assigner, assigners)
         none = np.empty(0, np.int32)
-        rules = bucket_rules(Options({"dynamic-bucket.target-row-num": str(target)}), partitioned=True)
+        rules = bucket_rules(TableSettings({"dynamic-bucket.target-row-num": str(target)}), partitioned=True)
         index = PartitionIndex(KnownHashes(none, none), BucketFilling({}, rules, assigner, assigners))
         assert [index.assign(np.array(call, np.int32)).tolist() for call in calls] == theirs
 

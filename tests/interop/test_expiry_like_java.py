@@ -71,7 +71,7 @@ def java_expires(paimon: Any, path: str) -> dict[str, bool]:
 
 def we_expire(path: str) -> dict[str, bool]:
     table = open_table(path)
-    expiry = record_expiry(table.schema, table.options)
+    expiry = record_expiry(table.schema, table.settings)
     assert expiry is not None
     expires = expired_files(expiry, int(time.time()), lambda number: table.schemas.load(number).fields)
     return {f.file_name: expires(f) for bucket in live_buckets(table, table.snapshots.latest()) for f in bucket.files}

@@ -9,7 +9,7 @@ import pytest
 from genuine import Genuine, table_path
 
 from paimon_spark import open_table
-from paimon_spark.format.options.keys import IMMUTABLE_OPTIONS, catalogued, known_key
+from paimon_spark.format.options.catalogue import IMMUTABLE_OPTIONS, catalogued, known_key
 
 pytestmark = pytest.mark.interop
 

@@ -11,7 +11,7 @@ from java_picks import PickedFile, PickSettings, Unit, compact_steps, level_orde
 
 from paimon_spark.format.binary_row import encode_arity_row
 from paimon_spark.format.manifest import EMPTY_STATS, DataFileMeta
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.types import DataType, Root
 from paimon_spark.merge.compaction.levels import CompactUnit, LevelRun, level_runs
 from paimon_spark.merge.compaction.pick import pick_compaction
@@ -50,7 +50,7 @@ def random_runs(draw: random.Random, last_full: int) -> list[list[PickedFile]]:
     return runs
 
 
-def random_case(draw: random.Random) -> tuple[PickSettings, Options, list[list[PickedFile]], int]:
+def random_case(draw: random.Random) -> tuple[PickSettings, TableSettings, list[list[PickedFile]], int]:
     """A bucket, how often it was looked at, and the settings as Java's classes and as options."""
     trigger, levels = draw.randrange(1, 7), draw.randrange(2, 8)
     amplification, ratio = draw.choice([0, 25, 100, 200]), draw.choice([0, 1, 10, 100])
@@ -80,7 +80,7 @@ def random_case(draw: random.Random) -> tuple[PickSettings, Options, list[list[P
     top = max([levels, *(files[0].level + 1 for files in runs)])
     early = (interval, total, incremental, max(full_times, default=None))
     settings = PickSettings(amplification, ratio, trigger, top, early, hours, forces, gentle)
-    set_options = Options({key: str(value) for key, value in options.items() if value is not None})
+    set_options = TableSettings({key: str(value) for key, value in options.items() if value is not None})
     return settings, set_options, runs, draw.randrange(1, gentle + 1) if gentle else 1
 
 
@@ -156,7 +156,7 @@ def test_steps(java: Genuine) -> None:
     theirs = java.run(compact_steps, cases)
     for (options, levels, output, files), their in zip(cases, theirs, strict=True):
         unit = CompactUnit(output, tuple(map(our_file, files)))
-        steps = our_steps(unit, levels - 1, KEY, compaction_rules(Options(options)))
+        steps = our_steps(unit, levels - 1, KEY, compaction_rules(TableSettings(options)))
         ours = [
             (step.rewrites, step.changelog, [[[f.file_name for f in run] for run in s] for s in step.sections])
             for step in steps

@@ -314,10 +314,10 @@ class TravelHistory:
     def _check_rows(self, options: Drawn) -> None:
         self.outcomes["both read"] += 1
         table = open_table(self.path, options)
-        if not reads_increment(table.options):
+        if not reads_increment(table.settings):
             assert our_engine.read(self.path, options) == java_read(self.java, self.path, options)
             return
-        change = find_increment(table.options, table.snapshots)
+        change = find_increment(table.settings, table.snapshots)
         if not isinstance(change, Difference):
             if self._misses_changelogs(options):
                 ours, javas = our_change(self.path, options), java_change(self.java, self.path, options)

@@ -14,15 +14,8 @@ from paimon_spark.arrow.statistics.column_stats import ColumnStats
 from paimon_spark.errors import OptionError
 from paimon_spark.format.binary_row import encode_arity_row
 from paimon_spark.format.manifest import SimpleStats
-from paimon_spark.format.options.core_options import (
-    CHANGELOG_FILE_STATS_MODE,
-    STATS_KEEP_FIRST_N_COLUMNS,
-    STATS_MODE,
-    STATS_MODE_PER_LEVEL,
-    Option,
-    Options,
-)
-from paimon_spark.format.options.value_texts import parse_text
+from paimon_spark.format.options.table_settings import ColumnSettings, TableSettings
+from paimon_spark.format.options.write_settings import FileSettings
 from paimon_spark.format.schema import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND
 from paimon_spark.format.types import DataField
 
@@ -68,54 +61,53 @@ def parse_stats_mode(text: str) -> StatsMode:
     return StatsMode(counts=True, bounds=True, length=int(match[1]))
 
 
-def data_stats_mode(options: Options, level: int, otherwise: StatsMode | None = None) -> StatsMode:
+def data_stats_mode(settings: TableSettings, level: int, otherwise: StatsMode | None = None) -> StatsMode:
     """The stats mode of data files of a level: of all their columns that have none of their own.
 
     Args:
-        options: of the table.
+        settings: of the table.
         level: for ``metadata.stats-mode.per.level``.
         otherwise: the mode of levels that the option does not name; None: ``metadata.stats-mode``.
 
     Raises:
         OptionError: an option names no mode.
     """
-    text = options.value(STATS_MODE_PER_LEVEL).get(level)
+    text = settings.files.stats_mode_per_level.get(level)
     if text is None and otherwise is not None:
         return otherwise
-    return _parsed(STATS_MODE.key, options.value(STATS_MODE) if text is None else text)
+    return _parsed(FileSettings.stats_mode.key, settings.files.stats_mode if text is None else text)
 
 
-def changelog_stats_mode(options: Options) -> StatsMode | None:
+def changelog_stats_mode(settings: TableSettings) -> StatsMode | None:
     """``changelog-file.stats-mode``; None: as of data files.
 
     Raises:
         OptionError: it names no mode.
     """
-    text = options.value(CHANGELOG_FILE_STATS_MODE)
-    return None if text is None else _parsed(CHANGELOG_FILE_STATS_MODE.key, text)
+    text = settings.files.changelog_stats_mode
+    return None if text is None else _parsed(FileSettings.changelog_stats_mode.key, text)
 
 
 def stats_modes(
-    names: Sequence[str], options: Options, common: StatsMode, keys: Collection[str] = ()
+    names: Sequence[str], settings: TableSettings, common: StatsMode, keys: Collection[str] = ()
 ) -> tuple[StatsMode, ...]:
     """The stats mode of each column of a file.
 
     Args:
         names: the columns of the file, system columns included.
-        options: of the table: ``fields.<column>.stats-mode`` goes before the common mode.
+        settings: of the table: ``fields.<column>.stats-mode`` goes before the common mode.
         common: of the columns that have none of their own.
         keys: the value columns that replace the key columns (thin mode).
 
     Raises:
         OptionError: an option names no mode.
     """
-    first_columns = options.value(STATS_KEEP_FIRST_N_COLUMNS)
+    first_columns = settings.files.stats_keep_first_n_columns
     modes, columns = [], 0
     for name in names:
-        key = f"fields.{name}.stats-mode"
-        own = options.value(Option(key, "", parse_text))
-        if own:
-            modes.append(_parsed(key, own))
+        own = settings.column(name)
+        if own.stats_mode:
+            modes.append(_parsed(own.key(ColumnSettings.stats_mode), own.stats_mode))
         elif name in keys or name.startswith(KEY_PREFIX) or name in (SEQUENCE_NUMBER, VALUE_KIND):
             modes.append(KEY_MODE)
             continue

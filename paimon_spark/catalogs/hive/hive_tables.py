@@ -18,8 +18,9 @@ from paimon_spark.catalogs.hive.places import EXTERNAL, INPUT_FORMAT, MANAGED, O
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.key_options import key_options
 from paimon_spark.errors import SchemaError
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.options.upkeep_settings import PartitionSettings
+from paimon_spark.format.options.write_settings import FileSettings
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField, DataType, Root
 
@@ -28,7 +29,7 @@ _STORAGE_HANDLER = "org.apache.paimon.hive.PaimonStorageHandler"
 _EXTERNAL_PROPERTY = "EXTERNAL"
 COMMENT = "comment"
 _HIVE_PREFIX = "hive."
-_ALWAYS_COPIED = (o.PARTITION_EXPIRATION_TIME.key, o.DATA_FILE_PATH_DIRECTORY.key)
+_ALWAYS_COPIED = (PartitionSettings.expiration_time.key, FileSettings.path_directory.key)
 _MOST = 2**31 - 1
 
 
@@ -96,16 +97,16 @@ def hive_keys(identifier: Identifier, schema: TableSchema) -> tuple[DataField, .
     Raises:
         SchemaError: a table with partitions is to have its tags as partitions.
     """
-    options = Options(schema.options)
-    tag_field, is_kept = options.value(o.METASTORE_TAG_TO_PARTITION), options.value(o.METASTORE_PARTITIONED_TABLE)
+    settings = TableSettings(schema.options)
+    tag_field, is_kept = settings.partitions.tag_to_partition, settings.partitions.in_metastore
     if schema.partition_keys and is_kept:
         return schema.partition_fields
     if tag_field is None:
         return ()
     if schema.partition_keys:
         raise SchemaError(
-            f"{identifier} has partition columns and '{o.METASTORE_TAG_TO_PARTITION.key}', which is for tables without "
-            "them; leave the option out"
+            f"{identifier} has partition columns and '{PartitionSettings.tag_to_partition.key}', which is for tables "
+            "without them; leave the option out"
         )
     return (DataField(0, tag_field, DataType(Root.VARCHAR, length=_MOST)),)
 

@@ -21,7 +21,8 @@ from paimon_spark.errors import CommitStateUnknown, SchemaError, UnsupportedFeat
 from paimon_spark.file_io import DirectoryIO, FileStatus
 from paimon_spark.format.binary_row import encode_arity_row
 from paimon_spark.format.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta, FileSource
-from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.options.upkeep_settings import PartitionSettings
 from paimon_spark.format.rules.new_tables import assign_field_ids
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField
@@ -91,7 +92,7 @@ def schema_of(name: str, table: HiveTable, options: Mapping[str, str], null_name
         UnsupportedFeature: a column has a type that Paimon has not.
         SchemaError: the options ask for buckets.
     """
-    if options.get(o.BUCKET.key, "-1").strip() != "-1":
+    if options.get(TableSettings.bucket.key, "-1").strip() != "-1":
         raise SchemaError(f"migrating {name}: the files of Hive are in no buckets; leave the option 'bucket' out")
     keys = tuple(str(column.name) for column in table.partitionKeys or ())
     columns = [*table.sd.cols, *(table.partitionKeys or ())]
@@ -100,7 +101,7 @@ def schema_of(name: str, table: HiveTable, options: Mapping[str, str], null_name
     comment = (table.parameters or {}).get("comment")
     options_kept = {**options, **({} if comment is None else {"hive.comment": comment})}
     if keys:
-        options_kept[o.PARTITION_DEFAULT_NAME.key] = null_name
+        options_kept[PartitionSettings.default_name.key] = null_name
     return TableSchema(0, tuple(numbered), highest, keys, (), options_kept, comment)
 
 
@@ -112,7 +113,7 @@ def check_target(name: str, target: ReadableTable, wanted: TableSchema) -> None:
     """
     found = target.schema
     columns = [(f.name, f.type.with_nullable(True)) for f in wanted.fields]
-    if found.primary_keys or target.options.value(o.BUCKET) != _NO_BUCKETS:
+    if found.primary_keys or target.settings.bucket != _NO_BUCKETS:
         raise SchemaError(f"migrating {name}: the target {target.location} has a primary key or buckets")
     if [(f.name, f.type.with_nullable(True)) for f in found.fields] != columns:
         raise SchemaError(
@@ -193,7 +194,7 @@ def _is_data(status: FileStatus) -> bool:
 
 
 def _row_of(name: str, target: ReadableTable, texts: Sequence[str]) -> bytes:
-    null, values = target.options.value(o.PARTITION_DEFAULT_NAME), []
+    null, values = target.settings.partitions.default_name, []
     for field, text in zip(target.schema.partition_fields, texts, strict=True):
         try:
             values.append(cast_literal(literal_of(None if text == null else text), field.type, UTC).value)

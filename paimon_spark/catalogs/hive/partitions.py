@@ -14,7 +14,7 @@ from paimon_spark.catalogs.hive.known_places import named_table
 from paimon_spark.catalogs.hive.metastore import Metastore
 from paimon_spark.catalogs.hive.places import HivePartition, HiveTable, place_of_table, put_partition
 from paimon_spark.catalogs.identifier import Identifier
-from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.write_settings import FileSettings
 from paimon_spark.format.paths import escape
 
 _LAST_CHANGE = "transient_lastDdlTime"
@@ -74,7 +74,7 @@ class HivePartitions:
             sd=deepcopy(table.sd),
             parameters={},
         )
-        directory = (table.parameters or {}).get(o.DATA_FILE_PATH_DIRECTORY.key)
+        directory = (table.parameters or {}).get(FileSettings.path_directory.key)
         above = [place_of_table(table) or root, *([directory] if directory else [])]
         path = "/".join([*above, *(f"{escape(key)}={escape(value)}" for key, value in spec.items())])
         put_partition(made, path, self.metastore.settings.location_in_properties)

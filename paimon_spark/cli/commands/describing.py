@@ -13,8 +13,7 @@ from paimon_spark.cli.facts import find_in_state
 from paimon_spark.cli.tables import print_json, print_pairs, print_whole
 from paimon_spark.cli.texts import time_text
 from paimon_spark.errors import OptionError
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.store.metadata.schemas import SchemaStore
@@ -91,12 +90,12 @@ def _facts(schema: TableSchema) -> SchemaFacts:
 
 def _keys(schema: TableSchema, name: str) -> Iterator[str]:
     """What a column serves as; of several columns with their number."""
-    options = Options(schema.options)
+    settings = TableSettings(schema.options)
     roles = {
         "primary key": schema.primary_keys,
         "partition": schema.partition_keys,
-        "bucket key": options.value(o.BUCKET_KEY),
-        "sequence": options.value(o.SEQUENCE_FIELD),
+        "bucket key": settings.bucket_key,
+        "sequence": settings.sequence_field,
     }
     for role, names in roles.items():
         if name in names:

@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 from paimon_spark.cli.arguments import snapshot_id
 from paimon_spark.cli.values import json_rows
 from paimon_spark.errors import OptionError
-from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.read_settings import ScanSettings
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import ROW_KIND
 from paimon_spark.store.open import open_table
 from paimon_spark.store.scan.table_scan import Scan
@@ -94,7 +95,10 @@ def find_changes(
     first, last = (0 if state == _START else snapshot_id(path, options, state) for state in (before, after))
     if first > last:
         raise OptionError(f"AFTER is snapshot {last} and older than BEFORE, snapshot {first}: swap them")
-    chosen = {o.INCREMENTAL_BETWEEN.key: f"{first},{last}", o.INCREMENTAL_BETWEEN_SCAN_MODE.key: "diff"}
+    chosen = {
+        ScanSettings.incremental_between.key: f"{first},{last}",
+        ScanSettings.incremental_between_scan_mode.key: "diff",
+    }
     table = open_table(path, {**options, **chosen})
     shown = table.scan(columns)
     names = [field.name for field in shown.fields]
@@ -103,6 +107,9 @@ def find_changes(
     rows = table.scan(read, row_kinds=True).to_arrow()
     if first == 0:
         return Changes(shown.arrow_schema, keys, rows, None)
-    then = {o.SCAN_SNAPSHOT_ID.key: str(first), o.DELETION_VECTORS_MERGE_ON_READ.key: "true"}  # level 0 changes too
-    earlier = open_table(path, options).options.merged(then)  # its rows in the columns of today
-    return Changes(shown.arrow_schema, keys, rows, replace(table, options=earlier).scan(read))
+    then = {
+        ScanSettings.snapshot_id.key: str(first),
+        TableSettings.deletion_vectors_merge_on_read.key: "true",
+    }  # level 0 changes too
+    earlier = open_table(path, options).settings.merged(then)  # its rows in the columns of today
+    return Changes(shown.arrow_schema, keys, rows, replace(table, settings=earlier).scan(read))

@@ -28,7 +28,7 @@ from paimon_spark.cli.messages import if_stopped
 from paimon_spark.cli.progress import progress_bars
 from paimon_spark.cli.tables import print_json
 from paimon_spark.cli.texts import count_text, ids_text, list_text, names_text, size_text, span_text, time_text
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.procedures.local_engine import LocalEngine, dry_or_real
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.rollbacks import Rollback
@@ -72,7 +72,7 @@ def expire(
         yes,
         output,
         "every snapshot that is still listed is whole; the next expiry finishes",
-        reason=_what_stays(kind, wanted, table.options),
+        reason=_what_stays(kind, wanted, table.settings),
     )
 
 
@@ -169,11 +169,11 @@ def roll_back(
     )
 
 
-def _what_stays(kind: str, call: ExpireSnapshots | ExpireChangelogs, options: Options) -> str:
+def _what_stays(kind: str, call: ExpireSnapshots | ExpireChangelogs, settings: TableSettings) -> str:
     """Why an expiry may find nothing."""
     given = Limits(call.retain_max, call.retain_min, call.older_than, call.max_deletes)
-    kept = retention(options)
-    kept = changelog_retention(options, kept, given) if kind == "changelog" else retention(options, given)
+    kept = retention(settings)
+    kept = changelog_retention(settings, kept, given) if kind == "changelog" else retention(settings, given)
     least = f"{kind}.num-retained.min" if call.retain_min is None else "--retain-min"
     since = f"{kind}.time-retained" if call.older_than is None else "--older-than"
     return (

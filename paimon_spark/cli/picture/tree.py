@@ -19,7 +19,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 from paimon_spark.cli.facts import TableView
 from paimon_spark.cli.picture.style import CROWDED, LABEL, WAITING, clear, shade
 from paimon_spark.cli.texts import count_text, cut_text, printable, size_text
-from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.option import MB
 
 FEW = 12
 """Buckets that are drawn one by one; of more the sums."""
@@ -65,7 +65,7 @@ def draw_files(figure: SubFigure, view: TableView) -> None:
     if not len(sizes):
         _say(figure, "no data files")
         return
-    target = view.table.options.value(o.TARGET_FILE_SIZE) or 256 * o.MB
+    target = view.table.settings.files.target_size or 256 * MB
     axes = figure.add_subplot()
     low, high = int(log2(max(sizes.min(), 1))), ceil(log2(max(int(sizes.max()), target))) + 1
     bins = [2.0**power for power in range(low, high + 1)]

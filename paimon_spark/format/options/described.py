@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from paimon_spark.format.options.core_options import TYPED_OPTIONS, Option
-from paimon_spark.format.options.descriptions import DESCRIPTIONS
-from paimon_spark.format.options.entries import CATALOGUE, OptionEntry, Status
+from paimon_spark.format.options.catalogue import CATALOGUE, OptionEntry, Status
+from paimon_spark.format.options.option import Option
+from paimon_spark.format.options.table_settings import TABLE_OPTIONS
 from paimon_spark.format.options.value_texts import Choice
 
 _TYPES = {
     "parse_bool": "boolean",
     "parse_int": "integer",
+    "parse_int32": "integer",
     "parse_ratio": "number",
     "parse_text": "text",
     "parse_list": "list",
@@ -48,7 +49,7 @@ class DescribedOption:
 def described_options() -> Iterator[DescribedOption]:
     """All options that the official system knows, by key."""
     for key in sorted(CATALOGUE):
-        option = TYPED_OPTIONS.get(key)
+        option = TABLE_OPTIONS.get(key)
         kind = "" if option is None else option_type(option)
         default = "" if option is None else default_text(option, kind)
         yield DescribedOption(key, CATALOGUE[key].status, kind, default, _meaning(CATALOGUE[key]))
@@ -56,7 +57,7 @@ def described_options() -> Iterator[DescribedOption]:
 
 def _meaning(entry: OptionEntry) -> str:
     if entry.status is Status.HONOURED:
-        return DESCRIPTIONS[entry.key]
+        return TABLE_OPTIONS[entry.key].meaning
     if entry.status is Status.NO_EFFECT:
         return f"No effect: {entry.reason}."
     refusal = entry.refusals[0]

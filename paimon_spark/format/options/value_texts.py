@@ -55,6 +55,10 @@ def parse_text(text: str) -> str:
     return text.strip()
 
 
+def parse_word(text: str) -> str:
+    return text.strip().lower()
+
+
 def parse_list(text: str) -> tuple[str, ...]:
     """A comma list; blanks around the items are dropped, empty items too."""
     return tuple(item.strip() for item in text.split(",") if item.strip())

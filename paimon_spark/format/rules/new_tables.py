@@ -13,10 +13,17 @@ from typing import Any
 
 from paimon_spark.errors import OptionError, SchemaError
 from paimon_spark.format.file_index.settings import check_indexes, index_settings
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Option, Options
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
-from paimon_spark.format.options.value_texts import parse_bool, parse_int
+from paimon_spark.format.options.option import Option
+from paimon_spark.format.options.table_settings import TABLE_OPTIONS, TableSettings
+from paimon_spark.format.options.upkeep_settings import RetentionSettings
+from paimon_spark.format.options.write_settings import (
+    CommitSettings,
+    CompactionSettings,
+    DynamicBucketSettings,
+    FileSettings,
+    PostponeSettings,
+)
 from paimon_spark.format.schema import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, TableSchema
 from paimon_spark.format.type_text import format_field, parse_field, type_sql
 from paimon_spark.format.types import NESTED, TIMESTAMPS, DataField, DataType, Root, all_fields
@@ -72,15 +79,15 @@ def validate_table(schema: TableSchema, doing: str = "create the table") -> None
         SchemaError: a rule is broken; the message says which.
         OptionError: an option has a bad value.
     """
-    options = Options(schema.options)
-    for option in o.TYPED_OPTIONS.values():
-        options.value(option)
+    settings = TableSettings(schema.options)
+    for option in TABLE_OPTIONS.values():
+        option.read(settings)
     for rule in _RULES:
-        for problem in rule(schema, options):
+        for problem in rule(schema, settings):
             raise SchemaError(f"cannot {doing}: {problem}")
 
 
-def _check_columns(schema: TableSchema, options: Options) -> Iterator[str]:
+def _check_columns(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
     if not schema.fields:
         yield "it has no columns"
     yield from (f"there are two columns '{name}'" for name in _repeated(schema.names))
@@ -92,7 +99,7 @@ def _check_columns(schema: TableSchema, options: Options) -> Iterator[str]:
         yield f"the field ids {sorted(ids)} must be distinct and at most {schema.highest_field_id}"
 
 
-def _check_types(schema: TableSchema, options: Options) -> Iterator[str]:
+def _check_types(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
     """What the schema file says of a column must be readable again: lengths and precisions are in their ranges."""
     for field in schema.fields:
         try:
@@ -101,7 +108,7 @@ def _check_types(schema: TableSchema, options: Options) -> Iterator[str]:
             yield f"the column '{field.name}': {error}"
 
 
-def _check_keys(schema: TableSchema, options: Options) -> Iterator[str]:
+def _check_keys(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
     for what, keys in (("primary key", schema.primary_keys), ("partition", schema.partition_keys)):
         yield from (f"the {what} names the column '{name}' twice" for name in _repeated(keys))
         for name in keys:
@@ -110,8 +117,11 @@ def _check_keys(schema: TableSchema, options: Options) -> Iterator[str]:
                 yield f"the {what} column '{name}' is not a column; the columns are {', '.join(schema.names)}"
             elif field.type.root in _NO_KEYS:
                 yield f"the {what} column '{name}' has the type {type_sql(field.type)}, which cannot be a key"
-    for option, keys in ((o.PRIMARY_KEY, schema.primary_keys), (o.PARTITION, schema.partition_keys)):
-        if options.is_set(option):
+    for option, keys in (
+        (TableSettings.primary_key, schema.primary_keys),
+        (TableSettings.partition, schema.partition_keys),
+    ):
+        if settings.is_set(option):
             yield f"the keys {', '.join(keys) or 'none'} are given, and the option '{option.key}' too; give them once"
     if schema.primary_keys and not schema.trimmed_primary_keys:
         yield (
@@ -123,15 +133,15 @@ def _check_keys(schema: TableSchema, options: Options) -> Iterator[str]:
             yield f"the primary key column '{field.name}' is nullable; make it NOT NULL"
 
 
-def _check_buckets(schema: TableSchema, options: Options) -> Iterator[str]:
-    bucket, keys = options.value(o.BUCKET), options.value(o.BUCKET_KEY)
+def _check_buckets(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
+    bucket, keys = settings.bucket, settings.bucket_key
     if bucket < 1 and bucket != -1 and not (bucket == -2 and schema.primary_keys):
         yield f"the option 'bucket' is {bucket}: it must be at least 1, or -1, or -2 for a table with a primary key"
-    if bucket == -1 and options.is_set(o.BUCKET_KEY):
+    if bucket == -1 and settings.is_set(TableSettings.bucket_key):
         yield "the option 'bucket-key' needs a number of buckets: set 'bucket', or remove 'bucket-key'"
     if bucket > 0 and not keys and not schema.primary_keys:
         yield "a table without a primary key and with a number of buckets needs the option 'bucket-key'"
-    if options.get(o.BUCKET_KEY.key, "") != ",".join(keys):
+    if settings.get(TableSettings.bucket_key.key, "") != ",".join(keys):
         yield "the option 'bucket-key' must be column names with commas and without blanks between them"
     yield from (f"the option 'bucket-key' names '{name}' twice" for name in _repeated(keys))
     for name in keys:
@@ -143,67 +153,67 @@ def _check_buckets(schema: TableSchema, options: Options) -> Iterator[str]:
             yield f"the bucket key column '{name}' is a partition column"
         elif schema.primary_keys and name not in schema.primary_keys:
             yield f"the bucket key column '{name}' is not in the primary key ({', '.join(schema.primary_keys)})"
-    yield from _check_bucket_function(schema, options, keys or schema.trimmed_primary_keys)
+    yield from _check_bucket_function(schema, settings, keys or schema.trimmed_primary_keys)
 
 
-def _check_bucket_function(schema: TableSchema, options: Options, keys: Sequence[str]) -> Iterator[str]:
-    if options.value(o.BUCKET_FUNCTION) == "mod" and options.value(o.BUCKET) > 0:
+def _check_bucket_function(schema: TableSchema, settings: TableSettings, keys: Sequence[str]) -> Iterator[str]:
+    if settings.bucket_function == "mod" and settings.bucket > 0:
         roots = [schema.by_name[name].type.root for name in keys if name in schema.by_name]
         if len(roots) != 1 or roots[0] not in (Root.INT, Root.BIGINT):
             yield "bucket-function.type=mod needs a bucket key of one INT or BIGINT column"
 
 
-def _check_merge(schema: TableSchema, options: Options) -> Iterator[str]:
-    engine, producer = options.value(o.MERGE_ENGINE), options.value(o.CHANGELOG_PRODUCER)
+def _check_merge(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
+    engine, producer = settings.merge_engine, settings.changelog_producer
     if producer != ChangelogProducer.NONE and not schema.primary_keys:
         yield f"changelog-producer={producer} needs a primary key"
     if engine == MergeEngine.FIRST_ROW and producer not in (ChangelogProducer.NONE, ChangelogProducer.LOOKUP):
         yield f"merge-engine=first-row goes with changelog-producer none or lookup, not with {producer}"
-    if options.value(o.DELETION_VECTORS_ENABLED):
+    if settings.deletion_vectors_enabled:
         if producer == ChangelogProducer.FULL_COMPACTION:
             yield "deletion-vectors.enabled does not go with changelog-producer=full-compaction"
         if engine == MergeEngine.FIRST_ROW:
             yield "deletion-vectors.enabled does not go with merge-engine=first-row"
-    if options.is_set(o.FULL_COMPACTION_DELTA_COMMITS):
+    if settings.is_set(CompactionSettings.full_delta_commits):
         if producer == ChangelogProducer.LOOKUP:
             yield "the option 'full-compaction.delta-commits' does not go with changelog-producer=lookup"
-        if not schema.primary_keys and options.value(o.BUCKET) == -1:
+        if not schema.primary_keys and settings.bucket == -1:
             yield "the option 'full-compaction.delta-commits' needs a primary key or a number of buckets"
-    if _is_true(options, "streaming-read-overwrite") and (not schema.primary_keys or producer.is_compaction):
+    if settings.flag("streaming-read-overwrite") and (not schema.primary_keys or producer.is_compaction):
         yield "streaming-read-overwrite=true needs a primary key and a changelog-producer of none or input"
 
 
-def _check_sequence(schema: TableSchema, options: Options) -> Iterator[str]:
-    fields = options.value(o.SEQUENCE_FIELD)
+def _check_sequence(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
+    fields = settings.sequence_field
     yield from (f"the option 'sequence.field' names '{name}' twice" for name in _repeated(fields))
     for name in fields:
         if name not in schema.by_name:
             yield f"the sequence field '{name}' is not a column; the columns are {', '.join(schema.names)}"
-        if f"fields.{name}.aggregate-function" in options:
+        if f"fields.{name}.aggregate-function" in settings:
             yield f"the sequence field '{name}' must not have an aggregate function"
-    if fields and options.value(o.MERGE_ENGINE) == MergeEngine.FIRST_ROW:
+    if fields and settings.merge_engine == MergeEngine.FIRST_ROW:
         yield "the option 'sequence.field' does not go with merge-engine=first-row"
     if fields and schema.primary_keys and not set(schema.partition_keys) <= set(schema.primary_keys):
         yield "the option 'sequence.field' needs a primary key that holds the partition columns"
-    if options.value(o.SEQUENCE_SNAPSHOT_ORDERING):
+    if settings.sequence_snapshot_ordering:
         if not schema.primary_keys:
             yield "sequence.snapshot-ordering=true needs a primary key"
         if fields:
             yield "sequence.snapshot-ordering=true does not go with the option 'sequence.field'"
-        if not options.value(o.WRITE_ONLY):
+        if not settings.write_only:
             yield (
                 "sequence.snapshot-ordering=true needs write-only=true: rows are ordered by their snapshot, which no "
                 "writer knows before the commit; compact the table by a call of its own"
             )
-    row_kind = options.value(o.ROWKIND_FIELD)
+    row_kind = settings.rowkind_field
     if row_kind is not None and row_kind not in schema.by_name:
         yield f"the row kind field '{row_kind}' is not a column; the columns are {', '.join(schema.names)}"
 
 
-def _check_files(schema: TableSchema, options: Options) -> Iterator[str]:
-    if options.value(o.TARGET_FILE_ROW_NUM) < 1:
+def _check_files(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
+    if settings.files.target_row_num < 1:
         yield "the option 'target-file-row-num' must be at least 1"
-    formats = {options.value(o.FILE_FORMAT), *(f.lower() for f in options.value(o.FILE_FORMAT_PER_LEVEL).values())}
+    formats = {settings.files.format, *(f.lower() for f in settings.files.format_per_level.values())}
     if "avro" in formats:
         for field in schema.fields:
             if _longest_timestamp(field.type) > 6:
@@ -211,18 +221,20 @@ def _check_files(schema: TableSchema, options: Options) -> Iterator[str]:
                     f"column '{field.name}' has the type {type_sql(field.type)}, and Avro files hold timestamps of a "
                     "precision up to 6; lower the precision, or use another file.format"
                 )
-    modes = [(o.STATS_MODE.key, options.value(o.STATS_MODE))]
-    modes += [(o.STATS_MODE_PER_LEVEL.key, mode) for mode in options.value(o.STATS_MODE_PER_LEVEL).values()]
-    modes += [(o.CHANGELOG_FILE_STATS_MODE.key, mode) for mode in (options.value(o.CHANGELOG_FILE_STATS_MODE),) if mode]
-    modes += [(key, mode) for key, mode in options.items() if key.startswith("fields.") and key.endswith(".stats-mode")]
+    modes = [(FileSettings.stats_mode.key, settings.files.stats_mode)]
+    modes += [(FileSettings.stats_mode_per_level.key, mode) for mode in settings.files.stats_mode_per_level.values()]
+    modes += [(FileSettings.changelog_stats_mode.key, mode) for mode in (settings.files.changelog_stats_mode,) if mode]
+    modes += [
+        (key, mode) for key, mode in settings.items() if key.startswith("fields.") and key.endswith(".stats-mode")
+    ]
     for key, mode in modes:
         if not _STATS_MODE.fullmatch(mode.strip().lower()):
             yield f"the option '{key}' is '{mode}', expected none, counts, full or truncate(n)"
 
 
-def _check_compressions(schema: TableSchema, options: Options) -> Iterator[str]:
+def _check_compressions(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
     """A format or compression that no file can have would stop every write."""
-    for (format_key, file_format), (codec_key, codec) in _written_files(schema, options):
+    for (format_key, file_format), (codec_key, codec) in _written_files(schema, settings):
         known = CODECS.get(file_format.lower())
         if known is None and file_format.lower() not in _OTHER_FORMATS:
             yield f"the option '{format_key}' is '{file_format}': expected one of {', '.join(CODECS)}"
@@ -230,57 +242,60 @@ def _check_compressions(schema: TableSchema, options: Options) -> Iterator[str]:
             yield f"the option '{codec_key}' is '{codec}': expected one of {', '.join(known)} for {file_format} files"
 
 
-def _written_files(schema: TableSchema, options: Options) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
+def _written_files(schema: TableSchema, settings: TableSettings) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
     """Format and compression of each kind of file that writers make, each with the key of its option."""
-    yield ("manifest.format", "avro"), (o.MANIFEST_COMPRESSION.key, options.value(o.MANIFEST_COMPRESSION))
-    formats, codecs = options.value(o.FILE_FORMAT_PER_LEVEL), options.value(o.FILE_COMPRESSION_PER_LEVEL)
+    yield ("manifest.format", "avro"), (CommitSettings.manifest_compression.key, settings.commits.manifest_compression)
+    formats, codecs = settings.files.format_per_level, settings.files.compression_per_level
     changelog_format, changelog_codec = (
-        options.value(o.CHANGELOG_FILE_FORMAT),
-        options.value(o.CHANGELOG_FILE_COMPRESSION),
+        settings.files.changelog_format,
+        settings.files.changelog_compression,
     )
     for level in sorted({-1, 0, *formats, *codecs}) if schema.primary_keys else (0,):  # -1: levels that no option names
-        file_format = (o.FILE_FORMAT.key, options.value(o.FILE_FORMAT))
+        file_format = (FileSettings.format.key, settings.files.format)
         if level in formats:
-            file_format = (o.FILE_FORMAT_PER_LEVEL.key, formats[level])
-        codec = (o.FILE_COMPRESSION.key, options.value(o.FILE_COMPRESSION))
+            file_format = (FileSettings.format_per_level.key, formats[level])
+        codec = (FileSettings.compression.key, settings.files.compression)
         if level in codecs:
-            codec = (o.FILE_COMPRESSION_PER_LEVEL.key, codecs[level])
+            codec = (FileSettings.compression_per_level.key, codecs[level])
         yield file_format, codec
-        if options.value(o.CHANGELOG_PRODUCER) != ChangelogProducer.NONE:
+        if settings.changelog_producer != ChangelogProducer.NONE:
             yield (
-                (o.CHANGELOG_FILE_FORMAT.key, changelog_format) if changelog_format else file_format,
-                (o.CHANGELOG_FILE_COMPRESSION.key, changelog_codec) if changelog_codec else codec,
+                (FileSettings.changelog_format.key, changelog_format) if changelog_format else file_format,
+                (FileSettings.changelog_compression.key, changelog_codec) if changelog_codec else codec,
             )
 
 
-def _check_bucket_numbers(schema: TableSchema, options: Options) -> Iterator[str]:
+def _check_bucket_numbers(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
     """Numbers by which rows get their buckets, where the table uses them."""
     above_zero: tuple[Option[Any], ...] = ()
-    if schema.primary_keys and options.value(o.BUCKET) == -1:
-        above_zero = (o.DYNAMIC_BUCKET_TARGET_ROW_NUM, o.DYNAMIC_BUCKET_INITIAL_BUCKETS)
-        if options.value(o.DYNAMIC_BUCKET_MAX_BUCKETS) < 1 and options.value(o.DYNAMIC_BUCKET_MAX_BUCKETS) != -1:
+    if schema.primary_keys and settings.bucket == -1:
+        above_zero = (DynamicBucketSettings.target_row_num, DynamicBucketSettings.initial_buckets)
+        if settings.dynamic_buckets.max_buckets < 1 and settings.dynamic_buckets.max_buckets != -1:
             yield "the option 'dynamic-bucket.max-buckets' must be at least 1, or -1 for no limit"
-    elif options.value(o.BUCKET) == -2:
+    elif settings.bucket == -2:
         above_zero = (
-            o.POSTPONE_MAX_PARALLELISM, o.POSTPONE_RESCALE_LOAD_FACTOR, o.POSTPONE_DEFAULT_BUCKET_NUM,
-            o.POSTPONE_TARGET_ROW_NUM, o.POSTPONE_TARGET_SIZE,
+            PostponeSettings.max_parallelism, PostponeSettings.rescale_load_factor, PostponeSettings.default_bucket_num,
+            PostponeSettings.target_row_num, PostponeSettings.target_size,
         )  # fmt: skip
     for option in above_zero:
-        value = options.value(option)
+        value = option.read(settings)
         if value is not None and value < 1:
             yield f"the option '{option.key}' is {value}: it must be at least 1"
 
 
-def _check_retention(schema: TableSchema, options: Options) -> Iterator[str]:
-    for kind in ("snapshot", "changelog"):
-        least = Option(f"{kind}.num-retained.min", 10, parse_int)
-        most = Option(f"{kind}.num-retained.max", 2**31 - 1, parse_int)
-        if options.value(least) < 1:
+def _check_retention(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
+    for least, most in (
+        (RetentionSettings.snapshot_num_retained_min, RetentionSettings.snapshot_num_retained_max),
+        (RetentionSettings.changelog_num_retained_min, RetentionSettings.changelog_num_retained_max),
+    ):
+        low, high = least.read(settings), most.read(settings)
+        low, high = 10 if low is None else low, 2**31 - 1 if high is None else high  # those of snapshots
+        if low < 1:
             yield f"the option '{least.key}' must be at least 1"
-        if options.value(least) > options.value(most):
+        if low > high:
             yield f"the option '{least.key}' must not be larger than '{most.key}'"
-    time_field = options.get("record-level.time-field")
-    if "record-level.expire-time" in options and time_field is None:
+    time_field = settings.get("record-level.time-field")
+    if "record-level.expire-time" in settings and time_field is None:
         yield "the option 'record-level.expire-time' needs the option 'record-level.time-field'"
     if time_field is not None:
         field = schema.by_name.get(time_field)
@@ -288,9 +303,9 @@ def _check_retention(schema: TableSchema, options: Options) -> Iterator[str]:
             yield f"'record-level.time-field' = '{time_field}' must name a column of type INT, BIGINT or TIMESTAMP"
 
 
-def _check_column_options(schema: TableSchema, options: Options) -> Iterator[str]:
+def _check_column_options(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
     """Options of columns name columns: ``fields.<column>.*``, ``file-index.<type>.columns``."""
-    for key in options:
+    for key in settings:
         named: list[str] = []
         if key.startswith("fields.") and key != "fields.default-aggregate-function":
             named = key.split(".")[1].split(",")
@@ -299,33 +314,33 @@ def _check_column_options(schema: TableSchema, options: Options) -> Iterator[str
             for name in named
             if name not in schema.by_name
         )
-    for name in options.value(o.CLUSTERING_COLUMNS):
-        if name not in schema.by_name and options.value(o.BUCKET) == -1 and not schema.primary_keys:
+    for name in settings.clustering.columns:
+        if name not in schema.by_name and settings.bucket == -1 and not schema.primary_keys:
             yield f"'clustering.columns' names '{name}', which is no column; the columns are {', '.join(schema.names)}"
-    if any(key.startswith("file-index.") for key in options):
+    if any(key.startswith("file-index.") for key in settings):
         try:
-            check_indexes(index_settings(options), schema.by_name)
+            check_indexes(index_settings(settings), schema.by_name)
         except OptionError as error:
             yield str(error)
 
 
-def _check_modes(schema: TableSchema, options: Options) -> Iterator[str]:
-    if _is_true(options, "row-tracking.enabled") and (schema.primary_keys or options.value(o.BUCKET) != -1):
+def _check_modes(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
+    if settings.flag("row-tracking.enabled") and (schema.primary_keys or settings.bucket != -1):
         yield "row-tracking.enabled is for tables without a primary key and without a number of buckets"
-    if _is_true(options, "data-evolution.enabled") and not _is_true(options, "row-tracking.enabled"):
+    if settings.flag("data-evolution.enabled") and not settings.flag("row-tracking.enabled"):
         yield "data-evolution.enabled needs row-tracking.enabled"
-    if _is_true(options, "clustering.incremental") and schema.primary_keys:
+    if settings.clustering.incremental and schema.primary_keys:
         yield "clustering.incremental is for tables without a primary key"
-    elif _is_true(options, "clustering.incremental") and options.value(o.BUCKET) != -1:
-        if options.get("bucket-append-ordered", "true").strip().lower() != "false":
+    elif settings.clustering.incremental and settings.bucket != -1:
+        if settings.get("bucket-append-ordered", "true").strip().lower() != "false":
             yield "clustering.incremental with buckets needs bucket-append-ordered = false"
-        if options.value(o.DELETION_VECTORS_ENABLED):
+        if settings.deletion_vectors_enabled:
             yield "clustering.incremental with buckets does not go with deletion vectors"
-    if _is_true(options, "primary-key.nullable") and not schema.primary_keys:
+    if settings.flag("primary-key.nullable") and not schema.primary_keys:
         yield "primary-key.nullable needs a primary key"
 
 
-_RULES: tuple[Callable[[TableSchema, Options], Iterator[str]], ...] = (
+_RULES: tuple[Callable[[TableSchema, TableSettings], Iterator[str]], ...] = (
     _check_columns,
     _check_types,
     _check_keys,
@@ -343,10 +358,6 @@ _RULES: tuple[Callable[[TableSchema, Options], Iterator[str]], ...] = (
 
 def _repeated(names: Sequence[str]) -> list[str]:
     return sorted({name for name in names if names.count(name) > 1})
-
-
-def _is_true(options: Options, key: str) -> bool:
-    return options.value(Option(key, False, parse_bool))
 
 
 def _longest_timestamp(data_type: DataType) -> int:

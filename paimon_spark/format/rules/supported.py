@@ -1,7 +1,7 @@
 """Which tables this release reads and writes. Others are refused by the name of the option or column, never guessed.
 
 An option is honoured, or it is ignored because rows are the same without it (tuning, maintenance, accelerators), or it
-is refused when set to a value that changes rows: ``options.entries`` lists all three. In addition:
+is refused when set to a value that changes rows: ``options.catalogue`` lists all three. In addition:
 
 - An option that no known release has is refused for reading if its name extends the name of an option that can change
   rows (``merge-engine-v2``, ``fields.<column>.<something>``), and for writing if it extends the name of one that
@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from paimon_spark.errors import OptionError, UnsupportedFeature
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
-from paimon_spark.format.options.entries import DATA_FORMATS, OFFICIAL, Moment, Refusal
-from paimon_spark.format.options.keys import catalogued, unknown_keys
+from paimon_spark.format.options.catalogue import catalogued, unknown_keys
+from paimon_spark.format.options.option import DATA_FORMATS, OFFICIAL, Moment, Refused
+from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.options.upkeep_settings import PartitionSettings
 from paimon_spark.format.options.value_texts import parse_bool
+from paimon_spark.format.options.write_settings import FileSettings
 from paimon_spark.format.quoting import quoted_if_needed
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import type_sql
@@ -43,12 +44,12 @@ WRITE_NAMESPACES = (
 _UNREADABLE_ROOTS = frozenset({Root.VARIANT, Root.BLOB, Root.VECTOR, Root.GEOMETRY, Root.GEOGRAPHY})
 
 
-def check_readable(schema: TableSchema, options: Options) -> None:
+def check_readable(schema: TableSchema, settings: TableSettings) -> None:
     """Checks that this release reads the rows of the table as the official system does, though perhaps not all columns.
 
     Args:
         schema: the schema to read with.
-        options: those of the schema with those of the call on top.
+        settings: those of the schema with those of the call on top.
 
     Raises:
         UnsupportedFeature: it does not; the message names the option or column.
@@ -59,68 +60,68 @@ def check_readable(schema: TableSchema, options: Options) -> None:
                 f"cannot read the table: column '{field.name}' has the type {type_sql(field.type)}, and this release "
                 f"does not support tables with BLOB columns; {OFFICIAL}"
             )
-    _apply(Moment.READ, options)
-    if orders_otherwise(options) and not options.value(o.DELETION_VECTORS_ENABLED):
+    _apply(Moment.READ, settings)
+    if orders_otherwise(settings) and not settings.deletion_vectors_enabled:
         what = "files of a primary key in another order without deletion vectors"
-        raise _refused(Moment.READ, _OTHER_ORDER, options[_OTHER_ORDER], what)
-    for format_name in options.value(o.FILE_FORMAT_PER_LEVEL).values():
+        raise _refused(Moment.READ, _OTHER_ORDER, settings[_OTHER_ORDER], what)
+    for format_name in settings.files.format_per_level.values():
         if format_name.lower() not in DATA_FORMATS:
-            raise _refused(Moment.READ, o.FILE_FORMAT_PER_LEVEL.key, format_name, "data files of this format")
-    _refuse_unknown(options, schema.names, _ROW_NAMESPACES, Moment.READ)
+            raise _refused(Moment.READ, FileSettings.format_per_level.key, format_name, "data files of this format")
+    _refuse_unknown(settings, schema.names, _ROW_NAMESPACES, Moment.READ)
 
 
-def check_writable(schema: TableSchema, options: Options) -> None:
+def check_writable(schema: TableSchema, settings: TableSettings) -> None:
     """Checks that this release writes to the table what the official system would.
 
     Args:
         schema: the latest schema.
-        options: those of the schema with those of the call on top.
+        settings: those of the schema with those of the call on top.
 
     Raises:
         UnsupportedFeature: it does not; the message names the option or column.
     """
-    check_readable(schema, options)
+    check_readable(schema, settings)
     try:
         check_all_columns(schema)
     except UnsupportedFeature as error:
         raise UnsupportedFeature(f"cannot write to the table: {error}") from None
-    _apply(Moment.WRITE, options)
-    if options.value(o.PARTITION_END_INPUT_TO_DONE):
-        for action in options.value(o.PARTITION_MARK_DONE_ACTION):
+    _apply(Moment.WRITE, settings)
+    if settings.partitions.end_input_to_done:
+        for action in settings.partitions.mark_done_action:
             why = unsupported_mark_done(action)
             if why is not None:
-                raise _refused(Moment.WRITE, o.PARTITION_MARK_DONE_ACTION.key, action, f"this action, {why}")
-    _refuse_unknown(options, schema.names, WRITE_NAMESPACES, Moment.WRITE)
+                raise _refused(Moment.WRITE, PartitionSettings.mark_done_action.key, action, f"this action, {why}")
+    _refuse_unknown(settings, schema.names, WRITE_NAMESPACES, Moment.WRITE)
 
 
-def check_tagging(options: Options) -> None:
+def check_tagging(settings: TableSettings) -> None:
     """Checks that this release creates and deletes tags of a table with these options as the official system does.
 
     Raises:
         UnsupportedFeature: it does not; the message names the option.
     """
-    _apply(Moment.WRITE, Options({key: value for key, value in options.items() if key == "tag.callbacks"}))
+    _apply(Moment.WRITE, TableSettings({key: value for key, value in settings.items() if key == "tag.callbacks"}))
 
 
-def orders_otherwise(options: Options) -> bool:
+def orders_otherwise(settings: TableSettings) -> bool:
     """True if the files of a table with a primary key are in another order than that of the key."""
-    return parse_bool(options.get(_OTHER_ORDER, "false"))
+    return parse_bool(settings.get(_OTHER_ORDER, "false"))
 
 
-def check_key_order(options: Options, what: str) -> None:
+def check_key_order(settings: TableSettings, what: str) -> None:
     """Checks that the files of a table with a primary key are in the order of the key.
 
     With `pk-clustering-override` they are in another order, and their metadata do not tell their first and last keys
     (Java: KeyValueClusteringFileWriter): only compacted files can be read, which need no merge.
 
     Args:
-        options: of the table, with those of the call on top.
+        settings: of the table, with those of the call on top.
         what: is read, for the error: "changes".
 
     Raises:
         UnsupportedFeature: they are not.
     """
-    if orders_otherwise(options):
+    if orders_otherwise(settings):
         raise UnsupportedFeature(
             f"cannot read {what} of the table: with '{_OTHER_ORDER}' its files are not in the order of "
             f"the primary key, and this release reads only its compacted files; {OFFICIAL}"
@@ -148,12 +149,12 @@ def unsupported_mark_done(action: str) -> str | None:
     return _UNSUPPORTED_MARKS.get(action)
 
 
-def _apply(moment: Moment, options: Options) -> None:
-    for key, value, refusal in _asked(moment, options):
+def _apply(moment: Moment, settings: TableSettings) -> None:
+    for key, value, refusal in _asked(moment, settings):
         raise _refused(moment, key, value, refusal.what, refusal.advice)
 
 
-def _asked(moment: Moment, options: Mapping[str, str]) -> Iterator[tuple[str, str, Refusal]]:
+def _asked(moment: Moment, options: Mapping[str, str]) -> Iterator[tuple[str, str, Refused]]:
     """The options with a value that is refused at that moment, in alphabetical order."""
     for key, value in sorted(options.items()):
         entry = catalogued(key)
@@ -169,10 +170,12 @@ def _refused(moment: Moment, key: str, value: str, what: str, advice: str = OFFI
     )
 
 
-def _refuse_unknown(options: Options, columns: Collection[str], namespaces: Iterable[str], moment: Moment) -> None:
-    for key in unknown_keys(options, columns, namespaces):
+def _refuse_unknown(
+    settings: TableSettings, columns: Collection[str], namespaces: Iterable[str], moment: Moment
+) -> None:
+    for key in unknown_keys(settings, columns, namespaces):
         raise UnsupportedFeature(
-            f"cannot {moment} the table: its option '{key}' = '{options[key]}' is not known to this release, and by "
+            f"cannot {moment} the table: its option '{key}' = '{settings[key]}' is not known to this release, and by "
             "its name it may change rows or files; use a newer release, or remove the option from the table"
         )
 

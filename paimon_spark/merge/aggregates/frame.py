@@ -21,8 +21,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from paimon_spark.format.options.core_options import Option, Options
-from paimon_spark.format.options.value_texts import parse_bool, parse_choice, parse_int, parse_list
 from paimon_spark.format.types import DataType
 from paimon_spark.merge.keys.winners import Mask, Rows
 
@@ -52,27 +50,6 @@ class FieldOptions:
     nested_key_null: str = "merge"
     count_limit: int = MAX_COUNT
     ts_field: str | None = None
-
-
-def field_options(options: Options, column: str) -> FieldOptions:
-    """The options of one column.
-
-    Raises:
-        OptionError: a value does not parse; the message names its key.
-    """
-    prefix = f"fields.{column}."
-    return FieldOptions(
-        ignore_retract=options.value(Option(prefix + "ignore-retract", False, parse_bool)),
-        delimiter=options.get(prefix + "list-agg-delimiter", ","),
-        distinct=options.value(Option(prefix + "distinct", False, parse_bool)),
-        nested_key=options.value(Option(prefix + "nested-key", (), parse_list)),
-        nested_sequence=options.value(Option(prefix + "nested-sequence-field", (), parse_list)),
-        nested_key_null=options.value(
-            Option(prefix + "nested-key-null-strategy", "merge", parse_choice("merge", "ignore", "error"))
-        ),
-        count_limit=options.value(Option(prefix + "count-limit", MAX_COUNT, parse_int)),
-        ts_field=options.get(prefix + "ts-field"),
-    )
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from paimon_spark.errors import OptionError
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import NESTED, DataField, Root
@@ -44,12 +43,12 @@ class Clustering:
         return [field.name for field in self.fields]
 
 
-def new_clustering(schema: TableSchema, options: Options, strategy: str, columns: Sequence[str]) -> Clustering:
+def new_clustering(schema: TableSchema, settings: TableSettings, strategy: str, columns: Sequence[str]) -> Clustering:
     """An order of the rows of a table.
 
     Args:
         schema: of the table.
-        options: with `zorder.var-length-contribution`.
+        settings: with `zorder.var-length-contribution`.
         strategy: order, zorder, hilbert, or auto, which chooses by the number of columns: one is ordered, up to four
             make a z-order, more a Hilbert curve (Java: CoreOptions.clusteringStrategy).
         columns: the columns to order by.
@@ -70,10 +69,10 @@ def new_clustering(schema: TableSchema, options: Options, strategy: str, columns
             arguments=("order_by",),
         )
     fields = tuple(_field(schema, name) for name in columns)
-    return Clustering(chosen, fields, max(options.value(o.ZORDER_VAR_LENGTH_CONTRIBUTION), 1))
+    return Clustering(chosen, fields, max(settings.clustering.zorder_var_length, 1))
 
 
-def table_clustering(schema: TableSchema, options: Options) -> Clustering | None:
+def table_clustering(schema: TableSchema, settings: TableSettings) -> Clustering | None:
     """The order that `clustering.columns` asks for; None: none.
 
     Partition columns are left out: all rows of a partition have the same.
@@ -81,8 +80,8 @@ def table_clustering(schema: TableSchema, options: Options) -> Clustering | None
     Raises:
         OptionError: rows cannot be ordered by these columns.
     """
-    columns = [name for name in options.value(o.CLUSTERING_COLUMNS) if name not in schema.partition_keys]
-    return new_clustering(schema, options, options.value(o.CLUSTERING_STRATEGY), columns) if columns else None
+    columns = [name for name in settings.clustering.columns if name not in schema.partition_keys]
+    return new_clustering(schema, settings, settings.clustering.strategy, columns) if columns else None
 
 
 def _strategy(name: str, columns: int) -> Strategy:

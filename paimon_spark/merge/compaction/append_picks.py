@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from paimon_spark.format.manifest import DataFileMeta
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import MB, Options
+from paimon_spark.format.options.option import MB
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.merge.compaction.rules import small_file_size
 
 Group: TypeAlias = tuple[DataFileMeta, ...]
@@ -53,7 +53,7 @@ class FileVector:
 NO_VECTORS: Mapping[str, FileVector] = {}
 
 
-def append_rules(options: Options) -> AppendRules:
+def append_rules(settings: TableSettings) -> AppendRules:
     """The rules of a table without primary key, from its options with those of the call on top.
 
     ``compaction.file-num-limit`` is not used: it bounds the memory of a coordinator in Java, while all files of a
@@ -62,14 +62,14 @@ def append_rules(options: Options) -> AppendRules:
     Raises:
         OptionError: an option does not parse.
     """
-    target = options.value(o.TARGET_FILE_SIZE)
+    target = settings.files.target_size
     return AppendRules(
         target_size=_DEFAULT_TARGET if target is None else target,
-        small_file=small_file_size(options, _DEFAULT_TARGET),
-        open_cost=options.value(o.SOURCE_SPLIT_OPEN_FILE_COST),
-        min_files=options.value(o.COMPACTION_MIN_FILE_NUM),
-        delete_ratio=options.value(o.COMPACTION_DELETE_RATIO_THRESHOLD),
-        rewrites_all=options.value(o.COMPACTION_FORCE_REWRITE_ALL_FILES),
+        small_file=small_file_size(settings, _DEFAULT_TARGET),
+        open_cost=settings.scan.open_file_cost,
+        min_files=settings.compaction.min_file_num,
+        delete_ratio=settings.compaction.delete_ratio_threshold,
+        rewrites_all=settings.compaction.force_rewrite_all_files,
     )
 
 

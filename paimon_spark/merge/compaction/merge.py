@@ -20,9 +20,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import FILE_NUMBER, LEVEL, POSITION, SEQUENCE_NUMBER, VALUE_KIND, TableSchema
 from paimon_spark.merge.compaction.changelog import Befores, changelog_rows
 from paimon_spark.merge.compaction.rules import needs_lookup
@@ -105,28 +104,28 @@ class CompactBatch:
     superseded: Superseded | None = None
 
 
-def compact_rules(schema: TableSchema, options: Options, max_level: int, drop_deletes: bool) -> CompactRules:
+def compact_rules(schema: TableSchema, settings: TableSettings, max_level: int, drop_deletes: bool) -> CompactRules:
     """The rules of a table with a primary key.
 
     Args:
         schema: the columns and keys of the table.
-        options: the options of the table, with those of the call on top.
+        settings: the options of the table, with those of the call on top.
         max_level: the highest level that the bucket can have.
         drop_deletes: True drops retractions from the result.
 
     Raises:
         OptionError, UnsupportedFeature: see ``engine_for``.
     """
-    spec = replace(merge_spec(schema, options), keep_deletes=not drop_deletes)
-    ignored = options.value(o.CHANGELOG_ROW_DEDUPLICATE_IGNORE_FIELDS)
-    deduplicates = options.value(o.CHANGELOG_ROW_DEDUPLICATE)
+    spec = replace(merge_spec(schema, settings), keep_deletes=not drop_deletes)
+    ignored = settings.changelog_row_deduplicate_ignore_fields
+    deduplicates = settings.changelog_row_deduplicate
     return CompactRules(
         spec,
-        engine_for(schema, options),
+        engine_for(schema, settings),
         output=(*schema.names, SEQUENCE_NUMBER, VALUE_KIND),
-        producer=options.value(o.CHANGELOG_PRODUCER),
-        looks_up=needs_lookup(options),
-        vectors=options.value(o.DELETION_VECTORS_ENABLED),
+        producer=settings.changelog_producer,
+        looks_up=needs_lookup(settings),
+        vectors=settings.deletion_vectors_enabled,
         max_level=max_level,
         compared=tuple(name for name in schema.names if name not in ignored) if deduplicates else None,
     )

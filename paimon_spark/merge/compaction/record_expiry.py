@@ -16,8 +16,7 @@ import pyarrow.compute as pc
 from paimon_spark.errors import CorruptFile, OptionError
 from paimon_spark.format.binary_row import row_decoder
 from paimon_spark.format.manifest import DataFileMeta
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import INTEGERS, TIMESTAMPS, DataField, Root
@@ -35,20 +34,20 @@ class RecordExpiry:
     lifetime: int
 
 
-def record_expiry(schema: TableSchema, options: Options) -> RecordExpiry | None:
+def record_expiry(schema: TableSchema, settings: TableSettings) -> RecordExpiry | None:
     """The row expiry of a table; None if its rows do not expire.
 
     Args:
         schema: the schema of the compaction.
-        options: the options of the table, with those of the call on top.
+        settings: the options of the table, with those of the call on top.
 
     Raises:
         OptionError: no time column is named, or it is missing or of an unsupported type.
     """
-    millis = options.value(o.RECORD_LEVEL_EXPIRE_TIME)
+    millis = settings.record_level_expire_time
     if millis is None:
         return None
-    name = options.value(o.RECORD_LEVEL_TIME_FIELD)
+    name = settings.record_level_time_field
     if name is None:
         raise OptionError(
             "'record-level.expire-time' is set, but no column tells the time of a row; set 'record-level.time-field' "

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from paimon_spark.errors import OptionError
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import MB, Options
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
+from paimon_spark.format.options.option import MB
+from paimon_spark.format.options.table_settings import TableSettings
 
 _DEFAULT_TARGET = 128 * MB
 
@@ -85,79 +85,79 @@ class CompactionRules:
         return self.file_formats.get(level, self.file_format)
 
 
-def needs_lookup(options: Options) -> bool:
+def needs_lookup(settings: TableSettings) -> bool:
     """True if rows that leave level 0 are looked up in higher levels (Java: LookupStrategy; features 3.23).
 
     The files of level 0 of these tables must be compacted soon: first-row tables and those with deletion vectors do
     not show them to readers before.
     """
     return (
-        options.value(o.MERGE_ENGINE) == MergeEngine.FIRST_ROW
-        or options.value(o.CHANGELOG_PRODUCER) == ChangelogProducer.LOOKUP
-        or options.value(o.DELETION_VECTORS_ENABLED)
-        or options.value(o.FORCE_LOOKUP)
+        settings.merge_engine == MergeEngine.FIRST_ROW
+        or settings.changelog_producer == ChangelogProducer.LOOKUP
+        or settings.deletion_vectors_enabled
+        or settings.compaction.force_lookup
     )
 
 
-def compaction_rules(options: Options) -> CompactionRules:
+def compaction_rules(settings: TableSettings) -> CompactionRules:
     """The rules of a primary-key table.
 
     Args:
-        options: of the table, with those of the call on top.
+        settings: of the table, with those of the call on top.
 
     Raises:
         OptionError: an option does not parse, the trigger is below 1, or there would be fewer than two levels.
     """
-    trigger = options.value(o.NUM_SORTED_RUN_COMPACTION_TRIGGER)
-    stop_trigger = options.value(o.NUM_SORTED_RUN_STOP_TRIGGER)
-    num_levels = options.value(o.NUM_LEVELS)
+    trigger = settings.compaction.trigger
+    stop_trigger = settings.compaction.stop_trigger
+    num_levels = settings.compaction.num_levels
     num_levels = trigger + 1 if num_levels is None else num_levels
     if trigger < 1:
         raise OptionError(f"'num-sorted-run.compaction-trigger' is {trigger}; set it to 1 or more")
     if num_levels < 2:
         raise OptionError(f"the table would have {num_levels} levels; set 'num-levels' to 2 or more")
-    lookup = needs_lookup(options)
-    gentle = lookup and options.value(o.LOOKUP_COMPACT) == "gentle"
-    engine = options.value(o.MERGE_ENGINE)
+    lookup = needs_lookup(settings)
+    gentle = lookup and settings.compaction.lookup_compact == "gentle"
+    engine = settings.merge_engine
     return CompactionRules(
         num_levels=num_levels,
         trigger=trigger,
         stop_trigger=max(trigger, trigger + 3 if stop_trigger is None else stop_trigger),
-        max_size_amplification=options.value(o.COMPACTION_MAX_SIZE_AMPLIFICATION_PERCENT),
-        size_ratio=options.value(o.COMPACTION_SIZE_RATIO),
-        off_peak=_off_peak(options),
-        full_interval=options.value(o.COMPACTION_OPTIMIZATION_INTERVAL),
-        total_size_threshold=options.value(o.COMPACTION_TOTAL_SIZE_THRESHOLD),
-        incremental_size_threshold=options.value(o.COMPACTION_INCREMENTAL_SIZE_THRESHOLD),
-        forces_level_0=lookup or options.value(o.COMPACTION_FORCE_UP_LEVEL_0),
-        force_interval=_force_interval(options, trigger) if gentle else None,
+        max_size_amplification=settings.compaction.max_size_amplification_percent,
+        size_ratio=settings.compaction.size_ratio,
+        off_peak=_off_peak(settings),
+        full_interval=settings.compaction.optimization_interval,
+        total_size_threshold=settings.compaction.total_size_threshold,
+        incremental_size_threshold=settings.compaction.incremental_size_threshold,
+        forces_level_0=lookup or settings.compaction.force_up_level_0,
+        force_interval=_force_interval(settings, trigger) if gentle else None,
         needs_lookup=lookup,
-        keeps_vectors=options.value(o.DELETION_VECTORS_ENABLED),
-        full_changelog=options.value(o.CHANGELOG_PRODUCER) == ChangelogProducer.FULL_COMPACTION,
-        upgrade_merges=engine != MergeEngine.DEDUPLICATE or bool(options.value(o.SEQUENCE_FIELD)),
-        small_file=small_file_size(options, _DEFAULT_TARGET),
-        rewrites_all=options.value(o.COMPACTION_FORCE_REWRITE_ALL_FILES),
-        file_format=options.value(o.FILE_FORMAT),
-        file_formats=options.value(o.FILE_FORMAT_PER_LEVEL),
+        keeps_vectors=settings.deletion_vectors_enabled,
+        full_changelog=settings.changelog_producer == ChangelogProducer.FULL_COMPACTION,
+        upgrade_merges=engine != MergeEngine.DEDUPLICATE or bool(settings.sequence_field),
+        small_file=small_file_size(settings, _DEFAULT_TARGET),
+        rewrites_all=settings.compaction.force_rewrite_all_files,
+        file_format=settings.files.format,
+        file_formats=settings.files.format_per_level,
     )
 
 
-def small_file_size(options: Options, default_target: int) -> int:
+def small_file_size(settings: TableSettings, default_target: int) -> int:
     """Bytes below which a file is small: a share of the target size (Java: CoreOptions.compactionFileSize).
 
     The share prevents files that are slightly smaller than the target from being compacted again and again.
     """
-    target = options.value(o.TARGET_FILE_SIZE)
-    return int((default_target if target is None else target) * options.value(o.COMPACTION_SMALL_FILE_RATIO))
+    target = settings.files.target_size
+    return int((default_target if target is None else target) * settings.compaction.small_file_ratio)
 
 
-def _off_peak(options: Options) -> OffPeak | None:
-    start, end = options.value(o.COMPACTION_OFFPEAK_START_HOUR), options.value(o.COMPACTION_OFFPEAK_END_HOUR)
+def _off_peak(settings: TableSettings) -> OffPeak | None:
+    start, end = settings.compaction.offpeak_start_hour, settings.compaction.offpeak_end_hour
     if start == -1 or end == -1 or start == end:
         return None
-    return OffPeak(start, end, options.value(o.COMPACTION_OFFPEAK_RATIO))
+    return OffPeak(start, end, settings.compaction.offpeak_ratio)
 
 
-def _force_interval(options: Options, trigger: int) -> int:
-    interval = options.value(o.LOOKUP_COMPACT_MAX_INTERVAL)
+def _force_interval(settings: TableSettings, trigger: int) -> int:
+    interval = settings.compaction.lookup_max_interval
     return max(trigger, 2 * trigger if interval is None else interval)

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from paimon_spark.errors import OptionError
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.options.engines import MergeEngine
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import TableSchema
 
 if TYPE_CHECKING:
@@ -42,34 +41,34 @@ class TableEngine:
     left_alone: LeftAlone
 
 
-def check_engine(schema: TableSchema, options: Options) -> None:
+def check_engine(schema: TableSchema, settings: TableSettings) -> None:
     """Checks that the options of a table with a primary key make a valid engine.
 
     Raises:
         OptionError: an option has a bad value, does not fit the columns, or contradicts another.
         UnsupportedFeature: an aggregate function that this release does not have.
     """
-    if options.value(o.MERGE_ENGINE).has_functions:  # the others have no rules of their own
-        engine_for(schema, options)
+    if settings.merge_engine.has_functions:  # the others have no rules of their own
+        engine_for(schema, settings)
 
 
-def engine_for(schema: TableSchema, options: Options) -> TableEngine:
+def engine_for(schema: TableSchema, settings: TableSettings) -> TableEngine:
     """The engine of a table with a primary key.
 
     Args:
         schema: the columns and keys of the table.
-        options: the options of the table, with those of the call on top.
+        settings: the options of the table, with those of the call on top.
 
     Raises:
         OptionError: an option has a bad value, does not fit the columns, or contradicts another.
         UnsupportedFeature: an aggregate function that this release does not have.
     """
-    kind = options.value(o.MERGE_ENGINE)
+    kind = settings.merge_engine
     if kind == MergeEngine.PARTIAL_UPDATE:
-        partial_update = _partial_update(schema, options)
+        partial_update = _partial_update(schema, settings)
         return TableEngine(kind, partial_update, partial_update.columns, partial_update.left_alone)
     if kind == MergeEngine.AGGREGATION:
-        aggregation = _aggregation(schema, options)
+        aggregation = _aggregation(schema, settings)
         return TableEngine(kind, aggregation, _no_columns, aggregation.left_alone)
     if kind == MergeEngine.FIRST_ROW:
         from paimon_spark.merge.engines.first_row import first_row
@@ -85,15 +84,14 @@ def deduplicate_engine() -> TableEngine:
     return TableEngine(MergeEngine.DEDUPLICATE, deduplicate, _no_columns, _none_left_alone)
 
 
-def _aggregation(schema: TableSchema, options: Options) -> Aggregation:
-    from paimon_spark.merge.aggregates.frame import field_options
+def _aggregation(schema: TableSchema, settings: TableSettings) -> Aggregation:
     from paimon_spark.merge.aggregates.registry import aggregate_for
     from paimon_spark.merge.engines.aggregation import Aggregation
-    from paimon_spark.merge.engines.rules import aggregates, check_aggregation
+    from paimon_spark.merge.engines.rules import aggregates, check_aggregation, field_options
 
-    sequence = [name for name in options.value(o.SEQUENCE_FIELD) if name not in schema.primary_keys]
+    sequence = [name for name in settings.sequence_field if name not in schema.primary_keys]
     names = [name for name in schema.names if name not in schema.primary_keys and name not in sequence]
-    functions = aggregates(schema, options, names, "last_non_null_value")
+    functions = aggregates(schema, settings, names, "last_non_null_value")
     lacking = [name for name in sequence if name not in schema.by_name]
     if lacking:
         raise OptionError(
@@ -101,26 +99,26 @@ def _aggregation(schema: TableSchema, options: Options) -> Aggregation:
             "name columns of the table"
         )
     for name in sequence:  # regardless of options
-        functions[name] = aggregate_for(name, "last_value", schema.by_name[name].type, field_options(options, name))
-    check_aggregation(functions, options)
-    return Aggregation(functions, options.value(o.AGGREGATION_REMOVE_RECORD_ON_DELETE))
+        functions[name] = aggregate_for(name, "last_value", schema.by_name[name].type, field_options(settings, name))
+    check_aggregation(functions, settings)
+    return Aggregation(functions, settings.aggregation_remove_record_on_delete)
 
 
-def _partial_update(schema: TableSchema, options: Options) -> PartialUpdate:
+def _partial_update(schema: TableSchema, settings: TableSettings) -> PartialUpdate:
     from paimon_spark.merge.engines.partial_update import PartialUpdate
     from paimon_spark.merge.engines.rules import aggregates, check_partial_update, sequence_groups
 
-    groups = sequence_groups(schema, options)
-    check_partial_update(schema, groups, options)
-    removing = options.value(o.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP)
+    groups = sequence_groups(schema, settings)
+    check_partial_update(schema, groups, settings)
+    removing = settings.partial_update_remove_record_on_sequence_group
     values = [name for name in schema.names if name not in schema.primary_keys]
     return PartialUpdate(
         values=frozenset(values),
         required=frozenset(name for name in values if not schema.by_name[name].type.nullable),
         groups=groups,
-        functions=aggregates(schema, options, [name for group in groups for name in group.members], None),
-        ignore_delete=options.value(o.IGNORE_DELETE),
-        remove_on_delete=options.value(o.PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE),
+        functions=aggregates(schema, settings, [name for group in groups for name in group.members], None),
+        ignore_delete=settings.ignore_delete,
+        remove_on_delete=settings.partial_update_remove_record_on_delete,
         remove_on_groups=tuple(group for group in groups if not set(group.sequence).isdisjoint(removing)),
     )
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from paimon_spark.errors import OptionError
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Option, Options
-from paimon_spark.format.options.value_texts import parse_list, parse_text
+from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.options.value_texts import parse_list
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import BINARIES, FLOATS, INTEGERS, STRINGS, TIMESTAMPS, Root
-from paimon_spark.merge.aggregates.frame import field_options
+from paimon_spark.merge.aggregates.frame import FieldOptions
 from paimon_spark.merge.aggregates.registry import ColumnAggregate, aggregate_for
 from paimon_spark.merge.engines.sequence_groups import SequenceGroup
 
@@ -22,21 +21,21 @@ _FIELDS, _GROUP = "fields.", ".sequence-group"
 _ORDERED = INTEGERS | FLOATS | STRINGS | BINARIES | TIMESTAMPS | {Root.BOOLEAN, Root.DECIMAL, Root.DATE, Root.TIME}
 
 
-def sequence_groups(schema: TableSchema, options: Options) -> tuple[SequenceGroup, ...]:
+def sequence_groups(schema: TableSchema, settings: TableSettings) -> tuple[SequenceGroup, ...]:
     """The sequence groups of a partial-update table, in the order of the names of their options.
 
     Raises:
         OptionError: a column does not exist, is in the primary key, is in two groups, or has no order.
     """
     groups, owner = [], dict[str, str]()
-    keys = sorted(key for key in options if key.startswith(_FIELDS) and key.endswith(_GROUP))
+    keys = sorted(key for key in settings if key.startswith(_FIELDS) and key.endswith(_GROUP))
     sequences = {key: parse_list(key[len(_FIELDS) : -len(_GROUP)]) for key in keys}
     for key, names in sequences.items():
         for name in names:
             _check_sequence_column(schema, key, name)
             _claim(owner, name, key)
     for key, names in sequences.items():
-        members = tuple(name for name in parse_list(options[key]) if name not in names)
+        members = tuple(name for name in parse_list(settings[key]) if name not in names)
         for name in members:
             _check_member(schema, key, name)
             _claim(owner, name, key)
@@ -45,60 +44,80 @@ def sequence_groups(schema: TableSchema, options: Options) -> tuple[SequenceGrou
 
 
 def aggregates(
-    schema: TableSchema, options: Options, names: Iterable[str], default: str | None
+    schema: TableSchema, settings: TableSettings, names: Iterable[str], default: str | None
 ) -> dict[str, ColumnAggregate]:
     """The functions of some columns: the column's own, else that for all columns, else the default.
 
     Args:
         schema: the columns of the table.
-        options: the options of the table.
+        settings: the options of the table.
         names: the columns.
         default: the function of columns that no option covers; None: they have no function, and are left out.
 
     Raises:
         OptionError, UnsupportedFeature: a function does not exist, or does not fit its column.
     """
-    general = options.value(o.DEFAULT_AGGREGATE_FUNCTION) or default
+    general = settings.default_aggregate_function or default
     found = {}
     for name in names:
-        function = options.value(_function_option(name)) or general
+        function = settings.column(name).aggregate_function or general
         if function is not None:
-            found[name] = aggregate_for(name, function, schema.by_name[name].type, field_options(options, name))
+            found[name] = aggregate_for(name, function, schema.by_name[name].type, field_options(settings, name))
     return found
 
 
-def check_aggregation(functions: Mapping[str, ColumnAggregate], options: Options) -> None:
+def field_options(settings: TableSettings, column: str) -> FieldOptions:
+    """The options of one column.
+
+    Raises:
+        OptionError: a value does not parse; the message names its key.
+    """
+    own = settings.column(column)
+    return FieldOptions(
+        ignore_retract=own.ignore_retract,
+        delimiter=own.delimiter,
+        distinct=own.distinct,
+        nested_key=own.nested_key,
+        nested_sequence=own.nested_sequence,
+        nested_key_null=own.nested_key_null,
+        count_limit=own.count_limit,
+        ts_field=own.ts_field,
+    )
+
+
+def check_aggregation(functions: Mapping[str, ColumnAggregate], settings: TableSettings) -> None:
     """Checks that no options of merge-engine=aggregation contradict each other.
 
     Raises:
         OptionError: two options do; the message names both.
     """
-    if not options.value(o.AGGREGATION_REMOVE_RECORD_ON_DELETE):
+    if not settings.aggregation_remove_record_on_delete:
         return
     for name, function in functions.items():
         if function.options.ignore_retract:
-            raise _conflict(o.AGGREGATION_REMOVE_RECORD_ON_DELETE.key, f"fields.{name}.ignore-retract")
+            raise _conflict(TableSettings.aggregation_remove_record_on_delete.key, f"fields.{name}.ignore-retract")
 
 
-def check_partial_update(schema: TableSchema, groups: Iterable[SequenceGroup], options: Options) -> None:
+def check_partial_update(schema: TableSchema, groups: Iterable[SequenceGroup], settings: TableSettings) -> None:
     """Checks that no options of merge-engine=partial-update contradict each other.
 
     Raises:
         OptionError: two options do; the message names both.
     """
-    on_delete, on_group = o.PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE, o.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP
+    on_delete = TableSettings.partial_update_remove_record_on_delete
+    on_group = TableSettings.partial_update_remove_record_on_sequence_group
     groups = tuple(groups)
     sequence_columns = [name for group in groups for name in group.sequence]
     grouped = {name for group in groups for name in group.members}
-    if options.value(on_delete):
-        if options.value(o.IGNORE_DELETE):
-            raise _conflict(on_delete.key, o.IGNORE_DELETE.key)
+    if settings.partial_update_remove_record_on_delete:
+        if settings.ignore_delete:
+            raise _conflict(on_delete.key, TableSettings.ignore_delete.key)
         if groups:
             raise _conflict(on_delete.key, f"{_FIELDS}{','.join(groups[0].sequence)}{_GROUP}")
-    if options.is_set(on_group):
-        if options.value(o.IGNORE_DELETE):
-            raise _conflict(on_group.key, o.IGNORE_DELETE.key)
-        for name in options.value(on_group):
+    if settings.is_set(on_group):
+        if settings.ignore_delete:
+            raise _conflict(on_group.key, TableSettings.ignore_delete.key)
+        for name in settings.partial_update_remove_record_on_sequence_group:
             if name not in sequence_columns:
                 raise OptionError(
                     f"the option '{on_group.key}' names '{name}', which is no sequence column of a sequence group; "
@@ -107,16 +126,12 @@ def check_partial_update(schema: TableSchema, groups: Iterable[SequenceGroup], o
     for name in schema.names:
         if name in grouped or name in sequence_columns or name in schema.primary_keys:
             continue
-        function = options.value(_function_option(name)) or options.value(o.DEFAULT_AGGREGATE_FUNCTION)
+        function = settings.column(name).aggregate_function or settings.default_aggregate_function
         if function not in (None, "last_non_null_value"):
             raise OptionError(
                 f"column '{name}' has the aggregate function '{function}', which with merge-engine=partial-update "
                 "needs a sequence group: add the column to an option 'fields.<column>.sequence-group'"
             )
-
-
-def _function_option(name: str) -> Option[str | None]:
-    return Option(f"{_FIELDS}{name}.aggregate-function", None, parse_text)
 
 
 def _check_sequence_column(schema: TableSchema, key: str, name: str) -> None:

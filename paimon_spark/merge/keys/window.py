@@ -17,8 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_spark.arrow.raw_values import to_numpy, valid_mask
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.row_kind import UPDATE_BEFORE, Kinds
 from paimon_spark.format.schema import SEQUENCE_NUMBER, VALUE_KIND, TableSchema
 from paimon_spark.format.types import DataField
@@ -57,20 +56,20 @@ class MergeSpec:
         return tuple(field.name for field in self.key_fields)
 
 
-def merge_spec(schema: TableSchema, options: Options) -> MergeSpec:
+def merge_spec(schema: TableSchema, settings: TableSettings) -> MergeSpec:
     """The rules by which whole rows of a table with a primary key merge, as its options say.
 
     Args:
         schema: the columns and keys of the table.
-        options: the options of the table, with those of the call on top.
+        settings: the options of the table, with those of the call on top.
     """
     return MergeSpec(
         key_fields=schema.key_fields,
         value_names=schema.names,
-        sequence_fields=tuple(schema.by_name[name] for name in options.value(o.SEQUENCE_FIELD)),
-        sequence_descending=options.value(o.SEQUENCE_SORT_ORDER) == "descending",
-        ignore_delete=options.value(o.IGNORE_DELETE),
-        ignore_update_before=options.value(o.IGNORE_UPDATE_BEFORE),
+        sequence_fields=tuple(schema.by_name[name] for name in settings.sequence_field),
+        sequence_descending=settings.sequence_sort_order == "descending",
+        ignore_delete=settings.ignore_delete,
+        ignore_update_before=settings.ignore_update_before,
     )
 
 

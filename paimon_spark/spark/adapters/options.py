@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.options.column_names import parse_columns
-from paimon_spark.format.options.core_options import Option, Options
+from paimon_spark.format.options.option import Option, Settings
 from paimon_spark.format.options.value_texts import parse_bool, parse_choice
 from paimon_spark.format.rules.missing_columns import DEFAULT, ERROR, MISSING_COLUMNS
 from paimon_spark.spark.adapters.whole_path import whole_path
@@ -214,7 +214,7 @@ def write_options(options: Mapping[str, str], save: str = "save") -> WriteOption
         f"it: {_VIEW}",
     )
     _refuse(given, _READ_ONLY, "is an option of reads; select the rows and columns of the DataFrame before writing it")
-    travel = [key for option in TIME_TRAVEL_OPTIONS for key in (option.key, *option.aliases)]
+    travel = [key for option in TIME_TRAVEL_OPTIONS for key in (option.key, *option.older)]
     _refuse(given, travel, "chooses what a read sees; a write always goes on top of the latest snapshot, leave it out")
     dynamic, zone = given.pop(DYNAMIC_OVERWRITE, None), given.pop(TIME_ZONE, None)
     where = given.pop(OVERWRITE_WHERE, None)
@@ -225,9 +225,9 @@ def write_options(options: Mapping[str, str], save: str = "save") -> WriteOption
         if replaces_schema:
             raise OptionError(f"'{MERGE_SCHEMA}' and '{OVERWRITE_SCHEMA}' contradict each other: give one")
     creates = given.pop(CREATES_TABLE, None)
-    once, unknown = _once(given), Options(given).value(_UNKNOWN)
+    once, unknown = _once(given), _UNKNOWN.read(Settings(given))
     given.pop(UNKNOWN_BATCH, None)
-    missing = Options(given).value(WRITE_MISSING_COLUMNS)
+    missing = WRITE_MISSING_COLUMNS.read(Settings(given))
     given.pop(WRITE_MISSING_COLUMNS.key, None)
     if where is not None and dynamic is not None and _bool(DYNAMIC_OVERWRITE, dynamic):
         raise OptionError(f"'{OVERWRITE_WHERE}' and '{DYNAMIC_OVERWRITE}' = 'true' contradict each other: give one")

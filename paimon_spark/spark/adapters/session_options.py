@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from pyspark.sql import SparkSession
 
 from paimon_spark.errors import OptionError
+from paimon_spark.format.options.catalogue import known_key
 from paimon_spark.format.options.connector_keys import CONNECTOR_KEYS
-from paimon_spark.format.options.keys import known_key
 from paimon_spark.format.options.value_texts import parse_bool
 from paimon_spark.store.metadata.table_options import unknown_option
 from paimon_spark.store.scan.time_travel import TIME_TRAVEL_OPTIONS
@@ -66,7 +66,7 @@ class SessionOptions:
 
     def without_state(self) -> SessionOptions:
         """The same without the options that choose a state, for a read that chooses one itself."""
-        travel = {key.lower() for option in TIME_TRAVEL_OPTIONS for key in (option.key, *option.aliases)}
+        travel = {key.lower() for option in TIME_TRAVEL_OPTIONS for key in (option.key, *option.older)}
         return replace(self, table={key: value for key, value in self.table.items() if key.lower() not in travel})
 
 

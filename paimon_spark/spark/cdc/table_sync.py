@@ -28,7 +28,6 @@ from paimon_spark.cdc.batches.decoding import (
 from paimon_spark.cdc.batches.inferred_columns import column_changes
 from paimon_spark.cdc.formats.mysql_types import type_mappings
 from paimon_spark.errors import DataError, OptionError
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.format.types import Root
 from paimon_spark.spark.adapters.errors import raised
@@ -198,10 +197,10 @@ def _ordered(rows: DataFrame, table: Table) -> DataFrame:
 
 def takes_updates_before(table: Table) -> bool:
     """True if rows as they were before an update change anything (Java: the changelog mode of Flink's sink)."""
-    if table.options.value(o.CHANGELOG_PRODUCER) is ChangelogProducer.INPUT:
+    if table.settings.changelog_producer is ChangelogProducer.INPUT:
         return True
-    engine = table.options.value(o.MERGE_ENGINE)
-    aggregates = any(key.endswith("aggregate-function") for key in table.options)
+    engine = table.settings.merge_engine
+    aggregates = any(key.endswith("aggregate-function") for key in table.settings)
     return engine is MergeEngine.AGGREGATION or (engine is MergeEngine.PARTIAL_UPDATE and aggregates)
 
 

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from paimon_spark.errors import CommitStateUnknown, DataError, SqlError
 from paimon_spark.format.load_history import SourceFile
-from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.write_settings import CommitSettings
 from paimon_spark.format.rules.missing_columns import DEFAULT
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.options import WRITE_MISSING_COLUMNS
@@ -111,7 +111,7 @@ def _load(
 
 def _write(history: LoadHistory, target: PaimonTable, rows: DataFrame, loaded: Mapping[SourceFile, int]) -> None:
     pending = history.begin(loaded)
-    options = {WRITE_MISSING_COLUMNS.key: DEFAULT, o.COMMIT_USER_PREFIX.key: pending.user_prefix}
+    options = {WRITE_MISSING_COLUMNS.key: DEFAULT, CommitSettings.user_prefix.key: pending.user_prefix}
     try:
         written = target.append(rows, options) if any(loaded.values()) else None
     except CommitStateUnknown:

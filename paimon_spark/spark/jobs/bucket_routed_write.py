@@ -16,8 +16,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
 from paimon_spark.arrow.bucketing import Buckets, assign_buckets
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import MB
+from paimon_spark.format.options.option import MB
 from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.schema import VALUE_KIND
 from paimon_spark.spark.adapters.errors import job_errors, plainly
@@ -127,7 +126,7 @@ def source_blocks(rewrite: Rewrite, number: int) -> Iterator[pa.RecordBatch]:
 def _with_buckets(rewrite: Rewrite, source: RowSource) -> Iterator[tuple[pa.RecordBatch, Buckets]]:
     """The rows of a source with their kinds as a last column, and the bucket of each."""
     table = rewrite.table
-    fields, function = bucket_fields(table.schema, table.options), table.options.value(o.BUCKET_FUNCTION)
+    fields, function = bucket_fields(table.schema, table.settings), table.settings.bucket_function
     total = rewrite.numbers[rewrite.partition_of(source)]
     for batch, kinds in source.rows(table):
         codes = pa.array(np.zeros(batch.num_rows, np.int8) if kinds is None else kinds)

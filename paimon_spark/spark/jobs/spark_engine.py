@@ -17,7 +17,7 @@ from pyspark.sql import functions as sf
 
 from paimon_spark.arrow.predicates.predicate import Predicate
 from paimon_spark.file_io import FileIO
-from paimon_spark.format.options.core_options import MB
+from paimon_spark.format.options.option import MB
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.table_statistics import NUMBERS, TEXTS, ColumnStatistics, planned_size, value_text
 from paimon_spark.format.types import TIMESTAMPS, DataField

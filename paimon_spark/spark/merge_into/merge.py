@@ -15,8 +15,8 @@ from pyspark.sql import types as st
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, and_
 from paimon_spark.errors import DataError, UnsupportedFeature
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import FLOATS, DataField, DataType, Root
 from paimon_spark.spark.adapters.aligned_values import Naming, has_fields
@@ -168,11 +168,11 @@ def _keys(table: Table) -> list[DataField]:
 
 def _check_deletes(table: Table, merge: Merge, keyed: bool) -> None:
     if keyed and any(c.action is Action.DELETE for c in merge.clauses) and not deletes_by_kind(table):
-        options = table.options
-        if options.value(o.IGNORE_DELETE):
-            why, way_out = f"'{o.IGNORE_DELETE.key}' = 'true' ignores rows that delete others", ""
-        elif options.value(o.ROWKIND_FIELD) is not None:
-            why, way_out = f"a column tells what a row does ('{o.ROWKIND_FIELD.key}')", ""
+        settings = table.settings
+        if settings.ignore_delete:
+            why, way_out = f"'{TableSettings.ignore_delete.key}' = 'true' ignores rows that delete others", ""
+        elif settings.rowkind_field is not None:
+            why, way_out = f"a column tells what a row does ('{TableSettings.rowkind_field.key}')", ""
         else:
             why = "the merge engine does not remove rows"
             way_out = ", or let the engine remove them (such as 'partial-update.remove-record-on-delete')"
@@ -212,7 +212,7 @@ def _predicate(plan: MergePlan, source: DataFrame) -> Predicate:
 def _moves(plan: MergePlan) -> bool:
     """True if an update may change the partition or the bucket of a row."""
     table = plan.table
-    places = {field.name for field in (*table.schema.partition_fields, *bucket_fields(table.schema, table.options))}
+    places = {field.name for field in (*table.schema.partition_fields, *bucket_fields(table.schema, table.settings))}
     updates = [clause for clause in plan.clauses if clause.action is Action.UPDATE]
     return any(item.field.name in places for clause in updates for item in assignments_of(plan, clause))
 
@@ -225,7 +225,7 @@ def _is_upsert(plan: MergePlan) -> bool:
 
     Not where the changelog or the sequence of rows needs the old ones.
     """
-    options = plan.table.options
+    settings = plan.table.settings
     clauses = {(clause.when, clause.action) for clause in plan.clauses if clause.is_star and clause.condition is None}
     both = {(When.MATCHED, Action.UPDATE), (When.NOT_MATCHED, Action.INSERT)}
     return (
@@ -233,9 +233,9 @@ def _is_upsert(plan: MergePlan) -> bool:
         and len(plan.clauses) == len(both)
         and plan.same.is_all
         and plan.same.pairs.keys() == set(plan.table.schema.primary_keys)
-        and options.value(o.MERGE_ENGINE) is MergeEngine.DEDUPLICATE
-        and options.value(o.CHANGELOG_PRODUCER) is not ChangelogProducer.INPUT
-        and not options.value(o.SEQUENCE_FIELD)
+        and settings.merge_engine is MergeEngine.DEDUPLICATE
+        and settings.changelog_producer is not ChangelogProducer.INPUT
+        and not settings.sequence_field
         and all(plan.same.pairs[key] == key for key in plan.table.schema.primary_keys)
         and not any(_has_equals(field.type) for field in plan.table.schema.fields if field.name in plan.same.pairs)
     )

@@ -72,7 +72,7 @@ def same_columns(table: Table, source: DataFrame, condition: Expression, alias: 
             if column is not None and theirs is not None and _are_equal_as_stored(table, source, column, theirs):
                 pairs.setdefault(column, theirs)
     schema = table.schema
-    places = {field.name for field in (*schema.partition_fields, *bucket_fields(schema, table.options))}
+    places = {field.name for field in (*schema.partition_fields, *bucket_fields(schema, table.settings))}
     fixed = frozenset(places.union(schema.primary_keys) & pairs.keys())
     return SameColumns(pairs, is_all and len(found) == len(pairs), source_alias, source.columns, fixed)
 

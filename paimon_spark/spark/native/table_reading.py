@@ -86,12 +86,12 @@ def whole_read_reason(reading: Reading) -> str | None:
         return "row kinds were asked for"
     if options.push_filters:
         return f"'{PUSH_FILTERS}' lets Spark push filters into the Python source"
-    if reads_increment(table.options):
+    if reads_increment(table.settings):
         return "it is a read of a change"
-    if other_branch(table.options, table.branch) is not None:
+    if other_branch(table.settings, table.branch) is not None:
         return "it reads two branches as one"
-    if tolerance(table.options) != STRICT:
+    if tolerance(table.settings) != STRICT:
         return "it passes over lost or damaged files"
-    if merges_postponed(table.options):
+    if merges_postponed(table.settings):
         return "it merges postponed rows"
     return None

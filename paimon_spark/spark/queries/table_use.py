@@ -10,7 +10,7 @@ from paimon_spark.arrow.predicates.literal_text import parse_timestamp
 from paimon_spark.arrow.zones import session_zone
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import SqlError, TableNotFound, UnsupportedFeature
-from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.read_settings import ScanSettings
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.options import PATH, TIME_ZONE
 from paimon_spark.spark.adapters.readable_columns import Readable
@@ -26,9 +26,9 @@ from paimon_spark.store.pruning.top_n import TopN
 
 AUDIT_LOG = "audit_log"
 _INCREMENTS = {
-    "paimon_incremental_query": o.INCREMENTAL_BETWEEN,
-    "paimon_incremental_between_timestamp": o.INCREMENTAL_BETWEEN_TIMESTAMP,
-    "paimon_incremental_to_auto_tag": o.INCREMENTAL_TO_AUTO_TAG,
+    "paimon_incremental_query": ScanSettings.incremental_between,
+    "paimon_incremental_between_timestamp": ScanSettings.incremental_between_timestamp,
+    "paimon_incremental_to_auto_tag": ScanSettings.incremental_to_auto_tag,
 }
 _NANOS_PER_MILLI = 1_000_000
 _NO_ARGS: Mapping[str, Any] = {}
@@ -164,16 +164,16 @@ def _travel(session: SqlSession, travel: Travel | None, args: Mapping[str, Any])
     if travel is None:
         return {}
     if travel.kind == "version":
-        return {o.SCAN_VERSION.key: str(travel.value)}
+        return {ScanSettings.version.key: str(travel.value)}
     if travel.is_expression:
-        return {o.SCAN_TIMESTAMP_MILLIS.key: str(session.time_of(str(travel.value), args))}
+        return {ScanSettings.timestamp_millis.key: str(session.time_of(str(travel.value), args))}
     if isinstance(travel.value, int):
-        return {o.SCAN_TIMESTAMP_MILLIS.key: str(travel.value * 1000)}
+        return {ScanSettings.timestamp_millis.key: str(travel.value * 1000)}
     try:
         instant = parse_timestamp(travel.value, session_zone(session.time_zone()))
     except ValueError as error:
         raise SqlError(f"SQL: TIMESTAMP AS OF '{travel.value}' names no time: {error}") from None
-    return {o.SCAN_TIMESTAMP_MILLIS.key: str(instant // _NANOS_PER_MILLI)}
+    return {ScanSettings.timestamp_millis.key: str(instant // _NANOS_PER_MILLI)}
 
 
 def _increment(increment: Increment | None) -> dict[str, str]:

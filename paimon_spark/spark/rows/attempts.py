@@ -14,7 +14,6 @@ from paimon_spark.errors import (
     PaimonError,
     UnsupportedFeature,
 )
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.merge.compaction.rules import compaction_rules
 from paimon_spark.spark.adapters.errors import job_errors
@@ -114,7 +113,7 @@ def run_attempts(
         return replace(_commit(job, target, made, spent, published), attempts=number)
 
     try:
-        result = retry(attempt, commit_retries(table.options), CommitConflict)
+        result = retry(attempt, commit_retries(table.settings), CommitConflict)
     except Exception as error:
         if not published:
             raise
@@ -151,11 +150,11 @@ def _settled_level(table: ReadableTable, statement: Statement) -> int:
     """
     if not table.schema.primary_keys:
         return 0
-    producer = table.options.value(o.CHANGELOG_PRODUCER)
+    producer = table.settings.changelog_producer
     rewrites = change_strategy(table, statement) is ChangeStrategy.MERGED_BUCKETS
     if rewrites and producer is ChangelogProducer.FULL_COMPACTION:
-        return compaction_rules(table.options).num_levels - 1
-    return int(skips_level_zero(table.options) or (rewrites and producer.is_compaction))
+        return compaction_rules(table.settings).num_levels - 1
+    return int(skips_level_zero(table.settings) or (rewrites and producer.is_compaction))
 
 
 def _settle_rows(job: Job, table: ReadableTable, settled: int) -> None:
@@ -169,16 +168,14 @@ def _settle_rows(job: Job, table: ReadableTable, settled: int) -> None:
     if not waiting:
         return
     problem = f"{waiting} files wait for a compaction, and their rows are not visible yet, or not in the changelog"
-    if table.options.value(o.WRITE_ONLY):
+    if table.settings.write_only:
         raise UnsupportedFeature(
             f"{job.statement} of {table.location}: {problem}; 'write-only' leaves compaction to another job, so run "
             "that first"
         )
     runner = SparkRunner(job.spark)
     try:
-        compact_table(
-            table, runner, full=table.options.value(o.CHANGELOG_PRODUCER) is ChangelogProducer.FULL_COMPACTION
-        )
+        compact_table(table, runner, full=table.settings.changelog_producer is ChangelogProducer.FULL_COMPACTION)
     finally:
         runner.stop()
     if _waiting(table, settled):
@@ -193,7 +190,7 @@ def _waiting(table: ReadableTable, settled: int) -> int:
 
 
 def _of_metadata(table: Table, made: TruncateResult, number: int) -> RowChangeResult:
-    is_plain = not table.schema.primary_keys and not table.options.value(o.DELETION_VECTORS_ENABLED)
+    is_plain = not table.schema.primary_keys and not table.settings.deletion_vectors_enabled
     return RowChangeResult(
         rows_deleted=made.rows,
         counts_exact=is_plain or not made.rows,

@@ -10,8 +10,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as sf
 
 from paimon_spark.errors import DataError, UnsupportedFeature
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import MergeEngine
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.quoting import quoted
 from paimon_spark.merge.engines.rules import aggregates
 from paimon_spark.spark.adapters.errors import raised
@@ -36,10 +36,10 @@ def update_kind(table: Table, given: Sequence[Assignment], values: Sequence[Colu
     new = dict(zip(table.schema.names, values, strict=True))
     old = {field.name: stored_column(field, alias) for field in table.schema.fields}
     kind = sf.lit(UPDATE)
-    fields = table.options.value(o.SEQUENCE_FIELD)
+    fields = table.settings.sequence_field
     if assigned.intersection(fields):
         before, after = _struct(old, fields), _struct(new, fields)
-        falls = before < after if table.options.value(o.SEQUENCE_SORT_ORDER) == "descending" else after < before
+        falls = before < after if table.settings.sequence_sort_order == "descending" else after < before
         kind = _unless(falls, kind, _falls(table, fields))
     groups = sequence_groups(table)
     for keys, members in groups.items():
@@ -49,7 +49,7 @@ def update_kind(table: Table, given: Sequence[Assignment], values: Sequence[Colu
             changes = ~new[name].eqNullSafe(old[name])
             without = functools.reduce(operator.and_, (new[key].isNull() for key in keys))
             kind = _unless(changes & without, kind, _unordered(table, name, keys))
-    if table.options.value(o.MERGE_ENGINE) is MergeEngine.PARTIAL_UPDATE:
+    if table.settings.merge_engine is MergeEngine.PARTIAL_UPDATE:
         grouped = {name for keys, members in groups.items() for name in (*keys, *members)}
         for name in sorted(assigned - grouped | assigned & _keeping(table, groups)):
             text = (
@@ -71,11 +71,12 @@ def insert_kind(table: Table, values: Sequence[Column]) -> Column:
 
 def _unless_removing(table: Table, kind: Column, new: Mapping[str, Column]) -> Column:
     """The kind, unless the column `rowkind.field`, which counts, says that the row is to be removed."""
-    name = table.options.value(o.ROWKIND_FIELD)
+    name = table.settings.rowkind_field
     if name is None:
         return kind
     text = (
-        f"changing rows of {table.location}: the column '{name}' tells what a row does ('{o.ROWKIND_FIELD.key}'), and "
+        f"changing rows of {table.location}: the column '{name}' tells what a row does "
+        f"('{TableSettings.rowkind_field.key}'), and "
         f"must be {INSERT} or {UPDATE} in a row that is updated or inserted; use DELETE to remove rows"
     )
     return _unless(~sf.coalesce(new[name].isin(INSERT, UPDATE), sf.lit(False)), kind, text)
@@ -87,15 +88,15 @@ def delete_kind(table: Table, alias: str) -> Column:
     Args:
         alias: of the table, whose columns are the values of the row.
     """
-    kind, names = sf.lit(DELETE), table.options.value(o.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP)
-    if table.options.value(o.MERGE_ENGINE) is not MergeEngine.PARTIAL_UPDATE or not names:
+    kind, names = sf.lit(DELETE), table.settings.partial_update_remove_record_on_sequence_group
+    if table.settings.merge_engine is not MergeEngine.PARTIAL_UPDATE or not names:
         return kind
     groups = [keys for keys in sequence_groups(table) if set(keys).intersection(names)]
     empty = [sf.col(f"{quoted(alias)}.{quoted(key)}").isNull() for keys in groups for key in keys]
     text = (
         f"deleting rows of {table.location}: {', '.join(names)}, the sequence field of "
-        f"'{o.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP.key}', is NULL in a row, so that the merge engine would "
-        "keep it; give the field a value first"
+        f"'{TableSettings.partial_update_remove_record_on_sequence_group.key}', is NULL in a row, so that the merge "
+        "engine would keep it; give the field a value first"
     )
     return _unless(functools.reduce(operator.and_, empty), kind, text) if empty else kind
 
@@ -128,7 +129,7 @@ def check_kept_digits(table: Table, given: Sequence[Assignment]) -> None:
 def sequence_groups(table: Table) -> dict[tuple[str, ...], tuple[str, ...]]:
     """The sequence groups of partial-update: the columns that order them, and their members."""
     found = {}
-    for key, value in table.options.items():
+    for key, value in table.settings.items():
         if key.startswith("fields.") and key.endswith(_GROUP):
             names = key.removeprefix("fields.").removesuffix(_GROUP)
             found[tuple(n.strip() for n in names.split(","))] = tuple(n.strip() for n in value.split(","))
@@ -138,7 +139,7 @@ def sequence_groups(table: Table) -> dict[tuple[str, ...], tuple[str, ...]]:
 def _keeping(table: Table, groups: Mapping[tuple[str, ...], tuple[str, ...]]) -> set[str]:
     """The members of sequence groups whose aggregate function keeps the older value where a written one is NULL."""
     members = [name for names in groups.values() for name in names]
-    functions = aggregates(table.schema, table.options, members, None)
+    functions = aggregates(table.schema, table.settings, members, None)
     return {name for name, function in functions.items() if function.name == "last_non_null_value"}
 
 

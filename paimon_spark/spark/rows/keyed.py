@@ -10,7 +10,6 @@ from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
@@ -37,11 +36,11 @@ def wanted_of(table: Table) -> Wanted:
 
     Only the engine deduplicate takes rows of kind -U; with partial-update the changelog has +U rows alone, as in Java.
     """
-    options = table.options
-    keeps = options.value(o.CHANGELOG_PRODUCER) is ChangelogProducer.INPUT
-    takes = options.value(o.MERGE_ENGINE) is MergeEngine.DEDUPLICATE and not options.value(o.IGNORE_UPDATE_BEFORE)
-    from_column = options.value(o.ROWKIND_FIELD) is not None  # a column has the kind of a row, which is never -U
-    return Wanted(old=keeps and takes and not from_column and not options.value(o.IGNORE_DELETE))
+    settings = table.settings
+    keeps = settings.changelog_producer is ChangelogProducer.INPUT
+    takes = settings.merge_engine is MergeEngine.DEDUPLICATE and not settings.ignore_update_before
+    from_column = settings.rowkind_field is not None  # a column has the kind of a row, which is never -U
+    return Wanted(old=keeps and takes and not from_column and not settings.ignore_delete)
 
 
 def write_keyed(target: Target, changes: Changes) -> Outcome:

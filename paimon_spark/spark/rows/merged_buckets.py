@@ -167,7 +167,7 @@ def _rows(target: Target, splits: Sequence[Split], places: Sequence[Place], more
 
 def _check_all_read(target: Target, live: Mapping[Place, Sequence[ManifestEntry]]) -> None:
     """Rows that no reader sees yet must not be removed with their files."""
-    if not skips_level_zero(target.table.options):
+    if not skips_level_zero(target.table.settings):
         return
     waiting = sum(entry.file.level == 0 for entries in live.values() for entry in entries)
     if waiting:

@@ -15,7 +15,6 @@ from pyspark.sql import types as st
 from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.predicates.evaluate import filter_batch
 from paimon_spark.arrow.predicates.predicate import Predicate
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.schema import POSITION, is_metadata
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
@@ -49,8 +48,8 @@ class PythonRead:
 
 def python_rows(spark: SparkSession, read: PythonRead, splits: Sequence[Split]) -> DataFrame:
     """The rows of splits, read when the DataFrame runs; small splits share a task."""
-    options = read.table.options
-    target, cost = options.value(o.SOURCE_SPLIT_TARGET_SIZE), options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
+    settings = read.table.settings
+    target, cost = settings.scan.split_target_size, settings.scan.open_file_cost
     groups = group_splits([split.without_statistics() for split in splits], target, cost)
     size = size_of_splits(splits, read.fields, read.table.schema.fields)
     return rows_of_tasks(spark, groups, _work(read), read.schema, size)

@@ -10,7 +10,6 @@ from pyspark.sql import functions as sf
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue
 from paimon_spark.errors import SqlError
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.aligned_values import Naming
 from paimon_spark.spark.adapters.session_options import is_case_sensitive
@@ -80,7 +79,7 @@ def delete_where(statement: RowStatement) -> RowChangeResult:
     check_no_star(statement.what, [statement.condition])
 
     def by_sub_query(table: Table) -> bool:
-        if table.options.value(o.DELETE_FORCE_PRODUCE_CHANGELOG):
+        if table.settings.delete_force_produce_changelog:
             return False
         return decides_partitions(statement.job.spark, table, statement.condition, statement.alias)
 
@@ -191,7 +190,7 @@ def changed_columns(table: Table, given: Sequence[Assignment], statement: RowSta
 
 def moves_rows(table: Table, given: Sequence[Assignment]) -> bool:
     """True if rows with new values may belong to another partition or bucket of an append table."""
-    names = {field.name for field in (*table.schema.partition_fields, *bucket_fields(table.schema, table.options))}
+    names = {field.name for field in (*table.schema.partition_fields, *bucket_fields(table.schema, table.settings))}
     return any(item.field.name in names for item in given)
 
 
@@ -212,7 +211,7 @@ def _pruning(statement: RowStatement, table: Table) -> Pruning:
 
 
 def _is_of_partitions(pruning: Pruning, table: Table) -> bool:
-    return pruning.is_of(table.schema.partition_keys) and not table.options.value(o.DELETE_FORCE_PRODUCE_CHANGELOG)
+    return pruning.is_of(table.schema.partition_keys) and not table.settings.delete_force_produce_changelog
 
 
 def _matching(rows: DataFrame, statement: RowStatement) -> DataFrame:

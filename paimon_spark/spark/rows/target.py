@@ -176,7 +176,7 @@ class Target:
             refusal = "metadata columns were asked for"
         raw = next(((split, file) for split in splits for file in split.raw_files), None)
         if refusal is None and raw is not None:
-            refusal = store_refusal(self.spark, self.table.options, data_file_path(raw[0].bucket_path, raw[1]))
+            refusal = store_refusal(self.spark, self.table.settings, data_file_path(raw[0].bucket_path, raw[1]))
         return FileClassifier(self.table, fields, settings.case_sensitive).classify(splits, refusal)
 
     def _native(self, found: ClassifiedFiles, shown: st.StructType, placed: bool) -> list[DataFrame]:

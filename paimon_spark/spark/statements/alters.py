@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as st
 
 from paimon_spark.errors import OptionError, SchemaError, UnsupportedFeature
-from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import MAX_LENGTH, STRINGS, DataType, Root
 from paimon_spark.spark.adapters.session_options import is_case_sensitive
@@ -98,7 +98,7 @@ def check_property(key: str) -> None:
 
 def _check_fixed(key: str) -> None:
     check_property(key)
-    if key.lower() == o.PRIMARY_KEY.key:
+    if key.lower() == TableSettings.primary_key.key:
         raise OptionError(
             "the table property 'primary-key' cannot change: create another table with it, and copy the rows; or, "
             "while the table is empty, use PaimonTable.set_options"

@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from paimon_spark.catalogs.views import AddDialect, DropDialect, UpdateDialect, ViewChange
-from paimon_spark.format.options.core_options import SCAN_SNAPSHOT_ID
+from paimon_spark.format.options.read_settings import ScanSettings
 from paimon_spark.procedures.call.bind import Call, DatabaseCall, bind
 from paimon_spark.procedures.call.results import call_result
 from paimon_spark.spark.jobs.spark_engine import SparkEngine
@@ -45,7 +45,7 @@ def _run(session: SqlSession, call: Call) -> Any:
     frames = PaimonTable(session.spark, session.location(name), {**session.storage_options, **said})
 
     def rows_of(columns: Sequence[str], snapshot_id: int) -> DataFrame:
-        return frames.toDF(columns, options={SCAN_SNAPSHOT_ID.key: str(snapshot_id)})
+        return frames.toDF(columns, options={ScanSettings.snapshot_id.key: str(snapshot_id)})
 
     return call.procedure.run(session.open(name, said), SparkEngine(session.spark, rows_of))
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pyspark.sql import DataFrame
 
 from paimon_spark.errors import SqlError, TableAlreadyExists, TableNotFound, UnsupportedFeature
-from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField
@@ -114,7 +114,7 @@ def _schema(session: SqlSession, create: CreateTable, rows: DataFrame | None) ->
         raise SqlError(f"CREATE TABLE {create.table}: a table needs columns; declare them in parentheses, or write AS")
     _check_names(session, create, fields)
     if create.partitioned_by:
-        given[o.PARTITION.key] = _joined(create.partitioned_by)
+        given[TableSettings.partition.key] = _joined(create.partitioned_by)
     return new_table_schema(str(create.table), given, fields, comment, with_rows=rows is not None)
 
 
@@ -145,8 +145,8 @@ def _like(session: SqlSession, create: CreateTable, given: Mapping[str, str], co
     source = session.open(name).schema
     options = {
         **source.options,
-        **({o.PRIMARY_KEY.key: _joined(source.primary_keys)} if source.primary_keys else {}),
-        **({o.PARTITION.key: _joined(source.partition_keys)} if source.partition_keys else {}),
+        **({TableSettings.primary_key.key: _joined(source.primary_keys)} if source.primary_keys else {}),
+        **({TableSettings.partition.key: _joined(source.partition_keys)} if source.partition_keys else {}),
         **given,
     }
     options.pop("path", None)

@@ -14,8 +14,7 @@ from pyspark.sql import DataFrame
 from paimon_spark.arrow.default_values import check_defaults
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.rules.new_tables import assign_field_ids, validate_table
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.spark.adapters.options import WriteOptions
@@ -54,7 +53,7 @@ def replace_table(session: SqlSession, identifier: Identifier, schema: TableSche
     if rows is None:
         _empty(table, wanted)
         return
-    later = replace(table, schema=wanted, options=Options(wanted.options))
+    later = replace(table, schema=wanted, settings=TableSettings(wanted.options))
     job = job_for(later, WriteOptions(table.location), rows.schema, overwrite=True)
     run_write(session.spark, rows, job, before_commit=lambda: _empty(table, wanted))
 
@@ -70,7 +69,7 @@ def _is_alike(old: TableSchema, new: TableSchema) -> bool:
 
     def kind(schema: TableSchema) -> tuple[object, ...]:
         types = tuple(data_type.with_nullable(True) for data_type in schema.partition_types)
-        return bool(schema.primary_keys), Options(schema.options).value(o.TYPE), types
+        return bool(schema.primary_keys), TableSettings(schema.options).table_type, types
 
     return kind(old) == kind(new)
 

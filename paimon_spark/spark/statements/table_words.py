@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.quoting import quoted_if_needed
 from paimon_spark.spark.statements.type_words import sql_type
 from paimon_spark.sql.text.writing import literal_text
@@ -16,7 +16,7 @@ PATH = "path"
 def shown_properties(table: Table) -> Mapping[str, str]:
     """The options that are stored, with the primary key and the path, by their keys."""
     schema = table.schema
-    keys = {o.PRIMARY_KEY.key: ",".join(schema.primary_keys)} if schema.primary_keys else {}
+    keys = {TableSettings.primary_key.key: ",".join(schema.primary_keys)} if schema.primary_keys else {}
     return dict(sorted({**schema.options, **keys, PATH: table.location}.items()))
 
 

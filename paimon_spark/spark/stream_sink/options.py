@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from paimon_spark.errors import OptionError
-from paimon_spark.format.options.core_options import MB, Option, Options
+from paimon_spark.format.options.option import MB, Option, Settings
 from paimon_spark.format.options.value_texts import parse_duration, parse_memory, parse_text
 from paimon_spark.spark.adapters.options import (
     DYNAMIC_OVERWRITE,
@@ -76,13 +76,13 @@ def stream_options(options: Mapping[str, str]) -> StreamOptions:
             "'once.application' and 'once.version' name one write; a stream names its batches itself. "
             f"'{COMMIT_USER.key}' gives it another name"
         )
-    values = Options(mine)
-    user, column = values.value(COMMIT_USER), values.value(WATERMARK_COLUMN)
+    values = Settings(mine)
+    user, column = COMMIT_USER.read(values), WATERMARK_COLUMN.read(values)
     if user is not None and not user.strip():
         raise OptionError(f"'{COMMIT_USER.key}' is empty: give a name, or leave the option out")
     if column is None and WATERMARK_DELAY.key in mine:
         raise OptionError(f"'{WATERMARK_DELAY.key}' needs '{WATERMARK_COLUMN.key}', the column with the event time")
-    budget, delay = values.value(COMPACT_BUDGET), values.value(WATERMARK_DELAY)
+    budget, delay = COMPACT_BUDGET.read(values), WATERMARK_DELAY.read(values)
     return StreamOptions(write, user, of_spark.get(_CHECKPOINT), budget, column, delay)
 
 

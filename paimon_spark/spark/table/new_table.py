@@ -11,8 +11,8 @@ from pyspark.sql import types as st
 
 from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.errors import OptionError, SchemaError
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.foreign_names import ForeignNames
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.live_session import LiveSession
 from paimon_spark.spark.adapters.open_catalogs import named_table
@@ -98,10 +98,10 @@ class NewTable(ForeignNames, Generic[T]):
         return self
 
     def primaryKey(self, *columns: str) -> NewTable[T]:
-        return self.property(o.PRIMARY_KEY.key, ",".join(columns))
+        return self.property(TableSettings.primary_key.key, ",".join(columns))
 
     def partitionedBy(self, *columns: str) -> NewTable[T]:
-        return self.property(o.PARTITION.key, ",".join(columns))
+        return self.property(TableSettings.partition.key, ",".join(columns))
 
     def property(self, key: str, value: str) -> NewTable[T]:
         """A table option, stored with the table; `comment` is the table's comment, as in TBLPROPERTIES."""

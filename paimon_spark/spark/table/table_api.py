@@ -16,8 +16,9 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.errors import TableNotFound
 from paimon_spark.format.options.column_names import format_columns, given_columns
-from paimon_spark.format.options.core_options import BRANCH, SCAN_SNAPSHOT_ID
 from paimon_spark.format.options.foreign_names import ForeignNames
+from paimon_spark.format.options.read_settings import ScanSettings
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.procedures.procedure import Procedure
 from paimon_spark.spark.adapters.dataframes import Rows, as_dataframe, held_rows
 from paimon_spark.spark.adapters.live_session import LiveSession
@@ -137,7 +138,7 @@ class PaimonTable(
         """
         path = path_in_session(spark, path)
         table = open_table(path, _of_table(options), time_zone=_last(options, TIME_ZONE))
-        branch = {} if table.branch == BRANCH.default else {BRANCH.key: table.branch}
+        branch = {} if table.branch == TableSettings.branch.default else {TableSettings.branch.key: table.branch}
         return cls(spark, path if is_served(path) else table.location, {**options, **branch})
 
     @classmethod
@@ -391,7 +392,7 @@ class PaimonTable(
         return procedure.run(self._open_in_session(), SparkEngine(self._spark, self._rows_of_snapshot))
 
     def _rows_of_snapshot(self, columns: Sequence[str], snapshot_id: int) -> DataFrame:
-        return self.toDF(columns, options={SCAN_SNAPSHOT_ID.key: str(snapshot_id)})
+        return self.toDF(columns, options={ScanSettings.snapshot_id.key: str(snapshot_id)})
 
     def _open(self) -> ReadableTable:
         return open_table(self._path, self._options)
@@ -442,9 +443,8 @@ def _refuse_lost_table(path: str) -> None:
 
 def _of_table(options: Mapping[str, str]) -> dict[str, str]:
     """The options but for those of reads or writes alone that all those of a table object share."""
-    return {
-        key: value for key, value in options.items() if key.lower() not in (TIME_ZONE, NATIVE, LOCAL, UNKNOWN_BATCH)
-    }
+    others = (TIME_ZONE, NATIVE, LOCAL, UNKNOWN_BATCH)
+    return {key: value for key, value in options.items() if key.lower() not in others}
 
 
 def _last(options: Mapping[str, str], name: str) -> str | None:

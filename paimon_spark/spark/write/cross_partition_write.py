@@ -18,7 +18,6 @@ from pyspark.sql import types as st
 from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
@@ -73,8 +72,8 @@ def write_cross_partition(df: DataFrame, job: WriteJob) -> list[CommitMessage]:
 
 
 def _shares(table: Table) -> int:
-    wished = table.options.value(o.DYNAMIC_BUCKET_ASSIGNER_PARALLELISM)
-    start = bucket_rules(table.options, partitioned=False).start
+    wished = table.settings.dynamic_buckets.assigner_parallelism
+    start = bucket_rules(table.settings, partitioned=False).start
     return start if wished is None else max(1, min(start, wished))
 
 
@@ -91,8 +90,8 @@ def _table_keys(spark: SparkSession, job: WriteJob) -> DataFrame | None:
     if job.overwrites or not job.plan.since:
         return None
     table = job.table
-    planned = at_id(job.plan.since, table.options, table.snapshots)
-    target, cost = table.options.value(o.SOURCE_SPLIT_TARGET_SIZE), table.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
+    planned = at_id(job.plan.since, table.settings, table.snapshots)
+    target, cost = table.settings.scan.split_target_size, table.settings.scan.open_file_cost
     groups = group_splits(plan_keys(table, planned), target, cost)
     if not groups:
         return None
@@ -107,7 +106,7 @@ def _key_and_partition(table: Table) -> tuple[DataField, ...]:
 def _rows_task(job: WriteJob, names: Sequence[str]) -> Task:
     """Rows as Spark hands them over become rows of the table: defaults filled in, ignored kinds left out."""
     table, schema = job.table, spark_arrow_schema(_travel_schema(job.table))
-    rules = row_rules(table.location, table.schema, table.options)
+    rules = row_rules(table.location, table.schema, table.settings)
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

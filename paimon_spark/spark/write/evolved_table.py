@@ -13,8 +13,7 @@ from typing import TypeVar
 from pyspark.sql import types as st
 
 from paimon_spark.errors import CommitConflict, PaimonError, SchemaError
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.rules.new_tables import assign_field_ids, validate_table
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField, DataType, Root
@@ -83,8 +82,15 @@ def replaced_table(table: Table, rows: st.StructType, options: Mapping[str, str]
         SchemaError: a key that stays is no column of the rows, or the table would be of another kind.
     """
     old = table.schema
-    given = {key: value for key, value in split_storage_options(options)[1].items() if key.lower() != o.BRANCH.key}
-    keys = {o.PRIMARY_KEY.key: ",".join(old.primary_keys), o.PARTITION.key: ",".join(old.partition_keys)}
+    given = {
+        key: value
+        for key, value in split_storage_options(options)[1].items()
+        if key.lower() != TableSettings.branch.key
+    }
+    keys = {
+        TableSettings.primary_key.key: ",".join(old.primary_keys),
+        TableSettings.partition.key: ",".join(old.partition_keys),
+    }
     fields = nullable_fields(rows)
     given = resolve_keys(given, [field.name for field in fields])
     wanted = new_table_schema(table.location, {**old.options, **keys, **given}, fields, old.comment)
@@ -96,7 +102,7 @@ def replaced_table(table: Table, rows: st.StructType, options: Mapping[str, str]
     numbered, highest = assign_field_ids(wanted.fields, old.highest_field_id + 1)
     schema = next_schema(old, replace(wanted, fields=numbered, highest_field_id=highest))
     validate_table(schema, "replace the columns")
-    return replace(table, schema=schema, options=Options(schema.options))
+    return replace(table, schema=schema, settings=TableSettings(schema.options))
 
 
 def _kind(schema: TableSchema) -> tuple[object, ...]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql.types import StringType, StructType
 
 from paimon_spark.errors import OptionError, TableNotFound
-from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.options import (
@@ -97,7 +97,7 @@ def job_for(table: Table, options: WriteOptions, schema: StructType, overwrite: 
 
         table = merged_table(table, stored, options.merging)
     evolution = None if table.schema is before else Evolution(before, empties=options.overwrite_schema)
-    check_writable(table.schema, table.options)
+    check_writable(table.schema, table.settings)
     check_registration(table)
     if kind_column is not None and not table.schema.primary_keys:
         raise OptionError(
@@ -123,7 +123,7 @@ def job_for(table: Table, options: WriteOptions, schema: StructType, overwrite: 
 def _to_open(options: WriteOptions) -> dict[str, str]:
     """The options with which a table is opened whose keys and options those of the call replace."""
     storage, given = split_storage_options(options.table)
-    return {**storage, **{key: value for key, value in given.items() if key.lower() == o.BRANCH.key}}
+    return {**storage, **{key: value for key, value in given.items() if key.lower() == TableSettings.branch.key}}
 
 
 def _with_new_columns(table: Table, options: WriteOptions, stored: StructType, overwrite: bool) -> Table:

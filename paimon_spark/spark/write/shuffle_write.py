@@ -18,7 +18,6 @@ from pyspark.sql.pandas.functions import arrow_udf
 from paimon_spark.arrow.bucketing import assign_buckets
 from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.format.bucket import NO_PARTITION
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.types import DataField
 from paimon_spark.merge.clustering.sort_keys import KEY, sort_keys
 from paimon_spark.merge.clustering.strategy import Clustering, Strategy
@@ -69,8 +68,8 @@ def owner_fields(table: Table) -> tuple[DataField, ...]:
     """The columns that decide which task writes a row: the partition's, then the bucket key's; none for any task."""
     waits = table.bucket_mode is BucketMode.POSTPONE_MODE and not writes_fixed_buckets(table)
     if table.bucket_mode is not BucketMode.BUCKET_UNAWARE and not waits:
-        return (*table.schema.partition_fields, *bucket_fields(table.schema, table.options))
-    by_partition = table.options.value(o.PARTITION_SINK_STRATEGY) == "hash"
+        return (*table.schema.partition_fields, *bucket_fields(table.schema, table.settings))
+    by_partition = table.settings.partitions.sink_strategy == "hash"
     return table.schema.partition_fields if by_partition else ()
 
 
@@ -125,7 +124,7 @@ def _buckets(job: WriteJob) -> int:
     """The number of buckets of a table without partitions."""
     if job.table.bucket_mode is BucketMode.POSTPONE_MODE:
         return settled_number(job.table, job.plan, NO_PARTITION) or 1
-    return job.table.options.value(o.BUCKET)
+    return job.table.settings.bucket
 
 
 def _owner_of(job: WriteJob, keys: tuple[DataField, ...]) -> Callable[..., pa.Array]:
@@ -133,7 +132,7 @@ def _owner_of(job: WriteJob, keys: tuple[DataField, ...]) -> Callable[..., pa.Ar
     table = job.table
     partition = table.schema.partition_fields
     bucket_key = keys[len(partition) :]
-    buckets, function = table.options.value(o.BUCKET), table.options.value(o.BUCKET_FUNCTION)
+    buckets, function = table.settings.bucket, table.settings.bucket_function
     stored = stored_columns(job, keys)
 
     def owner(*columns: pa.Array) -> pa.Array:
@@ -156,7 +155,7 @@ def stored_columns(job: WriteJob, fields: tuple[DataField, ...]) -> Callable[[pa
     Defaults are filled in as they will be when the row is written: its place depends on them.
     """
     table, wanted = job.table, job.row_fields(fields)
-    rules = row_rules(table.location, table.schema, table.options).of_columns([field.name for field in fields])
+    rules = row_rules(table.location, table.schema, table.settings).of_columns([field.name for field in fields])
 
     def stored(given: pa.RecordBatch) -> pa.RecordBatch:
         rows, _ = rules.prepare(align_rows(given, wanted), None)

@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 from paimon_spark.catalogs.create import create_table
 from paimon_spark.errors import OptionError, TableNotFound, UnsupportedFeature
 from paimon_spark.file_io import absolute_location, file_io_for
-from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.value_texts import parse_list
 from paimon_spark.format.rules.new_tables import assign_field_ids, validate_table
 from paimon_spark.format.rules.supported import check_call, check_writable
@@ -32,7 +32,7 @@ def table_for_rows(location: str, options: Mapping[str, str], schema: StructType
     resolve_keys(given, schema.names)  # options of a write: a label would be a typing error
     made = new_table_schema(location, given, nullable_fields(schema), with_rows=True)
     validate_table(made)
-    return Table(absolute_location(location), file_io_for(location, storage), made, o.Options(made.options))
+    return Table(absolute_location(location), file_io_for(location, storage), made, TableSettings(made.options))
 
 
 def create_for_rows(location: str, options: Mapping[str, str], schema: StructType) -> None:
@@ -113,17 +113,17 @@ def new_table_schema(
     """
     names = [field.name for field in fields]
     stored = resolve_properties(options, names)
-    if o.BRANCH.key in stored or "$branch_" in location.rstrip("/").rpartition("/")[2]:
+    if TableSettings.branch.key in stored or "$branch_" in location.rstrip("/").rpartition("/")[2]:
         raise OptionError(f"creating {location}: a new table has no branch; create the table first, then the branch")
-    primary_keys = _columns(stored.pop(o.PRIMARY_KEY.key, ""), names)
-    partition_keys = _columns(stored.pop(o.PARTITION.key, ""), names)
+    primary_keys = _columns(stored.pop(TableSettings.primary_key.key, ""), names)
+    partition_keys = _columns(stored.pop(TableSettings.partition.key, ""), names)
     keyed = [replace(f, type=f.type.with_nullable(False)) if f.name in primary_keys else f for f in fields]
     numbered, highest = assign_field_ids(keyed)
     schema = TableSchema(0, numbered, highest, partition_keys, primary_keys, stored, comment)
     if with_rows:
         check_call(stored)
     try:
-        check_writable(schema, o.Options(stored))
+        check_writable(schema, TableSettings(stored))
     except UnsupportedFeature as error:
         why = _NOT_YET.sub("", str(error))
         raise UnsupportedFeature(f"creating {location}: {why}") from None

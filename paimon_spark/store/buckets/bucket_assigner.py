@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from paimon_spark.errors import DataError, OptionError
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.options.write_settings import DynamicBucketSettings
 
 Hashes = npt.NDArray[np.int32]
 Buckets = npt.NDArray[np.int32]
@@ -47,7 +47,7 @@ class BucketRules:
     capped: bool
 
 
-def bucket_rules(options: Options, partitioned: bool) -> BucketRules:
+def bucket_rules(settings: TableSettings, partitioned: bool) -> BucketRules:
     """The rules of a table.
 
     Without ``dynamic-bucket.initial-buckets`` a partition starts with one bucket, and a table without partitions with
@@ -56,14 +56,17 @@ def bucket_rules(options: Options, partitioned: bool) -> BucketRules:
     Raises:
         OptionError: an option has an invalid value.
     """
-    target, most = options.value(o.DYNAMIC_BUCKET_TARGET_ROW_NUM), options.value(o.DYNAMIC_BUCKET_MAX_BUCKETS)
-    initial = options.value(o.DYNAMIC_BUCKET_INITIAL_BUCKETS)
+    target, most = settings.dynamic_buckets.target_row_num, settings.dynamic_buckets.max_buckets
+    initial = settings.dynamic_buckets.initial_buckets
     start = (1 if partitioned else PLAIN_START) if initial is None else initial
-    for option, value in ((o.DYNAMIC_BUCKET_TARGET_ROW_NUM, target), (o.DYNAMIC_BUCKET_INITIAL_BUCKETS, start)):
+    for option, value in (
+        (DynamicBucketSettings.target_row_num, target),
+        (DynamicBucketSettings.initial_buckets, start),
+    ):
         if value < 1:
             raise OptionError(f"option '{option.key}' is {value}, expected at least 1")
     if most < 1 and most != -1:
-        key = o.DYNAMIC_BUCKET_MAX_BUCKETS.key
+        key = DynamicBucketSettings.max_buckets.key
         raise OptionError(f"option '{key}' is {most}, expected at least 1, or -1 for no limit")
     capped = most != -1
     most = min(most, BUCKET_LIMIT) if capped else BUCKET_LIMIT
@@ -134,7 +137,7 @@ class BucketFilling:
         elif not self._rules.capped:
             raise DataError(
                 f"a partition would need more than {BUCKET_LIMIT} buckets of {self._rules.target} keys; raise "
-                f"'{o.DYNAMIC_BUCKET_TARGET_ROW_NUM.key}'"
+                f"'{DynamicBucketSettings.target_row_num.key}'"
             )
         return opened
 
@@ -254,7 +257,7 @@ def open_buckets(rows: Mapping[int, int], rules: BucketRules) -> tuple[int, ...]
     if not opened and not rules.capped:
         raise DataError(
             f"a partition would need more than {BUCKET_LIMIT} buckets of {rules.target} keys; raise "
-            f"'{o.DYNAMIC_BUCKET_TARGET_ROW_NUM.key}'"
+            f"'{DynamicBucketSettings.target_row_num.key}'"
         )
     return opened or tuple(sorted(rows))
 

@@ -12,7 +12,6 @@ import numpy.typing as npt
 from paimon_spark.errors import CorruptFile
 from paimon_spark.format.bucket import decode_hashes, encode_hashes
 from paimon_spark.format.manifest import FileKind, IndexManifestEntry
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.paths import index_file_path, index_name
 from paimon_spark.store.buckets.bucket_assigner import Hashes, KnownHashes
 from paimon_spark.store.metadata.file_paths import bucket_directory
@@ -105,9 +104,9 @@ def create_hash_file(table: Table, partition: bytes, bucket: int, hashes: Hashes
 def hash_file_path(table: Table, entry: IndexManifestEntry) -> str:
     """The path of a HASH index file."""
     directory = ""
-    if table.options.value(o.INDEX_FILE_IN_DATA_FILE_DIR):
+    if table.settings.files.index_in_data_dir:
         directory = bucket_directory(table, entry.partition, entry.bucket)
-    return index_file_path(table.location, directory, entry, table.options)
+    return index_file_path(table.location, directory, entry, table.settings)
 
 
 def delete_hash_files(table: Table, entries: Sequence[IndexManifestEntry]) -> None:

@@ -13,7 +13,6 @@ import pyarrow as pa
 from paimon_spark.errors import PaimonError, StorageError
 from paimon_spark.format.deletion_vector import decode_vector, deleted_positions, range_to_read
 from paimon_spark.format.manifest import DataFileMeta, IndexManifestEntry
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.paths import data_file_path
 from paimon_spark.format.types import DataType
 from paimon_spark.merge.keys.key_order import key_range_of
@@ -161,7 +160,7 @@ def repeated_keys(window: Window, spec: MergeSpec, output: Sequence[str], ordere
 
 def _live_keys(table: Table, task: OneRowTask, files: Iterable[DataFileMeta]) -> Iterator[pa.RecordBatch]:
     directory = bucket_directory(table, task.partition, task.bucket)
-    legacy = table.options.value(o.ORC_TIMESTAMP_LTZ_LEGACY_TYPE)
+    legacy = table.settings.files.orc_legacy_ltz
     for file in files:
         deletion = task.deletions.get(file.file_name)
         deleted = None if deletion is None else read_deleted_positions(table.file_io, deletion)

@@ -15,10 +15,9 @@ from paimon_spark.errors import CorruptFile, PaimonError
 from paimon_spark.file_io import FileIO
 from paimon_spark.format.bucket import Partition, Place, decode_hashes
 from paimon_spark.format.manifest import DataFileMeta, IndexManifestEntry, ManifestEntry
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.options.engines import MergeEngine
-from paimon_spark.format.options.entries import DATA_FORMATS
+from paimon_spark.format.options.option import DATA_FORMATS
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import data_file_path, extra_file_path, file_format_of, index_file_path, statistics_path
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.store.checks.buckets import (
@@ -187,11 +186,11 @@ class Collector:
     def _take_bucket(self, state: SnapshotState, place: Place) -> None:
         files = [entry.file for entry in state.live.get(place, {}).values()]
         index = state.index.get(place, ())
-        options = self._options(state)
+        settings = self._options(state)
         faults = [(Rule.LIVE_FILES, found) for found in double_files(files)]
-        if self.table.schema.primary_keys and options.get("pk-clustering-override", "false").lower() != "true":
+        if self.table.schema.primary_keys and settings.get("pk-clustering-override", "false").lower() != "true":
             faults += self._level_faults(files)
-        if options.value(o.DELETION_VECTORS_ENABLED):
+        if settings.deletion_vectors_enabled:
             faults += [(Rule.VECTORS, found) for found in vector_faults(index, {f.file_name: f for f in files})]
         for rule, found in faults:
             self.findings.add(rule, state.label, self._where(place), found)
@@ -200,7 +199,7 @@ class Collector:
         if self.table.bucket_mode == BucketMode.HASH_DYNAMIC:
             self._take_hashes(state, place, has_files=bool(files))
         if self.reads_files and not faults:
-            self._take_one_row(state, place, files, options)
+            self._take_one_row(state, place, files, settings)
 
     def _level_faults(self, files: Iterable[DataFileMeta]) -> list[tuple[Rule, str]]:
         key_types = [field.type for field in self.table.schema.key_fields]
@@ -212,12 +211,12 @@ class Collector:
     def _where(self, place: Place) -> str:
         return f"{describe_partition(self.table, place[0])}, bucket {place[1]}"
 
-    def _options(self, state: SnapshotState) -> Options:
+    def _options(self, state: SnapshotState) -> TableSettings:
         """The options when the snapshot was made."""
         try:
-            return Options(self.table.schemas.load(state.snapshot.schema_id).options)
+            return TableSettings(self.table.schemas.load(state.snapshot.schema_id).options)
         except CorruptFile:  # reported already
-            return self.table.options
+            return self.table.settings
 
     def _take_index_file(
         self, state: SnapshotState, place: Place, entry: IndexManifestEntry, files: Iterable[DataFileMeta]
@@ -238,7 +237,7 @@ class Collector:
             self.findings.note(f"index files of the type {entry.index_type} are not opened")
 
     def _index_path(self, place: Place, entry: IndexManifestEntry) -> str:
-        return index_file_path(self.table.location, self._directory(place), entry, self.table.options)
+        return index_file_path(self.table.location, self._directory(place), entry, self.table.settings)
 
     # ------------------------------------------------------------------------------------------------ HASH index files
 
@@ -266,13 +265,13 @@ class Collector:
     # ----------------------------------------------------------------------------------------------- one row of a key
 
     def _take_one_row(
-        self, state: SnapshotState, place: Place, files: Iterable[DataFileMeta], options: Options
+        self, state: SnapshotState, place: Place, files: Iterable[DataFileMeta], settings: TableSettings
     ) -> None:
         """For tables whose readers skip level 0 and do not merge; only if files above level 0 have changed."""
-        has_vectors = options.value(o.DELETION_VECTORS_ENABLED)
+        has_vectors = settings.deletion_vectors_enabled
         if not self.table.schema.primary_keys:
             return
-        if not has_vectors and options.value(o.MERGE_ENGINE) != MergeEngine.FIRST_ROW:
+        if not has_vectors and settings.merge_engine != MergeEngine.FIRST_ROW:
             return
         above = tuple(file for file in files if file.level > 0)
         vectors = [e for e in state.index.get(place, ()) if e.index_type == DELETION_VECTORS and has_vectors]

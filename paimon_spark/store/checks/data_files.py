@@ -11,8 +11,7 @@ import numpy.typing as npt
 from paimon_spark.arrow.formats.data_file import FileReader, open_reader
 from paimon_spark.errors import CorruptFile, PaimonError, StorageError
 from paimon_spark.format.manifest import DataFileMeta, FileSource, ManifestEntry
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import MB
+from paimon_spark.format.options.option import MB
 from paimon_spark.format.paths import POSTPONE_BUCKET, file_format_of
 from paimon_spark.format.rules.supported import unreadable_root
 from paimon_spark.format.schema import KEY_PREFIX, TableSchema
@@ -76,7 +75,7 @@ def check_data_file(table: Table, task: FileTask, findings: Findings) -> None:
     try:
         schema = table.schemas.load(meta.schema_id)
         with table.file_io.open_input(task.path, meta.file_size) as source:
-            legacy = table.options.value(o.ORC_TIMESTAMP_LTZ_LEGACY_TYPE)
+            legacy = table.settings.files.orc_legacy_ltz
             reader = open_reader(source, file_format_of(meta.file_name), task.path, orc_legacy_ltz=legacy)
             if reader.row_count != meta.row_count:
                 found = f"it has {reader.row_count} rows, recorded are {meta.row_count}"
@@ -119,24 +118,24 @@ def _row_faults(reader: FileReader, checks: list[RowCheck], batch_rows: int) -> 
 
 def _row_checks(table: Table, schema: TableSchema, task: FileTask, reader: FileReader) -> Iterator[RowCheck]:
     """The rules that the rows of this file must follow."""
-    entry, options, names = task.entry, table.options, reader.names
+    entry, settings, names = task.entry, table.settings, reader.names
     partition = schema.partition_fields
     if partition and all(field.name in names for field in partition):  # files imported from Hive have no such columns
         yield PartitionCheck(partition, entry.partition)
-    bucket = bucket_fields(schema, options) if entry.total_buckets > 0 else ()
+    bucket = bucket_fields(schema, settings) if entry.total_buckets > 0 else ()
     if not schema.primary_keys:
         if bucket and all(field.name in names for field in bucket):
-            yield BucketCheck(bucket, entry, options.value(o.BUCKET_FUNCTION))
+            yield BucketCheck(bucket, entry, settings.bucket_function)
         return
     if entry.bucket == POSTPONE_BUCKET:
         yield SystemCheck(entry.file, numbers=False)
         return
     keys = {field.name: _stored(field, names) for field in schema.key_fields}
     yield KeyCheck(list(keys.values()), entry.file, repeats=task.is_changelog)
-    by_snapshot = options.value(o.SEQUENCE_SNAPSHOT_ORDERING) and entry.file.file_source == FileSource.APPEND
+    by_snapshot = settings.sequence_snapshot_ordering and entry.file.file_source == FileSource.APPEND
     yield SystemCheck(entry.file, numbers=not by_snapshot)
     if bucket:
-        yield BucketCheck([keys[field.name] for field in bucket], entry, options.value(o.BUCKET_FUNCTION))
+        yield BucketCheck([keys[field.name] for field in bucket], entry, settings.bucket_function)
     hashes = None if task.hashes is None else task.hashes()
     if hashes is not None:
         yield HashCheck(list(keys.values()), hashes)

@@ -70,7 +70,7 @@ def check(
     if isinstance(table, str):
         table = _found(table, options or {})
     if read_files:
-        check_key_order(table.options, "and check all files")
+        check_key_order(table.settings, "and check all files")
     with table.still_there():
         return _checked(table, read_files, keys_only, latest_only, progress)
 

@@ -69,7 +69,7 @@ def remove_unexisting_files(table: Table, dry_run: bool = True) -> RemoveUnexist
     """
     began = time.monotonic()
     if not dry_run:
-        check_writable(table.schema, table.options)
+        check_writable(table.schema, table.settings)
     refuse_travel(table, "looked at")
     latest = table.snapshots.latest()
     if latest is None:

@@ -13,7 +13,7 @@ from enum import IntEnum
 from typing import NamedTuple, Protocol
 
 from paimon_spark.file_io import FileIO, is_same_store
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import (
     CHANGELOG_PREFIX,
     EARLIEST,
@@ -233,7 +233,7 @@ def _data_roots(table: Table, branches: Iterable[str]) -> tuple[list[str], tuple
         OSError: the storage failed.
     """
     roots, unreachable = dict[str, None](), dict[str, None]()
-    for options in (table.options, *(_stored_options(table, branch) for branch in branches)):
+    for options in (table.settings, *(_stored_options(table, branch) for branch in branches)):
         roots[data_root(table.location, options)] = None
         for path in data_paths(options):
             if is_same_store(table.location, path):
@@ -244,9 +244,9 @@ def _data_roots(table: Table, branches: Iterable[str]) -> tuple[list[str], tuple
     return list(roots), tuple(unreachable)
 
 
-def _stored_options(table: Table, branch: str) -> Options:
+def _stored_options(table: Table, branch: str) -> TableSettings:
     schema = SchemaStore(table.file_io, table.location, branch).latest()
-    return Options({}) if schema is None else Options(schema.options)
+    return TableSettings({}) if schema is None else TableSettings(schema.options)
 
 
 def _metadata_places(table: Table, branches: Iterable[str]) -> dict[str, Callable[[str], Stage | None]]:

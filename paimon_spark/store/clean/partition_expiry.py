@@ -22,8 +22,8 @@ from paimon_spark.arrow.predicates.predicate import Compare, IsNull, Op, Predica
 from paimon_spark.errors import OptionError
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.manifest import FileKind
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.options.upkeep_settings import PartitionSettings
 from paimon_spark.format.paths import partition_text
 from paimon_spark.format.types import BINARIES
 from paimon_spark.store.clean.truncate import TruncateResult, take_away, without_partitions
@@ -116,21 +116,21 @@ def expire_partitions(
     if expiration_time is not None:
         expiration_time = f"{duration_millis(expiration_time, 'expiration_time')} ms"
     asked = {
-        o.PARTITION_EXPIRATION_TIME.key: expiration_time,
-        o.PARTITION_TIMESTAMP_FORMATTER.key: timestamp_formatter,
-        o.PARTITION_TIMESTAMP_PATTERN.key: timestamp_pattern,
-        o.PARTITION_EXPIRATION_STRATEGY.key: expire_strategy,
-        o.PARTITION_EXPIRATION_MAX_NUM.key: None if max_expires is None else str(max_expires),
+        PartitionSettings.expiration_time.key: expiration_time,
+        PartitionSettings.timestamp_formatter.key: timestamp_formatter,
+        PartitionSettings.timestamp_pattern.key: timestamp_pattern,
+        PartitionSettings.expiration_strategy.key: expire_strategy,
+        PartitionSettings.expiration_max_num.key: None if max_expires is None else str(max_expires),
     }
     given = {key: value for key, value in asked.items() if value is not None}
     check_dynamic_options(table.schema, given)
-    table = replace(table, options=table.options.merged(given))
+    table = replace(table, settings=table.settings.merged(given))
     if not table.schema.partition_keys:
         raise OptionError(f"expiring partitions of {table.location}: the table has no partition columns")
-    if table.options.value(o.PARTITION_EXPIRATION_TIME) is None:
+    if table.settings.partitions.expiration_time is None:
         raise OptionError(
             f"expiring partitions of {table.location}: how long they live is not said; give expiration_time, or set "
-            f"the option '{o.PARTITION_EXPIRATION_TIME.key}' of the table",
+            f"the option '{PartitionSettings.expiration_time.key}' of the table",
             arguments=("expiration_time",),
         )
     return expire_partitions_at(table, datetime.now(), dry_run)
@@ -149,18 +149,18 @@ def expire_partitions_at(table: Table, now: datetime, dry_run: bool = False) -> 
         CommitStateUnknown: the store did not answer; earlier batches are committed.
     """
     began = time.monotonic()
-    latest, lifetime = table.snapshots.latest(), table.options.value(o.PARTITION_EXPIRATION_TIME)
+    latest, lifetime = table.snapshots.latest(), table.settings.partitions.expiration_time
     if latest is None or lifetime is None:
         return _expired((), (), (), began)
     is_too_old, without_time = _rule(table, nanos_before(now, lifetime))
     state = table_state(table, latest)
     ages = sorted(partition_ages(state), key=lambda age: _order(table, age.partition))
-    limit = table.options.value(o.PARTITION_EXPIRATION_MAX_NUM)
+    limit = table.settings.partitions.expiration_max_num
     if limit < 0:
         raise OptionError(f"at most {limit} partitions are to expire: give 0 or more")
     expired = [age.partition for age in ages if is_too_old(age)][:limit]
     done: list[TruncateResult] = []
-    for batch in _batches(expired, table.options):
+    for batch in _batches(expired, table.settings):
 
         def changes(state: TableState, batch: frozenset[bytes] = frozenset(batch)) -> CommitChanges:
             return without_partitions(state, _still_too_old(state, batch, is_too_old))
@@ -218,9 +218,9 @@ def _is_value(name: str, value: Any) -> Predicate:
 def _rule(table: Table, limit: int) -> tuple[IsTooOld, list[bytes]]:
     """(test for partitions older than a limit in local nanoseconds, list that it fills with those without a time)."""
     without_time: list[bytes] = []
-    if table.options.value(o.PARTITION_EXPIRATION_STRATEGY) == "update-time":
+    if table.settings.partitions.expiration_strategy == "update-time":
         return _made_before(limit // _MILLI), without_time
-    time_of = partition_times(table.schema, table.options)
+    time_of = partition_times(table.schema, table.settings)
 
     def said_before(age: PartitionAge) -> bool:
         try:
@@ -244,7 +244,7 @@ def _made_before(wall_millis: int) -> IsTooOld:
 
 
 def _still_too_old(state: TableState, batch: frozenset[bytes], is_too_old: IsTooOld) -> Sequence[bytes]:
-    if state.table.options.value(o.PARTITION_EXPIRATION_STRATEGY) == "values-time":
+    if state.table.settings.partitions.expiration_strategy == "values-time":
         return list(batch)  # values do not change
     return [age.partition for age in partition_ages(state) if age.partition in batch and is_too_old(age)]
 
@@ -252,15 +252,15 @@ def _still_too_old(state: TableState, batch: frozenset[bytes], is_too_old: IsToo
 def _order(table: Table, row: bytes) -> bytes:
     """The sort key of a partition: Java sorts the texts of values, joined by commas, by UTF-16 units."""
     fields = table.schema.partition_fields
-    default = table.options.value(o.PARTITION_DEFAULT_NAME)
+    default = table.settings.partitions.default_name
     values = zip(decode_arity_row(row, [f.type for f in fields]), fields, strict=True)
     texts = (default if v is None else partition_text(v, f.type, f.type.root not in BINARIES) for v, f in values)
     return ",".join(texts).encode("utf-16-be", "surrogatepass")
 
 
-def _batches(rows: Sequence[bytes], options: Options) -> list[Sequence[bytes]]:
-    size = options.value(o.PARTITION_EXPIRATION_BATCH_SIZE)
-    size = options.value(o.PARTITION_EXPIRATION_MAX_NUM) if size is None else size
+def _batches(rows: Sequence[bytes], settings: TableSettings) -> list[Sequence[bytes]]:
+    size = settings.partitions.expiration_batch_size
+    size = settings.partitions.expiration_max_num if size is None else size
     step = size if size > 0 else max(len(rows), 1)
     return [rows[start : start + step] for start in range(0, len(rows), step)]
 
@@ -315,11 +315,11 @@ def expire_due_partitions(table: Table) -> None:
         CommitConflict, RetriesExhausted: other jobs committed concurrently; earlier batches are committed.
         CommitStateUnknown: the store did not answer; earlier batches are committed.
     """
-    options = table.options
-    if options.value(o.PARTITION_EXPIRATION_TIME) is None or not table.schema.partition_keys:
+    settings = table.settings
+    if settings.partitions.expiration_time is None or not table.schema.partition_keys:
         return
     place, now = (table.location, table.branch), time.monotonic()
-    is_due = _CHECKS.is_due(place, options.value(o.PARTITION_EXPIRATION_CHECK_INTERVAL) / 1000, now)
-    if is_due or options.value(o.END_INPUT_CHECK_PARTITION_EXPIRE):
+    is_due = _CHECKS.is_due(place, settings.partitions.expiration_check_interval / 1000, now)
+    if is_due or settings.partitions.end_input_check_expire:
         expire_partitions_at(table, datetime.now())
         _CHECKS.looked(place, now)

@@ -123,7 +123,7 @@ def purge_files(table: Table, orphans_older_than: Moment | None = None, dry_run:
 
 
 def _check_call(table: Table, orphans_older_than: Moment | None) -> None:
-    check_writable(table.schema, table.options)
+    check_writable(table.schema, table.settings)
     if table.branch != MAIN_BRANCH:
         raise UnsupportedFeature(
             f"purging {table.location}: it is opened on the branch '{table.branch}', and a purge empties the whole "

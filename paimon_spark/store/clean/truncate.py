@@ -135,7 +135,7 @@ def take_away(
         CommitStateUnknown: the store did not answer.
     """
     began = time.monotonic()
-    check_writable(table.schema, table.options)
+    check_writable(table.schema, table.settings)
     latest = table.snapshots.latest()
     if latest is None:
         return _metrics(table, (), began, None)

@@ -14,8 +14,8 @@ from dataclasses import replace
 
 from paimon_spark.arrow.predicates.predicate import Predicate
 from paimon_spark.errors import OptionError, UnsupportedFeature
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.options.write_settings import ClusteringSettings
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.merge.clustering.strategy import Clustering, table_clustering
@@ -53,18 +53,18 @@ def cluster_incrementally(
         RetriesExhausted: other writers were faster in every attempt; nothing was committed.
         CommitStateUnknown: the store did not answer; no file is deleted.
     """
-    check_writable(table.schema, table.options)
+    check_writable(table.schema, table.settings)
     if table.schema.primary_keys or table.bucket_mode is not BucketMode.BUCKET_UNAWARE:
         raise UnsupportedFeature(
             f"cannot cluster {table.location}: this release clusters tables without a primary key and without buckets "
-            f"incrementally; compact it with '{o.CLUSTERING_INCREMENTAL.key}' = 'false'"
+            f"incrementally; compact it with '{ClusteringSettings.incremental.key}' = 'false'"
         )
     newest = at_newest_schema(table)
     _clustering(newest)
     partition_condition(newest, where)
 
     def choose(table: Table, snapshot: Snapshot, places: Places) -> Choice:
-        shuffles = table.options.value(o.CLUSTERING_INCREMENTAL_MODE) == "global-sort"
+        shuffles = table.settings.clustering.incremental_mode == "global-sort"
         picked = _picked(table, snapshot, where, bool(full))
         units = [
             ClusterUnit(
@@ -85,11 +85,11 @@ def cluster_incrementally(
 
 
 def _clustering(table: Table) -> Clustering:
-    clustering = table_clustering(table.schema, table.options)
+    clustering = table_clustering(table.schema, table.settings)
     if clustering is None:
         raise OptionError(
-            f"clustering {table.location}: the option '{o.CLUSTERING_INCREMENTAL.key}' asks for it, but "
-            f"'{o.CLUSTERING_COLUMNS.key}' names no column to sort by; set it"
+            f"clustering {table.location}: the option '{ClusteringSettings.incremental.key}' asks for it, but "
+            f"'{ClusteringSettings.columns.key}' names no column to sort by; set it"
         )
     return clustering
 
@@ -99,18 +99,18 @@ def _picked(
 ) -> list[tuple[LiveBucket, CompactUnit]]:
     """The buckets that are sorted now, with the files and the level of the new ones."""
     rules = replace(
-        compaction_rules(table.options),
+        compaction_rules(table.settings),
         off_peak=None, full_interval=None, total_size_threshold=None, incremental_size_threshold=None,
     )  # fmt: skip
     condition = partition_condition(table, where)
-    idle = table.options.value(o.CLUSTERING_HISTORY_PARTITION_IDLE)
+    idle = table.settings.clustering.history_partition_idle
     if where is None or idle is None:
         chosen, others = list(live_buckets(table, snapshot, condition)), []
     else:
         everything = list(live_buckets(table, snapshot))
         chosen = [b for b in everything if is_chosen(table, condition, b.entries[0].partition)]
         others = _history([b for b in everything if b not in chosen], rules, idle)
-        others = others[: table.options.value(o.CLUSTERING_HISTORY_PARTITION_LIMIT)]
+        others = others[: table.settings.clustering.history_partition_limit]
     picks = [(bucket, _pick(table, bucket, rules, full)) for bucket in chosen]
     picks += [(bucket, _pick(table, bucket, rules, True)) for bucket in others]
     return [(bucket, unit) for bucket, unit in picks if unit is not None and unit.files]
@@ -142,5 +142,5 @@ def _pick(table: Table, bucket: LiveBucket, rules: CompactionRules, full: bool) 
 def _is_of_these_columns(table: Table, run: LevelRun) -> bool:
     """True if the run was sorted by the columns that the table has now, as its first file tells (as in Java)."""
     schema = table.schemas.load(run.files[0].schema_id)
-    stored = Options(schema.options).value(o.CLUSTERING_COLUMNS)
-    return stored == table.options.value(o.CLUSTERING_COLUMNS)
+    stored = TableSettings(schema.options).clustering.columns
+    return stored == table.settings.clustering.columns

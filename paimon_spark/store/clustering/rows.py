@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_spark.arrow.raw_values import from_numpy
-from paimon_spark.format.options.core_options import MB
+from paimon_spark.format.options.option import MB
 from paimon_spark.merge.clustering.sort_keys import keys_in, ranges_of, sort_keys, sorted_rows, with_keys
 from paimon_spark.merge.keys.rows import COPY_BYTES, take
 from paimon_spark.merge.keys.winners import Rows

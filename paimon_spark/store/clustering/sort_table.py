@@ -15,7 +15,7 @@ from typing import TypeAlias
 from paimon_spark.arrow.predicates.predicate import Predicate
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.bucket import Place
-from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.write_settings import ClusteringSettings
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.merge.clustering.strategy import Clustering, new_clustering
@@ -70,9 +70,9 @@ def sort_table(
     check_sortable(table)
 
     def choose(table: Table, snapshot: Snapshot, places: Places) -> Choice:
-        clustering = new_clustering(table.schema, table.options, strategy, columns)
+        clustering = new_clustering(table.schema, table.settings, strategy, columns)
         found = live_buckets(table, snapshot, partition_condition(table, where), places)
-        is_skipped = partitions_to_skip(table.schema, table.options, dt.datetime.now())
+        is_skipped = partitions_to_skip(table.schema, table.settings, dt.datetime.now())
         units = (
             ClusterUnit(entry.partition, entry.bucket, entry.total_buckets, tuple(bucket.files), bucket.deletions)
             for bucket in found
@@ -81,7 +81,7 @@ def sort_table(
         return clustering, [unit for unit in units if not is_skipped(unit.partition)]
 
     choice = at_newest_schema(table)
-    new_clustering(choice.schema, choice.options, strategy, columns)  # also of an empty table
+    new_clustering(choice.schema, choice.settings, strategy, columns)  # also of an empty table
     partition_condition(choice, where)
     return cluster_files(table, choose, run)
 
@@ -92,11 +92,11 @@ def check_sortable(table: Table) -> None:
     Raises:
         UnsupportedFeature: they have, or the table cannot be written.
     """
-    check_writable(table.schema, table.options)
-    if table.options.value(o.CLUSTERING_INCREMENTAL):
+    check_writable(table.schema, table.settings)
+    if table.settings.clustering.incremental:
         raise UnsupportedFeature(
-            f"cannot sort {table.location}: the table is clustered incrementally by '{o.CLUSTERING_COLUMNS.key}'; "
-            "compact it without an order, or set these columns"
+            f"cannot sort {table.location}: the table is clustered incrementally by "
+            f"'{ClusteringSettings.columns.key}'; compact it without an order, or set these columns"
         )
     if table.schema.primary_keys:
         raise UnsupportedFeature(

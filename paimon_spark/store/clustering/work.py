@@ -15,7 +15,7 @@ from itertools import accumulate, pairwise
 import pyarrow as pa
 
 from paimon_spark.format.manifest import DataFileMeta, FileSource
-from paimon_spark.format.options.core_options import MB
+from paimon_spark.format.options.option import MB
 from paimon_spark.merge.clustering.strategy import Clustering
 from paimon_spark.store.compact.task import AppendTask
 from paimon_spark.store.metadata.table import Table
@@ -114,7 +114,7 @@ class ClusterWork:
     def groups(self) -> tuple[range, ...]:
         """The ranges of each group, in order; all those of a group are of one unit."""
         found: list[range] = []
-        layout = file_layout(self.table.schema, self.table.options, 0, FileSource.COMPACT)
+        layout = file_layout(self.table.schema, self.table.settings, 0, FileSource.COMPACT)
         target = self.group_bytes or max(GROUP_BYTES, layout.target_bytes)
         for number, unit in enumerate(self.units):
             first, ranges = self.first_ranges[number], self.range_count(number)

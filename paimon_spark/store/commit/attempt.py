@@ -18,7 +18,6 @@ from paimon_spark.errors import OptionError
 from paimon_spark.file_io import NotCreated
 from paimon_spark.format.json_text import parse_json_object
 from paimon_spark.format.manifest import IndexManifestEntry, ManifestEntry, ManifestFileMeta
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.paths import statistics_path
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.store.commit.conflicts import ConflictRules, check_conflicts, check_total_buckets, check_vectors
@@ -160,7 +159,7 @@ def attempt(state: TableState, request: CommitRequest[Any], changes: CommitChang
     """
     table = state.table
     _check(state, request, changes)
-    writer = ManifestWriter(table.file_io, table.location, table.options, table.schema.partition_fields)
+    writer = ManifestWriter(table.file_io, table.location, table.settings, table.schema.partition_fields)
     with ExitStack() as undo:
         undo.callback(writer.discard)
         snapshot = _prepare(state, request, changes, writer, merges)
@@ -187,7 +186,7 @@ def _check(state: TableState, request: CommitRequest[Any], changes: CommitChange
         return
     live = state.live_entries(PartitionFilter.of_rows(fields, changes.partitions))
     check_conflicts(rules, state.snapshot, live, changes.files, request.kind)
-    if state.table.options.value(o.DELETION_VECTORS_ENABLED):
+    if state.table.settings.deletion_vectors_enabled:
         check_vectors(rules, state.snapshot, live, changes.files, state.index_entries, changes.index)
 
 
@@ -205,7 +204,7 @@ def conflict_rules(table: Table) -> ConflictRules:
 
 def _has_expired(table: Table, row: bytes) -> bool:
     try:
-        return expired_by_values(table.schema, table.options, datetime.now())(row)
+        return expired_by_values(table.schema, table.settings, datetime.now())(row)
     except OptionError:  # the expiry of partitions reports a bad formatter
         return False
 
@@ -219,12 +218,14 @@ def _prepare(
     whole = request.rewrites_manifests or request.brings_back
     if merges or whole:
         merge = merge_fully if whole else merge_manifests
-        manifests = merge(manifests, table.options, partial(read_manifest_bytes, table.file_io, table.location), writer)
+        manifests = merge(
+            manifests, table.settings, partial(read_manifest_bytes, table.file_io, table.location), writer
+        )
     base, base_size = writer.write_list(manifests)
     snapshot_id = 1 if latest is None else latest.id + 1
     files = changes.files
     is_new = request.kind != CommitKind.COMPACT and not request.brings_back
-    if is_new and table.options.value(o.SEQUENCE_SNAPSHOT_ORDERING):
+    if is_new and table.settings.sequence_snapshot_ordering:
         files = numbered_by_snapshot(files, snapshot_id)
     delta, delta_size = writer.write_list(writer.write_manifests(files))
     changelog, changelog_size = None, None

@@ -10,8 +10,7 @@ from typing import Any, Generic
 
 from paimon_spark.errors import PaimonError, RetriesExhausted, TableNotFound
 from paimon_spark.format.manifest import FileKind
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.store.commit.attempt import CommitRequest, Detail, Proposal, TableState, attempt, table_state
 from paimon_spark.store.commit.base import confirm_published, may_be_withdrawn, withdrawn_error
@@ -34,13 +33,13 @@ class _InDoubt(_LostRace):
         self.latest, self.above = latest, above
 
 
-def commit_retries(options: Options) -> RetryRules:
+def commit_retries(settings: TableSettings) -> RetryRules:
     """How often a commit is tried that others were faster than, by the options commit.*."""
-    timeout = options.value(o.COMMIT_TIMEOUT)
+    timeout = settings.commits.timeout
     return RetryRules(
-        tries=options.value(o.COMMIT_MAX_RETRIES) + 1,
-        shortest=options.value(o.COMMIT_MIN_RETRY_WAIT) / 1000,
-        longest=options.value(o.COMMIT_MAX_RETRY_WAIT) / 1000,
+        tries=settings.commits.max_retries + 1,
+        shortest=settings.commits.min_retry_wait / 1000,
+        longest=settings.commits.max_retry_wait / 1000,
         seconds=None if timeout is None else timeout / 1000,
     )
 
@@ -91,7 +90,7 @@ def commit_request(
     """
     attempts = _Attempts(table, request, CommitHistory(table.snapshots, since))
     try:
-        made = retry(attempts.attempt, retries or commit_retries(table.options), _LostRace)
+        made = retry(attempts.attempt, retries or commit_retries(table.settings), _LostRace)
     except (_LostRace, PaimonError, OSError) as error:
         failed = _exhausted(table, request, error, attempts.tried) if isinstance(error, _LostRace) else error
         if attempts.withdrawn is not None:
@@ -215,5 +214,5 @@ def _may_be_rescaled(state: TableState, overwritten: bool) -> bool:
         return True
     if table.bucket_mode != BucketMode.HASH_FIXED:
         return False
-    known = {Options(table.schemas.load(i).options).value(o.BUCKET) for i in state.schema_ids}
-    return overwritten or known != {table.options.value(o.BUCKET)}
+    known = {TableSettings(table.schemas.load(i).options).bucket for i in state.schema_ids}
+    return overwritten or known != {table.settings.bucket}

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import uuid
 
-from paimon_spark.format.options import core_options as o
 from paimon_spark.store.metadata.table import Table
 
 
 def new_user(table: Table) -> str:
     """A new, unique commit user, with the prefix in the table's options."""
-    prefix = table.options.value(o.COMMIT_USER_PREFIX)
+    prefix = table.settings.commits.user_prefix
     return f"{prefix}_{uuid.uuid4()}" if prefix else str(uuid.uuid4())

@@ -12,12 +12,7 @@ from dataclasses import dataclass
 from paimon_spark.errors import CorruptFile
 from paimon_spark.format.manifest import FileKind, ManifestEntry, ManifestFileMeta
 from paimon_spark.format.manifests.columns import decode_manifests
-from paimon_spark.format.options.core_options import (
-    MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE,
-    MANIFEST_MERGE_MIN_COUNT,
-    MANIFEST_TARGET_FILE_SIZE,
-    Options,
-)
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.types import DataField
 from paimon_spark.store.metadata.entries import AddedTwice, fold_entries
 from paimon_spark.store.metadata.manifest_files import ManifestWriter
@@ -27,27 +22,27 @@ ReadBytes = Callable[[Sequence[ManifestFileMeta]], list[tuple[str, bytes]]]
 
 
 def merge_manifests(
-    metas: Sequence[ManifestFileMeta], options: Options, read: ReadBytes, writer: ManifestWriter
+    metas: Sequence[ManifestFileMeta], settings: TableSettings, read: ReadBytes, writer: ManifestWriter
 ) -> list[ManifestFileMeta]:
     """The manifests of the previous snapshot, possibly rewritten into fewer; they mean the same live files.
 
     Args:
         metas: all manifests of the snapshot, base before delta.
-        options: the options of the table (manifest.*).
+        settings: the options of the table (manifest.*).
         read: returns name and bytes of some manifests in order; called only for manifests that must be rewritten.
         writer: writes the new ones.
 
     Returns:
         Manifests for the base list of the next snapshot; those that needed no change are the same objects.
     """
-    full = _merge_full(metas, options, read, writer)
-    return _merge_minor(metas, options, read, writer) if full is None else full
+    full = _merge_full(metas, settings, read, writer)
+    return _merge_minor(metas, settings, read, writer) if full is None else full
 
 
 def _merge_minor(
-    metas: Sequence[ManifestFileMeta], options: Options, read: ReadBytes, writer: ManifestWriter
+    metas: Sequence[ManifestFileMeta], settings: TableSettings, read: ReadBytes, writer: ManifestWriter
 ) -> list[ManifestFileMeta]:
-    target = options.value(MANIFEST_TARGET_FILE_SIZE)
+    target = settings.commits.manifest_target_file_size
     result: list[ManifestFileMeta] = []
     candidates: list[ManifestFileMeta] = []
     size = 0
@@ -57,7 +52,7 @@ def _merge_minor(
         if size >= target:
             result += _join(candidates, read, writer)
             candidates, size = [], 0
-    if candidates and len(candidates) >= options.value(MANIFEST_MERGE_MIN_COUNT):
+    if candidates and len(candidates) >= settings.commits.manifest_merge_min_count:
         return result + _join(candidates, read, writer)
     return result + candidates
 
@@ -95,13 +90,13 @@ class FullMerge:
 
 
 def plan_full_merge(
-    metas: Sequence[ManifestFileMeta], options: Options, read: ReadBytes, partition_fields: Sequence[DataField]
+    metas: Sequence[ManifestFileMeta], settings: TableSettings, read: ReadBytes, partition_fields: Sequence[DataField]
 ) -> FullMerge | None:
     """The plan after which no manifest has deletions and at most one is small; None if that is already so.
 
     Only the manifests with deletions are read. The arguments are those of merge_manifests.
     """
-    target = options.value(MANIFEST_TARGET_FILE_SIZE)
+    target = settings.commits.manifest_target_file_size
     changing = {meta.file_name for meta in metas if meta.num_deleted_files > 0 or meta.file_size < target}
     with_deletions = [meta for meta in metas if meta.num_deleted_files > 0]
     deleted = {entry.identity for entry in _entries(read(with_deletions)) if entry.kind == FileKind.DELETE}
@@ -111,29 +106,29 @@ def plan_full_merge(
 
 
 def merge_fully(
-    metas: Sequence[ManifestFileMeta], options: Options, read: ReadBytes, writer: ManifestWriter
+    metas: Sequence[ManifestFileMeta], settings: TableSettings, read: ReadBytes, writer: ManifestWriter
 ) -> list[ManifestFileMeta]:
     """The manifests of the previous snapshot, merged by the full rule even if there is little to do.
 
     Args:
         metas: all manifests of the snapshot, base before delta.
-        options: the options of the table (manifest.*).
+        settings: the options of the table (manifest.*).
         read: returns name and bytes of some manifests in order; called only for manifests that must be read.
         writer: writes the new ones.
     """
-    plan = plan_full_merge(metas, options, read, writer.partition_fields)
+    plan = plan_full_merge(metas, settings, read, writer.partition_fields)
     return list(metas) if plan is None else _merge_by(plan, metas, read, writer)
 
 
 def _merge_full(
-    metas: Sequence[ManifestFileMeta], options: Options, read: ReadBytes, writer: ManifestWriter
+    metas: Sequence[ManifestFileMeta], settings: TableSettings, read: ReadBytes, writer: ManifestWriter
 ) -> list[ManifestFileMeta] | None:
     """Merges by the full rule; None if its thresholds are not reached."""
-    target = options.value(MANIFEST_TARGET_FILE_SIZE)
+    target = settings.commits.manifest_target_file_size
     changing = sum(meta.file_size for meta in metas if meta.num_deleted_files > 0 or meta.file_size < target)
-    if changing < options.value(MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE):
+    if changing < settings.commits.manifest_full_compaction_threshold_size:
         return None
-    plan = plan_full_merge(metas, options, read, writer.partition_fields)
+    plan = plan_full_merge(metas, settings, read, writer.partition_fields)
     return None if plan is None else _merge_by(plan, metas, read, writer)
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.manifest import FileKind, ManifestEntry
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.paths import partition_path, unescape
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.storage.local_time import epoch_millis_of_wall
@@ -37,7 +36,7 @@ def partition_changes(table: Table, entries: Iterable[ManifestEntry]) -> list[Pa
 def partition_spec(table: Table, row: bytes) -> dict[str, str]:
     """The values of a partition (an arity-prefixed BinaryRow) by column, as in the paths of its files."""
     fields = table.schema.partition_fields
-    default, legacy = table.options.value(o.PARTITION_DEFAULT_NAME), table.options.value(o.PARTITION_LEGACY_NAME)
+    default, legacy = table.settings.partitions.default_name, table.settings.partitions.legacy_name
     values = decode_arity_row(row, [field.type for field in fields])
     return {
         field.name: unescape(partition_path([value], [field], default, legacy).removesuffix("/").partition("=")[2])

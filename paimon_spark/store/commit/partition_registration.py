@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from paimon_spark.errors import PaimonError, UnsupportedFeature
-from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.upkeep_settings import PartitionSettings
 from paimon_spark.store.commit.partition_changes import partition_spec
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.storage.publishers import PartitionKeeper, partition_keeper
@@ -31,11 +31,11 @@ def check_registration(table: Table) -> None:
     Raises:
         UnsupportedFeature: there is none for marking partitions done, or previews of tags are asked for.
     """
-    if table.options.value(o.PARTITION_END_INPUT_TO_DONE) and table.schema.partition_keys:
-        for action in table.options.value(o.PARTITION_MARK_DONE_ACTION):
+    if table.settings.partitions.end_input_to_done and table.schema.partition_keys:
+        for action in table.settings.partitions.mark_done_action:
             if action in OF_METASTORE:
                 marking_keeper(table, action)
-    preview = table.options.get(_PREVIEW, "none")
+    preview = table.settings.get(_PREVIEW, "none")
     if preview != "none" and tag_keeper(table) is not None:
         raise UnsupportedFeature(
             f"writing to {table.location}: '{_PREVIEW}' = '{preview}' asks to tell the metastore of tags before they "
@@ -45,14 +45,14 @@ def check_registration(table: Table) -> None:
 
 def keeper_of(table: Table) -> PartitionKeeper | None:
     """What keeps the partitions of a table beside its files; None: nothing does."""
-    if not table.schema.partition_keys or not table.options.value(o.METASTORE_PARTITIONED_TABLE):
+    if not table.schema.partition_keys or not table.settings.partitions.in_metastore:
         return None
     return partition_keeper(table.file_io)
 
 
 def tag_keeper(table: Table) -> PartitionKeeper | None:
     """What keeps the tags of a table as partitions; None: nothing does."""
-    if table.schema.partition_keys or table.options.value(o.METASTORE_TAG_TO_PARTITION) is None:
+    if table.schema.partition_keys or table.settings.partitions.tag_to_partition is None:
         return None
     return partition_keeper(table.file_io)
 
@@ -68,11 +68,11 @@ def marking_keeper(table: Table, action: str) -> PartitionKeeper:
         why = (
             "which needs a metastore: open the table by the name that it has in a hive catalog"
             if partition_keeper(table.file_io) is None
-            else f"which needs '{o.METASTORE_PARTITIONED_TABLE.key}' = 'true'"
+            else f"which needs '{PartitionSettings.in_metastore.key}' = 'true'"
         )
         raise UnsupportedFeature(
-            f"cannot mark partitions of {table.location} done: '{o.PARTITION_MARK_DONE_ACTION.key}' has '{action}', "
-            f"{why}"
+            f"cannot mark partitions of {table.location} done: '{PartitionSettings.mark_done_action.key}' has "
+            f"'{action}', {why}"
         )
     return keeper
 
@@ -95,7 +95,7 @@ def unregister_partitions(table: Table, rows: Iterable[bytes]) -> None:
 
 def register_tag(table: Table, name: str) -> None:
     """Registers a new tag."""
-    keeper, column = tag_keeper(table), table.options.value(o.METASTORE_TAG_TO_PARTITION)
+    keeper, column = tag_keeper(table), table.settings.partitions.tag_to_partition
     if keeper is not None and column is not None:
         with _logged(table, "tags"):
             keeper.add(table.location, [{column: name}])
@@ -103,7 +103,7 @@ def register_tag(table: Table, name: str) -> None:
 
 def unregister_tags(table: Table, names: Iterable[str]) -> None:
     """Removes deleted tags from the metastore."""
-    keeper, column = tag_keeper(table), table.options.value(o.METASTORE_TAG_TO_PARTITION)
+    keeper, column = tag_keeper(table), table.settings.partitions.tag_to_partition
     if keeper is not None and column is not None:
         with _logged(table, "deleted tags"):
             keeper.drop(table.location, [{column: name} for name in names])
@@ -117,7 +117,7 @@ def is_marked_done(table: Table, row: bytes) -> bool:
     Raises:
         CatalogUnavailable: it does not answer.
     """
-    keeper = keeper_of(table) if _EVENT in table.options.value(o.PARTITION_MARK_DONE_ACTION) else None
+    keeper = keeper_of(table) if _EVENT in table.settings.partitions.mark_done_action else None
     return keeper is not None and keeper.is_done(table.location, partition_spec(table, row))
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from paimon_spark.errors import DataError
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState
@@ -81,7 +80,7 @@ class TableCommit:
         Raises:
             UnsupportedFeature, OptionError: the table cannot be written.
         """
-        check_writable(table.schema, table.options)
+        check_writable(table.schema, table.settings)
         check_registration(table)
         self._table = table
         self._user = commit_user
@@ -120,7 +119,7 @@ class TableCommit:
         kind = CommitKind.OVERWRITE if new.deletes else CommitKind.APPEND
         requests: list[CommitRequest[None]] = []
         compaction = self._compaction(messages, identifier)
-        keeps_empty = not self._table.options.value(o.SNAPSHOT_IGNORE_EMPTY_COMMIT)
+        keeps_empty = not self._table.settings.commits.ignore_empty
         if not new.is_empty or (keeps_empty and not compaction):
             changes = self._appended(messages, new, read)
             requests.append(self._request(identifier, kind, operation, changes, new.deletes))
@@ -287,8 +286,8 @@ class TableCommit:
             )
 
     def _upgraded(self, new: CommitChanges) -> CommitChanges:
-        options, schema = self._table.options, self._table.schema
-        if not schema.primary_keys or not options.value(o.OVERWRITE_UPGRADE):
+        settings, schema = self._table.settings, self._table.schema
+        if not schema.primary_keys or not settings.overwrite_upgrade:
             return new
-        levels = options.value(o.NUM_LEVELS) or options.value(o.NUM_SORTED_RUN_COMPACTION_TRIGGER) + 1
+        levels = settings.compaction.num_levels or settings.compaction.trigger + 1
         return replace(new, files=upgraded(new.files, tuple(f.type for f in schema.key_fields), levels - 1))

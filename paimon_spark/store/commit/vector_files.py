@@ -26,7 +26,6 @@ from paimon_spark.format.deletion_vector import (
     range_to_read,
 )
 from paimon_spark.format.manifest import FileKind, IndexManifestEntry
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.paths import index_file_path, index_name
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.metadata.commit_changes import DELETION_VECTORS
@@ -112,11 +111,11 @@ def vector_changes(
         after[name] = _merge_vectors(table, name, before.get(name), rows)
     if after == before:
         return IndexChanges()
-    target = table.options.value(o.DELETION_VECTOR_INDEX_FILE_TARGET_SIZE) if unaware else None
+    target = table.settings.files.vector_index_target_size if unaware else None
     empty = IndexManifestEntry(FileKind.ADD, partition, bucket, DELETION_VECTORS, "", 0, 0)
     written = _write(table, directory, empty, rolled(list(after.values()), target))
     gone = tuple(replace(entry, kind=FileKind.DELETE) for entry in touched)
-    paths = tuple(index_file_path(table.location, directory, entry, table.options) for entry in written)
+    paths = tuple(index_file_path(table.location, directory, entry, table.settings) for entry in written)
     return IndexChanges((*gone, *written), paths)
 
 
@@ -140,7 +139,7 @@ def _names(entry: IndexManifestEntry) -> set[str]:
 
 
 def _read_vectors(table: Table, directory: str, entry: IndexManifestEntry) -> Iterator[EncodedVector]:
-    path = index_file_path(table.location, directory, entry, table.options)
+    path = index_file_path(table.location, directory, entry, table.settings)
     data = _read(table.file_io, path)
     for r in entry.deletion_ranges or ():
         start, end = range_to_read(r.offset, r.length)
@@ -161,7 +160,7 @@ def _read(file_io: FileIO, path: str) -> bytes:
 
 def _merge_vectors(table: Table, name: str, old: EncodedVector | None, rows: npt.NDArray[np.int64]) -> EncodedVector:
     """The old vector, as it is, when it deletes all the rows already."""
-    bits = 64 if table.options.value(o.DELETION_VECTORS_BITMAP64) else 32
+    bits = 64 if table.settings.deletion_vectors_bitmap64 else 32
     positions = np.unique(rows)
     if old is not None:
         positions = np.union1d(positions, deleted_positions(decode_vector(old.entry, f"of {name}")))
@@ -186,7 +185,7 @@ def _write(
                 row_count=len(ranges),
                 deletion_ranges=ranges,
             )
-            path = index_file_path(table.location, directory, entry, table.options)
+            path = index_file_path(table.location, directory, entry, table.settings)
             undo.callback(discard, table.file_io, [path])  # before the write: one that fails half-way leaves a file too
             table.file_io.write_bytes(path, data)
             written.append(entry)

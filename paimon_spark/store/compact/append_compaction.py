@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterator, Sequence
 from paimon_spark.arrow.predicates.predicate import Predicate
 from paimon_spark.format.bucket import Place
 from paimon_spark.format.manifest import DataFileMeta
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.merge.compaction.append_picks import (
@@ -52,9 +51,9 @@ def plan_append_compaction(
         UnsupportedFeature: the table cannot be written; with `row-tracking.enabled` new files would get new row ids.
         CorruptFile: metadata is missing or damaged.
     """
-    check_writable(table.schema, table.options)
-    rules = append_rules(table.options)
-    has_vectors = table.options.value(o.DELETION_VECTORS_ENABLED)
+    check_writable(table.schema, table.settings)
+    rules = append_rules(table.settings)
+    has_vectors = table.settings.deletion_vectors_enabled
     tasks: list[AppendTask] = []
     for bucket in live_buckets(table, snapshot, predicate, places):
         if table.bucket_mode is BucketMode.BUCKET_UNAWARE:

@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_spark.format.manifest import DataFileMeta
-from paimon_spark.format.options.core_options import MB
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
+from paimon_spark.format.options.option import MB
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.schema import LEVEL, TableSchema
 from paimon_spark.format.types import Root
@@ -61,13 +61,13 @@ def run_task(
 
     After any error the files of the task have been deleted.
     """
-    check_writable(table.schema, table.options)
+    check_writable(table.schema, table.settings)
     with CompactOutput(table, task) as output, RunSpill() as spill:
         rows = BucketRows(table, task, progress)
         if isinstance(task, AppendTask):
             return _append(table, task, rows, output)
         # Full compactions only look at the highest level, and they write to it.
-        rules = rules or compact_rules(table.schema, table.options, task.output_level, task.drop_deletes)
+        rules = rules or compact_rules(table.schema, table.settings, task.output_level, task.drop_deletes)
         return _MergeRun(table.schema, task, rules, rows, output, spill).result()
 
 

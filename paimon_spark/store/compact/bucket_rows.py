@@ -16,7 +16,6 @@ import pyarrow as pa
 from paimon_spark.arrow.predicates.predicate import Predicate
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.manifest import DataFileMeta
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.paths import data_file_path
 from paimon_spark.format.schema import (
     SEQUENCE_NUMBER,
@@ -61,7 +60,7 @@ class BucketRows:
         types = table.schema.partition_types
         values = decode_arity_row(task.partition, types)
         self._partition = dict(zip(table.schema.partition_keys, values, strict=True))
-        self._expiry = record_expiry(table.schema, table.options) if table.schema.primary_keys else None
+        self._expiry = record_expiry(table.schema, table.settings) if table.schema.primary_keys else None
         self._now = int(time.time())
         self._progress = progress
 
@@ -105,6 +104,6 @@ class BucketRows:
             schema=table.schema if file.schema_id == table.schema.id else table.schemas.load(file.schema_id),
             partition=self._partition,
             deleted=None if deletion is None else read_deleted_positions(table.file_io, deletion),
-            orc_legacy_ltz=table.options.value(o.ORC_TIMESTAMP_LTZ_LEGACY_TYPE),
-            sequence=snapshot_sequence(table.options, path, file),
+            orc_legacy_ltz=table.settings.files.orc_legacy_ltz,
+            sequence=snapshot_sequence(table.settings, path, file),
         )

@@ -16,8 +16,8 @@ import numpy as np
 from paimon_spark.errors import CommitConflict
 from paimon_spark.format.bucket import Place
 from paimon_spark.format.manifest import FileKind, ManifestEntry
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.options.write_settings import CommitSettings
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState, conflict_rules
 from paimon_spark.store.commit.commit_loop import commit_request, commit_retries
@@ -103,7 +103,7 @@ def commit_compaction(
         user or new_user(table), BATCH_COMMIT_IDENTIFIER, CommitKind.COMPACT, None, work.propose, checks_files=False
     )
     with discarding_if_failed(table, request, base.id, lambda: work.created(work.buckets)):
-        made = commit_request(table, request, base.id, persistent_retries(table.options))
+        made = commit_request(table, request, base.id, persistent_retries(table.settings))
     if made.proposal is None:
         return CompactedBuckets(made.snapshot_id, tuple(bucket.message for bucket in work.buckets), {})
     choice = made.proposal.detail
@@ -111,16 +111,16 @@ def commit_compaction(
     return CompactedBuckets(made.snapshot_id, tuple(map(work.message, choice.buckets)), choice.dropped)
 
 
-def persistent_retries(options: Options) -> RetryRules:
+def persistent_retries(settings: TableSettings) -> RetryRules:
     """The rules of a commit that tries often and soon, where the options do not say otherwise.
 
     An attempt takes longer than that of a writer, so it loses more races. With growing delays, as for writers, a few
     busy writers could prevent the commit forever, and the work of all tasks would be lost.
     """
-    rules = commit_retries(options)
-    if not options.is_set(o.COMMIT_MAX_RETRIES):
+    rules = commit_retries(settings)
+    if not settings.is_set(CommitSettings.max_retries):
         rules = replace(rules, tries=TRIES)
-    if not options.is_set(o.COMMIT_MAX_RETRY_WAIT):
+    if not settings.is_set(CommitSettings.max_retry_wait):
         rules = replace(rules, longest=LONGEST_WAIT)
     return rules
 
@@ -167,7 +167,7 @@ class _Compaction:
 
     @property
     def has_vectors(self) -> bool:
-        return self.table.options.value(o.DELETION_VECTORS_ENABLED)
+        return self.table.settings.deletion_vectors_enabled
 
     @property
     def base_vectors(self) -> VectorFiles:
@@ -244,7 +244,7 @@ def commits_together(table: Table) -> bool:
 
     The results of an append table without deletion vectors are independent of each other.
     """
-    return bool(table.schema.primary_keys) or table.options.value(o.DELETION_VECTORS_ENABLED)
+    return bool(table.schema.primary_keys) or table.settings.deletion_vectors_enabled
 
 
 def upper_files(live: Iterable[ManifestEntry]) -> Iterable[tuple[str, int]]:

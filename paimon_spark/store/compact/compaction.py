@@ -17,7 +17,7 @@ from typing import Protocol, TypeAlias
 from paimon_spark.arrow.predicates.predicate import Predicate
 from paimon_spark.errors import CommitConflict, CompactionFailed, PaimonError, RetriesExhausted
 from paimon_spark.format.bucket import Place
-from paimon_spark.format.options.core_options import MB
+from paimon_spark.format.options.option import MB
 from paimon_spark.store.compact.commit import (
     CompactedBuckets,
     commit_compaction,

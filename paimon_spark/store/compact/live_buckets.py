@@ -12,7 +12,6 @@ from paimon_spark.arrow.predicates.pruning import match_values
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.bucket import Place
 from paimon_spark.format.manifest import DataFileMeta, ManifestEntry
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.metadata.live_files import canonical_partitions, canonical_row, fold, group_by_bucket
 from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_manifest_columns
@@ -75,9 +74,11 @@ def live_buckets(
     if places is not None:
         mask &= np.isin(columns.bucket, sorted({bucket for _, bucket in places}))
     live = fold(columns, codes, np.flatnonzero(mask))
-    has_vectors = table.options.value(o.DELETION_VECTORS_ENABLED)
+    has_vectors = table.settings.deletion_vectors_enabled
     deletions = (
-        find_deletion_files(table.file_io, table.location, table.schema, table.options, snapshot) if has_vectors else {}
+        find_deletion_files(table.file_io, table.location, table.schema, table.settings, snapshot)
+        if has_vectors
+        else {}
     )
     for group in group_by_bucket(columns, codes, live):
         first = int(group[0])

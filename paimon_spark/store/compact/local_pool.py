@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.synchronize import Event
 
-from paimon_spark.format.options.core_options import MB
+from paimon_spark.format.options.option import MB
 from paimon_spark.store.compact.compaction import Outcome, TaskFailure, run_here
 from paimon_spark.store.compact.task import CompactTask, CompactTaskResult
 from paimon_spark.store.metadata.table import Table

@@ -50,8 +50,8 @@ class CompactOutput:
         self._writing = Background(limit=3)
         self._closing = Background(limit=64)
         directory = bucket_directory(table, task.partition, task.bucket)
-        self._layout = file_layout(table.schema, table.options, level, source)
-        self._changelog_layout = changelog_layout(table.schema, table.options, level)
+        self._layout = file_layout(table.schema, table.settings, level, source)
+        self._changelog_layout = changelog_layout(table.schema, table.settings, level)
         self._data = self._writer(self._layout, directory, first_sequence)
         self._changelog = self._writer(self._changelog_layout, directory, 0)
 

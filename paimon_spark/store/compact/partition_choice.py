@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 from paimon_spark.arrow.predicates.literals import cast_literal, literal_of
 from paimon_spark.arrow.predicates.predicate import Compare, IsNull, Op, Predicate, and_, or_
 from paimon_spark.errors import OptionError, PredicateError
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.types import DataField
 from paimon_spark.store.metadata.table import Table
 
@@ -80,7 +79,7 @@ def _one_partition(table: Table, spec: Mapping[str, Any]) -> Predicate:
 
 
 def _equals(table: Table, field: DataField, given: Any) -> Predicate:
-    if given is None or given == table.options.value(o.PARTITION_DEFAULT_NAME):
+    if given is None or given == table.settings.partitions.default_name:
         return IsNull((field.name,))
     try:
         value = cast_literal(literal_of(given), field.type, UTC).value

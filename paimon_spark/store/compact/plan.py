@@ -16,7 +16,8 @@ from paimon_spark.arrow.predicates.predicate import Predicate, columns_of
 from paimon_spark.errors import OptionError
 from paimon_spark.format.bucket import Place
 from paimon_spark.format.manifest import DataFileMeta
-from paimon_spark.format.options.core_options import MB, Options
+from paimon_spark.format.options.option import MB
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataType
 from paimon_spark.merge.compaction.levels import CompactUnit, level_runs, top_level
@@ -81,11 +82,11 @@ def plan_compaction(
     predicate = partition_condition(table, where)
     if snapshot is None:
         return CompactionPlan(table, None)
-    is_skipped = partitions_to_skip(table.schema, table.options, dt.datetime.now()) if places is None else _none
+    is_skipped = partitions_to_skip(table.schema, table.settings, dt.datetime.now()) if places is None else _none
     if not table.schema.primary_keys:
         files = plan_append_compaction(table, snapshot, predicate, full, places)
         return CompactionPlan(table, snapshot, biggest_first([x for x in files if not is_skipped(x.partition)]))
-    rules = compaction_rules(table.options)
+    rules = compaction_rules(table.settings)
     if at_once:
         rules = replace(rules, force_interval=None)
     tasks: list[CompactTask] = []
@@ -113,8 +114,8 @@ def at_newest_schema(table: Table) -> Table:
     schema = table.schemas.latest()
     if schema is None or schema == table.schema:
         return table
-    call = {key: value for key, value in table.options.items() if table.schema.options.get(key) != value}
-    return replace(table, schema=schema, options=Options({**schema.options, **call}))
+    call = {key: value for key, value in table.settings.items() if table.schema.options.get(key) != value}
+    return replace(table, schema=schema, settings=TableSettings({**schema.options, **call}))
 
 
 def partition_condition(table: Table, where: str | Predicate | None) -> Predicate:
@@ -167,7 +168,7 @@ def _bucket_tasks(table: Table, bucket: LiveBucket, rules: CompactionRules, full
 
 def _expires(table: Table) -> Callable[[DataFileMeta], bool]:
     """A function that returns whether a file may hold expired rows."""
-    expiry = record_expiry(table.schema, table.options)
+    expiry = record_expiry(table.schema, table.settings)
     if expiry is None:
         return never
     return expired_files(expiry, int(time.time()), lambda schema_id: table.schemas.load(schema_id).fields)

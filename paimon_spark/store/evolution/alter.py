@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from paimon_spark.errors import CommitConflict, OptionError, PaimonError, SchemaError, TableNotFound
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.read_settings import ScanSettings
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.store.evolution.changed_schema import changed_schema
 from paimon_spark.store.evolution.changes import SchemaChange, described
@@ -129,12 +129,16 @@ def _latest(table: Table) -> TableSchema:
 
 def _check_branches(table: Table, schema: TableSchema) -> None:
     """The branches that the options name must exist (Java: SchemaValidation.validateFallbackBranch)."""
-    options = Options(schema.options)
-    named = [key for key in (o.SCAN_FALLBACK_BRANCH, o.SCAN_PRIMARY_BRANCH) if (options.get(key.key) or "").strip()]
+    settings = TableSettings(schema.options)
+    named = [
+        key
+        for key in (ScanSettings.fallback_branch, ScanSettings.primary_branch)
+        if (settings.get(key.key) or "").strip()
+    ]
     if len(named) > 1:
         raise OptionError(f"the options '{named[0].key}' and '{named[1].key}' exclude each other; set one of them")
     for key in named:
-        branch = options[key.key]
+        branch = settings[key.key]
         if not SchemaStore(table.file_io, table.location, branch).ids():
             raise OptionError(
                 f"the option '{key.key}' names the branch '{branch}', which does not exist; create it first"

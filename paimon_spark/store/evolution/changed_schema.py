@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from paimon_spark.errors import OptionError, PaimonError, SchemaError, UnsupportedFeature
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
-from paimon_spark.format.options.keys import known_key
+from paimon_spark.format.options.catalogue import known_key
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.value_texts import parse_list
 from paimon_spark.format.rules.new_tables import validate_table
 from paimon_spark.format.rules.supported import check_writable
@@ -97,11 +96,11 @@ def _set_option(draft: Draft, change: SetOption, current: TableSchema, has_snaps
     (key,) = resolve_properties({change.key: change.value}, [field.name for field in draft.fields])
     if not check_set(current, key, change.value, has_snapshots()):
         return draft
-    if key == o.PRIMARY_KEY.key:
+    if key == TableSettings.primary_key.key:
         if draft.primary_keys:
             raise SchemaError(f"the table has the primary key ({', '.join(draft.primary_keys)}); drop it first")
         return replace(draft, primary_keys=parse_list(change.value))
-    if key == o.PARTITION.key:
+    if key == TableSettings.partition.key:
         if draft.partition_keys:
             raise SchemaError(f"the table is partitioned by {', '.join(draft.partition_keys)}, which cannot change")
         return replace(draft, partition_keys=parse_list(change.value))
@@ -128,17 +127,17 @@ def _schema_of(draft: Draft, current: TableSchema) -> TableSchema:
 
 def _check(schema: TableSchema, current: TableSchema) -> None:
     validate_table(schema, "change the schema")
-    options = Options(schema.options)
+    settings = TableSettings(schema.options)
     if schema.primary_keys:
         try:
-            engine_for(schema, options)
+            engine_for(schema, settings)
         except PaimonError as error:
             raise _about("cannot change the schema", error) from None
     try:
-        check_writable(current, Options(current.options))
+        check_writable(current, TableSettings(current.options))
     except UnsupportedFeature:
         return  # it is another system's table already
-    check_writable(schema, options)
+    check_writable(schema, settings)
 
 
 # ------------------------------------------------------------------------------------------------------- letter cases

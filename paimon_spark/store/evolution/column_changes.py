@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from paimon_spark.arrow.default_values import default_scalar
 from paimon_spark.errors import SchemaError, UnsupportedFeature
-from paimon_spark.format.options.core_options import Option, Options
-from paimon_spark.format.options.value_texts import parse_bool, parse_list
+from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.options.value_texts import parse_list
 from paimon_spark.format.rules.new_tables import assign_field_ids
 from paimon_spark.format.rules.supported import unreadable_root
 from paimon_spark.format.schema import TableSchema
@@ -35,13 +35,10 @@ from paimon_spark.store.evolution.changes import (
 from paimon_spark.store.evolution.nested_fields import Fields, edit_field, edit_fields, edit_type, field_at, find
 from paimon_spark.store.evolution.option_changes import renamed_options
 from paimon_spark.store.evolution.type_changes import (
-    EXPLICIT_OPTION,
-    NOT_NULL_OPTION,
     changed_nullable,
     changed_type,
 )
 
-_BEFORE_PARTITION = "add-column-before-partition"
 _INDEX_OPTIONS = (
     "pk-vector.index.columns",
     "pk-btree.index.columns",
@@ -107,7 +104,7 @@ def _add(draft: Draft, change: AddColumn, before: TableSchema) -> Draft:
     _refuse_directive(change.comment)
     (field,), highest = assign_field_ids([DataField(0, name, change.type, change.comment)], draft.highest_field_id + 1)
     ahead = frozenset[str]()
-    if not parent and _flag(before.options, _BEFORE_PARTITION, default=False):
+    if not parent and TableSettings(before.options).changes.column_before_partition:
         ahead = frozenset(draft.partition_keys)
 
     def add(fields: Fields) -> Fields:
@@ -170,14 +167,16 @@ def _update_type(draft: Draft, change: UpdateType, before: TableSchema) -> Draft
         _refuse_keys(draft, name, "primary key", draft.primary_keys)
         _refuse_special(draft, name)
 
+    rules = TableSettings(before.options).changes
+
     def change_type(source: DataType) -> DataType:
         return changed_type(
             dotted(change.path),
             source,
             change.type,
             change.keep_nullable,
-            allow_explicit=not _flag(before.options, EXPLICIT_OPTION, default=False),
-            allow_not_null=not _flag(before.options, NOT_NULL_OPTION, default=True),
+            allow_explicit=not rules.explicit_casting_disabled,
+            allow_not_null=not rules.null_to_not_null_disabled,
         )
 
     fields = edit_type(draft.fields, change.path, change_type)
@@ -190,7 +189,7 @@ def _update_type(draft: Draft, change: UpdateType, before: TableSchema) -> Draft
 def _update_nullable(draft: Draft, change: UpdateNullable, before: TableSchema) -> Draft:
     if change.nullable and len(change.path) == 1:
         _refuse_keys(draft, change.path[0], "primary key", draft.primary_keys)
-    allow = not _flag(before.options, NOT_NULL_OPTION, default=True)
+    allow = not TableSettings(before.options).changes.null_to_not_null_disabled
     fields = edit_type(
         draft.fields, change.path, lambda t: changed_nullable(dotted(change.path), t, change.nullable, allow)
     )
@@ -255,9 +254,9 @@ def _refuse_keys(draft: Draft, name: str, what: str, keys: tuple[str, ...]) -> N
 
 def _refuse_special(draft: Draft, name: str) -> None:
     """Columns with an index, or with files of their own, are the official system's to change."""
-    options = Options(draft.options)
+    settings = TableSettings(draft.options)
     for key in _INDEX_OPTIONS:
-        if name in parse_list(options.get(key, "")):
+        if name in parse_list(settings.get(key, "")):
             raise SchemaError(f"the option '{key}' makes an index of column '{name}'; drop the index first")
     field = field_at(draft.fields, (name,))
     if field is not None and unreadable_root(field.type) in _OWN_FILES:
@@ -273,10 +272,6 @@ def _refuse_directive(comment: str | None) -> None:
             f"the comment '{comment}' asks for a BLOB or VECTOR column, which this release does not have; use the "
             "official system, or another comment"
         )
-
-
-def _flag(options: Mapping[str, str], key: str, default: bool) -> bool:
-    return bool(Options(options).value(Option(key, default, parse_bool)))
 
 
 _LIST = re.compile(r"file-index\.[a-z-]+\.columns")

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from paimon_spark.errors import OptionError
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Option, Options
-from paimon_spark.format.options.keys import IMMUTABLE_OPTIONS
-from paimon_spark.format.options.value_texts import parse_bool, parse_list
+from paimon_spark.format.options.catalogue import IMMUTABLE_OPTIONS
+from paimon_spark.format.options.table_settings import SchemaChangeSettings, TableSettings
+from paimon_spark.format.options.value_texts import parse_list
 from paimon_spark.format.schema import TableSchema
 
 _PATH = "path"
-_MODIFIABLE = "deletion-vectors.modifiable"
+_MODIFIABLE = SchemaChangeSettings.vectors_modifiable.key
 _CLUSTERING, _CLUSTERING_OVERRIDE = "clustering.columns", "pk-clustering-override"
-_ONE_WAY = ("ignore-delete", "ignore-update-before")
+_ONE_WAY = {option.key: option for option in (TableSettings.ignore_delete, TableSettings.ignore_update_before)}
 _NEW_TABLE = "create another table with it, and copy the rows: CREATE TABLE ... AS SELECT * FROM ..."
 _INSTEAD = {
     "primary-key": "the rows in the files are ordered by it; create another table with it, and copy the rows",
@@ -39,10 +38,10 @@ def check_set(schema: TableSchema, key: str, value: str, has_snapshots: bool) ->
     Raises:
         OptionError: it may not; the message says what to do instead.
     """
-    stored = Options(schema.options)
+    stored = TableSettings(schema.options)
     if schema.options.get(key) == value or _is_declared(schema, key, value):
         return False
-    if key in (_PATH, o.TYPE.key):
+    if key in (_PATH, TableSettings.table_type.key):
         raise _fixed(key)
     if has_snapshots:
         _check_stored_rows(stored, key, value)
@@ -55,40 +54,40 @@ def check_unset(schema: TableSchema, key: str, has_snapshots: bool) -> None:
     Raises:
         OptionError: it may not.
     """
-    if key == o.TYPE.key:
+    if key == TableSettings.table_type.key:
         raise _fixed(key)
     if not has_snapshots:
         return
-    stored = Options(schema.options)
+    stored = TableSettings(schema.options)
     if key in IMMUTABLE_OPTIONS:
         raise _fixed(key)
-    if key == o.BUCKET.key:
+    if key == TableSettings.bucket.key:
         raise OptionError(f"the option '{key}' cannot be unset once a table has rows; {_rescale()}")
-    if key == o.DELETION_VECTORS_ENABLED.key:
+    if key == TableSettings.deletion_vectors_enabled.key:
         _check_stored_rows(stored, key, "false")
     if key == _CLUSTERING and _CLUSTERING_OVERRIDE in stored:
         raise _clustering()
 
 
-def _check_stored_rows(stored: Options, key: str, value: str) -> None:
-    new = Options({key: value})
+def _check_stored_rows(stored: TableSettings, key: str, value: str) -> None:
+    new = TableSettings({key: value})
     if key in IMMUTABLE_OPTIONS:
         raise _fixed(key)
-    if key == o.BUCKET.key:
-        before, after = stored.value(o.BUCKET), new.value(o.BUCKET)
+    if key == TableSettings.bucket.key:
+        before, after = stored.bucket, new.bucket
         if -1 in (before, after):
             raise OptionError(
                 f"the option 'bucket' cannot change from {before} to {after} once a table has rows; {_NEW_TABLE}"
             )
-    if key == o.DELETION_VECTORS_ENABLED.key and not _flag(stored, _MODIFIABLE):
-        is_on, wanted = stored.value(o.DELETION_VECTORS_ENABLED), new.value(o.DELETION_VECTORS_ENABLED)
+    if key == TableSettings.deletion_vectors_enabled.key and not stored.changes.vectors_modifiable:
+        is_on, wanted = stored.deletion_vectors_enabled, new.deletion_vectors_enabled
         if is_on != wanted:
             raise OptionError(
                 f"the option '{key}' cannot change from {_text(is_on)} to {_text(wanted)} once a table has rows: rows "
                 f"could be there twice until a full compaction; set '{_MODIFIABLE}' = 'true' first, in a call of its "
                 "own, to change it nevertheless"
             )
-    if key in _ONE_WAY and _flag(stored, key) and not _flag(new, key):
+    if key in _ONE_WAY and _ONE_WAY[key].read(stored) and not _ONE_WAY[key].read(new):
         raise OptionError(
             f"the option '{key}' cannot change from true to false once a table has rows: the rows that were ignored "
             f"are not stored; {_NEW_TABLE}"
@@ -99,14 +98,13 @@ def _check_stored_rows(stored: Options, key: str, value: str) -> None:
 
 def _is_declared(schema: TableSchema, key: str, value: str) -> bool:
     """True if an option that the schema keeps in a place of its own has that value (Java: isUnchangedNormalizedKey)."""
-    if key == o.TYPE.key:
+    if key == TableSettings.table_type.key:
         return value.lower() == schema.options.get(key, "table").lower()
-    declared = {o.PRIMARY_KEY.key: schema.primary_keys, o.PARTITION.key: schema.partition_keys}.get(key)
+    declared = {
+        TableSettings.primary_key.key: schema.primary_keys,
+        TableSettings.partition.key: schema.partition_keys,
+    }.get(key)
     return declared is not None and key not in schema.options and parse_list(value) == declared
-
-
-def _flag(options: Options, key: str) -> bool:
-    return bool(options.value(Option(key, False, parse_bool)))
 
 
 def _text(flag: bool) -> str:
@@ -116,7 +114,7 @@ def _text(flag: bool) -> str:
 def _fixed(key: str) -> OptionError:
     if key == _PATH:
         return OptionError("the option 'path' cannot change: the table is where its files are; rename it, or copy it")
-    if key == o.TYPE.key:
+    if key == TableSettings.table_type.key:
         return OptionError(f"the option 'type' cannot change; {_NEW_TABLE}")
     return OptionError(f"the option '{key}' cannot change once a table has rows; {_INSTEAD.get(key, _NEW_TABLE)}")
 

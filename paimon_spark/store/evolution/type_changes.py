@@ -7,13 +7,14 @@ import pyarrow as pa
 from paimon_spark.arrow.casts import cast_array
 from paimon_spark.arrow.types import arrow_type
 from paimon_spark.errors import SchemaError, UnsupportedFeature
+from paimon_spark.format.options.table_settings import SchemaChangeSettings
 from paimon_spark.format.rules.supported import holds_blobs
 from paimon_spark.format.rules.type_casts import may_cast
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import MAX_LENGTH, NESTED, STRINGS, TIMESTAMPS, DataType, Root
 
-NOT_NULL_OPTION = "alter-column-null-to-not-null.disabled"
-EXPLICIT_OPTION = "disable-explicit-type-casting"
+_NOT_NULL = SchemaChangeSettings.null_to_not_null_disabled.key
+_EXPLICIT = SchemaChangeSettings.explicit_casting_disabled.key
 _TIMES = TIMESTAMPS | {Root.DATE, Root.TIME}
 _LONG_TEXT = DataType(Root.VARCHAR, length=MAX_LENGTH)
 
@@ -52,7 +53,7 @@ def changed_type(
     if not may_cast(source, target, allow_explicit):
         hint = ""
         if may_cast(source, target, allow_explicit=True):
-            hint = f"; it may lose information, which the table option '{EXPLICIT_OPTION}' = 'false' allows"
+            hint = f"; it may lose information, which the table option '{_EXPLICIT}' = 'false' allows"
         raise SchemaError(f"column '{name}' cannot change from {have} to {want}{hint}")
     _check_cast(name, source, target)
     return target
@@ -66,7 +67,7 @@ def changed_nullable(name: str, source: DataType, nullable: bool, allow_not_null
     """
     if source.nullable and not nullable and not allow_not_null:
         raise SchemaError(
-            f"column '{name}' may hold NULL, and rows may have it; the table option '{NOT_NULL_OPTION}' = 'false' "
+            f"column '{name}' may hold NULL, and rows may have it; the table option '{_NOT_NULL}' = 'false' "
             "allows to make it NOT NULL, if it has none"
         )
     return source.with_nullable(nullable)

@@ -61,8 +61,8 @@ def expire_changelogs(
         StorageError: the storage failed; the next expiry continues where this one stopped.
     """
     table.check_still_there(doing="expire_changelogs of")
-    options, given = table.options, Limits(retain_max, retain_min, older_than, max_deletes)
-    return expire_changelogs_by(table, changelog_retention(options, retention(options), given), dry_run)
+    settings, given = table.settings, Limits(retain_max, retain_min, older_than, max_deletes)
+    return expire_changelogs_by(table, changelog_retention(settings, retention(settings), given), dry_run)
 
 
 def expire_changelogs_by(table: Table, kept: Retention, dry_run: bool = False) -> ExpireSnapshotsResult:

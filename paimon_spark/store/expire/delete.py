@@ -8,7 +8,6 @@ from functools import partial
 
 from paimon_spark.file_io import FileIO
 from paimon_spark.format.bucket import StoredPlace
-from paimon_spark.format.options import core_options as o
 from paimon_spark.store.expire.files import DeletionPlan
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.table import Table
@@ -31,7 +30,7 @@ def execute_deletion(table: Table, deletion: DeletionPlan) -> list[str]:
         StorageError: the storage failed; files of the stage may or may not be deleted.
     """
     deleted = delete_stages(table, deletion.stages())
-    if table.options.value(o.SNAPSHOT_CLEAN_EMPTY_DIRECTORIES):
+    if table.settings.retention.snapshot_clean_empty_directories:
         delete_empty_directories(table, deletion.places())
     return deleted
 
@@ -110,4 +109,4 @@ def remove_directory(file_io: FileIO, path: str) -> bool:
 
 def file_threads(table: Table) -> int:
     """The number of threads that read or delete files of a table."""
-    return table.options.value(o.FILE_OPERATION_THREAD_NUM) or _THREADS
+    return table.settings.files.operation_thread_num or _THREADS

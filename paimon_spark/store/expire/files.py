@@ -185,7 +185,7 @@ class FileFinder:
             deletion.manifests[name] = self._metadata_path(name)
             for entry in entries:
                 directory = self._directory((entry.partition, entry.bucket))
-                path = index_file_path(self._table.location, directory, entry, self._table.options)
+                path = index_file_path(self._table.location, directory, entry, self._table.settings)
                 deletion.indexes[entry.file_name] = path
         for snapshot in snapshots:
             if snapshot.statistics is not None:

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from paimon_spark.errors import CorruptFile
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.format.paths import LATEST, changelog_directory, changelog_path, manifest_path, snapshot_path
 from paimon_spark.format.snapshot import Snapshot, encode_snapshot
@@ -107,8 +106,8 @@ def expire_snapshots(
         StorageError: the storage failed; the next expiry continues where this one stopped.
     """
     table.check_still_there(doing="expire_snapshots of")
-    kept = retention(table.options, Limits(retain_max, retain_min, older_than, max_deletes))
-    return expire_snapshots_by(table, retention_rules(table.options, kept), dry_run, finishes=True)
+    kept = retention(table.settings, Limits(retain_max, retain_min, older_than, max_deletes))
+    return expire_snapshots_by(table, retention_rules(table.settings, kept), dry_run, finishes=True)
 
 
 def expire_snapshots_by(
@@ -258,7 +257,7 @@ class _Plan:
         rollback restored the snapshot from a tag, which has no changelog.
         """
         table, store = self.table, self.table.snapshots
-        produces = table.options.value(o.CHANGELOG_PRODUCER) != ChangelogProducer.NONE
+        produces = table.settings.changelog_producer != ChangelogProducer.NONE
 
         def move(snapshot: Snapshot) -> None:
             path = changelog_path(table.location, snapshot.id, table.branch)
@@ -306,7 +305,7 @@ def _plan(table: Table, rules: RetentionRules, earliest: int, end: int) -> _Plan
     if len(found) < 2 or found[-1].id != end:
         return None
     *expired, kept = found
-    produces = table.options.value(o.CHANGELOG_PRODUCER) != ChangelogProducer.NONE
+    produces = table.settings.changelog_producer != ChangelogProducer.NONE
     decoupled = rules.is_decoupled
     finder, deletion = FileFinder(table), DeletionPlan()
     deletion.data = finder.deleted(found[1:], keeps_appended=decoupled and not produces)

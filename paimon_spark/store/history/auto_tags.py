@@ -14,8 +14,8 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
 from paimon_spark.errors import OptionError
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.options.upkeep_settings import TagSettings
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.history.tag_deletion import delete_tags, expire_tags
 from paimon_spark.store.history.tags import CreateTagResult, keep_as_tag
@@ -59,7 +59,7 @@ def trigger_tag_automatic_creation(table: Table) -> TriggerTagAutomaticCreationR
         StorageError: the storage failed.
     """
     made = create_due_tags(table)
-    expired = expire_tags(table).names if table.options.value(o.TAG_TIME_EXPIRE_ENABLED) else ()
+    expired = expire_tags(table).names if table.settings.tags.time_expire_enabled else ()
     return TriggerTagAutomaticCreationResult(made.created, (*made.deleted, *expired))
 
 
@@ -71,7 +71,7 @@ def expire_tags_by_options(table: Table) -> None:
         UnsupportedFeature: the table has `tag.callbacks`.
         StorageError: the storage failed; the next deletion of a tag finishes the work.
     """
-    if table.options.value(o.TAG_TIME_EXPIRE_ENABLED):
+    if table.settings.tags.time_expire_enabled:
         expire_tags(table)
 
 
@@ -86,33 +86,33 @@ def create_due_tags(table: Table) -> TriggerTagAutomaticCreationResult:
         UnsupportedFeature: the table has `tag.callbacks`.
         StorageError: the storage failed.
     """
-    mode = table.options.value(o.TAG_AUTOMATIC_CREATION)
+    mode = table.settings.tags.automatic_creation
     if mode not in ("process-time", "watermark"):
         return TriggerTagAutomaticCreationResult()
-    period, delay = tag_period(table.options), _delay(table.options)
+    period, delay = tag_period(table.settings), _delay(table.settings)
     store = table.snapshots
     next_tag, number = _progress(table, period)
     latest, earliest = store.latest(), store.earliest_id()
     if latest is None or earliest is None:
         return TriggerTagAutomaticCreationResult()
-    moment = _moment(latest, table.options)
+    moment = _moment(latest, table.settings)
     if moment is not None and not _is_due(moment, next_tag, period, delay):
         # So it is after most commits: those before it are older, and are not read.
         return TriggerTagAutomaticCreationResult()
     created: list[CreateTagResult] = []
     deleted: list[str] = []
     for snapshot in store.walk(range(max(number, earliest), latest.id + 1)):
-        moment = _moment(snapshot, table.options)
+        moment = _moment(snapshot, table.settings)
         if moment is None or not _is_due(moment, next_tag, period, delay):
             continue
         this_tag = period_before(moment, period)
-        if next_tag is not None and table.options.value(o.TAG_AUTOMATIC_COMPLETION):
+        if next_tag is not None and table.settings.tags.automatic_completion:
             this_tag = next_tag
-        name = tag_name(this_tag, table.options)
+        name = tag_name(this_tag, table.settings)
         if store.find_tag(name) is None:
-            created.append(keep_as_tag(table, name, snapshot, table.options.value(o.TAG_DEFAULT_TIME_RETAINED)))
+            created.append(keep_as_tag(table, name, snapshot, table.settings.tags.default_time_retained))
         next_tag = this_tag + period
-        deleted += _delete_surplus(table, lambda name: auto_tag_time(name, table.options) is not None)
+        deleted += _delete_surplus(table, lambda name: auto_tag_time(name, table.settings) is not None)
     return TriggerTagAutomaticCreationResult(tuple(created), tuple(deleted))
 
 
@@ -133,24 +133,24 @@ def create_batch_tag(table: Table) -> None:
         UnsupportedFeature: the table has `tag.callbacks`.
         StorageError: the storage failed.
     """
-    options, store = table.options, table.snapshots
-    if options.value(o.TAG_AUTOMATIC_CREATION) != "batch":
+    settings, store = table.settings, table.snapshots
+    if settings.tags.automatic_creation != "batch":
         return
     latest = store.latest()
     if latest is None:
         return
-    day = _wall(latest.time_millis, _process_zone(options)).strftime("%Y-%m-%d")
-    name = options.value(o.TAG_BATCH_CUSTOMIZED_NAME) or f"batch-write-{day}"
+    day = _wall(latest.time_millis, _process_zone(settings)).strftime("%Y-%m-%d")
+    name = settings.tags.batch_customized_name or f"batch-write-{day}"
     if store.find_tag(name) is not None:
         delete_tags(table, [name])
-    keep_as_tag(table, name, latest, options.value(o.TAG_DEFAULT_TIME_RETAINED))
+    keep_as_tag(table, name, latest, settings.tags.default_time_retained)
     _delete_surplus(table, lambda _: True)
 
 
-def tag_period(options: Options) -> timedelta:
+def tag_period(settings: TableSettings) -> timedelta:
     """The length of the period that a tag represents."""
-    given = options.value(o.TAG_CREATION_PERIOD_DURATION)
-    return _PERIODS[options.value(o.TAG_CREATION_PERIOD)] if given is None else timedelta(milliseconds=given)
+    given = settings.tags.creation_period_duration
+    return _PERIODS[settings.tags.creation_period] if given is None else timedelta(milliseconds=given)
 
 
 def period_before(moment: datetime, period: timedelta) -> datetime:
@@ -158,27 +158,29 @@ def period_before(moment: datetime, period: timedelta) -> datetime:
     return _EPOCH + ((moment - _EPOCH) // period - 1) * period
 
 
-def tag_name(begin: datetime, options: Options) -> str:
+def tag_name(begin: datetime, settings: TableSettings) -> str:
     """The name of the tag of the period that begins at a local time; auto_tag_time is the inverse."""
-    period, formatter = options.value(o.TAG_CREATION_PERIOD), options.value(o.TAG_PERIOD_FORMATTER)
-    if options.value(o.TAG_CREATION_PERIOD_DURATION) is not None:
+    period, formatter = settings.tags.creation_period, settings.tags.period_formatter
+    if settings.tags.creation_period_duration is not None:
         return begin.strftime("%Y%m%d%H%M")
     if period == "daily":
         return begin.strftime(_DAYS[formatter])
     return begin.strftime(_HOURS["with-dashes" if period == "two-hours" else formatter])
 
 
-def _delay(options: Options) -> timedelta:
-    delay, period = timedelta(milliseconds=options.value(o.TAG_CREATION_DELAY)), tag_period(options)
+def _delay(settings: TableSettings) -> timedelta:
+    delay, period = timedelta(milliseconds=settings.tags.creation_delay), tag_period(settings)
     if delay >= period:
-        raise OptionError(f"'{o.TAG_CREATION_DELAY.key}' is {delay}: it must be shorter than the period, {period}")
+        raise OptionError(
+            f"'{TagSettings.creation_delay.key}' is {delay}: it must be shorter than the period, {period}"
+        )
     return delay
 
 
 def _progress(table: Table, period: timedelta) -> tuple[datetime | None, int]:
     """(beginning of the period after the newest tag, id of the snapshot after the one it keeps)."""
     store = table.snapshots
-    times = {name: auto_tag_time(name, table.options) for name in store.tag_names()}
+    times = {name: auto_tag_time(name, table.settings) for name in store.tag_names()}
     newest = max(((time, name) for name, time in times.items() if time is not None), default=None)
     tag = None if newest is None else store.find_tag(newest[1])
     if newest is None or tag is None:
@@ -186,13 +188,13 @@ def _progress(table: Table, period: timedelta) -> tuple[datetime | None, int]:
     return newest[0] + period, tag.snapshot.id + 1
 
 
-def _moment(snapshot: Snapshot, options: Options) -> datetime | None:
+def _moment(snapshot: Snapshot, settings: TableSettings) -> datetime | None:
     """The local time of the commit or, in mode `watermark`, of the watermark; None if it has no watermark."""
-    if options.value(o.TAG_AUTOMATIC_CREATION) == "process-time":
-        return _wall(snapshot.time_millis, _process_zone(options))
+    if settings.tags.automatic_creation == "process-time":
+        return _wall(snapshot.time_millis, _process_zone(settings))
     if not has_watermark(snapshot) or snapshot.watermark is None:
         return None
-    return _wall(snapshot.watermark, _zone(options.value(o.SINK_WATERMARK_TIME_ZONE)))
+    return _wall(snapshot.watermark, _zone(settings.tags.watermark_time_zone))
 
 
 def _wall(millis: int, zone: tzinfo | None) -> datetime:
@@ -201,8 +203,8 @@ def _wall(millis: int, zone: tzinfo | None) -> datetime:
     return instant.astimezone(zone).replace(tzinfo=None)
 
 
-def _process_zone(options: Options) -> tzinfo | None:
-    name = options.value(o.SINK_PROCESS_TIME_ZONE)
+def _process_zone(settings: TableSettings) -> tzinfo | None:
+    name = settings.tags.process_time_zone
     return None if name is None else _zone(name)
 
 
@@ -215,7 +217,7 @@ def _zone(name: str) -> tzinfo:
 
 def _delete_surplus(table: Table, counts: Callable[[str], bool]) -> Sequence[str]:
     """Deletes the oldest of the tags whose names count, until `tag.num-retained-max` are left; returns their names."""
-    kept = table.options.value(o.TAG_NUM_RETAINED_MAX)
+    kept = table.settings.tags.num_retained_max
     if kept is None:
         return ()
     oldest_first = [name for name in _by_age(table.snapshots) if counts(name)]

@@ -72,7 +72,7 @@ def merge_branch(table: Table, source: str, target: str = MAIN_BRANCH) -> MergeB
                 f"{what}: branch '{branch.branch}' has a primary key, and rows of one key may differ in the two. Read "
                 "the one branch and append it to the other"
             )
-        check_writable(branch.schema, branch.options)
+        check_writable(branch.schema, branch.settings)
     if theirs.schema.fields != ours.schema.fields:
         raise SchemaError(f"{what}: their columns differ; give both the same columns first")
     new, old = (_whole_history(what, branch) for branch in (theirs, ours))

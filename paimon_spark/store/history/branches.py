@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from paimon_spark.errors import NameTaken, OptionError, SnapshotNotFound
 from paimon_spark.file_io import FileIO
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import (
     MAIN_BRANCH,
     RENAME_PREFIX,
@@ -204,7 +204,7 @@ def on_branch(table: Table, branch: str) -> Table:
     if schema is None:
         raise no_such_branch(table.file_io, table.location, branch)
     opened = schema if table.server is None else None
-    return replace(table, schema=schema, options=Options(schema.options), branch=branch, opened=opened)
+    return replace(table, schema=schema, settings=TableSettings(schema.options), branch=branch, opened=opened)
 
 
 def _begin_with(table: Table, name: str, snapshot: Snapshot, tag: tuple[str, Tag] | None) -> None:

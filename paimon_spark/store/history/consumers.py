@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from paimon_spark.errors import OptionError, SnapshotNotFound
 from paimon_spark.file_io import FileStatus
 from paimon_spark.format.json_text import format_json
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.paths import consumer_path
 from paimon_spark.store.holds.consumer_files import consumer_files
 from paimon_spark.store.holds.expiry_marks import expiring_below
@@ -100,7 +99,7 @@ def expire_consumers(table: Table, older_than: Moment | None = None, dry_run: bo
         OptionError: the time is not valid.
     """
     if older_than is None:
-        age = table.options.value(o.CONSUMER_EXPIRATION_TIME)
+        age = table.settings.retention.consumer_expiration_time
         if age is None:
             return ClearConsumersResult((), dry_run)
         before = time.time_ns() // 1_000_000 - age

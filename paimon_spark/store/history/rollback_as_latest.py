@@ -74,7 +74,7 @@ def rollback_to_as_latest(
         StorageError: the storage failed.
     """
     began = time.monotonic()
-    check_writable(table.schema, table.options)
+    check_writable(table.schema, table.settings)
     target, name = rollback_target(table, version, snapshot, tag)
     latest = table.snapshots.latest()
     if latest is None:

@@ -17,7 +17,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from paimon_spark.errors import CorruptFile, SnapshotNotFound
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.format.paths import TAG_PREFIX, tag_directory, tag_path
 from paimon_spark.format.rules.supported import check_tagging
@@ -93,7 +92,7 @@ def delete_tags(table: Table, names: str | Iterable[str], dry_run: bool = False)
         StorageError: the storage failed; the next deletion of a tag finishes the work.
         UnsupportedFeature: the table has `tag.callbacks`.
     """
-    check_tagging(table.options)
+    check_tagging(table.settings)
     began = time.monotonic()
     wanted = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     store = table.snapshots
@@ -183,7 +182,7 @@ def _delete(table: Table, tags: Mapping[str, Tag], unfinished: Mapping[str, Tag]
         for mark in marks:
             file_io.delete(mark)
         raise
-    with_success_files = table.options.value(o.TAG_CREATE_SUCCESS_FILE)
+    with_success_files = table.settings.tags.create_success_file
     for name in tags:
         file_io.delete(tag_path(table.location, name, table.branch))
         if with_success_files:
@@ -270,7 +269,7 @@ def _beside(numbers: Iterable[int], number: int) -> set[int]:
 
 def _add_changelogs(table: Table, used: ReferencedFiles) -> None:
     """Adds the files of long-lived changelogs of this branch if these consist of delta lists."""
-    if table.options.value(o.CHANGELOG_PRODUCER) != ChangelogProducer.NONE:
+    if table.settings.changelog_producer != ChangelogProducer.NONE:
         return
     found = map_parallel(table.snapshots.find_change, table.snapshots.changelog_ids())
     add_found_deltas(table, [change for change in found if change is not None], used)

@@ -11,8 +11,7 @@ from datetime import timedelta
 from typing import TypeAlias
 
 from paimon_spark.errors import CorruptFile, NameTaken, OptionError, SnapshotNotFound
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.value_texts import parse_duration
 from paimon_spark.format.paths import tag_directory, tag_path
 from paimon_spark.format.rules.supported import check_tagging
@@ -76,7 +75,7 @@ def create_tag(
         UnsupportedFeature: the table has `tag.callbacks`.
     """
     chosen = _chosen(table, name, snapshot, timestamp)
-    made = keep_as_tag(table, name, chosen, retained_millis(time_retained, table.options))
+    made = keep_as_tag(table, name, chosen, retained_millis(time_retained, table.settings))
     _warn_of_number(table, name)
     return made
 
@@ -97,7 +96,7 @@ def replace_tag(
         OptionError: the name or the lifetime is not valid.
         UnsupportedFeature: the table has `tag.callbacks`.
     """
-    check_tagging(table.options)
+    check_tagging(table.settings)
     store = table.snapshots
     if store.find_tag(_checked_name(name)) is None:
         raise no_such_tag(store, name)
@@ -142,12 +141,12 @@ def keep_as_tag(table: Table, name: str, snapshot: Snapshot, millis: int | None)
         OptionError: the name is not valid.
         UnsupportedFeature: the table has `tag.callbacks`.
     """
-    check_tagging(table.options)
+    check_tagging(table.settings)
     store = table.snapshots
     _check_not_tagged_twice(table, name, snapshot)
     tag = new_tag(snapshot, millis)
     publish_tag(store, name, tag)
-    if table.options.value(o.TAG_CREATE_SUCCESS_FILE):
+    if table.settings.tags.create_success_file:
         _write_success_file(store, name)
     register_tag(table, name)
     return _created(name, tag)
@@ -167,14 +166,14 @@ def success_file_path(store: SnapshotStore, name: str) -> str:
     return f"{tag_directory(store.table, store.branch)}/tag-success-file/{name}_SUCCESS"
 
 
-def retained_millis(time_retained: Duration | None, options: Options) -> int | None:
+def retained_millis(time_retained: Duration | None, settings: TableSettings) -> int | None:
     """The lifetime of a new tag in milliseconds; None: until it is deleted.
 
     Raises:
         OptionError: the given length of time is not valid.
     """
     if time_retained is None:
-        return options.value(o.TAG_DEFAULT_TIME_RETAINED)
+        return settings.tags.default_time_retained
     return duration_millis(time_retained, "time_retained")
 
 
@@ -237,12 +236,12 @@ def _warn_of_number(table: Table, name: str) -> None:
 
 def _check_not_tagged_twice(table: Table, name: str, snapshot: Snapshot) -> None:
     """Raises NameTaken if a snapshot would get a second automatic tag: they are counted by their snapshots."""
-    if table.options.value(o.TAG_AUTOMATIC_CREATION) not in ("process-time", "watermark"):
+    if table.settings.tags.automatic_creation not in ("process-time", "watermark"):
         return
-    if auto_tag_time(name, table.options) is None:
+    if auto_tag_time(name, table.settings) is None:
         return
     tags = table.snapshots.tags()
-    others = [n for n, tag in tags.items() if tag.snapshot.id == snapshot.id and auto_tag_time(n, table.options)]
+    others = [n for n, tag in tags.items() if tag.snapshot.id == snapshot.id and auto_tag_time(n, table.settings)]
     if others:
         raise NameTaken(
             f"making the tag '{name}': snapshot {snapshot.id} of the table at {table.location} has the automatic tag "

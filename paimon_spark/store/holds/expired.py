@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 from paimon_spark.errors import MissingFile, SnapshotNotFound
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.read_settings import ScanSettings
+from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.options.upkeep_settings import RetentionSettings
 from paimon_spark.store.holds.expiry_marks import expiring_below
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
@@ -21,32 +22,36 @@ from paimon_spark.store.metadata.table import Table
 _ANY_NUMBER = 2**31 - 1
 
 
-def expired_error(store: SnapshotStore, options: Options, what: str) -> SnapshotNotFound:
+def expired_error(store: SnapshotStore, settings: TableSettings, what: str) -> SnapshotNotFound:
     """The error of a read that needs an expired snapshot.
 
     Args:
         store: the snapshots of the table and branch that was read.
-        options: the options of the table; the message describes its retention.
+        settings: the options of the table; the message describes its retention.
         what: the first part of the message: what was requested and not found; without a full stop.
     """
-    return SnapshotNotFound(f"{what}; {store.available()}. {_retention(options)}. {_ADVICE}")
+    return SnapshotNotFound(f"{what}; {store.available()}. {_retention(settings)}. {_ADVICE}")
 
 
 _ADVICE = (
     "What must stay readable longer needs a tag, a consumer that stands before it, or a longer "
-    f"'{o.SNAPSHOT_TIME_RETAINED.key}'; a long read keeps its own snapshot with "
-    f"'{o.SCAN_PLAN_AUTO_TAG_FOR_READ_TIME_RETAINED.key}' = '1 d'"
+    f"'{RetentionSettings.snapshot_time_retained.key}'; a long read keeps its own snapshot with "
+    f"'{ScanSettings.read_tag_time_retained.key}' = '1 d'"
 )
 
 
-def _retention(options: Options) -> str:
-    least, most = options.value(o.SNAPSHOT_NUM_RETAINED_MIN), options.value(o.SNAPSHOT_NUM_RETAINED_MAX)
-    age = timedelta(milliseconds=options.value(o.SNAPSHOT_TIME_RETAINED))
+def _retention(settings: TableSettings) -> str:
+    least, most = settings.retention.snapshot_num_retained_min, settings.retention.snapshot_num_retained_max
+    age = timedelta(milliseconds=settings.retention.snapshot_time_retained)
     text = (
-        f"The table keeps snapshots for {age} (h:mm:ss, '{o.SNAPSHOT_TIME_RETAINED.key}'), "
-        f"at least {least} of them ('{o.SNAPSHOT_NUM_RETAINED_MIN.key}')"
+        f"The table keeps snapshots for {age} (h:mm:ss, '{RetentionSettings.snapshot_time_retained.key}'), "
+        f"at least {least} of them ('{RetentionSettings.snapshot_num_retained_min.key}')"
     )
-    return text if most >= _ANY_NUMBER else f"{text} and at most {most} ('{o.SNAPSHOT_NUM_RETAINED_MAX.key}')"
+    return (
+        text
+        if most >= _ANY_NUMBER
+        else f"{text} and at most {most} ('{RetentionSettings.snapshot_num_retained_max.key}')"
+    )
 
 
 @contextmanager
@@ -73,7 +78,7 @@ def translate_missing_files(table: Table, *snapshot_ids: int | None) -> Iterator
         if gone is None:
             raise
         what = f"snapshot {gone} of the table at {store.table} expired while it was being read"
-        raise expired_error(store, table.options, f"{what}: {error.path} is deleted") from error
+        raise expired_error(store, table.settings, f"{what}: {error.path} is deleted") from error
 
 
 def _is_gone(store: SnapshotStore, snapshot_id: int) -> bool:

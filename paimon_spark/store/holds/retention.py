@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from paimon_spark.errors import OptionError
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.options.upkeep_settings import RetentionSettings
 from paimon_spark.store.storage.local_time import parse_local_timestamp
 
 Moment: TypeAlias = dt.datetime | str | int
@@ -77,39 +77,39 @@ class Limits:
 _NONE_GIVEN = Limits()
 
 
-def retention(values: Options, given: Limits = _NONE_GIVEN) -> Retention:
+def retention(values: TableSettings, given: Limits = _NONE_GIVEN) -> Retention:
     """The retention of snapshots by the arguments of the call, else by the options `snapshot.*`.
 
     Raises:
         OptionError: the numbers contradict each other, or the time is not valid.
     """
     return _retention(
-        _chosen(given.retain_max, values.value(o.SNAPSHOT_NUM_RETAINED_MAX)),
-        _chosen(given.retain_min, values.value(o.SNAPSHOT_NUM_RETAINED_MIN)),
-        values.value(o.SNAPSHOT_TIME_RETAINED),
+        _chosen(given.retain_max, values.retention.snapshot_num_retained_max),
+        _chosen(given.retain_min, values.retention.snapshot_num_retained_min),
+        values.retention.snapshot_time_retained,
         given.older_than,
-        _chosen(given.max_deletes, values.value(o.SNAPSHOT_EXPIRE_LIMIT)),
-        o.SNAPSHOT_NUM_RETAINED_MIN.key,
+        _chosen(given.max_deletes, values.retention.snapshot_expire_limit),
+        RetentionSettings.snapshot_num_retained_min.key,
     )
 
 
-def changelog_retention(values: Options, snapshots: Retention, given: Limits = _NONE_GIVEN) -> Retention:
+def changelog_retention(values: TableSettings, snapshots: Retention, given: Limits = _NONE_GIVEN) -> Retention:
     """The retention of changelogs by the arguments of the call, else by the options `changelog.*`, else as snapshots.
 
     Raises:
         OptionError: the numbers contradict each other, or the time is not valid.
     """
     return _retention(
-        _chosen(given.retain_max, values.value(o.CHANGELOG_NUM_RETAINED_MAX), snapshots.retain_max),
-        _chosen(given.retain_min, values.value(o.CHANGELOG_NUM_RETAINED_MIN), snapshots.retain_min),
-        _chosen(values.value(o.CHANGELOG_TIME_RETAINED), snapshots.millis_retained),
+        _chosen(given.retain_max, values.retention.changelog_num_retained_max, snapshots.retain_max),
+        _chosen(given.retain_min, values.retention.changelog_num_retained_min, snapshots.retain_min),
+        _chosen(values.retention.changelog_time_retained, snapshots.millis_retained),
         given.older_than,
         _chosen(given.max_deletes, snapshots.max_deletes),
-        o.CHANGELOG_NUM_RETAINED_MIN.key,
+        RetentionSettings.changelog_num_retained_min.key,
     )
 
 
-def retention_rules(values: Options, snapshots: Retention | None = None) -> RetentionRules:
+def retention_rules(values: TableSettings, snapshots: Retention | None = None) -> RetentionRules:
     """The rules of a table; snapshots, if given, replaces the retention of snapshots in the options.
 
     Raises:
@@ -117,7 +117,7 @@ def retention_rules(values: Options, snapshots: Retention | None = None) -> Rete
     """
     snapshots = snapshots or retention(values)
     rules = RetentionRules(snapshots, changelog_retention(values, snapshots), consumers_hold_snapshots=True)
-    only_changelogs = values.value(o.CONSUMER_CHANGELOG_ONLY) and rules.is_decoupled
+    only_changelogs = values.retention.consumer_changelog_only and rules.is_decoupled
     return replace(rules, consumers_hold_snapshots=not only_changelogs)
 
 

@@ -16,8 +16,7 @@ from functools import cached_property
 from paimon_spark.errors import OptionError
 from paimon_spark.file_io import ConfinedFileIO, FileIO, Publisher, plain_location
 from paimon_spark.format.names import is_bucket_directory, is_inside
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import MAIN_BRANCH
 from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.storage.listing import list_branches
@@ -27,17 +26,17 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _PARTITION = re.compile(r"[^/]+=[^/]*")
 
 
-def data_paths(options: Options) -> Iterator[str]:
+def data_paths(settings: TableSettings) -> Iterator[str]:
     """The roots that `data-file.external-paths` names."""
-    for text in (options.value(o.DATA_FILE_EXTERNAL_PATHS) or "").split(","):
+    for text in (settings.files.external_paths or "").split(","):
         path = text.strip().rstrip("/")
         if path:
             yield path
 
 
-def names_external_paths(options: Options) -> bool:
+def names_external_paths(settings: TableSettings) -> bool:
     """True if files of the table may lie outside of its directory."""
-    return any(data_paths(options)) or bool((options.get(_GLOBAL_INDEX) or "").strip())
+    return any(data_paths(settings)) or bool((settings.get(_GLOBAL_INDEX) or "").strip())
 
 
 def check_external_path(file_io: FileIO, table: str, root: str) -> None:
@@ -95,18 +94,18 @@ class ExternalPaths:
     def _roots(self) -> dict[str, bool]:
         """The roots; the value is True for a root of data files, False for one of indexes."""
         found: dict[str, bool] = {}
-        for options in (Options(dict(self.given)), *self._stored()):
+        for options in (TableSettings(dict(self.given)), *self._stored()):
             found.update(dict.fromkeys(data_paths(options), True))
             index = options.get(_GLOBAL_INDEX)
             if index and index.strip():
                 found.setdefault(index.strip().rstrip("/"), False)
         return {root: is_for_data for root, is_for_data in found.items() if _is_root(root)}
 
-    def _stored(self) -> Iterator[Options]:
+    def _stored(self) -> Iterator[TableSettings]:
         """The options of all schemas: files are not moved when the option changes."""
         for branch in (MAIN_BRANCH, *list_branches(self.file_io, self.table)):
             schemas = SchemaStore(self.file_io, self.table, branch)
-            yield from (Options(schemas.load(number).options) for number in schemas.ids())
+            yield from (TableSettings(schemas.load(number).options) for number in schemas.ids())
 
 
 def confined(

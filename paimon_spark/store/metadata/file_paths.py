@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.manifest import FileKind
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.paths import bucket_path, data_file_path, extra_file_path, index_file_path, partition_path
 from paimon_spark.store.metadata.commit_changes import created_files
 from paimon_spark.store.metadata.messages import CommitMessage
@@ -22,14 +21,14 @@ def bucket_directory(table: Table, partition: bytes, bucket: int) -> str:
         bucket: the bucket number; -2 is the postponed bucket.
     """
     fields = table.schema.partition_fields
-    options = table.options
+    settings = table.settings
     path = partition_path(
         decode_arity_row(partition, [f.type for f in fields]),
         fields,
-        options.value(o.PARTITION_DEFAULT_NAME),
-        options.value(o.PARTITION_LEGACY_NAME),
+        settings.partitions.default_name,
+        settings.partitions.legacy_name,
     )
-    return bucket_path(table.location, path, bucket, options)
+    return bucket_path(table.location, path, bucket, settings)
 
 
 def changelog_paths(table: Table, message: CommitMessage) -> Iterator[str]:
@@ -50,4 +49,4 @@ def created_paths(table: Table, message: CommitMessage) -> Iterator[str]:
             yield extra_file_path(directory, file, name)
     for entry in (*message.index_entries, *message.compact_index_entries):
         if entry.kind == FileKind.ADD:
-            yield index_file_path(table.location, directory, entry, table.options)
+            yield index_file_path(table.location, directory, entry, table.settings)

@@ -18,7 +18,8 @@ from paimon_spark.format.manifests.codec import (
 from paimon_spark.format.manifests.columns import ManifestColumns, decode_manifests
 from paimon_spark.format.manifests.index_manifest import decode_index_manifest, encode_index_manifest
 from paimon_spark.format.manifests.join import held_bytes, join_columns, join_manifests, split_columns
-from paimon_spark.format.options.core_options import MANIFEST_COMPRESSION, MANIFEST_TARGET_FILE_SIZE, MB, Options
+from paimon_spark.format.options.option import MB
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import manifest_path
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField
@@ -180,7 +181,7 @@ class ManifestWriter:
 
     file_io: FileIO
     table: str
-    options: Options
+    settings: TableSettings
     partition_fields: Sequence[DataField]
     written: list[str] = field(default_factory=list)
     _waiting: list[tuple[str, bytes]] = field(default_factory=list)
@@ -192,7 +193,7 @@ class ManifestWriter:
         if not entries:
             return []
         data = encode_manifest(entries, self._compression)
-        parts = min(len(entries), -(-len(data) // max(1, self.options.value(MANIFEST_TARGET_FILE_SIZE))))
+        parts = min(len(entries), -(-len(data) // max(1, self.settings.commits.manifest_target_file_size)))
         if parts <= 1:
             return [self._write_manifest(entries, data)]
         size = -(-len(entries) // parts)
@@ -234,7 +235,7 @@ class ManifestWriter:
 
     @property
     def _compression(self) -> str:
-        return self.options.value(MANIFEST_COMPRESSION)
+        return self.settings.commits.manifest_compression
 
     def _write_manifest(self, entries: Sequence[ManifestEntry], data: bytes) -> ManifestFileMeta:
         name = self._write("manifest", data)

@@ -8,14 +8,14 @@ from typing import Any
 
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.java.time_pattern import DEFAULT_PATTERN, time_pattern
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.options.upkeep_settings import PartitionSettings
 from paimon_spark.format.paths import partition_text
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import BINARIES, DataField
 
 
-def partition_times(schema: TableSchema, options: Options) -> Callable[[bytes], int]:
+def partition_times(schema: TableSchema, settings: TableSettings) -> Callable[[bytes], int]:
     """A function from a partition row to its local time, in nanoseconds since 1970-01-01 00:00.
 
     The text of the first partition column, or `partition.timestamp-pattern` with each ``$column`` replaced by its text,
@@ -23,7 +23,7 @@ def partition_times(schema: TableSchema, options: Options) -> Callable[[bytes], 
 
     Args:
         schema: the schema of a table with partition columns.
-        options: the options of the table.
+        settings: the options of the table.
 
     Returns:
         The function; it raises ValueError for a partition without a time, for example with a null.
@@ -33,9 +33,9 @@ def partition_times(schema: TableSchema, options: Options) -> Callable[[bytes], 
     """
     fields = schema.partition_fields
     types = [field.type for field in fields]
-    pattern = options.value(o.PARTITION_TIMESTAMP_PATTERN)
-    formatter = options.value(o.PARTITION_TIMESTAMP_FORMATTER)
-    times = DEFAULT_PATTERN if formatter is None else time_pattern(formatter, o.PARTITION_TIMESTAMP_FORMATTER.key)
+    pattern = settings.partitions.timestamp_pattern
+    formatter = settings.partitions.timestamp_formatter
+    times = DEFAULT_PATTERN if formatter is None else time_pattern(formatter, PartitionSettings.timestamp_formatter.key)
 
     def nanos(row: bytes) -> int:
         return times.parse(_text(decode_arity_row(row, types), fields, pattern))
@@ -48,7 +48,7 @@ def nanos_before(now: datetime, millis: int) -> int:
     return (now - datetime(1970, 1, 1)) // timedelta(microseconds=1) * 1_000 - millis * 1_000_000
 
 
-def partitions_to_skip(schema: TableSchema, options: Options, now: datetime) -> Callable[[bytes], bool]:
+def partitions_to_skip(schema: TableSchema, settings: TableSettings, now: datetime) -> Callable[[bytes], bool]:
     """A function that returns whether a compaction skips a partition (`compaction.skip-expired-partitions`).
 
     With the option set, these are the partitions that expire by their values (see expired_by_values).
@@ -56,22 +56,22 @@ def partitions_to_skip(schema: TableSchema, options: Options, now: datetime) -> 
     Raises:
         OptionError: the formatter cannot be read.
     """
-    if options.value(o.COMPACTION_SKIP_EXPIRED_PARTITIONS):
-        return expired_by_values(schema, options, now)
+    if settings.compaction.skip_expired_partitions:
+        return expired_by_values(schema, settings, now)
     return lambda row: False
 
 
-def expired_by_values(schema: TableSchema, options: Options, now: datetime) -> Callable[[bytes], bool]:
+def expired_by_values(schema: TableSchema, settings: TableSettings, now: datetime) -> Callable[[bytes], bool]:
     """A function that returns whether a partition is expired at a local time; always False without `values-time`.
 
     Raises:
         OptionError: the formatter cannot be read.
     """
-    lifetime = options.value(o.PARTITION_EXPIRATION_TIME)
-    by_values = options.value(o.PARTITION_EXPIRATION_STRATEGY) == "values-time"
+    lifetime = settings.partitions.expiration_time
+    by_values = settings.partitions.expiration_strategy == "values-time"
     if lifetime is None or not by_values or not schema.partition_keys:
         return lambda row: False
-    times, limit = partition_times(schema, options), nanos_before(now, lifetime)
+    times, limit = partition_times(schema, settings), nanos_before(now, lifetime)
 
     def is_too_old(row: bytes) -> bool:
         try:
@@ -82,7 +82,7 @@ def expired_by_values(schema: TableSchema, options: Options, now: datetime) -> C
     return is_too_old
 
 
-def check_of_partitions(schema: TableSchema, options: Options) -> Callable[[bytes], object] | None:
+def check_of_partitions(schema: TableSchema, settings: TableSettings) -> Callable[[bytes], object] | None:
     """The check of new partitions under `partition.timestamp-format.strict`; None if the option is not set.
 
     The function raises ValueError if the values are not a time by the other options `partition.timestamp-*`.
@@ -90,10 +90,10 @@ def check_of_partitions(schema: TableSchema, options: Options) -> Callable[[byte
     Raises:
         OptionError: the formatter cannot be read.
     """
-    wanted = (o.PARTITION_TIMESTAMP_FORMATTER, o.PARTITION_TIMESTAMP_PATTERN)
-    if not options.value(o.PARTITION_TIMESTAMP_FORMAT_STRICT) or all(options.value(x) is None for x in wanted):
+    wanted = (PartitionSettings.timestamp_formatter, PartitionSettings.timestamp_pattern)
+    if not settings.partitions.timestamp_format_strict or all(x.read(settings) is None for x in wanted):
         return None
-    return partition_times(schema, options) if schema.partition_keys else None
+    return partition_times(schema, settings) if schema.partition_keys else None
 
 
 def _text(values: Sequence[Any], fields: Sequence[DataField], pattern: str | None) -> str:

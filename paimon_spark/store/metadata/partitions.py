@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from paimon_spark.format.binary_row import decode_arity_row
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.paths import partition_path
 from paimon_spark.store.metadata.table import Table
 
@@ -17,4 +16,4 @@ def format_partition(table: Table, row: bytes) -> str:
     """``k=v/k2=v2``, the values as casts to a string print them."""
     fields = table.schema.partition_fields
     values = decode_arity_row(row, [f.type for f in fields])
-    return partition_path(values, fields, table.options.value(o.PARTITION_DEFAULT_NAME), legacy=False).rstrip("/")
+    return partition_path(values, fields, table.settings.partitions.default_name, legacy=False).rstrip("/")

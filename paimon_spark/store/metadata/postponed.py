@@ -9,8 +9,9 @@ from typing import TypeVar
 
 from paimon_spark.errors import OptionError
 from paimon_spark.format.manifest import DataFileMeta, FileKind, ManifestEntry
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.option import Option
+from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.options.write_settings import PostponeSettings
 from paimon_spark.format.paths import POSTPONE_BUCKET
 
 N = TypeVar("N", int, int | None)
@@ -63,7 +64,7 @@ def created_at(entries: Sequence[ManifestEntry], millis: int) -> tuple[ManifestE
     )
 
 
-def bucket_number(rows: int, size: int, options: Options) -> int:
+def bucket_number(rows: int, size: int, settings: TableSettings) -> int:
     """The number of buckets of a partition that has none yet (features 2.2).
 
     It is the option ``postpone.default-bucket-num``, or else the number that the postponed rows or bytes need, rounded
@@ -72,41 +73,41 @@ def bucket_number(rows: int, size: int, options: Options) -> int:
 
     Args:
         rows, size: the rows and bytes of the postponed files.
-        options: the options of the table, with postpone.*.
+        settings: the options of the table, with postpone.*.
 
     Raises:
         OptionError: one of these options is not positive.
     """
-    given = positive(options, o.POSTPONE_DEFAULT_BUCKET_NUM)
+    given = positive(settings, PostponeSettings.default_bucket_num)
     if given is not None:
         return given
-    most = positive(options, o.POSTPONE_MAX_PARALLELISM)
-    return min(1 << (min(needed_buckets(rows, size, options), most) - 1).bit_length(), most)
+    most = positive(settings, PostponeSettings.max_parallelism)
+    return min(1 << (min(needed_buckets(rows, size, settings), most) - 1).bit_length(), most)
 
 
-def needed_buckets(rows: int, size: int, options: Options) -> int:
+def needed_buckets(rows: int, size: int, settings: TableSettings) -> int:
     """The number of buckets of the target size that the rows fill.
 
     Args:
         rows, size: the rows and bytes of the postponed files.
-        options: the options of the table, with postpone.*.
+        settings: the options of the table, with postpone.*.
 
     Raises:
         OptionError: one of these options is not positive.
     """
-    target_rows = positive(options, o.POSTPONE_TARGET_ROW_NUM)
+    target_rows = positive(settings, PostponeSettings.target_row_num)
     if target_rows is not None:
         return max(1, -(-rows // target_rows))
-    return max(1, -(-size // positive(options, o.POSTPONE_TARGET_SIZE)))
+    return max(1, -(-size // positive(settings, PostponeSettings.target_size)))
 
 
-def positive(options: Options, option: o.Option[N]) -> N:
+def positive(settings: TableSettings, option: Option[N]) -> N:
     """The value of an option that must be above 0, or None if it has none.
 
     Raises:
         OptionError: the value is not above 0.
     """
-    value = options.value(option)
+    value = option.read(settings)
     if value is not None and value <= 0:
         raise OptionError(f"the option '{option.key}' is {value}: it must be above 0")
     return value

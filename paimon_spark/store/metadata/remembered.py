@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from paimon_spark.file_io import FileStatus
-from paimon_spark.format.options.core_options import MB
+from paimon_spark.format.options.option import MB
 
 MOST_BYTES = 32 * MB
 UNUSED_BLOCKS, UNUSED_SECONDS = 64, 60.0

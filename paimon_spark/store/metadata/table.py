@@ -15,8 +15,7 @@ from typing import Self
 from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.errors import CorruptFile, SnapshotNotFound, TableChanged, TableNotFound
 from paimon_spark.file_io import FileIO
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.metadata.snapshots import SnapshotStore
@@ -42,7 +41,7 @@ class Table:
         location: the table directory, absolute, without a slash at its end.
         file_io: the store of its files.
         schema: the latest schema, or that of the snapshot of a time travel; its options are the stored ones.
-        options: the stored options with those of the caller on top.
+        settings: the stored options with those of the caller on top.
         branch: the branch whose schemas and snapshots are used.
         time_zone: the zone for conditions that compare local times with instants; None: these conditions are refused.
         server: publishes its snapshots and schemas; None: the creation of their files does.
@@ -53,7 +52,7 @@ class Table:
     location: str
     file_io: FileIO
     schema: TableSchema
-    options: Options
+    settings: TableSettings
     branch: str = "main"
     time_zone: TimeZone | None = None
     server: TableServer | None = None
@@ -121,7 +120,7 @@ class Table:
 
     @property
     def bucket_mode(self) -> BucketMode:
-        buckets = self.options.value(o.BUCKET)
+        buckets = self.settings.bucket
         if not self.schema.primary_keys:
             return BucketMode.BUCKET_UNAWARE if buckets == -1 else BucketMode.HASH_FIXED
         if buckets == -2:
@@ -134,4 +133,4 @@ class Table:
     @property
     def without_fallback(self) -> Self:
         """The table without its fallback branch, for writers."""
-        return replace(self, options=self.options.merged(WITHOUT_FALLBACK))
+        return replace(self, settings=self.settings.merged(WITHOUT_FALLBACK))

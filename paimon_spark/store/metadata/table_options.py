@@ -11,11 +11,12 @@ from functools import cache
 from typing import Any
 
 from paimon_spark.errors import OptionError, similar_names
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Option, Options
+from paimon_spark.format.options.catalogue import IMMUTABLE_OPTIONS, known_key, known_keys, unknown_keys
 from paimon_spark.format.options.file_sources import file_source_advice
-from paimon_spark.format.options.keys import IMMUTABLE_OPTIONS, known_key, known_keys, unknown_keys
+from paimon_spark.format.options.option import Option
 from paimon_spark.format.options.other_systems import option_advice
+from paimon_spark.format.options.read_settings import ScanSettings
+from paimon_spark.format.options.table_settings import TABLE_OPTIONS, TableSettings
 from paimon_spark.format.options.value_texts import parse_list
 from paimon_spark.format.rules.supported import WRITE_NAMESPACES, check_call
 from paimon_spark.format.schema import TableSchema
@@ -24,7 +25,7 @@ from paimon_spark.store.storage.publishers import CONNECTION
 STORAGE_PREFIXES = ("s3.", "s3a.", "fs.", "gs.", "gcs.", "az.", "azure.", "oss.", "hdfs.", "dfs.", "hadoop.", "rest.")
 _STORAGE = (*STORAGE_PREFIXES, CONNECTION)
 PATH = "path"
-WITHOUT_FALLBACK = {o.SCAN_FALLBACK_BRANCH.key: "", o.SCAN_PRIMARY_BRANCH.key: ""}
+WITHOUT_FALLBACK = {ScanSettings.fallback_branch.key: "", ScanSettings.primary_branch.key: ""}
 """Options with which a table is read without another branch."""
 _SESSION_PREFIX = "spark.paimon."
 _LABEL_PREFIX = "user."
@@ -42,9 +43,9 @@ def split_storage_options(options: Mapping[str, str]) -> tuple[dict[str, str], d
     return storage, table
 
 
-def other_branch(options: Options, branch: str) -> str | None:
+def other_branch(settings: TableSettings, branch: str) -> str | None:
     """The second branch to read, by the options of the table; None if only its own branch is read."""
-    name = options.value(o.SCAN_FALLBACK_BRANCH) or options.value(o.SCAN_PRIMARY_BRANCH)
+    name = settings.scan.fallback_branch or settings.scan.primary_branch
     return name if name and name != branch else None
 
 
@@ -151,37 +152,37 @@ def check_dynamic_options(schema: TableSchema, dynamic: Mapping[str, str]) -> No
             something that this release does not do.
     """
     check_call(dynamic)
-    stored, given = Options(schema.options), Options(dynamic)
-    for option in o.TYPED_OPTIONS.values():
-        given.value(option)
+    stored, given = TableSettings(schema.options), TableSettings(dynamic)
+    for option in TABLE_OPTIONS.values():
+        option.read(given)
     for key, value in dynamic.items():
         if key in _DECLARED_KEYS:
-            declared = schema.primary_keys if key == o.PRIMARY_KEY.key else schema.partition_keys
+            declared = schema.primary_keys if key == TableSettings.primary_key.key else schema.partition_keys
             if [name.lower() for name in parse_list(value)] != [name.lower() for name in declared]:
                 raise OptionError(_contradiction(key, value, ",".join(declared) or "none"))
         elif (key in IMMUTABLE_OPTIONS or key in _FIXED_PER_TABLE) and not _same(stored, key, value):
             raise OptionError(_contradiction(key, value, stored.get(key, "not set")))
 
 
-_DECLARED_KEYS = (o.PRIMARY_KEY.key, o.PARTITION.key)
+_DECLARED_KEYS = (TableSettings.primary_key.key, TableSettings.partition.key)
 # Not immutable in the official catalog, but a read or a write that sees them differently from the table is wrong.
-_FIXED_PER_TABLE = frozenset({o.BUCKET.key, o.DELETION_VECTORS_ENABLED.key})
+_FIXED_PER_TABLE = frozenset({TableSettings.bucket.key, TableSettings.deletion_vectors_enabled.key})
 _TYPED: tuple[Option[Any], ...] = (
-    o.TYPE,
-    o.BUCKET,
-    o.BUCKET_KEY,
-    o.BUCKET_FUNCTION,
-    o.MERGE_ENGINE,
-    o.DELETION_VECTORS_ENABLED,
-    o.ROWKIND_FIELD,
+    TableSettings.table_type,
+    TableSettings.bucket,
+    TableSettings.bucket_key,
+    TableSettings.bucket_function,
+    TableSettings.merge_engine,
+    TableSettings.deletion_vectors_enabled,
+    TableSettings.rowkind_field,
 )
 
 
-def _same(stored: Options, key: str, value: str) -> bool:
+def _same(stored: TableSettings, key: str, value: str) -> bool:
     """True if the value equals that of the table; for a typed option, a missing value equals the default."""
     for option in _TYPED:
         if option.key == key:
-            return bool(stored.value(option) == Options({key: value}).value(option))
+            return bool(option.read(stored) == option.read(TableSettings({key: value})))
     return stored.get(key) == value
 
 
@@ -189,6 +190,6 @@ def _contradiction(key: str, value: str, stored: str) -> str:
     advice = "it cannot be changed for one read or write, leave it out"
     if key in _DECLARED_KEYS:
         advice = "keys are given when a table is made: leave the option out, or write the rows to a new path"
-    if key == o.BUCKET.key and value.strip().isdecimal():
+    if key == TableSettings.bucket.key and value.strip().isdecimal():
         advice += f", or let PaimonTable.forPath(spark, path).rescale({value.strip()}) change it for the table"
     return f"the option '{key}' = '{value}' contradicts the table, which has {stored}; {advice}"

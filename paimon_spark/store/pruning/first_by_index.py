@@ -19,7 +19,6 @@ from paimon_spark.format.file_index.keys import Key
 from paimon_spark.format.file_index.range_bitmap import RangeBitmap, open_range_bitmap
 from paimon_spark.format.file_index.row_sets import RowSet, row_set, rows_until
 from paimon_spark.format.file_index.settings import RANGE_BITMAP
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.paths import file_format_of
 from paimon_spark.format.types import TIMESTAMPS, Root
 from paimon_spark.store.metadata.table import Table
@@ -108,7 +107,7 @@ def _selections(first: TopN, table: Table, files: Sequence[PlacedRows]) -> list[
 
 def _may_tell_rows(table: Table, column: str, placed: PlacedRows) -> bool:
     """False: the file surely has no index that tells which of its rows come first."""
-    if not table.options.value(o.FILE_INDEX_READ_ENABLED) or not has_file_index(placed.file):
+    if not table.settings.files.index_read_enabled or not has_file_index(placed.file):
         return False
     if isinstance(live_rows(placed.file, placed.deletion), str):
         return False

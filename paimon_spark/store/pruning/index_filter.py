@@ -17,7 +17,6 @@ from paimon_spark.file_io.locate import plain_location
 from paimon_spark.format.file_index.byte_reader import ByteReader
 from paimon_spark.format.file_index.row_sets import RowSet, encode_rows
 from paimon_spark.format.manifest import DataFileMeta
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.paths import file_format_of
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.file_index_files import has_file_index, opened_file_index
@@ -79,7 +78,7 @@ class IndexFilter:
         self._table = table
         self._by_value = and_(*[part for part in conjuncts(predicate) if not columns_of(part) <= partition])
         self._by_key = restrict(self._by_value, set(schema.trimmed_primary_keys))
-        self._is_enabled = table.options.value(o.FILE_INDEX_READ_ENABLED)
+        self._is_enabled = table.settings.files.index_read_enabled
         self._known: dict[tuple[str, str], Verdict] = {}
 
     @property

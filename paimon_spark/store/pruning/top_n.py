@@ -64,7 +64,7 @@ def may_leave_out(first: TopN, table: Table, predicate: Predicate) -> bool:
         return False
     if data_type.root in TIMESTAMPS and (data_type.precision or 0) > _MICROS:
         return False
-    return columns_of(predicate) <= set(table.schema.partition_keys) and tolerance(table.options) == STRICT
+    return columns_of(predicate) <= set(table.schema.partition_keys) and tolerance(table.settings) == STRICT
 
 
 @dataclass(frozen=True)

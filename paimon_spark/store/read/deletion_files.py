@@ -11,8 +11,7 @@ from paimon_spark.errors import CorruptFile, MissingFile
 from paimon_spark.file_io import FileIO
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.deletion_vector import decode_vector, deleted_positions, range_to_read
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import bucket_path, index_file_path, partition_path
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.snapshot import Snapshot
@@ -25,17 +24,15 @@ DeletionFiles: TypeAlias = dict[tuple[bytes, int], dict[str, DeletionFile]]
 """(canonical partition, bucket) -> data file name -> its deletion vector."""
 
 
-def partition_directory(schema: TableSchema, options: Options, partition: bytes) -> str:
+def partition_directory(schema: TableSchema, settings: TableSettings, partition: bytes) -> str:
     """The directories of a partition under the table, with a slash at the end; empty without partition columns."""
     fields = schema.partition_fields
     values = decode_arity_row(partition, [field.type for field in fields])
-    return partition_path(
-        values, fields, options.value(o.PARTITION_DEFAULT_NAME), options.value(o.PARTITION_LEGACY_NAME)
-    )
+    return partition_path(values, fields, settings.partitions.default_name, settings.partitions.legacy_name)
 
 
 def find_deletion_files(
-    file_io: FileIO, location: str, schema: TableSchema, options: Options, snapshot: Snapshot
+    file_io: FileIO, location: str, schema: TableSchema, settings: TableSettings, snapshot: Snapshot
 ) -> DeletionFiles:
     """The deletion vectors of all data files of a snapshot.
 
@@ -47,9 +44,9 @@ def find_deletion_files(
     for entry in read_index_manifest(file_io, location, snapshot.index_manifest):
         if entry.index_type != DELETION_VECTORS or not entry.deletion_ranges:
             continue
-        partition = partition_directory(schema, options, entry.partition)
-        bucket = bucket_path(location, partition, entry.bucket, options)
-        path = index_file_path(location, bucket, entry, options)
+        partition = partition_directory(schema, settings, entry.partition)
+        bucket = bucket_path(location, partition, entry.bucket, settings)
+        path = index_file_path(location, bucket, entry, settings)
         vectors = found.setdefault((canonical_row(entry.partition, types), entry.bucket), {})
         for place in entry.deletion_ranges:
             vectors[place.data_file] = DeletionFile(path, place.offset, place.length, place.cardinality)

@@ -13,8 +13,7 @@ from paimon_spark.arrow.predicates.predicate import Predicate
 from paimon_spark.errors import CorruptFile, MissingFile, UnsupportedFeature
 from paimon_spark.file_io import FileIO
 from paimon_spark.format.manifest import DataFileMeta, FileSource
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import file_format_of
 from paimon_spark.format.schema import POSITION, SEQUENCE_NUMBER
 from paimon_spark.store.read.open_file import FileRequest, OpenFile, Positions, StoredFile, open_file, within
@@ -25,7 +24,7 @@ __all__ = ["FileRequest", "Positions", "StoredFile", "missing_data_file", "read_
 _POSITION_FIELD = pa.field(POSITION, pa.int64(), nullable=False)
 
 
-def snapshot_sequence(options: Options, path: str, meta: DataFileMeta) -> int | None:
+def snapshot_sequence(settings: TableSettings, path: str, meta: DataFileMeta) -> int | None:
     """The sequence number of all rows of a file under `sequence.snapshot-ordering`: that of its snapshot.
 
     The commit has stored it in the manifest. Compacted files hold the number of every row (Java:
@@ -35,7 +34,7 @@ def snapshot_sequence(options: Options, path: str, meta: DataFileMeta) -> int | 
         UnsupportedFeature: the file was written by a release before 0.9, which did not record whether a writer or a
             compaction wrote it.
     """
-    if not options.value(o.SEQUENCE_SNAPSHOT_ORDERING):
+    if not settings.sequence_snapshot_ordering:
         return None
     if meta.file_source is None:
         raise UnsupportedFeature(

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from paimon_spark.errors import CorruptFile, MissingFile
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 
 _log = logging.getLogger(__name__)
 
@@ -35,9 +34,9 @@ class Tolerance:
 STRICT = Tolerance()
 
 
-def tolerance(options: Options) -> Tolerance:
+def tolerance(settings: TableSettings) -> Tolerance:
     """The tolerance in the options of a read."""
-    return Tolerance(options.value(o.SCAN_IGNORE_LOST_FILES), options.value(o.SCAN_IGNORE_CORRUPT_FILES))
+    return Tolerance(settings.scan.ignore_lost_files, settings.scan.ignore_corrupt_files)
 
 
 def tolerate(batches: Iterator[pa.RecordBatch], path: str, tolerated: Tolerance) -> Iterator[pa.RecordBatch]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from paimon_spark.format.options.core_options import MB
+from paimon_spark.format.options.option import MB
 from paimon_spark.format.row_kind import Kinds
 from paimon_spark.merge.keys.window import Engine, MergeSpec
 from paimon_spark.merge.runs.write_order import sort_and_merge

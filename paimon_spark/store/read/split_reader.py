@@ -19,9 +19,8 @@ from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.file_index.row_sets import decode_rows
 from paimon_spark.format.manifest import DataFileMeta
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import MB
 from paimon_spark.format.options.engines import MergeEngine
+from paimon_spark.format.options.option import MB
 from paimon_spark.format.paths import POSTPONE_BUCKET, data_file_path
 from paimon_spark.format.row_kind import DELETE, KIND_TEXTS, Kinds
 from paimon_spark.format.schema import ROW_KIND_FIELD, SEQUENCE_FIELD, SEQUENCE_NUMBER, VALUE_KIND, VALUE_KIND_ID
@@ -182,12 +181,12 @@ class SplitReader:
 
     @cached_property
     def _engine(self) -> TableEngine:
-        return self.engine or engine_for(self.table.schema, self.table.options)
+        return self.engine or engine_for(self.table.schema, self.table.settings)
 
     @cached_property
     def _looks_up(self) -> bool:
         """True if a compaction of the table merges rows that leave level 0 with the rows above (see engines.lookup)."""
-        return self._engine.kind != MergeEngine.FIRST_ROW and needs_lookup(self.table.options)
+        return self._engine.kind != MergeEngine.FIRST_ROW and needs_lookup(self.table.settings)
 
     @cached_property
     def _grows(self) -> bool:
@@ -197,7 +196,7 @@ class SplitReader:
 
     @cached_property
     def _sequence_fields(self) -> tuple[DataField, ...]:
-        return tuple(self.table.schema.by_name[name] for name in self.table.options.value(o.SEQUENCE_FIELD))
+        return tuple(self.table.schema.by_name[name] for name in self.table.settings.sequence_field)
 
     def _raw(self, split: Split, file: DataFileMeta, batch_rows: int) -> Iterator[pa.RecordBatch]:
         """The rows of a file that shares no key with others. Retractions are dropped: they have nothing to retract."""
@@ -268,8 +267,8 @@ class SplitReader:
     def _postponed(self, split: PostponeSplit, batch_rows: int) -> Iterator[tuple[pa.RecordBatch, Kinds]]:
         """The postponed rows of the buckets of the split, in the columns of the merge, and their kinds."""
         fields, function = (
-            bucket_fields(self.table.schema, self.table.options),
-            self.table.options.value(o.BUCKET_FUNCTION),
+            bucket_fields(self.table.schema, self.table.settings),
+            self.table.settings.bucket_function,
         )
         by_key = restrict(self.predicate, set(self.table.schema.trimmed_primary_keys))
         request = FileRequest(self._merge_fields, (_KIND_FIELD,), by_key)
@@ -287,7 +286,7 @@ class SplitReader:
 
     def _merge_spec(self, has_sequence: bool, has_kind: bool) -> MergeSpec:
         return replace(
-            merge_spec(self.table.schema, self.table.options),
+            merge_spec(self.table.schema, self.table.settings),
             value_names=tuple(field.name for field in self._read_fields),
             keep_deletes=self.row_kinds,
             has_sequence=has_sequence,
@@ -340,8 +339,8 @@ class SplitReader:
         deletion = split.deletions.get(file.file_name)
         deleted = None if deletion is None else read_deleted_positions(self.table.file_io, deletion)
         path = data_file_path(split.bucket_path, file)
-        legacy_ltz = self.table.options.value(o.ORC_TIMESTAMP_LTZ_LEGACY_TYPE)
-        number = snapshot_sequence(self.table.options, path, file)
+        legacy_ltz = self.table.settings.files.orc_legacy_ltz
+        number = snapshot_sequence(self.table.settings, path, file)
         return StoredFile(path, file, schema, self._partition(split), deleted, legacy_ltz, number, selected)
 
     def _partition(self, split: Split) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar
 
 from paimon_spark.format.manifest import EMPTY_STATS, DataFileMeta
-from paimon_spark.format.options.core_options import MB
+from paimon_spark.format.options.option import MB
 from paimon_spark.merge.keys.sections import Section, SortedRun
 
 _LEAST_PIECE = 2 * MB

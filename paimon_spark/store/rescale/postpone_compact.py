@@ -99,10 +99,10 @@ def plan_postpone_compaction(table: Table, where: str | Predicate | None = None)
     """
     if table.bucket_mode != BucketMode.POSTPONE_MODE:
         raise UnsupportedFeature(
-            f"moving postponed files of {table.location}: its option 'bucket' is {table.options.get('bucket', '-1')}, "
+            f"moving postponed files of {table.location}: its option 'bucket' is {table.settings.get('bucket', '-1')}, "
             "and only tables with 'bucket' = -2 have such files; use the compaction of the table"
         )
-    check_writable(table.schema, table.options)
+    check_writable(table.schema, table.settings)
     predicate = partition_condition(table, where)
     plan = plan_write(table)
     state = table_state(table, table.snapshots.load(plan.since) if plan.since else None)

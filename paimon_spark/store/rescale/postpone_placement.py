@@ -18,7 +18,7 @@ from paimon_spark.arrow.bucketing import assign_buckets
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.bucket import Partition
 from paimon_spark.format.manifest import DataFileMeta
-from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.write_settings import PostponeSettings
 from paimon_spark.format.paths import POSTPONE_BUCKET, data_file_path
 from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.schema import VALUE_KIND, VALUE_KIND_ID
@@ -72,8 +72,8 @@ def run_move(table: Table, move: Move, commit_user: str, plan: WritePlan, share:
     Raises:
         CorruptFile: a postponed file is missing or damaged.
     """
-    fields = bucket_fields(table.schema, table.options)
-    function = table.options.value(o.BUCKET_FUNCTION)
+    fields = bucket_fields(table.schema, table.settings)
+    function = table.settings.bucket_function
     rules = write_rules(table).with_buckets(move.total_buckets, share)
     write = TableWrite(table, commit_user, 0, replace(plan, buckets={}), rules=rules)
     try:
@@ -196,16 +196,16 @@ def tell_of_few_buckets(table: Table, messages: Iterable[CommitMessage]) -> None
     written: dict[bytes, list[CommitMessage]] = {}
     for message in messages:
         written.setdefault(message.partition, []).append(message)
-    factor = positive(table.options, o.POSTPONE_RESCALE_LOAD_FACTOR)
+    factor = positive(table.settings, PostponeSettings.rescale_load_factor)
     for partition, found in written.items():
         files, buckets = [f for m in found for f in m.new_files], found[0].total_buckets
         rows, size = sum(f.row_count for f in files), sum(f.file_size for f in files)
-        if needed_buckets(rows, size, table.options) > buckets * factor:
+        if needed_buckets(rows, size, table.settings) > buckets * factor:
             _log.warning(
                 "%s of %s has %d buckets, and got %d rows in %d bytes by one job, for more than %d times as many; "
                 "PaimonTable.forPath(spark, path).rescale(%d, where=...) would make reads and writes of it faster",
                 *(describe_partition(table, partition), table.location, buckets, rows, size, factor),
-                bucket_number(rows, size, table.options),
+                bucket_number(rows, size, table.settings),
             )
 
 
@@ -257,5 +257,5 @@ def settled_numbers(
     numbers: dict[Partition, int] = {}
     for row, found in files.items():
         rows, size = sum(f.row_count for f in found), sum(f.file_size for f in found)
-        numbers[row] = plan.buckets.get(row) or bucket_number(rows, size, table.options)
+        numbers[row] = plan.buckets.get(row) or bucket_number(rows, size, table.settings)
     return numbers

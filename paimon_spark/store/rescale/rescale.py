@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from paimon_spark.arrow.predicates.predicate import Predicate
 from paimon_spark.errors import CommitConflict, OptionError, RetriesExhausted, TableNotFound, UnsupportedFeature
 from paimon_spark.format.manifest import DataFileMeta, FileKind, IndexManifestEntry
-from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 from paimon_spark.merge.compaction.append_picks import in_written_order
@@ -116,7 +116,7 @@ def rescale(
             delete_created(table, messages)
             raise
     if where is None and table.bucket_mode == BucketMode.HASH_FIXED:
-        set_option(table, o.BUCKET.key, str(buckets))
+        set_option(table, TableSettings.bucket.key, str(buckets))
     millis = round((time.monotonic() - began) * 1000)
     if result is None:
         return RescaleResult({}, 0, 0, 0, millis, None)
@@ -129,7 +129,7 @@ def _own_number(table: Table) -> int:
             f"rescaling {table.location}: the table postpones buckets and so has no number of its own; give the number "
             "of buckets"
         )
-    return table.options.value(o.BUCKET)
+    return table.settings.bucket
 
 
 def plan_rescale(table: Table, buckets: int, where: str | Predicate | None = None) -> RescalePlan:
@@ -144,13 +144,13 @@ def plan_rescale(table: Table, buckets: int, where: str | Predicate | None = Non
     """
     if table.bucket_mode not in (BucketMode.HASH_FIXED, BucketMode.POSTPONE_MODE):
         raise UnsupportedFeature(
-            f"rescaling {table.location}: its option 'bucket' is {table.options.value(o.BUCKET)}, and only tables with "
+            f"rescaling {table.location}: its option 'bucket' is {table.settings.bucket}, and only tables with "
             "a fixed number of buckets, or with postponed ones, have a number to change"
         )
     if type(buckets) is not int or buckets < 1:  # True is an int too
         raise OptionError(f"rescaling {table.location} to {buckets!r} buckets: give a whole number above 0")
     predicate = partition_condition(table, where)
-    check_writable(table.schema, table.options)
+    check_writable(table.schema, table.settings)
     plan = replace(plan_write(table), overwrites=True)  # rows that move are no input
     snapshot = table.snapshots.load(plan.since) if plan.since else None
     found = live_buckets(table, snapshot, predicate)
@@ -220,8 +220,8 @@ def _splits(table: Table, bucket: LiveBucket) -> list[Split]:
                 sections.append(section)
     else:
         alone = list(in_written_order(bucket.files))
-    target = table.options.value(o.SOURCE_SPLIT_TARGET_SIZE)
-    open_cost = table.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
+    target = table.settings.scan.split_target_size
+    open_cost = table.settings.scan.open_file_cost
     return [
         Split(entry.partition, entry.bucket, where, *part, deletions=bucket.deletions)
         for part in pack_parts(alone, sections, target, open_cost)
@@ -232,9 +232,9 @@ def _level(table: Table) -> int | None:
     """The level of the new files: the highest, because they are all files of their bucket; None: 0."""
     if not table.schema.primary_keys:
         return None
-    if not skips_level_zero(table.options) and not table.options.value(o.OVERWRITE_UPGRADE):
+    if not skips_level_zero(table.settings) and not table.settings.overwrite_upgrade:
         return None
-    return compaction_rules(table.options).max_level
+    return compaction_rules(table.settings).max_level
 
 
 def _index_of(state: TableState, rewrite: Rewrite) -> list[IndexManifestEntry]:

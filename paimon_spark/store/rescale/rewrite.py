@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from paimon_spark.format.bucket import Partition
 from paimon_spark.format.manifest import DataFileMeta
-from paimon_spark.format.options.core_options import MB
+from paimon_spark.format.options.option import MB
 from paimon_spark.format.row_kind import Kinds
 from paimon_spark.merge.compaction.merge import compact_rules
 from paimon_spark.merge.compaction.steps import CompactStep
@@ -101,7 +101,7 @@ class Rewrite:
             return replace(message, new_files=tuple(replace(f, level=level) for f in message.new_files))
         steps = (CompactStep(tuple(sections), rewrites=True, changelog=False),)
         task = MergeTask(message.partition, message.bucket, message.total_buckets, level, True, steps)
-        rules = compact_rules(table.schema, table.options, level, drop_deletes=True)
+        rules = compact_rules(table.schema, table.settings, level, drop_deletes=True)
         result = run_task(table, task, rules=rules.of_stored_rows() if self.of_stored_rows else rules)
         delete_created(table, [message])
         return replace(message, new_files=result.after)

@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_spark.arrow.bucketing import Buckets
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.format.row_kind import DELETE
 from paimon_spark.store.metadata.file_paths import created_paths
@@ -27,7 +26,7 @@ from paimon_spark.store.write.write_rules import WriteRules, write_rules
 
 def tells_changes(table: Table) -> bool:
     """True if the table has a changelog, which must tell of deleted rows."""
-    return table.options.value(o.CHANGELOG_PRODUCER) is not ChangelogProducer.NONE
+    return table.settings.changelog_producer is not ChangelogProducer.NONE
 
 
 class BucketRewrite:

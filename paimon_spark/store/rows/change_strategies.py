@@ -8,7 +8,6 @@ from __future__ import annotations
 from enum import StrEnum
 
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.store.metadata.table import BucketMode, Table
@@ -45,9 +44,9 @@ def change_strategy(table: Table, statement: Statement) -> ChangeStrategy:
     Raises:
         UnsupportedFeature: the statement cannot change rows of this table; the message says why and what to do.
     """
-    check_writable(table.schema, table.options)
+    check_writable(table.schema, table.settings)
     if not table.schema.primary_keys:
-        has_vectors = table.options.value(o.DELETION_VECTORS_ENABLED)
+        has_vectors = table.settings.deletion_vectors_enabled
         return ChangeStrategy.DELETION_VECTORS if has_vectors else ChangeStrategy.COPIED_FILES
     _check_keyed(table, statement)
     if statement is Statement.DELETE and not _removes_rows(table):
@@ -61,7 +60,7 @@ def deletes_by_kind(table: Table) -> bool:
 
 
 def _check_keyed(table: Table, statement: Statement) -> None:
-    engine = table.options.value(o.MERGE_ENGINE)
+    engine = table.settings.merge_engine
     begin = f"{statement} of {table.location}"
     if statement is not Statement.DELETE and engine not in _UPDATES:
         raise UnsupportedFeature(
@@ -80,28 +79,28 @@ def _check_keyed(table: Table, statement: Statement) -> None:
 
 def _check_no_functions(table: Table, begin: str) -> None:
     """An update writes the row with its new values, which an aggregate function would combine with the old ones."""
-    found = sorted(key for key in table.options if key.startswith("fields.") and key.endswith("aggregate-function"))
+    found = sorted(key for key in table.settings if key.startswith("fields.") and key.endswith("aggregate-function"))
     replacing = {"last_value", "last_non_null_value"}
-    combining = [key for key in found if table.options[key] not in replacing]
+    combining = [key for key in found if table.settings[key] not in replacing]
     if combining:
         raise UnsupportedFeature(
-            f"{begin}: '{combining[0]}' = '{table.options[combining[0]]}' combines written values with stored ones, so "
-            "that a row cannot be replaced; append rows, and let the function combine them"
+            f"{begin}: '{combining[0]}' = '{table.settings[combining[0]]}' combines written values with stored ones, "
+            "so that a row cannot be replaced; append rows, and let the function combine them"
         )
 
 
 def _removes_rows(table: Table) -> bool:
     """Java writes rows of kind -D also where they are ignored, or where a column tells another kind: none goes then."""
-    options = table.options
-    if options.value(o.IGNORE_DELETE) or options.value(o.ROWKIND_FIELD) is not None:
+    settings = table.settings
+    if settings.ignore_delete or settings.rowkind_field is not None:
         return False
-    match options.value(o.MERGE_ENGINE):
+    match settings.merge_engine:
         case MergeEngine.DEDUPLICATE:
             return True
         case MergeEngine.PARTIAL_UPDATE:
-            return options.value(o.PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE) or bool(
-                options.value(o.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP)
+            return settings.partial_update_remove_record_on_delete or bool(
+                settings.partial_update_remove_record_on_sequence_group
             )
         case MergeEngine.AGGREGATION:
-            return options.value(o.AGGREGATION_REMOVE_RECORD_ON_DELETE)
+            return settings.aggregation_remove_record_on_delete
     return False

@@ -11,7 +11,6 @@ from dataclasses import replace
 
 from paimon_spark.format.bucket import Place
 from paimon_spark.format.manifest import FileKind, ManifestEntry
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.commit.overwrite import upgraded
 from paimon_spark.store.commit.vector_files import find_vector_files, vector_changes
@@ -38,7 +37,7 @@ def replaced_buckets(
         StorageError: the storage failed.
     """
     messages = [_upgraded(table, message) for message in written]
-    vectors = find_vector_files(table, snapshot) if table.options.value(o.DELETION_VECTORS_ENABLED) else {}
+    vectors = find_vector_files(table, snapshot) if table.settings.deletion_vectors_enabled else {}
     for entries in live.values():
         first = entries[0]
         names = {entry.file.file_name for entry in entries}
@@ -65,8 +64,8 @@ def by_place(table: Table, entries: Sequence[ManifestEntry]) -> dict[Place, list
 
 
 def _upgraded(table: Table, message: CommitMessage) -> CommitMessage:
-    options = table.options
-    levels = options.value(o.NUM_LEVELS) or options.value(o.NUM_SORTED_RUN_COMPACTION_TRIGGER) + 1
+    settings = table.settings
+    levels = settings.compaction.num_levels or settings.compaction.trigger + 1
     entries = [
         ManifestEntry(FileKind.ADD, message.partition, message.bucket, message.total_buckets, file)
         for file in message.new_files

@@ -78,7 +78,7 @@ class _Pending:
     def __init__(self, table: Table, changes: Iterator[RowChanges]) -> None:
         self._changes = changes
         self._names = table.schema.names
-        self._rules = replace(row_rules(table.location, table.schema, table.options), kind_column=None, dropped=())
+        self._rules = replace(row_rules(table.location, table.schema, table.settings), kind_column=None, dropped=())
         self._next: RowChanges | None = next(changes, None)
 
     def applied(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

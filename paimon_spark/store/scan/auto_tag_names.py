@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 
 _DAYS = {"with-dashes": r"(\d{4})-(\d\d)-(\d\d)", "without-dashes": r"(\d{4})(\d\d)(\d\d)"}
 _DAYS["without-dashes-and-spaces"] = _DAYS["without-dashes"]
@@ -18,16 +17,16 @@ _HOURS = {
 _MINUTES = r"(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)"
 
 
-def auto_tag_time(name: str, options: Options) -> datetime | None:
+def auto_tag_time(name: str, settings: TableSettings) -> datetime | None:
     """The local time in the name of an automatic tag, or None for any other tag.
 
     Args:
         name: the name of the tag.
-        options: the options of the table: ``tag.creation-period-duration``, or else ``tag.creation-period``, and
+        settings: the options of the table: ``tag.creation-period-duration``, or else ``tag.creation-period``, and
             ``tag.period-formatter`` define the format of the names.
     """
-    period, formatter = options.value(o.TAG_CREATION_PERIOD), options.value(o.TAG_PERIOD_FORMATTER)
-    if options.value(o.TAG_CREATION_PERIOD_DURATION) is not None:
+    period, formatter = settings.tags.creation_period, settings.tags.period_formatter
+    if settings.tags.creation_period_duration is not None:
         pattern = _MINUTES
     elif period == "daily":
         name, pattern = name.split(" ")[0], _DAYS[formatter]

@@ -16,8 +16,8 @@ import numpy as np
 from paimon_spark.arrow.predicates.predicate import restrict
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import SchemaError, UnsupportedFeature
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.read_settings import ScanSettings
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.rules.supported import check_readable
 from paimon_spark.format.schema import ROW_KIND_FIELD, SEQUENCE_FIELD, TableSchema, metadata_fields
 from paimon_spark.format.snapshot import Snapshot
@@ -108,8 +108,8 @@ class BranchPair:
         )
 
     def _check_reads_state(self) -> None:
-        if reads_increment(self.own.table.options):
-            option = o.SCAN_PRIMARY_BRANCH if self.second.goes_first else o.SCAN_FALLBACK_BRANCH
+        if reads_increment(self.own.table.settings):
+            option = ScanSettings.primary_branch if self.second.goes_first else ScanSettings.fallback_branch
             raise UnsupportedFeature(
                 f"reading a change of {self.own.table.location}: of which branch is not told, as the table is also "
                 f"read through the branch '{self.other.table.branch}'; set the option '{option.key}' to '' to read the "
@@ -126,7 +126,7 @@ class BranchPair:
         return Plan(own.snapshot, (*splits, *(split for split in more if self._partition(split) not in known)))
 
     def _shown(self, scan: Scan, splits: Iterable[ReadUnit]) -> list[ReadUnit]:
-        level = top_level(scan.table.schema, scan.table.options) if self.second.top_only else None
+        level = top_level(scan.table.schema, scan.table.settings) if self.second.top_only else None
         if level is None:
             return list(splits)
         return [split for split in (of_level(split, level) for split in splits) if split.raw_files]
@@ -139,20 +139,20 @@ class BranchPair:
     @property
     def _other_is_there(self) -> bool:
         """True if the other branch has the state. A tag may exist in the own branch only; then only that is read."""
-        name = self.own.table.options.value(o.SCAN_TAG_NAME)
+        name = self.own.table.settings.scan.tag_name
         return name is None or self.other.table.snapshots.find_tag(name) is not None
 
     def _shows_all(self, scan: Scan) -> bool:
         """True if the splits of its plan tell its partitions: no file is left out for its values or its age."""
-        ages = (o.SCAN_FILE_CREATION_TIME_MILLIS, o.SCAN_CREATION_TIME_MILLIS)
+        ages = (ScanSettings.file_creation_time_millis, ScanSettings.creation_time_millis)
         by_partition = restrict(self.own.predicate, set(scan.table.schema.partition_keys))
-        return self.own.predicate == by_partition and not any(map(scan.table.options.is_set, ages))
+        return self.own.predicate == by_partition and not any(map(scan.table.settings.is_set, ages))
 
     def _partitions(self, scan: Scan, snapshot: Snapshot | None) -> set[bytes]:
         """The partitions in which a branch has files that the read looks at, among those that the condition allows."""
         if snapshot is None:
             return set()
-        schema, options = scan.table.schema, scan.table.options
+        schema, options = scan.table.schema, scan.table.settings
         by_partition = restrict(self.own.predicate, set(schema.partition_keys))
         spec, lists = ReadSpec((), by_partition), data_lists(snapshot)
         skips = reads_compacted_only(scan.table, spec)
@@ -178,7 +178,7 @@ def second_branch(table: Table) -> SecondBranch | None:
         UnsupportedFeature: this release cannot read the other branch.
         SnapshotNotFound: an option names a snapshot, tag or time that does not exist.
     """
-    name = other_branch(table.options, table.branch)
+    name = other_branch(table.settings, table.branch)
     if name is None:
         return None
     other = _other_table(table, name)
@@ -186,7 +186,7 @@ def second_branch(table: Table) -> SecondBranch | None:
         _log.warning("%s is to be read through the branch '%s', which it does not have", table.location, name)
         return None
     _check_alike(table, other)
-    return SecondBranch(other, goes_first=not table.options.value(o.SCAN_FALLBACK_BRANCH))
+    return SecondBranch(other, goes_first=not table.settings.scan.fallback_branch)
 
 
 def _fields_of(table: Table, fields: Iterable[DataField]) -> tuple[DataField, ...]:
@@ -205,28 +205,28 @@ def _other_table(table: Table, branch: str) -> Table | None:
     stored = table.schemas.latest()
     dynamic = _for_other(table, other, {} if stored is None else stored.options)
     opened = schema if table.server is None else None
-    other = replace(other, schema=schema, options=Options(schema.options).merged(dynamic), opened=opened)
-    name = other.options.value(o.SCAN_TAG_NAME)
+    other = replace(other, schema=schema, settings=TableSettings(schema.options).merged(dynamic), opened=opened)
+    name = other.settings.scan.tag_name
     if name is None or other.snapshots.find_tag(name) is not None:
-        other = travelled(other, other.options)
+        other = travelled(other, other.settings)
     try:
-        check_readable(other.schema, other.options)
+        check_readable(other.schema, other.settings)
     except UnsupportedFeature as error:
         raise UnsupportedFeature(f"reading {table.location} through the branch '{branch}': {error}") from None
     if other.schema.primary_keys:
-        check_engine(other.schema, other.options)
+        check_engine(other.schema, other.settings)
     return other
 
 
 def _for_other(own: Table, other: Table, stored: Mapping[str, str]) -> dict[str, str]:
     """The options of the caller for the other branch: a snapshot id is replaced by the commit time of the snapshot."""
-    dynamic = {key: value for key, value in own.options.items() if stored.get(key) != value}
-    for key in (o.BRANCH.key, o.BUCKET.key):
+    dynamic = {key: value for key, value in own.settings.items() if stored.get(key) != value}
+    for key in (TableSettings.branch.key, TableSettings.bucket.key):
         dynamic.pop(key, None)
-    if own.options.is_set(o.SCAN_SNAPSHOT_ID):
-        chosen = own.snapshots.load(own.options.value(o.SCAN_SNAPSHOT_ID) or 0)
+    if own.settings.is_set(ScanSettings.snapshot_id):
+        chosen = own.snapshots.load(own.settings.scan.snapshot_id or 0)
         then = other.snapshots.find_at_time(chosen.time_millis)
-        dynamic[o.SCAN_SNAPSHOT_ID.key] = str(1 if then is None else then.id)
+        dynamic[ScanSettings.snapshot_id.key] = str(1 if then is None else then.id)
     return dynamic
 
 
@@ -244,7 +244,8 @@ def _differ(own: Table, other: Table, what: str, mine: str, theirs: str) -> str:
     return (
         f"reading {own.location} through the branch '{other.branch}': the {what} must be the same in both, but those "
         f"of '{own.branch}' are {mine}, those of '{other.branch}' are {theirs}. Change one of the schemas, or set the "
-        f"options '{o.SCAN_FALLBACK_BRANCH.key}' and '{o.SCAN_PRIMARY_BRANCH.key}' to '' to read one branch alone"
+        f"options '{ScanSettings.fallback_branch.key}' and '{ScanSettings.primary_branch.key}' to '' to read one "
+        "branch alone"
     )
 
 

@@ -12,7 +12,6 @@ import numpy as np
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.manifest import DataFileMeta, FileKind
 from paimon_spark.format.manifests.columns import ManifestColumns
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.paths import bucket_path
 from paimon_spark.format.rules.supported import check_key_order
 from paimon_spark.format.snapshot import Snapshot
@@ -60,12 +59,12 @@ def plan_change(table: Table, spec: ReadSpec, change: Increment | Difference) ->
             `postpone.merge-on-read` or `pk-clustering-override` is set, which do not support changes.
         OptionError: `scan.bucket` with `postpone.merge-on-read`.
     """
-    if merges_postponed(table.options):
+    if merges_postponed(table.settings):
         raise UnsupportedFeature(
             f"reading the changes of the table at {table.location}: 'postpone.merge-on-read' merges whole snapshots; "
             "read with it set to 'false', which shows what has come into buckets"
         )
-    check_key_order(table.options, "changes")
+    check_key_order(table.settings, "changes")
     if isinstance(change, Increment):
         return tuple(_plan_increment(table, spec, change))
     return tuple(_plan_difference(table, spec, change))
@@ -84,8 +83,8 @@ def _plan_increment(table: Table, spec: ReadSpec, increment: Increment) -> Itera
             "new files alone do not tell what it did; compare states with 'incremental-between-scan-mode' = 'diff'"
         )
     keep = FileFilter(spec.predicate, table.schema, table.schemas)
-    target = table.options.value(o.SOURCE_SPLIT_TARGET_SIZE)
-    open_cost = table.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
+    target = table.settings.scan.split_target_size
+    open_cost = table.settings.scan.open_file_cost
     groups = group_by_bucket(columns, entries.partition_codes, entries.chosen)
     for (partition, bucket), files in _files_of(table, columns, groups, keep):
         refuse_joined(table, files)
@@ -136,9 +135,9 @@ def _state(table: Table, spec: ReadSpec, snapshot: Snapshot) -> dict[tuple[bytes
     live = fold(entries.columns, entries.partition_codes, entries.chosen)
     groups = group_by_bucket(entries.columns, entries.partition_codes, live)
     deletions: DeletionFiles = {}
-    has_vectors = table.options.value(o.DELETION_VECTORS_ENABLED)
+    has_vectors = table.settings.deletion_vectors_enabled
     if groups and has_vectors:
-        deletions = find_deletion_files(table.file_io, table.location, table.schema, table.options, snapshot)
+        deletions = find_deletion_files(table.file_io, table.location, table.schema, table.settings, snapshot)
     keep = FileFilter(spec.predicate, table.schema, table.schemas)
     types = table.schema.partition_types
     state: dict[tuple[bytes, int], _Bucket] = {}
@@ -187,7 +186,7 @@ def _keyed_splits(table: Table, before: list[_Bucket], after: list[_Bucket]) -> 
     sections = _places_by_section(number, files, [field.type for field in table.schema.key_fields])
     different = [s for s in sections if {p: old.get(p, 0) for p in s} != {p: new.get(p, 0) for p in s}]
     weights = [sum(files[place].file_size for place in section) for section in different]
-    for start, end in pack_ordered(weights, table.options.value(o.SOURCE_SPLIT_TARGET_SIZE)):
+    for start, end in pack_ordered(weights, table.settings.scan.split_target_size):
         places = frozenset(itertools.chain.from_iterable(different[start:end]))
         one, other = ([bucket.only(places) for bucket in side] for side in (before, after))
         yield DiffSplit(_sections(table, one), _sections(table, other))
@@ -221,8 +220,8 @@ def _unkeyed_splits(table: Table, before: list[_Bucket], after: list[_Bucket]) -
             tuple(_raw(_split(table, b), b.only(added)) for b in after),
         )
         return
-    target = table.options.value(o.SOURCE_SPLIT_TARGET_SIZE)
-    open_cost = table.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
+    target = table.settings.scan.split_target_size
+    open_cost = table.settings.scan.open_file_cost
     for bucket in after:
         for part in pack_parts(list(bucket.only(added).files.values()), (), target, open_cost):
             yield replace(_split(table, bucket), raw_files=part[0])
@@ -244,8 +243,8 @@ def _split(table: Table, bucket: _Bucket) -> Split:
 
 def directory_of(table: Table, partition: bytes, bucket: int) -> str:
     """The directory of a bucket of the table."""
-    directory = partition_directory(table.schema, table.options, partition)
-    return bucket_path(table.location, directory, bucket, table.options)
+    directory = partition_directory(table.schema, table.settings, partition)
+    return bucket_path(table.location, directory, bucket, table.settings)
 
 
 def _files_of(

@@ -9,9 +9,10 @@ import logging
 from dataclasses import dataclass
 
 from paimon_spark.errors import OptionError, SnapshotNotFound
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.options.engines import ChangelogProducer
+from paimon_spark.format.options.read_settings import ScanSettings
+from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.options.upkeep_settings import TagSettings
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.store.holds.expired import expired_error
 from paimon_spark.store.metadata.snapshots import SnapshotStore, last_until
@@ -46,66 +47,66 @@ class Difference:
     after: Snapshot
 
 
-def reads_increment(options: Options) -> bool:
+def reads_increment(settings: TableSettings) -> bool:
     """True if the options of a read choose a change, not a state.
 
     Raises:
         OptionError: scan options contradict each other.
     """
-    return resolved_mode(options) in ("incremental", "latest-delta")
+    return resolved_mode(settings) in ("incremental", "latest-delta")
 
 
-def find_increment(options: Options, snapshots: SnapshotStore) -> Increment | Difference | None:
+def find_increment(settings: TableSettings, snapshots: SnapshotStore) -> Increment | Difference | None:
     """The change that the options choose; None if nothing can have changed.
 
     Args:
-        options: the options of a read for which reads_increment is true.
+        settings: the options of a read for which reads_increment is true.
         snapshots: the snapshots of the table. Expired commits are found in the long-lived changelogs.
 
     Raises:
         OptionError: an option has a bad value.
         SnapshotNotFound: a snapshot between the ends has expired, or a tag does not exist.
     """
-    if resolved_mode(options) == "latest-delta":
+    if resolved_mode(settings) == "latest-delta":
         latest = snapshots.latest()
         return None if latest is None else Increment(_counting([latest], changelog=False), changelog=False)
-    if options.is_set(o.INCREMENTAL_BETWEEN):
-        return _between(options, snapshots)
-    if options.is_set(o.INCREMENTAL_BETWEEN_TIMESTAMP):
-        return _between_times(options, snapshots)
-    return _to_auto_tag(options, snapshots)
+    if settings.is_set(ScanSettings.incremental_between):
+        return _between(settings, snapshots)
+    if settings.is_set(ScanSettings.incremental_between_timestamp):
+        return _between_times(settings, snapshots)
+    return _to_auto_tag(settings, snapshots)
 
 
-def _between(options: Options, snapshots: SnapshotStore) -> Increment | Difference | None:
+def _between(settings: TableSettings, snapshots: SnapshotStore) -> Increment | Difference | None:
     """The change between two tags (the difference of states, or the commits between) or between two snapshot ids."""
-    start, end = _pair(options, o.INCREMENTAL_BETWEEN.key, "two snapshot ids or two tags such as 3,7")
+    start, end = _pair(settings, ScanSettings.incremental_between.key, "two snapshot ids or two tags such as 3,7")
     first, last = snapshots.find_tag(start), snapshots.find_tag(end)
     if first is not None and last is not None:
         from_id, to_id = first.snapshot.id, last.snapshot.id
-        as_ids = options.value(o.INCREMENTAL_BETWEEN_TAG_TO_SNAPSHOT)
-        is_diff = not as_ids or options.value(o.INCREMENTAL_BETWEEN_SCAN_MODE) == "diff"
+        as_ids = settings.scan.incremental_between_tag_to_snapshot
+        is_diff = not as_ids or settings.scan.incremental_between_scan_mode == "diff"
         if from_id <= to_id and is_diff:
             return None if from_id == to_id else Difference(first.snapshot, last.snapshot)
     else:
         from_id, to_id = _ids(start, end, snapshots)
-        is_diff = options.value(o.INCREMENTAL_BETWEEN_SCAN_MODE) == "diff"
+        is_diff = settings.scan.incremental_between_scan_mode == "diff"
     if from_id > to_id:
         raise OptionError(
-            f"'{o.INCREMENTAL_BETWEEN.key}' = '{start},{end}': snapshot {to_id}, the end, is older than snapshot "
-            f"{from_id}, the start; swap them"
+            f"'{ScanSettings.incremental_between.key}' = '{start},{end}': snapshot {to_id}, the end, is older than "
+            f"snapshot {from_id}, the start; swap them"
         )
     if from_id == to_id or snapshots.latest_id() is None:
         return None
     if is_diff:
-        before = None if from_id < FIRST_SNAPSHOT else at_id(from_id, options, snapshots)
-        return Difference(before, at_id(to_id, options, snapshots))
-    return _commits(from_id, to_id, options, snapshots)
+        before = None if from_id < FIRST_SNAPSHOT else at_id(from_id, settings, snapshots)
+        return Difference(before, at_id(to_id, settings, snapshots))
+    return _commits(from_id, to_id, settings, snapshots)
 
 
-def _between_times(options: Options, snapshots: SnapshotStore) -> Increment | Difference | None:
+def _between_times(settings: TableSettings, snapshots: SnapshotStore) -> Increment | Difference | None:
     """Commits later than the first time and not later than the second one."""
-    key = o.INCREMENTAL_BETWEEN_TIMESTAMP.key
-    texts = _pair(options, key, "two times such as 2026-11-01 00:00:00,2026-11-02 00:00:00, or epoch milliseconds")
+    key = ScanSettings.incremental_between_timestamp.key
+    texts = _pair(settings, key, "two times such as 2026-11-01 00:00:00,2026-11-02 00:00:00, or epoch milliseconds")
     digits = all(text.removeprefix("-").isdigit() and text.isascii() for text in texts)
     start, end = (int(text) if digits else parse_local_timestamp(text, key) for text in texts)
     if end < start:
@@ -113,18 +114,18 @@ def _between_times(options: Options, snapshots: SnapshotStore) -> Increment | Di
     latest = snapshots.latest()
     if latest is None or start == end or start > latest.time_millis:  # at it, too, ties may stand after the start
         return None
-    if options.value(o.INCREMENTAL_BETWEEN_SCAN_MODE) == "diff":
+    if settings.scan.incremental_between_scan_mode == "diff":
         return _difference_of_times(start, end, snapshots)
-    producer = options.value(o.CHANGELOG_PRODUCER)
+    producer = settings.changelog_producer
     # Long-lived changelogs of other tables have lost the new files.
-    has_files = _reads_changelogs(options) or producer == ChangelogProducer.NONE
+    has_files = _reads_changelogs(settings) or producer == ChangelogProducer.NONE
     oldest = snapshots.earliest_change_id() if has_files else snapshots.earliest_id() or FIRST_SNAPSHOT
     from_id = last_until(start, oldest, latest.id, snapshots.find_change)
     to_id = last_until(end, oldest, latest.id, snapshots.find_change)
     if from_id is None:
         from_id = oldest - 1
         _warn_of_expired(start, oldest, snapshots)
-    return None if to_id is None or to_id <= from_id else _commits(from_id, to_id, options, snapshots)
+    return None if to_id is None or to_id <= from_id else _commits(from_id, to_id, settings, snapshots)
 
 
 def _difference_of_times(start: int, end: int, snapshots: SnapshotStore) -> Difference | None:
@@ -149,19 +150,19 @@ def _warn_of_expired(start: int, oldest: int, snapshots: SnapshotStore) -> None:
         )
 
 
-def _to_auto_tag(options: Options, snapshots: SnapshotStore) -> Difference | None:
+def _to_auto_tag(settings: TableSettings, snapshots: SnapshotStore) -> Difference | None:
     """The difference from the automatic tag before the named one to that tag; None if either does not exist."""
-    end = str(options.value(o.INCREMENTAL_TO_AUTO_TAG))
-    end_time = auto_tag_time(end, options)
+    end = str(settings.scan.incremental_to_auto_tag)
+    end_time = auto_tag_time(end, settings)
     if end_time is None:
         raise OptionError(
-            f"'{o.INCREMENTAL_TO_AUTO_TAG.key}' = '{end}': that is not the name of an automatic tag with "
-            f"'{o.TAG_CREATION_PERIOD.key}' = '{options.value(o.TAG_CREATION_PERIOD)}' and "
-            f"'{o.TAG_PERIOD_FORMATTER.key}' = '{options.value(o.TAG_PERIOD_FORMATTER)}'; use "
-            f"'{o.INCREMENTAL_BETWEEN.key}' for other tags"
+            f"'{ScanSettings.incremental_to_auto_tag.key}' = '{end}': that is not the name of an automatic tag with "
+            f"'{TagSettings.creation_period.key}' = '{settings.tags.creation_period}' and "
+            f"'{TagSettings.period_formatter.key}' = '{settings.tags.period_formatter}'; use "
+            f"'{ScanSettings.incremental_between.key}' for other tags"
         )
     last = snapshots.find_tag(end)
-    times = {name: auto_tag_time(name, options) for name in snapshots.tag_names()}
+    times = {name: auto_tag_time(name, settings) for name in snapshots.tag_names()}
     earlier = {time: name for name, time in times.items() if time is not None and time < end_time}
     first = snapshots.find_tag(earlier[max(earlier)]) if earlier else None
     if first is None or last is None or first.snapshot.id == last.snapshot.id:
@@ -169,8 +170,8 @@ def _to_auto_tag(options: Options, snapshots: SnapshotStore) -> Difference | Non
     return Difference(first.snapshot, last.snapshot)
 
 
-def _pair(options: Options, key: str, what: str) -> tuple[str, str]:
-    text = options[key]
+def _pair(settings: TableSettings, key: str, what: str) -> tuple[str, str]:
+    text = settings[key]
     parts = [part.strip() for part in text.split(",")]
     if len(parts) != 2 or not all(parts):
         raise OptionError(f"option '{key}' has the value '{text}': expected {what}, the first one excluded")
@@ -182,27 +183,27 @@ def _ids(start: str, end: str, snapshots: SnapshotStore) -> tuple[int, int]:
         return int(start), int(end)
     missing = " and ".join(f"'{text}'" for text in (start, end) if snapshots.find_tag(text) is None)
     raise SnapshotNotFound(
-        f"'{o.INCREMENTAL_BETWEEN.key}' = '{start},{end}': the table at {snapshots.table} has no tag {missing}, and "
-        f"these are not two snapshot ids; {snapshots.available()}. Name two tags or two ids"
+        f"'{ScanSettings.incremental_between.key}' = '{start},{end}': the table at {snapshots.table} has no tag "
+        f"{missing}, and these are not two snapshot ids; {snapshots.available()}. Name two tags or two ids"
     )
 
 
-def _reads_changelogs(options: Options) -> bool:
+def _reads_changelogs(settings: TableSettings) -> bool:
     """True if the changelog files of commits are read, False if their new data files are."""
-    mode = options.value(o.INCREMENTAL_BETWEEN_SCAN_MODE)
-    return mode == "changelog" or (mode == "auto" and options.value(o.CHANGELOG_PRODUCER) != ChangelogProducer.NONE)
+    mode = settings.scan.incremental_between_scan_mode
+    return mode == "changelog" or (mode == "auto" and settings.changelog_producer != ChangelogProducer.NONE)
 
 
-def _commits(from_id: int, to_id: int, options: Options, snapshots: SnapshotStore) -> Increment:
+def _commits(from_id: int, to_id: int, settings: TableSettings, snapshots: SnapshotStore) -> Increment:
     """The commits after one snapshot up to another one."""
-    changelog = _reads_changelogs(options)
+    changelog = _reads_changelogs(settings)
     ids = range(from_id + 1, to_id + 1)
     what = f"reading what the commits {ids[0]} to {ids[-1]} did to the table at {snapshots.table}"
     oldest, newest = snapshots.earliest_change_id(), snapshots.latest_id() or 0
     if ids[0] < oldest or ids[-1] > newest:
         raise expired_error(
             snapshots,
-            options,
+            settings,
             f"{what}: there are commits {oldest} to {newest}, others have expired or never were; give '{oldest - 1}' "
             f"as the start to read from commit {oldest} on",
         )
@@ -212,10 +213,10 @@ def _commits(from_id: int, to_id: int, options: Options, snapshots: SnapshotStor
         lost = [str(i) for i, snapshot in zip(ids, found, strict=True) if snapshot is None]
         raise expired_error(
             snapshots,
-            options,
+            settings,
             f"{what}: commit {', '.join(lost[:5])}{', ...' if len(lost) > 5 else ''} has expired, and its "
             f"{'changelog' if changelog else 'new files'} with it; two states that are still there can be compared "
-            f"with '{o.INCREMENTAL_BETWEEN_SCAN_MODE.key}' = 'diff'",
+            f"with '{ScanSettings.incremental_between_scan_mode.key}' = 'diff'",
         )
     return Increment(_counting(commits, changelog), changelog)
 

@@ -24,7 +24,7 @@ def new_scan(table: Table, fields: Sequence[DataField], predicate: Predicate) ->
         SnapshotNotFound: an option names a snapshot, tag or time that does not exist.
     """
     own = own_scan(table, fields, predicate)
-    if other_branch(table.options, table.branch) is None:
+    if other_branch(table.settings, table.branch) is None:
         return own
     from paimon_spark.store.scan.branched_scan import second_branch
 
@@ -49,7 +49,7 @@ def branches_read(table: Table) -> tuple[Table, ...]:
         UnsupportedFeature: this release cannot read the other branch.
         SnapshotNotFound: an option names a snapshot, tag or time that does not exist.
     """
-    if other_branch(table.options, table.branch) is None:
+    if other_branch(table.settings, table.branch) is None:
         return (table,)
     from paimon_spark.store.scan.branched_scan import second_branch
 

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from paimon_spark.format.manifest import DataFileMeta, ManifestEntry
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import POSTPONE_BUCKET, bucket_path
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.merge.keys.sections import partition_sections
@@ -35,7 +34,7 @@ class PostponePlan:
 
     location: str
     schema: TableSchema
-    options: Options
+    settings: TableSettings
     keep: FileFilter
     deletions: DeletionFiles
     snapshot_id: int
@@ -47,12 +46,12 @@ class PostponePlan:
             entries: the files of the partition that are read, including postponed ones.
         """
         partition = entries[0].partition
-        directory = partition_directory(self.schema, self.options, partition)
+        directory = partition_directory(self.schema, self.settings, partition)
         waiting = in_write_order(e.file for e in entries if e.bucket == POSTPONE_BUCKET)
         real = [e for e in entries if e.bucket != POSTPONE_BUCKET]
         total = max((e.total_buckets for e in real), default=1)
         size = sum(e.file.file_size for e in entries)
-        every = min(total, -(-size // self.options.value(o.SOURCE_SPLIT_TARGET_SIZE)) or 1)
+        every = min(total, -(-size // self.settings.scan.split_target_size) or 1)
         newest = max((e.file.max_sequence_number for e in real), default=-1)
         for first in range(every):
             buckets: dict[int, list[DataFileMeta]] = {}
@@ -63,7 +62,7 @@ class PostponePlan:
                 partition=partition,
                 real=tuple(self._bucket(partition, directory, bucket, files) for bucket, files in buckets.items()),
                 postponed=tuple(waiting),
-                postponed_path=bucket_path(self.location, directory, POSTPONE_BUCKET, self.options),
+                postponed_path=bucket_path(self.location, directory, POSTPONE_BUCKET, self.settings),
                 first_sequence=newest + 1,
                 total_buckets=total,
                 every=every,
@@ -75,6 +74,6 @@ class PostponePlan:
         """A bucket with all its files in sections, in key order."""
         types = self.schema.partition_types
         sections = partition_sections(self.keep.matching_keys(files), [f.type for f in self.schema.key_fields])
-        where = bucket_path(self.location, directory, bucket, self.options)
+        where = bucket_path(self.location, directory, bucket, self.settings)
         vectors = self.deletions.get((canonical_row(partition, types), bucket), {})
         return Split(partition, bucket, where, (), tuple(sections), vectors, self.snapshot_id)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.merge.compaction.rules import compaction_rules
 from paimon_spark.store.read.splits import ReadUnit, Split
 
 
-def top_level(schema: TableSchema, options: Options) -> int | None:
+def top_level(schema: TableSchema, settings: TableSettings) -> int | None:
     """The highest level of a table; None for a table without primary key, which has no levels."""
-    return compaction_rules(options).num_levels - 1 if schema.primary_keys else None
+    return compaction_rules(settings).num_levels - 1 if schema.primary_keys else None
 
 
 def of_level(split: ReadUnit, level: int) -> Split:

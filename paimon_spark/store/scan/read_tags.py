@@ -10,7 +10,7 @@ import uuid
 from dataclasses import dataclass
 
 from paimon_spark.errors import SnapshotNotFound
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import tag_path
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.holds.expired import expired_error
@@ -31,7 +31,7 @@ class ReadTag:
     branch: str
 
 
-def create_read_tag(store: SnapshotStore, snapshot: Snapshot, millis: int, options: Options) -> ReadTag | None:
+def create_read_tag(store: SnapshotStore, snapshot: Snapshot, millis: int, settings: TableSettings) -> ReadTag | None:
     """Tags a snapshot for a read that is about to begin.
 
     The tag is created before the read is planned, so that the snapshot cannot expire in between. A reader without
@@ -41,7 +41,7 @@ def create_read_tag(store: SnapshotStore, snapshot: Snapshot, millis: int, optio
         store: the snapshots of the table and branch that is read.
         snapshot: the snapshot to read.
         millis: the lifetime of the tag.
-        options: the options of the table; errors describe its retention.
+        settings: the options of the table; errors describe its retention.
 
     Returns:
         The tag; None if no tag can be created.
@@ -54,7 +54,7 @@ def create_read_tag(store: SnapshotStore, snapshot: Snapshot, millis: int, optio
         publish_tag(store, fence.name, new_tag(snapshot, millis))
     except SnapshotNotFound as error:
         what = f"tagging snapshot {snapshot.id} of the table at {store.table} for a read: it expires just now"
-        raise expired_error(store, options, what) from error
+        raise expired_error(store, settings, what) from error
     except OSError as error:
         _log.warning(
             "no tag keeps snapshot %d of %s while it is read, for none can be made: %s", snapshot.id, store.table, error

@@ -19,9 +19,8 @@ from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.manifests.columns import ManifestColumns
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.options.engines import MergeEngine
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import POSTPONE_BUCKET, bucket_path
 from paimon_spark.format.rules.supported import check_key_order
 from paimon_spark.format.snapshot import Snapshot
@@ -46,16 +45,16 @@ _T = TypeVar("_T")
 Mask: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
-def skips_level_zero(options: Options) -> bool:
+def skips_level_zero(settings: TableSettings) -> bool:
     """True if files of level 0 are invisible until they are compacted, so that nothing has to be merged."""
-    if options.value(o.MERGE_ENGINE) == MergeEngine.FIRST_ROW:
+    if settings.merge_engine == MergeEngine.FIRST_ROW:
         return True
-    return options.value(o.DELETION_VECTORS_ENABLED) and not options.value(o.DELETION_VECTORS_MERGE_ON_READ)
+    return settings.deletion_vectors_enabled and not settings.deletion_vectors_merge_on_read
 
 
 def reads_compacted_only(table: Table, spec: ReadSpec) -> bool:
     """True if files of level 0 are not read, and nothing has to be merged."""
-    return not spec.all_levels and bool(table.schema.primary_keys) and skips_level_zero(table.options)
+    return not spec.all_levels and bool(table.schema.primary_keys) and skips_level_zero(table.settings)
 
 
 def plan_state(table: Table, spec: ReadSpec, snapshot: Snapshot) -> Plan:
@@ -72,7 +71,7 @@ def plan_state(table: Table, spec: ReadSpec, snapshot: Snapshot) -> Plan:
         UnsupportedFeature: `postpone.merge-on-read` with a choice of files by their creation time.
     """
     skips = reads_compacted_only(table, spec)
-    waits = merges_postponed(table.options)
+    waits = merges_postponed(table.settings)
     if waits and spec.created_since is not None:
         raise UnsupportedFeature(
             f"reading {table.location}: 'postpone.merge-on-read' merges whole snapshots, and 'scan.mode' asks for "
@@ -86,18 +85,18 @@ def plan_state(table: Table, spec: ReadSpec, snapshot: Snapshot) -> Plan:
     live = leave_out_by_integers(columns, live, spec.predicate, table.schema, table.schemas, only_keys)
     groups = group_by_bucket(columns, partition_codes, live)
     deletions: DeletionFiles = {}
-    has_vectors = table.options.value(o.DELETION_VECTORS_ENABLED)
+    has_vectors = table.settings.deletion_vectors_enabled
     if groups and has_vectors:
-        deletions = find_deletion_files(table.file_io, table.location, table.schema, table.options, snapshot)
+        deletions = find_deletion_files(table.file_io, table.location, table.schema, table.settings, snapshot)
     with_waiting = {int(partition_codes[g[0]]) for g in groups if waits and columns.bucket[g[0]] == POSTPONE_BUCKET}
     plain = [group for group in groups if int(partition_codes[group[0]]) not in with_waiting]
     keep = FileFilter(spec.predicate, table.schema, table.schemas)
-    merged = PostponePlan(table.location, table.schema, table.options, keep, deletions, snapshot.id)
+    merged = PostponePlan(table.location, table.schema, table.settings, keep, deletions, snapshot.id)
     of_partition = (live[partition_codes[live] == code].tolist() for code in sorted(with_waiting))
     waiting = (split for chosen in of_partition for split in merged.splits(columns.entries(chosen)))
     found, by_index, by_order = _splits(table, spec, columns, plain, deletions, snapshot.id)
     splits: tuple[Split | PostponeSplit, ...] = (*found, *waiting)
-    if table.options.value(o.SCAN_PLAN_SORT_PARTITION):
+    if table.settings.scan.plan_sort_partition:
         splits = _in_partition_order(table, spec, splits)
     return Plan(snapshot, splits, by_index, by_order, after_buckets)
 
@@ -112,9 +111,9 @@ def _in_partition_order(
     return tuple(sorted(splits, key=lambda split: keys[split.partition]))
 
 
-def merges_postponed(options: Options) -> bool:
+def merges_postponed(settings: TableSettings) -> bool:
     """True if a read merges postponed rows with those in buckets."""
-    return options.value(o.BUCKET) == POSTPONE_BUCKET and options.value(o.POSTPONE_MERGE_ON_READ)
+    return settings.bucket == POSTPONE_BUCKET and settings.postpone.merge_on_read
 
 
 @dataclass(frozen=True)
@@ -189,9 +188,9 @@ def _entry_mask(
 ) -> Mask:
     """True for entries whose bucket and partition may match: rules that treat all entries of one file alike."""
     mask: Mask = np.ones(len(columns.bucket), np.bool_)
-    only_bucket = table.options.value(o.SCAN_BUCKET)
+    only_bucket = table.settings.scan.bucket
     if only_bucket is not None:
-        if merges_postponed(table.options):
+        if merges_postponed(table.settings):
             raise OptionError(
                 f"reading {table.location}: 'scan.bucket' = {only_bucket} contradicts 'postpone.merge-on-read', for "
                 "rows that wait have no bucket yet; leave out one of the two"
@@ -210,8 +209,8 @@ def _entry_mask(
 
 def _mask_buckets(table: Table, spec: ReadSpec, columns: ManifestColumns, mask: Mask) -> Mask:
     """Limits point lookups to the buckets of their keys, by the number of buckets that each entry records."""
-    fields = bucket_fields(table.schema, table.options)
-    buckets = BucketFilter(spec.predicate, fields, table.options.value(o.BUCKET_FUNCTION))
+    fields = bucket_fields(table.schema, table.settings)
+    buckets = BucketFilter(spec.predicate, fields, table.settings.bucket_function)
     if not buckets.is_useful:
         return mask
     ids = [field.id for field in fields]
@@ -239,12 +238,12 @@ def _parts_of(table: Table, spec: ReadSpec, keep: FileFilter) -> Callable[[Seque
         return partial(append_parts, keep=keep)
     if reads_compacted_only(table, spec):
         return partial(compacted_parts, keep=keep)
-    check_key_order(table.options, "files that are not compacted")
+    check_key_order(table.settings, "files that are not compacted")
     return partial(
         merged_parts,
         key_types=[field.type for field in table.schema.key_fields],
         keep=keep,
-        whole_rows=table.options.value(o.MERGE_ENGINE).keeps_whole_rows,
+        whole_rows=table.settings.merge_engine.keeps_whole_rows,
     )
 
 
@@ -257,8 +256,8 @@ def _splits(
     snapshot_id: int,
 ) -> tuple[list[Split], int, int]:
     """The splits of the files of groups; how many files were left out by their indexes, and how many by the order."""
-    target = table.options.value(o.SOURCE_SPLIT_TARGET_SIZE)
-    open_cost = table.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
+    target = table.settings.scan.split_target_size
+    open_cost = table.settings.scan.open_file_cost
     types = table.schema.partition_types
     keep = FileFilter(spec.predicate, table.schema, table.schemas)
     parts_of = _parts_of(table, spec, keep)
@@ -280,14 +279,14 @@ def _splits(
         first = int(group[0])
         partition, bucket = columns.partitions[columns.partition_code[first]], int(columns.bucket[first])
         if partition not in directories:
-            directories[partition] = partition_directory(table.schema, table.options, partition)
-        where = bucket_path(table.location, directories[partition], bucket, table.options)
+            directories[partition] = partition_directory(table.schema, table.settings, partition)
+        where = bucket_path(table.location, directories[partition], bucket, table.settings)
         vectors = deletions.get((canonical_row(partition, types), bucket), {}) if deletions else {}
         buckets.append(_BucketParts(partition, bucket, where, parts, vectors))
     by_order = _leave_out_by_order(table, spec, buckets)
     if by_order is None:
         index = IndexFilter(table, spec.predicate)
-        keeps_sections = not table.options.value(o.MERGE_ENGINE).keeps_whole_rows
+        keeps_sections = not table.settings.merge_engine.keeps_whole_rows
         left = leave_out_by_index(index, [(b.directory, b.parts) for b in buckets], parts_of, keeps_sections)
     else:
         left = by_order

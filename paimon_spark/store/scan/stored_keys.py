@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from paimon_spark.arrow.predicates.predicate import TRUE
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField
@@ -38,5 +37,5 @@ def key_reader(table: Table, fields: Sequence[DataField]) -> SplitReader:
     No file is passed over, whatever the options say: the key of a lost file is not a new one, as the file may come
     back. A first-row table is merged as if its newest rows counted: the keys are the same.
     """
-    first_row = table.options.value(o.MERGE_ENGINE) == MergeEngine.FIRST_ROW
+    first_row = table.settings.merge_engine == MergeEngine.FIRST_ROW
     return SplitReader(table, tuple(fields), TRUE, engine=deduplicate_engine() if first_row else None)

@@ -18,7 +18,7 @@ from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.arrow.predicates.predicate import AlwaysFalse, AlwaysTrue, Predicate
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.read_settings import ScanSettings
 from paimon_spark.format.rules.supported import check_all_columns
 from paimon_spark.format.schema import ROW_KIND_FIELD
 from paimon_spark.format.snapshot import Snapshot
@@ -143,14 +143,14 @@ class Scan(ArrowRows):
         """
         if self.second is not None:
             return self.second.read_with(self).plan_with_read_tags()
-        millis, tags = self.table.options.value(o.SCAN_PLAN_AUTO_TAG_FOR_READ_TIME_RETAINED), list[ReadTag]()
+        millis, tags = self.table.settings.scan.read_tag_time_retained, list[ReadTag]()
         if millis is None:
             return self.plan(), ()
         try:
             with self.table.still_there():
                 chosen = self._chosen()
                 for snapshot in self._to_keep(chosen):
-                    tag = create_read_tag(self.table.snapshots, snapshot, millis, self.table.options)
+                    tag = create_read_tag(self.table.snapshots, snapshot, millis, self.table.settings)
                     tags += [] if tag is None else [tag]
                 return self._plan(chosen), tuple(tags)
         except BaseException:
@@ -175,8 +175,8 @@ class Scan(ArrowRows):
 
     def tasks_of(self, splits: Sequence[ReadUnit]) -> list[tuple[ReadUnit, ...]]:
         """Splits of a plan in groups of about `source.split.target-size`, one group for each task."""
-        options = self.table.options
-        target, cost = options.value(o.SOURCE_SPLIT_TARGET_SIZE), options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
+        settings = self.table.settings
+        target, cost = settings.scan.split_target_size, settings.scan.open_file_cost
         return group_splits(splits, target, cost)
 
     def reader(self) -> SplitReader | BranchedReader:
@@ -329,12 +329,12 @@ class Scan(ArrowRows):
         """Reads the splits of the branch of the table."""
         from paimon_spark.store.read.split_reader import SplitReader
 
-        return SplitReader(self.table, self.fields, self.predicate, tolerance(self.table.options))
+        return SplitReader(self.table, self.fields, self.predicate, tolerance(self.table.settings))
 
     def _chosen(self) -> Travel | Increment | Difference:
-        if reads_increment(self.table.options):
-            return find_increment(self.table.options, self.table.snapshots) or Travel(None)
-        return resolve_snapshot(self.table.options, self.table.snapshots)
+        if reads_increment(self.table.settings):
+            return find_increment(self.table.settings, self.table.snapshots) or Travel(None)
+        return resolve_snapshot(self.table.settings, self.table.snapshots)
 
     def _to_keep(self, chosen: Travel | Increment | Difference) -> tuple[Snapshot, ...]:
         """The snapshots to tag: states. For an increment it is the last commit, as in Java, unless it has expired."""
@@ -372,7 +372,7 @@ class Scan(ArrowRows):
         except UnsupportedFeature as error:
             raise UnsupportedFeature(
                 f"comparing two states of {self.table.location}, in all columns: {error}, or read what the commits "
-                f"wrote, with '{o.INCREMENTAL_BETWEEN_SCAN_MODE.key}' = 'delta'"
+                f"wrote, with '{ScanSettings.incremental_between_scan_mode.key}' = 'delta'"
             ) from None
 
     def _plan_spec(self, created_since: int | None = None) -> ReadSpec:
@@ -385,7 +385,7 @@ class Scan(ArrowRows):
         from paimon_spark.store.read.metadata_aggregates import metadata_aggregates
 
         tables = (self.table,) if self.second is None else (self.table, self.second.table)
-        is_strict = all(tolerance(table.options) == STRICT for table in tables)
+        is_strict = all(tolerance(table.settings) == STRICT for table in tables)
         refusal = None if is_strict else "the read passes over lost or damaged files"
         found = metadata_aggregates(self.table, self.predicate, plan.splits, columns, refusal)
         found.snapshot = plan.snapshot

@@ -8,9 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from paimon_spark.errors import OptionError, SnapshotNotFound
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Option, Options
 from paimon_spark.format.options.engines import ChangelogProducer
+from paimon_spark.format.options.option import Option
+from paimon_spark.format.options.read_settings import ScanSettings
+from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.options.upkeep_settings import TagSettings
+from paimon_spark.format.options.write_settings import CompactionSettings
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.store.holds.expired import expired_error
 from paimon_spark.store.holds.retention import retention_rules
@@ -21,26 +24,30 @@ from paimon_spark.store.storage.local_time import parse_local_timestamp, time_te
 T = TypeVar("T", bound=Table)
 
 _TRAVEL = (
-    o.SCAN_VERSION,
-    o.SCAN_SNAPSHOT_ID,
-    o.SCAN_TAG_NAME,
-    o.SCAN_WATERMARK,
-    o.SCAN_TIMESTAMP,
-    o.SCAN_TIMESTAMP_MILLIS,
+    ScanSettings.version,
+    ScanSettings.snapshot_id,
+    ScanSettings.tag_name,
+    ScanSettings.watermark,
+    ScanSettings.timestamp,
+    ScanSettings.timestamp_millis,
 )
-_INCREMENTAL = (o.INCREMENTAL_BETWEEN, o.INCREMENTAL_BETWEEN_TIMESTAMP, o.INCREMENTAL_TO_AUTO_TAG)
-_CREATION = (o.SCAN_FILE_CREATION_TIME_MILLIS, o.SCAN_CREATION_TIME_MILLIS)
+_INCREMENTAL = (
+    ScanSettings.incremental_between,
+    ScanSettings.incremental_between_timestamp,
+    ScanSettings.incremental_to_auto_tag,
+)
+_CREATION = (ScanSettings.file_creation_time_millis, ScanSettings.creation_time_millis)
 
 # The options a mode needs one of; every other option of the three groups above contradicts it.
 _NEEDED: dict[str, Sequence[Option[Any]]] = {
-    "from-timestamp": (o.SCAN_TIMESTAMP_MILLIS, o.SCAN_TIMESTAMP),
-    "from-snapshot": (o.SCAN_SNAPSHOT_ID, o.SCAN_TAG_NAME, o.SCAN_WATERMARK, o.SCAN_VERSION),
-    "from-snapshot-full": (o.SCAN_SNAPSHOT_ID, o.SCAN_VERSION),
-    "from-file-creation-time": (o.SCAN_FILE_CREATION_TIME_MILLIS,),
-    "from-creation-timestamp": (o.SCAN_CREATION_TIME_MILLIS,),
+    "from-timestamp": (ScanSettings.timestamp_millis, ScanSettings.timestamp),
+    "from-snapshot": (ScanSettings.snapshot_id, ScanSettings.tag_name, ScanSettings.watermark, ScanSettings.version),
+    "from-snapshot-full": (ScanSettings.snapshot_id, ScanSettings.version),
+    "from-file-creation-time": (ScanSettings.file_creation_time_millis,),
+    "from-creation-timestamp": (ScanSettings.creation_time_millis,),
     "incremental": _INCREMENTAL,
 }
-TIME_TRAVEL_OPTIONS: tuple[Option[Any], ...] = (o.SCAN_MODE, *_TRAVEL, *_INCREMENTAL, *_CREATION)
+TIME_TRAVEL_OPTIONS: tuple[Option[Any], ...] = (ScanSettings.mode, *_TRAVEL, *_INCREMENTAL, *_CREATION)
 
 
 @dataclass(frozen=True)
@@ -58,37 +65,37 @@ class Travel:
     created_since: int | None = None
 
 
-def resolve_snapshot(options: Options, snapshots: SnapshotStore) -> Travel:
+def resolve_snapshot(settings: TableSettings, snapshots: SnapshotStore) -> Travel:
     """The snapshot that the scan options choose.
 
     Raises:
         OptionError: options contradict each other, or one has a bad value.
         SnapshotNotFound: the snapshot, tag, time or watermark does not exist; the message lists the available ones.
     """
-    mode = resolved_mode(options)
+    mode = resolved_mode(settings)
     if mode in ("latest-full", "full", "latest"):
         return Travel(snapshots.latest())
     if mode == "compacted-full":
-        return Travel(last_compacted(options, snapshots))
+        return Travel(last_compacted(settings, snapshots))
     if mode == "from-file-creation-time":
-        return Travel(snapshots.latest(), created_since=options.value(o.SCAN_FILE_CREATION_TIME_MILLIS))
+        return Travel(snapshots.latest(), created_since=settings.scan.file_creation_time_millis)
     if mode == "from-creation-timestamp":
-        return _since_creation(options, snapshots)
-    if mode == "from-snapshot-full" and options.is_set(o.SCAN_VERSION):
-        return Travel(_at_full_version(options, snapshots), is_pinned=True)
+        return _since_creation(settings, snapshots)
+    if mode == "from-snapshot-full" and settings.is_set(ScanSettings.version):
+        return Travel(_at_full_version(settings, snapshots), is_pinned=True)
     if mode in ("from-timestamp", "from-snapshot", "from-snapshot-full"):
-        return Travel(_pinned(options, snapshots), is_pinned=True)
+        return Travel(_pinned(settings, snapshots), is_pinned=True)
     return Travel(None)
 
 
-def resolved_mode(options: Options) -> str:
+def resolved_mode(settings: TableSettings) -> str:
     """The scan mode, with `default` resolved as in features 1.1.
 
     Raises:
         OptionError: options contradict each other, or the mode.
     """
-    mode = options.value(o.SCAN_MODE)
-    given = [option for option in (*_TRAVEL, *_INCREMENTAL, *_CREATION) if options.is_set(option)]
+    mode = settings.scan.mode
+    given = [option for option in (*_TRAVEL, *_INCREMENTAL, *_CREATION) if settings.is_set(option)]
     names = " and ".join(f"'{option.key}'" for option in given)
     if len(given) > 1:
         raise OptionError(f"{names} are both set, but only one option may choose what is read; leave one")
@@ -103,30 +110,30 @@ def resolved_mode(options: Options) -> str:
     return mode
 
 
-def _set_value(options: Options, option: Option[int | None]) -> int:
-    value = options.value(option)
+def _set_value(settings: TableSettings, option: Option[int | None]) -> int:
+    value = option.read(settings)
     if value is None:
         raise OptionError(f"the option '{option.key}' is needed")
     return value
 
 
-def _pinned(options: Options, snapshots: SnapshotStore) -> Snapshot:
-    if options.is_set(o.SCAN_VERSION):
-        return _at_version(options, snapshots)
-    if options.is_set(o.SCAN_TAG_NAME):
-        return _at_tag(str(options.value(o.SCAN_TAG_NAME)), snapshots)
-    if options.is_set(o.SCAN_SNAPSHOT_ID):
-        return at_id(_set_value(options, o.SCAN_SNAPSHOT_ID), options, snapshots)
-    if options.is_set(o.SCAN_WATERMARK):
-        return _at_watermark(_set_value(options, o.SCAN_WATERMARK), snapshots)
-    if options.is_set(o.SCAN_TIMESTAMP):
-        return _at_time(parse_local_timestamp(str(options.value(o.SCAN_TIMESTAMP))), options, snapshots)
-    return _at_time(_set_value(options, o.SCAN_TIMESTAMP_MILLIS), options, snapshots)
+def _pinned(settings: TableSettings, snapshots: SnapshotStore) -> Snapshot:
+    if settings.is_set(ScanSettings.version):
+        return _at_version(settings, snapshots)
+    if settings.is_set(ScanSettings.tag_name):
+        return _at_tag(str(settings.scan.tag_name), snapshots)
+    if settings.is_set(ScanSettings.snapshot_id):
+        return at_id(_set_value(settings, ScanSettings.snapshot_id), settings, snapshots)
+    if settings.is_set(ScanSettings.watermark):
+        return _at_watermark(_set_value(settings, ScanSettings.watermark), snapshots)
+    if settings.is_set(ScanSettings.timestamp):
+        return _at_time(parse_local_timestamp(str(settings.scan.timestamp)), settings, snapshots)
+    return _at_time(_set_value(settings, ScanSettings.timestamp_millis), settings, snapshots)
 
 
-def _at_version(options: Options, snapshots: SnapshotStore) -> Snapshot:
+def _at_version(settings: TableSettings, snapshots: SnapshotStore) -> Snapshot:
     """A tag of that name, else `watermark-<millis>`, else a snapshot id."""
-    version = str(options.value(o.SCAN_VERSION))
+    version = str(settings.scan.version)
     tag = snapshots.find_tag(version)
     if tag is not None:
         return tag.snapshot
@@ -134,22 +141,22 @@ def _at_version(options: Options, snapshots: SnapshotStore) -> Snapshot:
     if watermark is not None:
         return _at_watermark(int(watermark[1]), snapshots)
     if _is_id(version):
-        return at_id(int(version), options, snapshots)
+        return at_id(int(version), settings, snapshots)
     raise SnapshotNotFound(
         f"'scan.version' = '{version}': the table at {snapshots.table} has no tag of that name, and it is neither a "
         f"snapshot id nor watermark-<millis>; {snapshots.available()}"
     )
 
 
-def _at_full_version(options: Options, snapshots: SnapshotStore) -> Snapshot:
+def _at_full_version(settings: TableSettings, snapshots: SnapshotStore) -> Snapshot:
     """The snapshot of a version in a mode that needs an id; a tag of the same name would be ambiguous."""
-    version = str(options.value(o.SCAN_VERSION))
+    version = str(settings.scan.version)
     if not _is_id(version) or snapshots.find_tag(version) is not None:
         raise OptionError(
             f"'scan.mode' = 'from-snapshot-full' needs a snapshot id, and 'scan.version' = '{version}' is none; leave "
             "'scan.mode' out to read a tag or a watermark"
         )
-    return at_id(int(version), options, snapshots)
+    return at_id(int(version), settings, snapshots)
 
 
 def _is_id(version: str) -> bool:
@@ -162,12 +169,12 @@ def _at_tag(name: str, snapshots: SnapshotStore) -> Snapshot:
         raise SnapshotNotFound(
             f"'scan.tag-name' = '{name}': the table at {snapshots.table} has no tag of that name, or its time is up; "
             f"{snapshots.available()}. A tag lives as long as was said when it was made, else as long as "
-            f"'{o.TAG_DEFAULT_TIME_RETAINED.key}' says"
+            f"'{TagSettings.default_time_retained.key}' says"
         )
     return tag.snapshot
 
 
-def at_id(snapshot_id: int, options: Options, snapshots: SnapshotStore) -> Snapshot:
+def at_id(snapshot_id: int, settings: TableSettings, snapshots: SnapshotStore) -> Snapshot:
     """The snapshot with this id; if it has expired, from a tag that keeps it (Java 2.0.0 refuses that).
 
     Raises:
@@ -180,7 +187,7 @@ def at_id(snapshot_id: int, options: Options, snapshots: SnapshotStore) -> Snaps
     if latest is None or not 0 < snapshot_id <= latest:
         return snapshots.load(snapshot_id)
     raise expired_error(
-        snapshots, options, f"reading snapshot {snapshot_id} of the table at {snapshots.table}: it has expired"
+        snapshots, settings, f"reading snapshot {snapshot_id} of the table at {snapshots.table}: it has expired"
     )
 
 
@@ -194,17 +201,17 @@ def _at_watermark(watermark: int, snapshots: SnapshotStore) -> Snapshot:
     return snapshot
 
 
-def _at_time(millis: int, options: Options, snapshots: SnapshotStore) -> Snapshot:
+def _at_time(millis: int, settings: TableSettings, snapshots: SnapshotStore) -> Snapshot:
     snapshot = snapshots.find_at_time(millis)
     if snapshot is None:
         what = f"reading the table at {snapshots.table} as of {time_text(millis)}: no snapshot is that old"
         if snapshots.earliest_id() in (None, 1):
             raise SnapshotNotFound(f"{what}; {snapshots.available()}. Choose a later time")
-        raise expired_error(snapshots, options, what)
+        raise expired_error(snapshots, settings, what)
     return snapshot
 
 
-def travelled(table: T, options: Options) -> T:
+def travelled(table: T, settings: TableSettings) -> T:
     """The table with other options, in the schema of the snapshot that they choose.
 
     Raises:
@@ -212,11 +219,11 @@ def travelled(table: T, options: Options) -> T:
         SnapshotNotFound: the snapshot, tag, time or watermark does not exist; the message lists the available ones.
         TableNotFound, TableChanged: it does not, as the table was dropped, or made anew, since it was opened.
     """
-    table = replace(table, options=options)
-    if not any(options.is_set(option) for option in TIME_TRAVEL_OPTIONS):
+    table = replace(table, settings=settings)
+    if not any(settings.is_set(option) for option in TIME_TRAVEL_OPTIONS):
         return table
     try:
-        travel = resolve_snapshot(options, table.snapshots)
+        travel = resolve_snapshot(settings, table.snapshots)
     except SnapshotNotFound:
         table.check_still_there()
         raise
@@ -225,30 +232,30 @@ def travelled(table: T, options: Options) -> T:
     return replace(table, schema=table.schemas.load(travel.snapshot.schema_id))
 
 
-def _since_creation(options: Options, snapshots: SnapshotStore) -> Travel:
+def _since_creation(settings: TableSettings, snapshots: SnapshotStore) -> Travel:
     """The first snapshot at or after a time if an older commit proves that it is the first; else a filter on files.
 
     Long-lived changelogs prove it too, but cannot be read as a state.
     """
-    millis = _set_value(options, o.SCAN_CREATION_TIME_MILLIS)
+    millis = _set_value(settings, ScanSettings.creation_time_millis)
     latest = snapshots.latest()
     if latest is None:
         return Travel(None)
-    decoupled = retention_rules(options).is_decoupled
+    decoupled = retention_rules(settings).is_decoupled
     find = snapshots.find_change if decoupled else snapshots.find
     oldest = snapshots.earliest_change_id() if decoupled else snapshots.earliest_id()
     before, since = (None, None) if oldest is None else around_time(millis, oldest, latest.id, find)
     if before is None or since is None or since.id != before.id + 1:
         return Travel(latest, created_since=millis)
-    return Travel(at_id(since.id, options, snapshots))
+    return Travel(at_id(since.id, settings, snapshots))
 
 
-def last_compacted(options: Options, snapshots: SnapshotStore) -> Snapshot | None:
+def last_compacted(settings: TableSettings, snapshots: SnapshotStore) -> Snapshot | None:
     """The newest COMPACT snapshot, or the latest snapshot if none; with periodic full compactions, of a full one."""
     rhythm: int | None = None
-    producer = options.value(o.CHANGELOG_PRODUCER)
-    if producer == ChangelogProducer.FULL_COMPACTION or options.is_set(o.FULL_COMPACTION_DELTA_COMMITS):
-        rhythm = options.value(o.FULL_COMPACTION_DELTA_COMMITS) or 1
+    producer = settings.changelog_producer
+    if producer == ChangelogProducer.FULL_COMPACTION or settings.is_set(CompactionSettings.full_delta_commits):
+        rhythm = settings.compaction.full_delta_commits or 1
     latest, earliest = snapshots.latest_id(), snapshots.earliest_id()
     if latest is None or earliest is None:
         return None

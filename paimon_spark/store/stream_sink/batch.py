@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from paimon_spark.errors import OptionError
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER
 from paimon_spark.store.metadata.table import Table
 
@@ -64,5 +63,5 @@ class Batch:
 
 def stream_user(table: Table, name: str) -> str:
     """The commit user of a stream or application: its name, with the prefix in the options of the table."""
-    prefix = table.options.value(o.COMMIT_USER_PREFIX)
+    prefix = table.settings.commits.user_prefix
     return f"{prefix}_spark-{name}" if prefix else f"spark-{name}"

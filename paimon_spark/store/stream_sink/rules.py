@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from paimon_spark.format.options import core_options as o
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.stream_sink.batch import Batch
 from paimon_spark.store.upkeep.write_rules import AS_OPTIONS_SAY, CompactionRules
@@ -18,5 +17,5 @@ def batch_rules(table: Table, batch: Batch, budget: int | None = None) -> Compac
     """
     if batch.named:
         return AS_OPTIONS_SAY
-    every = table.options.value(o.FULL_COMPACTION_DELTA_COMMITS) or 0
+    every = table.settings.compaction.full_delta_commits or 0
     return CompactionRules(full=every > 0 and (batch.number + 1) % every == 0, budget=budget)

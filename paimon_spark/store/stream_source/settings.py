@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from paimon_spark.errors import OptionError, UnsupportedFeature
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Option, Options
 from paimon_spark.format.options.engines import ChangelogProducer
+from paimon_spark.format.options.option import Option
+from paimon_spark.format.options.read_settings import ScanSettings, StreamReadSettings
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.value_texts import parse_bool, parse_choice
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import other_branch
@@ -27,21 +28,21 @@ STREAM = Option("read.stream", False, parse_bool)
 _STREAM_ONLY: tuple[Option[Any], ...] = (
     ON_EXPIRED,
     STREAM,
-    o.CONSUMER_ID,
-    o.CONSUMER_MODE,
-    o.CONSUMER_IGNORE_PROGRESS,
-    o.CONTINUOUS_DISCOVERY_INTERVAL,
-    o.STREAMING_READ_SNAPSHOT_DELAY,
-    o.STREAMING_READ_OVERWRITE,
-    o.STREAMING_READ_APPEND_OVERWRITE,
-    o.SCAN_BOUNDED_WATERMARK,
-    o.STREAM_MAX_FILES,
-    o.STREAM_MAX_ROWS,
-    o.STREAM_MAX_BYTES,
-    o.STREAM_MIN_ROWS,
-    o.STREAM_MAX_DELAY,
+    StreamReadSettings.consumer_id,
+    StreamReadSettings.consumer_mode,
+    StreamReadSettings.consumer_ignore_progress,
+    StreamReadSettings.discovery_interval,
+    StreamReadSettings.snapshot_delay,
+    StreamReadSettings.overwrite,
+    StreamReadSettings.append_overwrite,
+    StreamReadSettings.bounded_watermark,
+    StreamReadSettings.max_files,
+    StreamReadSettings.max_rows,
+    StreamReadSettings.max_bytes,
+    StreamReadSettings.min_rows,
+    StreamReadSettings.max_delay,
 )
-_STARTS = {key: option.key for option in TIME_TRAVEL_OPTIONS for key in (option.key, *option.aliases)}
+_STARTS = {key: option.key for option in TIME_TRAVEL_OPTIONS for key in (option.key, *option.older)}
 _BY_LOWER = {option.key.lower(): option.key for option in _STREAM_ONLY} | {k.lower(): k for k in _STARTS}
 _NO_STATES = ("incremental", "latest-delta")
 
@@ -83,7 +84,7 @@ class StreamSettings:
         interval: milliseconds between two looks for a new snapshot; None: not set.
     """
 
-    start: Options
+    start: TableSettings
     limits: Limits
     overwrites: bool
     restarts: bool
@@ -128,85 +129,94 @@ def stream_settings(table: Table, given: Mapping[str, str]) -> StreamSettings:
         OptionError: an option has a bad value, or options contradict each other or the table.
         UnsupportedFeature: the table is read through two branches.
     """
-    options = table.options.merged(given)
-    mode = resolved_mode(options)
+    settings = table.settings.merged(given)
+    mode = resolved_mode(settings)
     if mode in _NO_STATES:
-        asked = next((key for key in options if key.startswith("incremental-")), f"scan.mode' = '{mode}")
+        asked = next((key for key in settings if key.startswith("incremental-")), f"scan.mode' = '{mode}")
         raise OptionError(
             f"streaming from {table.location}: '{asked}' reads a change that ends, and a stream goes on; use "
             "spark.read for it, or begin at a snapshot: 'scan.mode' = 'from-snapshot' with 'scan.snapshot-id'"
         )
-    if options.is_set(o.SCAN_WATERMARK):
+    if settings.is_set(ScanSettings.watermark):
         raise OptionError(
             f"streaming from {table.location}: a stream cannot begin at 'scan.watermark', and neither can one of the "
             "official system; give 'scan.snapshot-id' or 'scan.timestamp-millis'"
         )
-    _check_producer(table, options)
-    branch = other_branch(table.options, table.branch)
+    _check_producer(table, settings)
+    branch = other_branch(table.settings, table.branch)
     if branch is not None:
         raise UnsupportedFeature(
             f"streaming from {table.location}: its option 'scan.fallback-branch' or 'scan.primary-branch' adds the "
             f"branch '{branch}', and the snapshots of two branches have no order; give both options as '' to stream "
             "its own branch"
         )
-    if o.CONSUMER_ID.key in given and not given[o.CONSUMER_ID.key].strip():  # Java: CoreOptions.consumerId
+    if (
+        StreamReadSettings.consumer_id.key in given and not given[StreamReadSettings.consumer_id.key].strip()
+    ):  # Java: CoreOptions.consumerId
         raise OptionError(
-            f"streaming from {table.location}: '{o.CONSUMER_ID.key}' is empty, so no snapshot would wait for the "
-            "stream; give a name, or leave the option out"
+            f"streaming from {table.location}: '{StreamReadSettings.consumer_id.key}' is empty, so no snapshot would "
+            "wait for the stream; give a name, or leave the option out"
         )
-    options.value(o.CONSUMER_MODE)  # a bad value is refused; positions are exact in either mode
+    StreamReadSettings.consumer_mode.read(settings)  # a bad value is refused; positions are exact in either mode
     return StreamSettings(
-        options,
-        _limits(options),
-        _overwrites(table, options),
-        options.value(ON_EXPIRED) == "restart",
-        options.value(o.CONSUMER_ID) or None,
-        options.value(o.CONSUMER_IGNORE_PROGRESS),
-        options.value(o.SCAN_BOUNDED_WATERMARK),
-        options.value(o.STREAMING_READ_SNAPSHOT_DELAY) or 0,
-        options.value(o.CONTINUOUS_DISCOVERY_INTERVAL),
+        settings,
+        _limits(settings),
+        _overwrites(table, settings),
+        ON_EXPIRED.read(settings) == "restart",
+        settings.stream.consumer_id or None,
+        settings.stream.consumer_ignore_progress,
+        settings.stream.bounded_watermark,
+        settings.stream.snapshot_delay or 0,
+        settings.stream.discovery_interval,
     )
 
 
-def _check_producer(table: Table, options: Options) -> None:
+def _check_producer(table: Table, settings: TableSettings) -> None:
     """A producer that is named for one read does not make the writers of the table write changelogs.
 
     Raises:
         OptionError: the stream would wait for changelogs that nobody writes.
     """
-    asked, stored = (given.value(o.CHANGELOG_PRODUCER) for given in (options, Options(table.schema.options)))
+    asked, stored = (given.changelog_producer for given in (settings, TableSettings(table.schema.options)))
     if stored == ChangelogProducer.NONE != asked:
         raise OptionError(
-            f"streaming from {table.location}: '{o.CHANGELOG_PRODUCER.key}' = '{asked}' reads changelogs, and the "
+            f"streaming from {table.location}: '{TableSettings.changelog_producer.key}' = '{asked}' reads changelogs, "
+            "and the "
             "writers of the table write none, so the stream would never see a change; leave the option out, or store "
             "it in the table before rows are written"
         )
 
 
-def _limits(options: Options) -> Limits:
-    keys = (o.STREAM_MAX_FILES, o.STREAM_MAX_ROWS, o.STREAM_MAX_BYTES, o.STREAM_MIN_ROWS, o.STREAM_MAX_DELAY)
+def _limits(settings: TableSettings) -> Limits:
+    keys = (
+        StreamReadSettings.max_files,
+        StreamReadSettings.max_rows,
+        StreamReadSettings.max_bytes,
+        StreamReadSettings.min_rows,
+        StreamReadSettings.max_delay,
+    )
     for option in keys:
-        number = options.value(option)
+        number = option.read(settings)
         if number is not None and number < 1:
             raise OptionError(f"option '{option.key}' has the value '{number}': expected 1 or more")
-    limits = Limits(*(options.value(option) for option in keys))
+    limits = Limits(*(option.read(settings) for option in keys))
     if (limits.least_rows is None) != (limits.delay is None):
         raise OptionError(
-            f"'{o.STREAM_MIN_ROWS.key}' and '{o.STREAM_MAX_DELAY.key}' are set together or not at all: the one waits "
-            "for rows, the other says how long"
+            f"'{StreamReadSettings.min_rows.key}' and '{StreamReadSettings.max_delay.key}' are set together or not at "
+            "all: the one waits for rows, the other says how long"
         )
     return limits
 
 
-def _overwrites(table: Table, options: Options) -> bool:
+def _overwrites(table: Table, settings: TableSettings) -> bool:
     """True if overwrites are shown (Java: supportStreamingReadOverwrite, SchemaValidation)."""
     if not table.schema.primary_keys:
-        return options.value(o.STREAMING_READ_APPEND_OVERWRITE)
-    producer = options.value(o.CHANGELOG_PRODUCER)
-    shown = options.value(o.STREAMING_READ_OVERWRITE)
+        return settings.stream.append_overwrite
+    producer = settings.changelog_producer
+    shown = settings.stream.overwrite
     if shown and producer in (ChangelogProducer.LOOKUP, ChangelogProducer.FULL_COMPACTION):
         raise OptionError(
-            f"streaming from {table.location}: '{o.STREAMING_READ_OVERWRITE.key}' = 'true' contradicts its changelog "
+            f"streaming from {table.location}: '{StreamReadSettings.overwrite.key}' = 'true' contradicts its changelog "
             f"producer '{producer}', whose changelog has what an overwrite changes: it would come twice; leave it out"
         )
     return shown

@@ -6,8 +6,8 @@ import logging
 import re
 
 from paimon_spark.errors import OptionError, SnapshotNotFound
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.read_settings import ScanSettings
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import consumer_path
 from paimon_spark.store.holds.consumer_files import consumer_position
 from paimon_spark.store.metadata.snapshots import around_time
@@ -50,8 +50,8 @@ def created_since(settings: StreamSettings) -> int | None:
     if settings.mode not in _OF_FILES:
         return None
     if settings.mode == "from-file-creation-time":
-        return settings.start.value(o.SCAN_FILE_CREATION_TIME_MILLIS)
-    return settings.start.value(o.SCAN_CREATION_TIME_MILLIS)
+        return settings.start.scan.file_creation_time_millis
+    return settings.start.scan.creation_time_millis
 
 
 def _from_mode(table: Table, settings: StreamSettings, upcoming: UpcomingSnapshots) -> Position:
@@ -76,13 +76,13 @@ def _from_mode(table: Table, settings: StreamSettings, upcoming: UpcomingSnapsho
     return Position(latest, full=True)
 
 
-def _from_version(table: Table, options: Options, upcoming: UpcomingSnapshots) -> Position:
+def _from_version(table: Table, settings: TableSettings, upcoming: UpcomingSnapshots) -> Position:
     """From a snapshot on, what it changed; or from a tag on, first its state, then what its successors changed."""
-    if options.is_set(o.SCAN_SNAPSHOT_ID):
-        return _from_id(_number(options, "from-snapshot"), upcoming)
-    name = str(options.value(o.SCAN_TAG_NAME) if options.is_set(o.SCAN_TAG_NAME) else options.value(o.SCAN_VERSION))
+    if settings.is_set(ScanSettings.snapshot_id):
+        return _from_id(_number(settings, "from-snapshot"), upcoming)
+    name = str(settings.scan.tag_name if settings.is_set(ScanSettings.tag_name) else settings.scan.version)
     tag = upcoming.store.find_tag(name)
-    if tag is None and not options.is_set(o.SCAN_TAG_NAME) and re.fullmatch(r"[0-9]+", name):
+    if tag is None and not settings.is_set(ScanSettings.tag_name) and re.fullmatch(r"[0-9]+", name):
         return _from_id(int(name), upcoming)
     if tag is None:
         raise SnapshotNotFound(
@@ -117,20 +117,20 @@ def _not_beyond(wanted: int, last: int, location: str) -> int:
     return wanted
 
 
-def _number(options: Options, mode: str) -> int:
-    option = o.SCAN_SNAPSHOT_ID
-    number = options.value(option)
+def _number(settings: TableSettings, mode: str) -> int:
+    option = ScanSettings.snapshot_id
+    number = option.read(settings)
     if number is None:
-        text = options.value(o.SCAN_VERSION)
+        text = settings.scan.version
         if text is None or not re.fullmatch(r"[0-9]+", text):
             raise OptionError(f"'scan.mode' = '{mode}' needs the option '{option.key}'")
         number = int(text)
     return max(number, 1)
 
 
-def _start_millis(options: Options) -> int:
-    millis = options.value(o.SCAN_TIMESTAMP_MILLIS)
-    return parse_local_timestamp(str(options.value(o.SCAN_TIMESTAMP))) if millis is None else millis
+def _start_millis(settings: TableSettings) -> int:
+    millis = settings.scan.timestamp_millis
+    return parse_local_timestamp(str(settings.scan.timestamp)) if millis is None else millis
 
 
 def _from_time(millis: int, latest: int, upcoming: UpcomingSnapshots) -> Position:
@@ -140,9 +140,9 @@ def _from_time(millis: int, latest: int, upcoming: UpcomingSnapshots) -> Positio
     return Position(oldest if before is None else before.id + 1)
 
 
-def _from_creation(options: Options, latest: int, upcoming: UpcomingSnapshots) -> Position:
+def _from_creation(settings: TableSettings, latest: int, upcoming: UpcomingSnapshots) -> Position:
     """As from a time, if a snapshot before it proves which one is the next; else by the times of files."""
-    millis = options.value(o.SCAN_CREATION_TIME_MILLIS)
+    millis = settings.scan.creation_time_millis
     assert millis is not None, "the mode needs it"
     before, since = around_time(millis, upcoming.earliest_id() or 1, latest, upcoming.find_change)
     if before is None or since is None or since.id != before.id + 1:

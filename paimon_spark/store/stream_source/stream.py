@@ -20,7 +20,7 @@ from dataclasses import replace
 
 from paimon_spark.errors import OptionError, StreamPositionLost
 from paimon_spark.format.json_text import format_json
-from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.read_settings import StreamReadSettings
 from paimon_spark.format.paths import consumer_path
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.holds.consumer_files import consumer_position
@@ -50,7 +50,7 @@ class Progress:
             raise OptionError(f"'{consumer}' is no id for a consumer: it must not have a '/'")
         self._file_io = table.file_io
         self._path = None if consumer is None else consumer_path(table.location, consumer, table.branch)
-        life = table.options.value(o.CONSUMER_EXPIRATION_TIME)
+        life = table.settings.retention.consumer_expiration_time
         self._every = None if life is None else life / 1000 / _KEPT_ALIVE  # seconds
         self._written: int | None = None
         self._at = 0.0
@@ -114,7 +114,7 @@ class TableStream:
         self._planned: dict[_Phase, _Planned] = {}
         self._cached = 0
         self._target: int | None = None
-        self._empty_moves = max(table.options.value(o.SNAPSHOT_NUM_RETAINED_MIN) // 2, 1)
+        self._empty_moves = max(table.settings.retention.snapshot_num_retained_min // 2, 1)
         self._waiting: tuple[Position, Position, int] | None = None  # (asked from, looked on from, empty ones between)
         self._missing: Position | None = None
         self._looked = self._checked = self._last_rows = float("-inf")
@@ -245,9 +245,9 @@ class TableStream:
     def _warn_if_late(self, snapshot: Snapshot) -> None:
         """Says once that a stream without a consumer is about to lose its place."""
         age = time.time() * 1000 - snapshot.time_millis
-        if self._warned or age < self._table.options.value(o.SNAPSHOT_TIME_RETAINED) * _LATE:
+        if self._warned or age < self._table.settings.retention.snapshot_time_retained * _LATE:
             return
-        least = self._table.options.value(o.SNAPSHOT_NUM_RETAINED_MIN)
+        least = self._table.settings.retention.snapshot_num_retained_min
         if (self._upcoming.store.latest_id() or 0) - snapshot.id < least:
             return
         self._warned = True
@@ -255,7 +255,7 @@ class TableStream:
             "the stream reads snapshot %d of %s next, which expires soon; with '%s' snapshots wait for the stream",
             snapshot.id,
             self._table.location,
-            o.CONSUMER_ID.key,
+            StreamReadSettings.consumer_id.key,
         )
 
     def _is_held_back(self, snapshot: Snapshot) -> bool:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from paimon_spark.arrow.predicates.expressions import Expr, as_predicate
 from paimon_spark.arrow.predicates.predicate import Predicate
 from paimon_spark.errors import OptionError, UnsupportedFeature
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.options.write_settings import PostponeSettings
 from paimon_spark.format.schema import ROW_KIND_FIELD, TableSchema, is_metadata, metadata_fields
 from paimon_spark.format.types import DataField
 from paimon_spark.store.metadata.table import Table
@@ -67,12 +67,12 @@ def streamed_table(table: Table) -> Table:
     Postponed rows are never merged into a state, because a stream shows them when they are written or when they come
     into buckets, as the changelog producer says.
     """
-    chosen = {key for option in TIME_TRAVEL_OPTIONS for key in (option.key, *option.aliases)}
-    options = {key: value for key, value in table.options.items() if key not in chosen}
-    options[o.POSTPONE_MERGE_ON_READ.key] = "false"
-    stored = any(key in chosen for key in table.options)
+    chosen = {key for option in TIME_TRAVEL_OPTIONS for key in (option.key, *option.older)}
+    options = {key: value for key, value in table.settings.items() if key not in chosen}
+    options[PostponeSettings.merge_on_read.key] = "false"
+    stored = any(key in chosen for key in table.settings)
     latest = table.schemas.latest() if stored else None
-    return replace(table, options=Options(options), schema=latest or table.schema)
+    return replace(table, settings=TableSettings(options), schema=latest or table.schema)
 
 
 def stream_read(

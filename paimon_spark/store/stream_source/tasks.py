@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import TypeAlias
 
-from paimon_spark.format.options import core_options as o
 from paimon_spark.store.metadata.live_files import canonical_row
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.read.splits import Split, fair_bins, weight_of
@@ -35,7 +34,7 @@ def share_units(table: Table, units: Sequence[StreamUnit]) -> list[Task]:
 
 def _groups(table: Table, shares: Sequence[Task]) -> list[Task]:
     """Neighbouring shares in groups of a good size; a share is never divided."""
-    target = table.options.value(o.SOURCE_SPLIT_TARGET_SIZE)
-    cost = table.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
+    target = table.settings.scan.split_target_size
+    cost = table.settings.scan.open_file_cost
     weights = [sum(weight_of(unit.split, cost) for unit in share) for share in shares]
     return [tuple(chain.from_iterable(shares[start:end])) for start, end in fair_bins(weights, target, cost)]

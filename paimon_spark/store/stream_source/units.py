@@ -18,8 +18,8 @@ import numpy as np
 from paimon_spark.arrow.predicates.predicate import Predicate
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.manifest import DataFileMeta, FileKind
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import ChangelogProducer
+from paimon_spark.format.options.read_settings import StreamReadSettings
 from paimon_spark.format.paths import POSTPONE_BUCKET
 from paimon_spark.format.rules.supported import check_key_order
 from paimon_spark.format.snapshot import CommitKind, Snapshot
@@ -69,11 +69,11 @@ class UnitPlanner:
     def __init__(
         self, table: Table, predicate: Predicate, overwrites: bool, row_kinds: bool, created_since: int | None = None
     ) -> None:
-        check_key_order(table.options, "a stream")
+        check_key_order(table.settings, "a stream")
         self._table = table
         self._overwrites = overwrites
         self._row_kinds = row_kinds
-        self._producer = table.options.value(o.CHANGELOG_PRODUCER)
+        self._producer = table.settings.changelog_producer
         self._warned = False
         plain = self._producer in (ChangelogProducer.NONE, ChangelogProducer.INPUT)
         self._changes = ReadSpec((), predicate, unmerged_postponed=self._producer == ChangelogProducer.NONE)
@@ -87,7 +87,7 @@ class UnitPlanner:
             return 0
         if self._producer == ChangelogProducer.LOOKUP:
             return 1
-        return (top_level(self._table.schema, self._table.options) or 0) if self._is_full_compaction else 0
+        return (top_level(self._table.schema, self._table.settings) or 0) if self._is_full_compaction else 0
 
     @property
     def _is_full_compaction(self) -> bool:
@@ -127,7 +127,7 @@ class UnitPlanner:
             return
         self._warned = True
         keyed = bool(self._table.schema.primary_keys)
-        option = o.STREAMING_READ_OVERWRITE if keyed else o.STREAMING_READ_APPEND_OVERWRITE
+        option = StreamReadSettings.overwrite if keyed else StreamReadSettings.append_overwrite
         _log.warning(
             "the stream from %s leaves out what snapshot %d, an overwrite, has changed, and further overwrites; the "
             "option '%s' = 'true' shows them",
@@ -204,9 +204,9 @@ class UnitPlanner:
 
     def _vectors(self, snapshot: Snapshot | None) -> DeletionFiles:
         table = self._table
-        if snapshot is None or not table.options.value(o.DELETION_VECTORS_ENABLED):
+        if snapshot is None or not table.settings.deletion_vectors_enabled:
             return {}
-        return find_deletion_files(table.file_io, table.location, table.schema, table.options, snapshot)
+        return find_deletion_files(table.file_io, table.location, table.schema, table.settings, snapshot)
 
     def _filter(self) -> FileFilter:
         return FileFilter(self._changes.predicate, self._table.schema, self._table.schemas)

@@ -7,8 +7,9 @@ error that names the ways to go on.
 from __future__ import annotations
 
 from paimon_spark.errors import StreamPositionLost
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import ChangelogProducer
+from paimon_spark.format.options.read_settings import StreamReadSettings
+from paimon_spark.format.options.upkeep_settings import RetentionSettings
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.holds.expired import expired_error
 from paimon_spark.store.holds.retention import retention_rules
@@ -28,8 +29,8 @@ class UpcomingSnapshots:
     def __init__(self, table: Table) -> None:
         self._table = table
         self.store: SnapshotStore = table.snapshots
-        self._has_changelog = table.options.value(o.CHANGELOG_PRODUCER) != ChangelogProducer.NONE
-        self.is_decoupled = retention_rules(table.options).is_decoupled
+        self._has_changelog = table.settings.changelog_producer != ChangelogProducer.NONE
+        self.is_decoupled = retention_rules(table.settings).is_decoupled
 
     def earliest_id(self) -> int | None:
         """The oldest snapshot whose changes can be read; None for a table without snapshots."""
@@ -106,12 +107,13 @@ class UpcomingSnapshots:
     def _expired(self, position: Position) -> PositionExpired:
         error = expired_error(
             self.store,
-            self._table.options,
+            self._table.settings,
             f"the stream reads snapshot {position.snapshot} of {self._table.location} next, which has expired",
         )
         return PositionExpired(
             f"{error}. A stream goes on in one of three ways: with a new checkpoint, whose 'scan.mode' says where it "
             f"begins; with '{ON_EXPIRED.key}' = 'restart', which begins there without one and may repeat or lack rows; "
-            f"and so that it does not happen again, with '{o.CONSUMER_ID.key}', for which snapshots wait, or with a "
-            f"longer '{o.SNAPSHOT_TIME_RETAINED.key}' or '{o.CHANGELOG_TIME_RETAINED.key}'"
+            f"and so that it does not happen again, with '{StreamReadSettings.consumer_id.key}', for which snapshots "
+            f"wait, or with a longer '{RetentionSettings.snapshot_time_retained.key}' or "
+            f"'{RetentionSettings.changelog_time_retained.key}'"
         )

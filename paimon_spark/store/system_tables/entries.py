@@ -12,7 +12,6 @@ import pyarrow as pa
 from paimon_spark.arrow.row_columns import row_bytes, row_field
 from paimon_spark.arrow.text_casts import cast_texts, listed
 from paimon_spark.format.manifests.columns import ManifestColumns
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.paths import POSTPONE_BUCKET
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField
@@ -104,4 +103,4 @@ def read_state(request: Request, texts: PartitionTexts = braced_texts, postponed
 
 def waits(table: Table) -> bool:
     """True if the table has postponed files."""
-    return table.options.value(o.BUCKET) == POSTPONE_BUCKET
+    return table.settings.bucket == POSTPONE_BUCKET

@@ -80,8 +80,8 @@ def file_paths(table: Table, entries: Entries, live: Indices) -> pa.Array:
     columns = entries.columns
     code, bucket = columns.partition_code[live], columns.bucket[live]
     places = {key: number for number, key in enumerate(dict.fromkeys(zip(code.tolist(), bucket.tolist(), strict=True)))}
-    directories = [partition_directory(table.schema, table.options, row) for row in columns.partitions]
-    paths = [bucket_path(table.location, directories[c], b, table.options) for c, b in places]
+    directories = [partition_directory(table.schema, table.settings, row) for row in columns.partitions]
+    paths = [bucket_path(table.location, directories[c], b, table.settings) for c, b in places]
     numbers = [places[key] for key in zip(code.tolist(), bucket.tolist(), strict=True)]
     names = _names(columns, live)
     beside = pc.binary_join_element_wise(pa.array(paths, pa.string()).take(pa.array(numbers, pa.int64())), names, "/")
@@ -106,7 +106,7 @@ def _key_texts(table: Table, columns: ManifestColumns, rows: str, live: Indices)
 
     And null where files are in another order than that of the key: what they record are no keys.
     """
-    if orders_otherwise(table.options):
+    if orders_otherwise(table.settings):
         return pa.nulls(len(live), pa.string())
     column = columns.columns["_FILE", rows]
     keys = RowBytes(columns.buffer, column.values[live], column.ends[live])

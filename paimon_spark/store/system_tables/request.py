@@ -104,6 +104,6 @@ def shown_state(table: Table) -> Iterator[Snapshot | None]:
 
 def shown_snapshot(table: Table) -> Snapshot | None:
     """The snapshot that the scan options choose, else the latest one; None for a table without snapshots."""
-    if reads_increment(table.options):
+    if reads_increment(table.settings):
         return table.snapshots.latest()
-    return resolve_snapshot(table.options, table.snapshots).snapshot
+    return resolve_snapshot(table.settings, table.snapshots).snapshot

@@ -16,7 +16,7 @@ from paimon_spark.arrow.predicates.evaluate import filter_batch
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, columns_of, restrict
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import OptionError, UnsupportedFeature
-from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.read_settings import ScanSettings
 from paimon_spark.format.schema import ROW_KIND, ROW_KIND_FIELD, SEQUENCE_FIELD, TableSchema
 from paimon_spark.format.table_statistics import ANALYZED
 from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
@@ -221,8 +221,8 @@ class RowScan(SystemRows):
             CorruptFile: metadata is missing or damaged.
             UnsupportedFeature: this release cannot read the table.
         """
-        options = self.scan.table.options
-        target, cost = options.value(o.SOURCE_SPLIT_TARGET_SIZE), options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
+        settings = self.scan.table.settings
+        target, cost = settings.scan.split_target_size, settings.scan.open_file_cost
         return group_splits(self._read_of(self.scan.plan_with_read_tags()[0]), target, cost)
 
     def reader(self) -> ShapedReader:
@@ -259,15 +259,15 @@ def view_fields(name: str, table: Table) -> tuple[DataField, ...]:
     if name == "ro":
         return schema.fields
     if name == "row_tracking":
-        if table.options.get("row-tracking.enabled", "false").lower() != "true":
+        if table.settings.get("row-tracking.enabled", "false").lower() != "true":
             raise OptionError(f"reading {table.location}${name}: the table does not have 'row-tracking.enabled' = true")
         return (*schema.fields, *TRACKING_FIELDS)
     if "rowkind" in schema.by_name:
         raise OptionError(f"reading {table.location}${name}: the table has a column 'rowkind' of its own; rename it")
-    added = (KIND_FIELD, SEQUENCE_FIELD) if table.options.value(o.TABLE_READ_SEQUENCE_NUMBER_ENABLED) else (KIND_FIELD,)
+    added = (KIND_FIELD, SEQUENCE_FIELD) if table.settings.scan.sequence_number_enabled else (KIND_FIELD,)
     if SEQUENCE_FIELD in added and not schema.primary_keys:
         raise OptionError(
-            f"reading {table.location}${name}: its option '{o.TABLE_READ_SEQUENCE_NUMBER_ENABLED.key}' is true, and "
+            f"reading {table.location}${name}: its option '{ScanSettings.sequence_number_enabled.key}' is true, and "
             "only rows of tables with a primary key have sequence numbers; set it to false"
         )
     if name == "audit_log":
@@ -295,7 +295,7 @@ def row_scan(name: str, table: Table, fields: Sequence[DataField], predicate: Pr
     if name in ("audit_log", "binlog") and ROW_KIND_FIELD not in stored:
         stored = (*stored, row_kind_field(schema))  # otherwise retractions would be dropped
     scan = new_scan(table, stored, pushed)
-    level = top_level(schema, table.options) if name == "ro" else None
+    level = top_level(schema, table.settings) if name == "ro" else None
     if name == "row_tracking" and scan.second is not None:
         raise UnsupportedFeature(
             f"reading {table.location}$row_tracking: the rows of two branches do not share one numbering; set the "

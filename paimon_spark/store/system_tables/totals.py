@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_spark.format.manifest import FileKind
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField
 from paimon_spark.store.commit.partition_registration import is_marked_done
@@ -127,7 +126,7 @@ def _partitions(request: Request) -> Columns:
 def _rows_of(request: Request) -> dict[bytes, tuple[Any, ...]]:
     """The row of each partition by its values: several may have the same text, such as '' and ' '."""
     table = request.table
-    default = table.options.value(o.PARTITION_DEFAULT_NAME)
+    default = table.settings.partitions.default_name
 
     def texts(partitions: Sequence[bytes], fields: Sequence[DataField]) -> pa.Array:
         values = [column.to_pylist() for column in partition_values(partitions, fields)]
@@ -158,7 +157,7 @@ def _spec_text(values: Sequence[str | None], fields: Sequence[DataField], defaul
 
 def _deleted_rows(table: Table, snapshot: Snapshot) -> dict[bytes, int | None]:
     """For each partition, the number of rows that deletion vectors delete; None if a vector does not record it."""
-    if not table.options.value(o.DELETION_VECTORS_ENABLED):
+    if not table.settings.deletion_vectors_enabled:
         return {}
     with translate_missing_files(table, snapshot.id):
         index = read_index_manifest(table.file_io, table.location, snapshot.index_manifest)

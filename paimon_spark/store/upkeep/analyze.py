@@ -70,7 +70,7 @@ def analyze(table: Table, columns: str | Sequence[str] | None, count: Count) -> 
         CommitStateUnknown: the store did not answer.
     """
     began = time.monotonic()
-    check_writable(table.schema, table.options)
+    check_writable(table.schema, table.settings)
     refuse_travel(table, "analyzed")
     fields = analyzed_fields(table, columns)
     latest = table.snapshots.latest()

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from paimon_spark.arrow.predicates.predicate import Predicate
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.store.clustering.incremental import cluster_incrementally
 from paimon_spark.store.clustering.local import cluster_here
@@ -43,13 +42,13 @@ def compact_on_call(
         CompactionFailed: tasks or commits failed repeatedly; all other buckets are compacted.
         PaimonError: the table cannot be written.
     """
-    check_writable(table.schema, table.options)
+    check_writable(table.schema, table.settings)
     refuse_travel(table, "compacted")
     began = time.monotonic()
     try:
         postpones = table.bucket_mode is BucketMode.POSTPONE_MODE
         moved = move_postponed(table, where) if postpones else CompactPostponedResult()
-        if table.options.value(o.CLUSTERING_INCREMENTAL):
+        if table.settings.clustering.incremental:
             metrics = cluster_incrementally(table, where, full, cluster)
         else:
             metrics = compact_table(table, runner, where, full, at_once=True)

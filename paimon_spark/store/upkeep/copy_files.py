@@ -18,7 +18,7 @@ from paimon_spark.arrow.predicates.predicate import Predicate
 from paimon_spark.errors import CorruptFile, UnsupportedFeature
 from paimon_spark.file_io import FileIO
 from paimon_spark.format.manifest import DataFileMeta, FileKind, IndexManifestEntry, ManifestEntry
-from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import POSTPONE_BUCKET, data_file_path, extra_file_path, index_file_path, index_name
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState, table_state
@@ -195,15 +195,15 @@ def _copy(source: Table, target: CopyTarget, copies: _Copies, copy_all: CopyAll)
 
 def _check_order_stays(table: Table, entries: Sequence[ManifestEntry]) -> None:
     """Refuses copies that lose the order of rows: under `sequence.snapshot-ordering` all files get one number."""
-    if not table.schema.primary_keys or not table.options.value(o.SEQUENCE_SNAPSHOT_ORDERING):
+    if not table.schema.primary_keys or not table.settings.sequence_snapshot_ordering:
         return
     levels: dict[tuple[bytes, int], set[int]] = {}
     for entry in entries:
         levels.setdefault((entry.partition, entry.bucket), set()).add(entry.file.level)
     if any(found != {max(found)} or 0 in found for found in levels.values()):
         raise UnsupportedFeature(
-            f"copying {table.location}: with {o.SEQUENCE_SNAPSHOT_ORDERING.key} the order of rows that are not "
-            "compacted yet would be lost; compact the table fully, then copy it"
+            f"copying {table.location}: with {TableSettings.sequence_snapshot_ordering.key} the order of rows that are "
+            "not compacted yet would be lost; compact the table fully, then copy it"
         )
 
 
@@ -211,7 +211,7 @@ def _plan(
     source: Table, target: CopyTarget, entries: Sequence[ManifestEntry], indexes: Sequence[IndexManifestEntry]
 ) -> _Copies:
     schema_ids = {number: target.schema_id_of(source.schemas.load(number)) for number in _schemas_of(entries)}
-    prefix = target.table.options.value(o.DATA_FILE_PREFIX)
+    prefix = target.table.settings.files.prefix
     drawn = uuid.uuid4()
     made: list[ManifestEntry] = []
     files: list[FileCopy] = []
@@ -275,13 +275,13 @@ def _file_copies(source: Table, target: Table, entry: ManifestEntry, copied: Dat
 
 def _index_path(table: Table, entry: IndexManifestEntry) -> str:
     directory = bucket_directory(table, entry.partition, entry.bucket)
-    return index_file_path(table.location, directory, entry, table.options)
+    return index_file_path(table.location, directory, entry, table.settings)
 
 
 def _replaced(target: Table, copies: _Copies, state: TableState) -> Proposal[None]:
     """Asked anew in every attempt, so that what others have added goes too."""
     fields = target.schema.partition_fields
-    only_touched = bool(fields) and target.options.value(o.DYNAMIC_PARTITION_OVERWRITE)
+    only_touched = bool(fields) and target.settings.dynamic_partition_overwrite
     partitions = {entry.partition for entry in copies.entries}
     replaced = PartitionFilter.of_rows(fields, partitions) if only_touched else None
     changes = overwritten(state, CommitChanges(copies.entries, index=copies.indexes), replaced)

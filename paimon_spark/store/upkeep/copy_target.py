@@ -12,8 +12,9 @@ from typing import Any
 
 from paimon_spark.errors import OptionError, SchemaError, TableAlreadyExists
 from paimon_spark.file_io import FileIO, absolute_location, file_io_for, is_same_store, local_path
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Option, Options
+from paimon_spark.format.options.option import Option
+from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.options.write_settings import FileSettings
 from paimon_spark.format.paths import schema_path
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.schema import TableSchema, encode_schema
@@ -28,19 +29,24 @@ from paimon_spark.store.read.bucket_filter import bucket_fields
 _OWN = ("path", "branch", "data-file.external-paths", "global-index.external-path", "scan.fallback-", "scan.primary-")
 """Prefixes of options that speak of places and branches of the one table; two tables must not share a place."""
 
-_ALIKE: tuple[Option[Any], ...] = (o.BUCKET, o.BUCKET_FUNCTION, o.FILE_FORMAT, o.MERGE_ENGINE)
+_ALIKE: tuple[Option[Any], ...] = (
+    TableSettings.bucket,
+    TableSettings.bucket_function,
+    FileSettings.format,
+    TableSettings.merge_engine,
+)
 """Options without which writers and readers of a table there would look for rows elsewhere. Java knows but three."""
 
 _ALIKE_WITH_KEYS: tuple[Option[Any], ...] = (
-    o.DELETION_VECTORS_ENABLED,
-    o.SEQUENCE_FIELD,
-    o.SEQUENCE_SORT_ORDER,
-    o.SEQUENCE_SNAPSHOT_ORDERING,
-    o.IGNORE_DELETE,
-    o.IGNORE_UPDATE_BEFORE,
-    o.AGGREGATION_REMOVE_RECORD_ON_DELETE,
-    o.PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE,
-    o.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP,
+    TableSettings.deletion_vectors_enabled,
+    TableSettings.sequence_field,
+    TableSettings.sequence_sort_order,
+    TableSettings.sequence_snapshot_ordering,
+    TableSettings.ignore_delete,
+    TableSettings.ignore_update_before,
+    TableSettings.aggregation_remove_record_on_delete,
+    TableSettings.partial_update_remove_record_on_delete,
+    TableSettings.partial_update_remove_record_on_sequence_group,
 )
 """Options, beside those that begin with `fields.`, that say which row comes of those with one key."""
 
@@ -110,18 +116,18 @@ def find_target(source: Table, location: str, options: Mapping[str, str]) -> Cop
     file_io = file_io_for(root, storage)
     schemas = _new_schemas(source)
     latest = schemas[-1]
-    made = Table(root, confined(file_io, root, {}), latest, Options(latest.options), opened=latest)
+    made = Table(root, confined(file_io, root, {}), latest, TableSettings(latest.options), opened=latest)
     _check_apart(source, root)
     there = SchemaStore(file_io, root)
     ids = there.ids()
     if not ids and find_stored_table(root, storage) is None:  # else it is a branch
         _check_empty(file_io, root)
-        check_writable(latest, made.options)
+        check_writable(latest, made.settings)
         return CopyTarget(made, schemas)
     if ids and _is_begun(made, there, ids, schemas):  # a copy crashed while creating the table
         return CopyTarget(made, schemas)
     table = open_table(root, storage)
-    check_writable(table.schema, table.options)
+    check_writable(table.schema, table.settings)
     _check_fits(source, table)
     return CopyTarget(table, ())
 
@@ -163,14 +169,14 @@ def _is_begun(made: Table, there: SchemaStore, ids: Iterable[int], schemas: Iter
 def _check_fits(source: Table, target: Table) -> None:
     """Checks that rows are the same in the target: the rules of Java, and further ones."""
     theirs, ours = target.schema, source.schema
-    differing = [x.key for x in _ALIKE if target.options.value(x) != source.options.value(x)]
+    differing = [x.key for x in _ALIKE if x.read(target.settings) != x.read(source.settings)]
     if ours.primary_keys:
-        differing += [x.key for x in _ALIKE_WITH_KEYS if target.options.value(x) != source.options.value(x)]
-        differing += sorted({key for key, _ in _of_fields(source.options) ^ _of_fields(target.options)})
-    elif source.options.value(o.DELETION_VECTORS_ENABLED) and not target.options.value(o.DELETION_VECTORS_ENABLED):
-        differing.append(o.DELETION_VECTORS_ENABLED.key)
+        differing += [x.key for x in _ALIKE_WITH_KEYS if x.read(target.settings) != x.read(source.settings)]
+        differing += sorted({key for key, _ in _of_fields(source.settings) ^ _of_fields(target.settings)})
+    elif source.settings.deletion_vectors_enabled and not target.settings.deletion_vectors_enabled:
+        differing.append(TableSettings.deletion_vectors_enabled.key)
     if theirs.primary_keys == ours.primary_keys and _bucket_names(source) != _bucket_names(target):
-        differing.append(o.BUCKET_KEY.key)
+        differing.append(TableSettings.bucket_key.key)
     if differing:
         raise SchemaError(
             f"copying {source.location} to the table at {target.location}: they differ in {', '.join(differing)}; copy "
@@ -194,11 +200,11 @@ def _check_fits(source: Table, target: Table) -> None:
 
 
 def _bucket_names(table: Table) -> list[str]:
-    return [field.name for field in bucket_fields(table.schema, table.options)]
+    return [field.name for field in bucket_fields(table.schema, table.settings)]
 
 
-def _of_fields(options: Options) -> set[tuple[str, str]]:
-    return {(key, value) for key, value in options.items() if key.startswith("fields.")}
+def _of_fields(settings: TableSettings) -> set[tuple[str, str]]:
+    return {(key, value) for key, value in settings.items() if key.startswith("fields.")}
 
 
 def _columns(schema: TableSchema) -> tuple[object, ...]:

@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterable, Sequence
 
 from paimon_spark.errors import PaimonError, RowsNotVisible
-from paimon_spark.format.options import core_options as o
 from paimon_spark.store.commit.attempt import table_state
 from paimon_spark.store.commit.partition_changes import partition_changes
 from paimon_spark.store.commit.partition_registration import keeper_of
@@ -36,16 +35,16 @@ def wait_until_visible(table: Table, messages: Iterable[CommitMessage]) -> None:
     Raises:
         RowsNotVisible: `visibility-callback.timeout` is over. The rows are committed.
     """
-    options = table.options
-    if not options.value(o.VISIBILITY_CALLBACK_ENABLED):
+    settings = table.settings
+    if not settings.compaction.visibility_enabled:
         return
-    has_vectors = options.value(o.DELETION_VECTORS_ENABLED)
+    has_vectors = settings.deletion_vectors_enabled
     hidden = [m for m in messages if m.bucket < 0 or has_vectors]
     waiting = {f.file_name for m in hidden for f in m.new_files if m.bucket < 0 or f.level == 0}
     if not waiting or not table.schema.primary_keys:
         return
     partitions = PartitionFilter.of_rows(table.schema.partition_fields, {m.partition for m in hidden})
-    timeout, interval = options.value(o.VISIBILITY_CALLBACK_TIMEOUT), options.value(o.VISIBILITY_CALLBACK_INTERVAL)
+    timeout, interval = settings.compaction.visibility_timeout, settings.compaction.visibility_interval
     deadline = time.monotonic() + timeout / 1000
     while True:
         live = table_state(table, table.snapshots.latest()).live_entries(partitions)
@@ -99,7 +98,7 @@ def report_partitions(table: Table, messages: Sequence[CommitMessage]) -> None:
     The rows are already committed: a metastore that fails is logged.
     """
     keeper = keeper_of(table)
-    if keeper is None or table.options.value(o.PARTITION_IDLE_TIME_TO_REPORT_STATISTIC) <= 0:
+    if keeper is None or table.settings.partitions.idle_time_to_report_statistic <= 0:
         return
     now, written = int(time.time()), {message.partition for message in messages}
     try:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 from paimon_spark.errors import OptionError, PartitionNotMarked
-from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.upkeep_settings import PartitionSettings
 from paimon_spark.store.storage.retrying import FailedTry, RetryRules, retry
 
 TIMEOUT = 180.0
@@ -48,8 +48,8 @@ class HttpReport:
     def __post_init__(self) -> None:
         if urlsplit(self.url).scheme not in ("http", "https"):
             raise OptionError(
-                f"'{o.PARTITION_MARK_DONE_ACTION_HTTP_URL.key}' is '{self.url}': http-report needs a URL that begins "
-                "with http:// or https://"
+                f"'{PartitionSettings.mark_done_action_http_url.key}' is '{self.url}': http-report needs a URL that "
+                "begins with http:// or https://"
             )
 
     def send(self, partition: str) -> None:

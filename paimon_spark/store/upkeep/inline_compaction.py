@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 from paimon_spark.errors import PaimonError, RowsNotVisible
 from paimon_spark.format.bucket import Place
-from paimon_spark.format.options import core_options as o
 from paimon_spark.merge.compaction.rules import needs_lookup
 from paimon_spark.store.compact.compaction import CompactResult, TaskRunner, compact_table
 from paimon_spark.store.compact.live_buckets import live_buckets, place_of
@@ -51,13 +50,9 @@ def compact_after_write(
             for message in messages
             if message.new_files and message.bucket >= 0
         }
-        if (
-            not places
-            or table.bucket_mode is BucketMode.BUCKET_UNAWARE
-            or table.options.value(o.CLUSTERING_INCREMENTAL)
-        ):
+        if not places or table.bucket_mode is BucketMode.BUCKET_UNAWARE or table.settings.clustering.incremental:
             return None
-        if table.options.value(o.WRITE_ONLY):
+        if table.settings.write_only:
             _say_what_waits(table, messages)
             return None
         return _compact(table, messages, places, runner, rules)
@@ -68,8 +63,8 @@ def compact_after_write(
 def _compact(
     table: Table, messages: Sequence[CommitMessage], places: set[Place], runner: TaskRunner, rules: CompactionRules
 ) -> CompactResult | None:
-    full = (table.options.value(o.FULL_COMPACTION_DELTA_COMMITS) or 0) > 0 if rules.full is None else rules.full
-    hides_rows = bool(table.schema.primary_keys) and skips_level_zero(table.options)
+    full = (table.settings.compaction.full_delta_commits or 0) > 0 if rules.full is None else rules.full
+    hides_rows = bool(table.schema.primary_keys) and skips_level_zero(table.settings)
     try:
         budget = None if hides_rows else rules.budget
         chosen = None if rules.full else places  # what earlier commits have written waits for it too
@@ -106,14 +101,14 @@ def _waiting_rows(table: Table, messages: Sequence[CommitMessage], places: set[P
 def _say_what_waits(table: Table, messages: Sequence[CommitMessage]) -> None:
     if not table.schema.primary_keys:
         return
-    if skips_level_zero(table.options):
+    if skips_level_zero(table.settings):
         _log.warning(
             "write-only: %d rows are committed to %s and not visible yet; %s shows them",
             _rows(messages),
             table.location,
             _call(table),
         )
-    elif needs_lookup(table.options):
+    elif needs_lookup(table.settings):
         _log.warning(
             "write-only: %d rows are committed to %s; %s writes their changelog",
             _rows(messages),

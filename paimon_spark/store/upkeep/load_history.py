@@ -29,7 +29,6 @@ from paimon_spark.format.load_history import (
     record_name,
     record_prefix,
 )
-from paimon_spark.format.options import core_options as o
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.storage.listing import find_bytes, list_named
@@ -71,7 +70,7 @@ class LoadHistory:
         Returns:
             The pending load, whose user_prefix must be the table option `commit.user-prefix` of the write.
         """
-        own = self._table.options.value(o.COMMIT_USER_PREFIX)
+        own = self._table.settings.commits.user_prefix
         name = str(uuid.uuid4())
         pending = PendingLoad(
             f"{PENDING_PREFIX}{name}",

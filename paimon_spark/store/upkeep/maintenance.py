@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 from paimon_spark.errors import PaimonError
-from paimon_spark.format.options import core_options as o
 from paimon_spark.store.clean.partition_expiry import expire_due_partitions
 from paimon_spark.store.expire.changelogs import expire_changelogs_by
 from paimon_spark.store.expire.snapshots import expire_snapshots_by
@@ -44,7 +43,7 @@ def expire_by_options(table: Table) -> None:
         CorruptFile: metadata of the table are damaged; nothing was deleted.
         StorageError: the storage failed; the next expiry continues where this one stopped.
     """
-    rules = retention_rules(table.options)
+    rules = retention_rules(table.settings)
     expire_snapshots_by(table, rules)
     if rules.is_decoupled:
         expire_changelogs_by(table, rules.changelogs)
@@ -52,7 +51,7 @@ def expire_by_options(table: Table) -> None:
 
 def _expire_notes(table: Table) -> None:
     """Looks for them only where consumers expire too: elsewhere the first batch of a new stream does."""
-    if table.options.value(o.CONSUMER_EXPIRATION_TIME) is not None:
+    if table.settings.retention.consumer_expiration_time is not None:
         expire_stream_notes(table)
 
 
@@ -78,9 +77,9 @@ def maintain(table: Table, dedicated: bool = False) -> None:
     """
     if not dedicated:
         _run(_BATCH_TAG, table)
-    if table.options.value(o.WRITE_ONLY) and not dedicated:
+    if table.settings.write_only and not dedicated:
         return
-    if table.options.value(o.SNAPSHOT_EXPIRE_EXECUTION_MODE) == "async":
+    if table.settings.retention.snapshot_expire_execution_mode == "async":
         _run_beside(table)
     else:
         _run_steps(table)

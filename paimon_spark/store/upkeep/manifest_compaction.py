@@ -56,12 +56,12 @@ def compact_manifests(table: Table, dry_run: bool = False) -> CompactManifestRes
         CommitStateUnknown: the store did not answer.
     """
     began = time.monotonic()
-    check_writable(table.schema, table.options)
+    check_writable(table.schema, table.settings)
     latest = table.snapshots.latest()
     before = [] if latest is None else read_data_manifests(table.file_io, table.location, latest)
     read = partial(read_manifest_bytes, table.file_io, table.location)
     fields = table.schema.partition_fields
-    plan = None if latest is None else plan_full_merge(before, table.options, read, fields)
+    plan = None if latest is None else plan_full_merge(before, table.settings, read, fields)
     if latest is None or plan is None or dry_run:
         return _metrics(None, before, before, began, 0 if plan is None else len(plan.opened))
     request = CommitRequest(

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from paimon_spark.arrow.predicates.literals import cast_literal, literal_of
 from paimon_spark.errors import OptionError, PaimonError, PredicateError, UnsupportedFeature
 from paimon_spark.format.binary_row import decode_arity_row
-from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.upkeep_settings import PartitionSettings
 from paimon_spark.format.paths import MAIN_BRANCH, partition_path, unescape
 from paimon_spark.format.rules.supported import unsupported_mark_done
 from paimon_spark.store.commit.partition_registration import OF_METASTORE, marking_keeper
@@ -71,7 +71,7 @@ def mark_written_partitions(table: Table, messages: Sequence[CommitMessage]) -> 
 
     The rows are already committed: an action that fails is logged.
     """
-    if not table.options.value(o.PARTITION_END_INPUT_TO_DONE) or not table.schema.partition_keys:
+    if not table.settings.partitions.end_input_to_done or not table.schema.partition_keys:
         return
     fields = table.schema.partition_fields
     rows = dict.fromkeys(message.partition for message in messages)
@@ -87,7 +87,7 @@ def mark_written_partitions(table: Table, messages: Sequence[CommitMessage]) -> 
 
 
 def _mark(table: Table, directories: Sequence[str]) -> MarkPartitionDoneResult:
-    given = table.options.value(o.PARTITION_MARK_DONE_ACTION)
+    given = table.settings.partitions.mark_done_action
     names = tuple(dict.fromkeys(given))
     actions = [_action(table, name) for name in names]  # all are checked before anything is done
     for directory in directories:
@@ -100,10 +100,10 @@ def _action(table: Table, name: str) -> _Action:
     if name == "success-file":
         return lambda directory: touch_success_file(table.file_io, f"{table.location}/{directory}{SUCCESS}")
     if name == "http-report":
-        url = table.options.value(o.PARTITION_MARK_DONE_ACTION_HTTP_URL)
+        url = table.settings.partitions.mark_done_action_http_url
         if not url:
-            raise OptionError(f"http-report needs the option '{o.PARTITION_MARK_DONE_ACTION_HTTP_URL.key}'")
-        params = table.options.value(o.PARTITION_MARK_DONE_ACTION_HTTP_PARAMS)
+            raise OptionError(f"http-report needs the option '{PartitionSettings.mark_done_action_http_url.key}'")
+        params = table.settings.partitions.mark_done_action_http_params
         return HttpReport(url, params, _table_name(table), table.location).send
     if name in OF_METASTORE:
         keeper = marking_keeper(table, name)
@@ -113,11 +113,12 @@ def _action(table: Table, name: str) -> _Action:
     why = unsupported_mark_done(name)
     if why is None:
         raise OptionError(
-            f"'{o.PARTITION_MARK_DONE_ACTION.key}' has '{name}': expected success-file, "
+            f"'{PartitionSettings.mark_done_action.key}' has '{name}': expected success-file, "
             "http-report, done-partition or mark-event"
         )
     raise UnsupportedFeature(
-        f"cannot mark partitions of {table.location} done: '{o.PARTITION_MARK_DONE_ACTION.key}' has '{name}', {why}"
+        f"cannot mark partitions of {table.location} done: '{PartitionSettings.mark_done_action.key}' has '{name}', "
+        f"{why}"
     )
 
 
@@ -140,7 +141,7 @@ def _directory(table: Table, spec: Mapping[str, Any]) -> str:
             f"marking {dict(spec)} of {table.location} done: give values for its first partition columns, or all; they "
             f"are {', '.join(keys) or 'none'}"
         )
-    default = table.options.value(o.PARTITION_DEFAULT_NAME)
+    default = table.settings.partitions.default_name
     values = []
     for field in fields[: len(spec)]:
         given = spec[field.name]
@@ -154,7 +155,7 @@ def _directory(table: Table, spec: Mapping[str, Any]) -> str:
 
 def _path(table: Table, values: Sequence[Any]) -> str:
     fields = table.schema.partition_fields[: len(values)]
-    default, legacy = table.options.value(o.PARTITION_DEFAULT_NAME), table.options.value(o.PARTITION_LEGACY_NAME)
+    default, legacy = table.settings.partitions.default_name, table.settings.partitions.legacy_name
     return partition_path(values, fields, default, legacy)
 
 

@@ -19,8 +19,7 @@ from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.file_index.container import decode_container
 from paimon_spark.format.file_index.settings import IndexSetting, check_type, index_settings
 from paimon_spark.format.manifest import DataFileMeta
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import MB
+from paimon_spark.format.options.option import MB
 from paimon_spark.format.paths import INDEX_SUFFIX, data_file_path, extra_file_path
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.schema import TableSchema
@@ -122,8 +121,8 @@ def rewrite_file_index(
         CommitStateUnknown: the store did not answer; no file is deleted.
     """
     began = time.monotonic()
-    check_writable(table.schema, table.options)
-    index_settings(table.options)
+    check_writable(table.schema, table.settings)
+    index_settings(table.settings)
     condition = partition_condition(table, where)
     snapshot = table.snapshots.latest()
     found = live_buckets(table, snapshot, condition)
@@ -175,7 +174,7 @@ def _with_new_index(
     if (decode_container(data, file.file_name) if data else {}) == old:
         return file
     others = tuple(name for name in file.extra_files if not name.endswith(INDEX_SUFFIX))
-    if len(data) <= table.options.value(o.FILE_INDEX_IN_MANIFEST_THRESHOLD):
+    if len(data) <= table.settings.files.index_in_manifest_threshold:
         return replace(file, extra_files=others, embedded_index=data or None)
     name = f"{file.file_name}-{uuid.uuid4()}{INDEX_SUFFIX}"  # another job may be making one too
     path = extra_file_path(directory, file, name)
@@ -197,12 +196,12 @@ def _old_index(table: Table, directory: str, file: DataFileMeta) -> dict[str, di
 def _new_index(table: Table, task: IndexTask, directory: str, file: DataFileMeta) -> bytes:
     """The container of the indexes; empty if the file has no column that gets one."""
     written = table.schema if file.schema_id == table.schema.id else table.schemas.load(file.schema_id)
-    settings = _of_schema(index_settings(table.options), table.schema, written)
+    settings = _of_schema(index_settings(table.settings), table.schema, written)
     if not settings:
         return b""
     fields = {setting.column: written.by_name[setting.column] for setting in settings}
     partition = _partition_values(table, task.partition)
-    legacy = table.options.value(o.ORC_TIMESTAMP_LTZ_LEGACY_TYPE)
+    legacy = table.settings.files.orc_legacy_ltz
     stored = StoredFile(data_file_path(directory, file), file, written, partition, orc_legacy_ltz=legacy)
     builder = FileIndexBuilder(settings, fields)
     for batch in read_file(table.file_io, stored, FileRequest(tuple(fields.values()))):

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from paimon_spark.arrow.alignment import match_columns
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.rules.missing_columns import DEFAULT, ERROR, NULL
 from paimon_spark.format.types import DataField
 from paimon_spark.merge.engines.choice import engine_for
@@ -46,9 +45,9 @@ def omissible_columns(
 
 def _left_alone(table: Table, absent: frozenset[str]) -> frozenset[str]:
     """The absent columns that the merge engine does not change; never row kind, sequence or partition columns."""
-    options, schema = table.options, table.schema
-    telling = {*schema.partition_keys, *options.value(o.SEQUENCE_FIELD), options.value(o.ROWKIND_FIELD)}
-    return engine_for(schema, options).left_alone(absent) - telling
+    settings, schema = table.settings, table.schema
+    telling = {*schema.partition_keys, *settings.sequence_field, settings.rowkind_field}
+    return engine_for(schema, settings).left_alone(absent) - telling
 
 
 def _names(fields: Sequence[DataField]) -> frozenset[str]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from paimon_spark.errors import DataError
 from paimon_spark.format.bucket import Place
 from paimon_spark.format.manifest import DataFileMeta
-from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.upkeep_settings import PartitionSettings
 from paimon_spark.format.paths import data_file_name
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.partition_times import check_of_partitions
@@ -62,7 +62,7 @@ class BucketFiles:
         self.layout = layout
         self._threads = threads
         self._first_sequence = first_sequence
-        self._check_time = check_of_partitions(table.schema, table.options)
+        self._check_time = check_of_partitions(table.schema, table.settings)
         self._uuid = str(uuid.uuid4())
         self._names = 0
         self._writers: dict[Place, BucketWriter] = {}
@@ -119,7 +119,7 @@ class BucketFiles:
             raise DataError(
                 f"writing to {self._table.location}: {describe_partition(self._table, partition)} says no time as the "
                 f"options 'partition.timestamp-*' want it: {error}. Correct the rows, or set "
-                f"'{o.PARTITION_TIMESTAMP_FORMAT_STRICT.key}' = 'false'"
+                f"'{PartitionSettings.timestamp_format_strict.key}' = 'false'"
             ) from None
 
     def _new_name(self) -> str:

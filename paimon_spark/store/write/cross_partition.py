@@ -20,8 +20,8 @@ import pyarrow as pa
 
 from paimon_spark.arrow.bucketing import Buckets, group_rows, row_codes
 from paimon_spark.errors import DataError, UnsupportedFeature
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import MergeEngine
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.row_kind import DELETE, Kinds
 from paimon_spark.store.buckets.bucket_assigner import BucketFilling, bucket_rules
 from paimon_spark.store.metadata.partition_stats import same_partition
@@ -91,8 +91,8 @@ class CrossPartitionAssigner:
             OptionError: an option of dynamic buckets has an invalid value.
         """
         self._table = table
-        self._engine = table.options.value(o.MERGE_ENGINE)
-        self._rules = bucket_rules(table.options, partitioned=False)
+        self._engine = table.settings.merge_engine
+        self._rules = bucket_rules(table.settings, partitioned=False)
         self._canonical = same_partition(table.schema.partition_types)
         self._rows: Mapping[bytes, Mapping[int, int]] = plan.rows
         self._share = assigner, assigners
@@ -199,7 +199,7 @@ class CrossPartitionAssigner:
 
     def _with_kinds(self, rows: pa.RecordBatch, kinds: Kinds, values: Indices, given: KeyRows) -> pa.RecordBatch:
         """The rows with deletions marked in the row kind column (rowkind.field), if the table has one."""
-        name = self._table.options.value(o.ROWKIND_FIELD)
+        name = self._table.settings.rowkind_field
         changed = kinds != given.kinds[values]
         if name is None or not changed.any():
             return rows
@@ -226,8 +226,8 @@ def check_cross_partition_job(table: Table, overwrites: bool, whole: bool) -> No
             f"{what}, so keys of the new rows may live in partitions that this overwrite keeps; overwrite the whole "
             "table, or append the rows"
         )
-    if table.options.value(o.IGNORE_DELETE) and table.options.value(o.MERGE_ENGINE) == MergeEngine.DEDUPLICATE:
+    if table.settings.ignore_delete and table.settings.merge_engine == MergeEngine.DEDUPLICATE:
         raise UnsupportedFeature(
-            f"{what}, and with '{o.IGNORE_DELETE.key}' = 'true' a key that moves to another partition could not be "
-            "deleted from its old one; set the option to 'false'"
+            f"{what}, and with '{TableSettings.ignore_delete.key}' = 'true' a key that moves to another partition "
+            "could not be deleted from its old one; set the option to 'false'"
         )

@@ -19,8 +19,8 @@ from paimon_spark.arrow.statistics.manifest_stats import (
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.format.file_index.settings import IndexSetting, check_indexes, index_settings
 from paimon_spark.format.manifest import EMPTY_STATS, FileSource, SimpleStats
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import MB, Options
+from paimon_spark.format.options.option import MB
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import (
     KEY_FIELD_ID_START,
     KEY_PREFIX,
@@ -126,19 +126,19 @@ class FileRules:
 
 
 def file_layout(
-    schema: TableSchema, options: Options, level: int = 0, source: FileSource = FileSource.APPEND
+    schema: TableSchema, settings: TableSettings, level: int = 0, source: FileSource = FileSource.APPEND
 ) -> FileLayout:
     """The layout of data files that are written now; arguments and errors as of data_rules and index_settings."""
-    layout = layout_by(schema, options, data_rules(options, level, source))
-    indexes = index_settings(options)
+    layout = layout_by(schema, settings, data_rules(settings, level, source))
+    indexes = index_settings(settings)
     if not indexes:
         return layout
     check_indexes(indexes, schema.by_name)
-    return replace(layout, indexes=indexes, most_embedded=options.value(o.FILE_INDEX_IN_MANIFEST_THRESHOLD))
+    return replace(layout, indexes=indexes, most_embedded=settings.files.index_in_manifest_threshold)
 
 
 def data_rules(
-    options: Options,
+    settings: TableSettings,
     level: int = 0,
     source: FileSource = FileSource.APPEND,
     stats_mode: StatsMode | None = None,
@@ -146,7 +146,7 @@ def data_rules(
     """The rules of data files.
 
     Args:
-        options: of the table and the write.
+        settings: of the table and the write.
         level: of the files; formats, compressions and statistics can be set per level.
         source: what writes them; ``target-file-row-num`` is not for compactions (Java: KeyValueFileWriterFactory).
         stats_mode: as ``otherwise`` of data_stats_mode.
@@ -157,41 +157,41 @@ def data_rules(
     return FileRules(
         level=level,
         source=source,
-        prefix=options.value(o.DATA_FILE_PREFIX),
-        file_format=options.value(o.FILE_FORMAT_PER_LEVEL).get(level, options.value(o.FILE_FORMAT)),
-        compression=options.value(o.FILE_COMPRESSION_PER_LEVEL).get(level, options.value(o.FILE_COMPRESSION)),
-        stats_mode=data_stats_mode(options, level, stats_mode),
-        target_rows=_UNLIMITED if source == FileSource.COMPACT else options.value(o.TARGET_FILE_ROW_NUM),
+        prefix=settings.files.prefix,
+        file_format=settings.files.format_per_level.get(level, settings.files.format),
+        compression=settings.files.compression_per_level.get(level, settings.files.compression),
+        stats_mode=data_stats_mode(settings, level, stats_mode),
+        target_rows=_UNLIMITED if source == FileSource.COMPACT else settings.files.target_row_num,
     )
 
 
-def changelog_layout(schema: TableSchema, options: Options, level: int = 0) -> FileLayout:
+def changelog_layout(schema: TableSchema, settings: TableSettings, level: int = 0) -> FileLayout:
     """The layout of new changelog files, which have the columns of data files (features section 6).
 
     Args:
         schema: the schema of the table.
-        options: the options of the table and the write.
+        settings: the options of the table and the write.
         level: 0 for ``changelog-producer`` = ``input``, else the output level of the compaction; settings without a
             ``changelog-file.*`` option are those of data files of that level.
     """
-    data = data_rules(options, level)
+    data = data_rules(settings, level)
     rules = replace(
         data,
-        prefix=options.value(o.CHANGELOG_FILE_PREFIX),
-        file_format=options.value(o.CHANGELOG_FILE_FORMAT) or data.file_format,
-        compression=options.value(o.CHANGELOG_FILE_COMPRESSION) or data.compression,
-        stats_mode=changelog_stats_mode(options) or data.stats_mode,
+        prefix=settings.files.changelog_prefix,
+        file_format=settings.files.changelog_format or data.file_format,
+        compression=settings.files.changelog_compression or data.compression,
+        stats_mode=changelog_stats_mode(settings) or data.stats_mode,
         target_rows=_UNLIMITED,
     )
-    return layout_by(schema, options, rules)
+    return layout_by(schema, settings, rules)
 
 
-def layout_by(schema: TableSchema, options: Options, rules: FileRules) -> FileLayout:
+def layout_by(schema: TableSchema, settings: TableSettings, rules: FileRules) -> FileLayout:
     """The layout of one kind of files.
 
     Args:
         schema: of the table.
-        options: of the table and the write.
+        settings: of the table and the write.
         rules: of the kind.
 
     Raises:
@@ -199,7 +199,7 @@ def layout_by(schema: TableSchema, options: Options, rules: FileRules) -> FileLa
     """
     fields = schema.fields
     keys: tuple[DataField, ...] = ()
-    thin = options.value(o.DATA_FILE_THIN_MODE)
+    thin = settings.files.thin_mode
     if schema.primary_keys:
         keys = tuple(DataField(f.id, f.name, f.type.with_nullable(False)) for f in schema.key_fields)
         stored = [DataField(KEY_FIELD_ID_START + f.id, KEY_PREFIX + f.name, f.type) for f in keys]
@@ -216,15 +216,15 @@ def layout_by(schema: TableSchema, options: Options, rules: FileRules) -> FileLa
         file_format=rules.file_format,
         settings=WriteSettings(
             compression=rules.compression,
-            zstd_level=options.value(o.FILE_COMPRESSION_ZSTD_LEVEL),
-            block_size=options.value(o.FILE_BLOCK_SIZE),
+            zstd_level=settings.files.compression_zstd_level,
+            block_size=settings.files.block_size,
         ),
         prefix=rules.prefix,
-        suffix=rules.compression if options.value(o.FILE_SUFFIX_INCLUDE_COMPRESSION) else None,
-        target_bytes=options.value(o.TARGET_FILE_SIZE) or (TARGET_WITH_KEY if keys else TARGET_WITHOUT_KEY),
+        suffix=rules.compression if settings.files.suffix_include_compression else None,
+        target_bytes=settings.files.target_size or (TARGET_WITH_KEY if keys else TARGET_WITHOUT_KEY),
         target_rows=rules.target_rows,
-        stats_modes=stats_modes([f.name for f in fields], options, rules.stats_mode, key_names),
-        dense_stats=options.value(o.STATS_DENSE_STORE),
+        stats_modes=stats_modes([f.name for f in fields], settings, rules.stats_mode, key_names),
+        dense_stats=settings.files.stats_dense_store,
         level=rules.level,
         source=rules.source,
     )

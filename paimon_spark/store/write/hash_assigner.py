@@ -16,7 +16,6 @@ import pyarrow as pa
 
 from paimon_spark.arrow.bucketing import group_rows
 from paimon_spark.arrow.row_hash import hash_rows
-from paimon_spark.format.options import core_options as o
 from paimon_spark.store.buckets.bucket_assigner import (
     BucketFilling,
     BucketRules,
@@ -58,8 +57,8 @@ def plan_channels(table: Table, parallelism: int) -> Channels:
         OptionError: an option has an invalid value.
     """
     partitioned = bool(table.schema.partition_keys)
-    assigners = bucket_rules(table.options, partitioned).start
-    wished = table.options.value(o.DYNAMIC_BUCKET_ASSIGNER_PARALLELISM)
+    assigners = bucket_rules(table.settings, partitioned).start
+    wished = table.settings.dynamic_buckets.assigner_parallelism
     if wished is not None:
         assigners = max(1, min(assigners, wished))
     if not partitioned:
@@ -103,7 +102,7 @@ class HashAssigner:
             CorruptFile: the index manifest cannot be read.
         """
         self._table, self._plan, self._channels = table, plan, channels
-        self._rules: BucketRules = bucket_rules(table.options, bool(table.schema.partition_keys))
+        self._rules: BucketRules = bucket_rules(table.settings, bool(table.schema.partition_keys))
         self._canonical = same_partition(table.schema.partition_types)
         self._files: HashFiles = read_hash_files(table, plan.index_manifest)
         self._partition_hash: int | None = None

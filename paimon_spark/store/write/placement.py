@@ -21,7 +21,6 @@ from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.bucket import Partition, Place
 from paimon_spark.format.manifest import IndexManifestEntry
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.paths import POSTPONE_BUCKET
 from paimon_spark.store.buckets.bucket_assigner import (
     UNKNOWN,
@@ -147,8 +146,8 @@ class _FixedBuckets(_NoBuckets):
     def __init__(self, table: Table, total_buckets: int, plan: WritePlan) -> None:
         super().__init__(table, total_buckets)
         self._fields, self._function = (
-            bucket_fields(table.schema, table.options),
-            table.options.value(o.BUCKET_FUNCTION),
+            bucket_fields(table.schema, table.settings),
+            table.settings.bucket_function,
         )
         self._other_numbers = plan.buckets
 
@@ -180,7 +179,7 @@ class DynamicBuckets:
             CorruptFile: the index manifest cannot be read.
         """
         self._table, self._plan = table, plan
-        self._rules = bucket_rules(table.options, bool(table.schema.partition_keys))
+        self._rules = bucket_rules(table.settings, bool(table.schema.partition_keys))
         self._files = read_hash_files(table, plan.index_manifest)
         self._canonical = same_partition(table.schema.partition_types)
         self._new: dict[Place, list[Hashes]] = {}

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from paimon_spark.arrow.bucketing import Buckets, assign_buckets, group_rows
 from paimon_spark.format.bucket import NO_PARTITION, Partition
-from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.write_settings import PostponeSettings
 from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.store.metadata.messages import CommitMessage
@@ -58,7 +58,7 @@ def open_task_write(table: Table, commit_user: str, task_id: int = 0, plan: Writ
 def writes_fixed_buckets(table: Table) -> bool:
     """True if batch writes to this table with postponed buckets choose buckets at once."""
     postpones = table.bucket_mode == BucketMode.POSTPONE_MODE
-    return postpones and table.options.value(o.POSTPONE_BATCH_WRITE_FIXED_BUCKET)
+    return postpones and table.settings.postpone.batch_write_fixed_bucket
 
 
 def settled_number(table: Table, plan: WritePlan, partition: Partition) -> int | None:
@@ -72,8 +72,8 @@ def settled_number(table: Table, plan: WritePlan, partition: Partition) -> int |
     Raises:
         OptionError: an option postpone.* is not positive.
     """
-    known = plan.buckets.get(partition) or positive(table.options, o.POSTPONE_DEFAULT_BUCKET_NUM)
-    return known or (1 if positive(table.options, o.POSTPONE_MAX_PARALLELISM) == 1 else None)
+    known = plan.buckets.get(partition) or positive(table.settings, PostponeSettings.default_bucket_num)
+    return known or (1 if positive(table.settings, PostponeSettings.max_parallelism) == 1 else None)
 
 
 def stages_all(table: Table, plan: WritePlan) -> bool:
@@ -89,7 +89,7 @@ def numbered_buckets(table: Table, plan: WritePlan, batch: pa.RecordBatch) -> Bu
         plan: the plan of the write.
         batch: rows with the partition and bucket key columns.
     """
-    fields, function = bucket_fields(table.schema, table.options), table.options.value(o.BUCKET_FUNCTION)
+    fields, function = bucket_fields(table.schema, table.settings), table.settings.bucket_function
     by_number: dict[int, list[Rows]] = {}
     for partition, _, positions in group_rows(batch, table.schema.partition_fields, None):
         number = settled_number(table, plan, partition) or STAGE_OWNERS
@@ -130,8 +130,8 @@ class FixedBucketWrite:
         self._rules = rules or write_rules(table)
         self._share = len(set(plan.buckets.values())) + 1
         self._writes: dict[int | None, TableWrite] = {}  # by number of buckets; None: staged
-        bucket_number(0, 0, table.options)  # a bad option is told before the first row
-        check_writable(table.schema, table.options)
+        bucket_number(0, 0, table.settings)  # a bad option is told before the first row
+        check_writable(table.schema, table.settings)
 
     def write(self, batch: pa.RecordBatch, kinds: Kinds | None = None, buckets: Buckets | None = None) -> None:
         """As TableWrite.write, but for the buckets, which the keys tell."""

@@ -13,8 +13,7 @@ import pyarrow.compute as pc
 from paimon_spark.arrow.default_values import default_scalar, fill_default
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import DataError, SchemaError
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.row_kind import DELETE, KIND_TEXTS, UPDATE_BEFORE, Kinds
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField
@@ -123,21 +122,21 @@ class RowRules:
         return pa.RecordBatch.from_arrays(columns, schema=self.arrow) if self.defaults else batch
 
 
-def row_rules(table: str, schema: TableSchema, options: Options) -> RowRules:
+def row_rules(table: str, schema: TableSchema, settings: TableSettings) -> RowRules:
     """The rules of a table.
 
     Args:
         table: its location, for messages.
         schema: columns, keys, defaults.
-        options: ignore-delete, ignore-update-before, rowkind.field.
+        settings: ignore-delete, ignore-update-before, rowkind.field.
 
     Raises:
         SchemaError: a default value does not fit its column.
     """
     dropped: set[int] = set()
-    if options.value(o.IGNORE_DELETE):
+    if settings.ignore_delete:
         dropped |= {UPDATE_BEFORE, DELETE}
-    if options.value(o.IGNORE_UPDATE_BEFORE):
+    if settings.ignore_update_before:
         dropped.add(UPDATE_BEFORE)
     defaults = [(i, _default(table, f)) for i, f in enumerate(schema.fields) if f.default_value is not None]
     return RowRules(
@@ -146,7 +145,7 @@ def row_rules(table: str, schema: TableSchema, options: Options) -> RowRules:
         required=tuple(f.name for f in schema.fields if not f.type.nullable or f.name in schema.primary_keys),
         keys=tuple(schema.primary_keys),
         defaults=tuple(defaults),
-        kind_column=options.value(o.ROWKIND_FIELD),
+        kind_column=settings.rowkind_field,
         dropped=tuple(sorted(dropped)),
     )
 

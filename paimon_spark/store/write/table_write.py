@@ -19,8 +19,8 @@ from paimon_spark.arrow.raw_values import from_numpy
 from paimon_spark.arrow.statistics.manifest_stats import NONE
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.bucket import Place
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import MB, Options
+from paimon_spark.format.options.option import MB
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.schema import SEQUENCE_NUMBER, VALUE_KIND, TableSchema
@@ -101,15 +101,15 @@ class TableWrite:
         Raises:
             UnsupportedFeature, OptionError: the table cannot be written.
         """
-        check_writable(table.schema, table.options)
+        check_writable(table.schema, table.settings)
         self._table = table
         self._rules = rules = rules or write_rules(table)
         plan = plan or plan_write(table)
         self._postpones = rules.bucket_mode == BucketMode.POSTPONE_MODE
         if self._postpones:
-            self._layout = postpone_layout(table.schema, table.options, commit_user, task_id, staged)
+            self._layout = postpone_layout(table.schema, table.settings, commit_user, task_id, staged)
         else:
-            self._layout = file_layout(table.schema, table.options)
+            self._layout = file_layout(table.schema, table.settings)
         self._sorts = bool(self._layout.keys) and not self._postpones
         self._placement = open_placement(table, rules.bucket_mode, rules.buckets, plan)
         self._sequence = plan.first_sequence + TASK_STRIDE * task_id
@@ -120,7 +120,7 @@ class TableWrite:
         self._files = BucketFiles(table, self._layout, self._threads, first)
         self._changelog: BucketFiles | None = None
         if rules.input_changelog and self._sorts and not plan.overwrites:
-            self._changelog = BucketFiles(table, changelog_layout(table.schema, table.options), self._threads)
+            self._changelog = BucketFiles(table, changelog_layout(table.schema, table.settings), self._threads)
 
     def write(self, batch: pa.RecordBatch, kinds: Kinds | None = None, buckets: Buckets | None = None) -> None:
         """Takes rows.
@@ -231,23 +231,25 @@ def postpone_prefix(prefix: str, user: str, writer: int) -> str:
     return f"{prefix}-u-{user}-s-{writer}-w-"
 
 
-def postpone_layout(schema: TableSchema, options: Options, user: str, writer: int, staged: bool = False) -> FileLayout:
+def postpone_layout(
+    schema: TableSchema, settings: TableSettings, user: str, writer: int, staged: bool = False
+) -> FileLayout:
     """The layout of one writer's postponed files: Avro if it can hold the columns, without statistics.
 
     Args:
         schema: the schema of the table.
-        options: the options of the table and the write.
+        settings: the options of the table and the write.
         user: the commit user of the job.
         writer: the number of the writer in the job, from 0.
         staged: True if the files are never committed, so that the official system need not be able to read them.
     """
-    prefix = postpone_prefix(options.value(o.DATA_FILE_PREFIX), user, writer)
+    prefix = postpone_prefix(settings.files.prefix, user, writer)
     if staged or _fits_avro(schema):
-        file_format = options.value(o.FILE_FORMAT_PER_LEVEL).get(0, "parquet" if staged else "avro")
-        rules = replace(data_rules(options, stats_mode=NONE), prefix=prefix, file_format=file_format)
+        file_format = settings.files.format_per_level.get(0, "parquet" if staged else "avro")
+        rules = replace(data_rules(settings, stats_mode=NONE), prefix=prefix, file_format=file_format)
     else:
-        rules = replace(data_rules(options), prefix=prefix)
-    layout = layout_by(schema, options, rules)
+        rules = replace(data_rules(settings), prefix=prefix)
+    layout = layout_by(schema, settings, rules)
     # Not even of keys, which come in no order (Java: StatsCollectorFactories.createStatsFactoriesForAvro).
     system = {*layout.key_names, SEQUENCE_NUMBER, VALUE_KIND}
     names = (field.name for field in layout.file_fields)

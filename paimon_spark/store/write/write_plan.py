@@ -12,7 +12,6 @@ from paimon_spark.errors import CorruptFile
 from paimon_spark.format.bucket import Partition
 from paimon_spark.format.manifest import FileKind
 from paimon_spark.format.manifests.columns import ManifestColumns
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.buckets.hash_index_files import read_hash_files
 from paimon_spark.store.metadata.live_files import canonical_partitions, canonical_row, fold, group_by_bucket
@@ -109,7 +108,7 @@ def _bucket_numbers(table: Table, columns: ManifestColumns) -> dict[Partition, i
     """The value of WritePlan.buckets. Files are folded only if the result may not be empty."""
     if table.bucket_mode not in (BucketMode.POSTPONE_MODE, BucketMode.HASH_FIXED):
         return {}
-    told = columns.total_buckets != table.options.value(o.BUCKET)  # postponed files say -2
+    told = columns.total_buckets != table.settings.bucket  # postponed files say -2
     if not (told & (columns.kind == FileKind.ADD)).any():
         return {}
     types = table.schema.partition_types

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import MB
 from paimon_spark.format.options.engines import ChangelogProducer
+from paimon_spark.format.options.option import MB
 from paimon_spark.merge.clustering.strategy import Clustering, table_clustering
 from paimon_spark.merge.engines.choice import deduplicate_engine, engine_for
 from paimon_spark.merge.keys.window import Engine, MergeSpec, merge_spec
@@ -64,16 +63,16 @@ def write_rules(table: Table) -> WriteRules:
         SchemaError: a default value does not fit its column.
         OptionError, UnsupportedFeature: see ``engine_for``.
     """
-    schema, options = table.schema, table.options
+    schema, settings = table.schema, table.settings
     return WriteRules(
-        rows=row_rules(table.location, schema, options),
+        rows=row_rules(table.location, schema, settings),
         bucket_mode=table.bucket_mode,
-        buckets=options.value(o.BUCKET),
+        buckets=settings.bucket,
         # RowRules drops the rows of kinds that the table ignores, before they come here.
-        merge=replace(merge_spec(schema, options), ignore_delete=False, ignore_update_before=False),
-        engine=engine_for(schema, options).merge,
-        input_changelog=options.value(o.CHANGELOG_PRODUCER) == ChangelogProducer.INPUT,
-        buffer_bytes=options.value(o.WRITE_BUFFER_SIZE),
+        merge=replace(merge_spec(schema, settings), ignore_delete=False, ignore_update_before=False),
+        engine=engine_for(schema, settings).merge,
+        input_changelog=settings.changelog_producer == ChangelogProducer.INPUT,
+        buffer_bytes=settings.files.write_buffer_size,
         clustering=write_clustering(table),
     )
 
@@ -85,8 +84,8 @@ def write_clustering(table: Table) -> Clustering | None:
     Raises:
         OptionError: rows cannot be ordered by `clustering.columns`.
     """
-    options = table.options
+    settings = table.settings
     if table.schema.primary_keys or table.bucket_mode is not BucketMode.BUCKET_UNAWARE:
         return None
-    waits = options.value(o.CLUSTERING_INCREMENTAL) and not options.value(o.CLUSTERING_INCREMENTAL_OPTIMIZE_WRITE)
-    return None if waits else table_clustering(table.schema, options)
+    waits = settings.clustering.incremental and not settings.clustering.incremental_optimize_write
+    return None if waits else table_clustering(table.schema, settings)

@@ -31,7 +31,7 @@ from paimon_spark.arrow.types import arrow_schema, from_internal
 from paimon_spark.errors import OptionError
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.manifests.codec import decode_manifest
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import decode_schema
 from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 
@@ -44,7 +44,7 @@ def truncate(length: int) -> StatsMode:
 
 
 def test_modes_of_options() -> None:
-    options = Options(
+    settings = TableSettings(
         {
             "metadata.stats-mode": "Counts",
             "metadata.stats-mode.per.level": "0:none,5:full",
@@ -54,21 +54,21 @@ def test_modes_of_options() -> None:
     )
     names = ["_KEY_k", "_KEY_j", "_SEQUENCE_NUMBER", "_VALUE_KIND", "a", "b", "j"]
     system = (FULL, KEY_MODE, KEY_MODE, KEY_MODE)
-    assert [data_stats_mode(options, level) for level in (0, 1, 5)] == [NONE, COUNTS, FULL]
-    assert [data_stats_mode(options, level, otherwise=truncate(2)) for level in (0, 1)] == [NONE, truncate(2)]
-    assert stats_modes(names, options, COUNTS) == (*system, truncate(4), COUNTS, COUNTS)
-    assert stats_modes(names, options, FULL, keys=["j"]) == (*system, truncate(4), FULL, KEY_MODE)
-    assert data_stats_mode(Options(), 0) == truncate(16)
-    assert changelog_stats_mode(options) is None
-    assert changelog_stats_mode(Options({"changelog-file.stats-mode": "counts"})) == COUNTS
+    assert [data_stats_mode(settings, level) for level in (0, 1, 5)] == [NONE, COUNTS, FULL]
+    assert [data_stats_mode(settings, level, otherwise=truncate(2)) for level in (0, 1)] == [NONE, truncate(2)]
+    assert stats_modes(names, settings, COUNTS) == (*system, truncate(4), COUNTS, COUNTS)
+    assert stats_modes(names, settings, FULL, keys=["j"]) == (*system, truncate(4), FULL, KEY_MODE)
+    assert data_stats_mode(TableSettings(), 0) == truncate(16)
+    assert changelog_stats_mode(settings) is None
+    assert changelog_stats_mode(TableSettings({"changelog-file.stats-mode": "counts"})) == COUNTS
 
 
 def test_only_the_first_columns_are_kept() -> None:
     """System columns do not count; a column with a mode of its own does, and keeps it."""
-    options = Options({"metadata.stats-keep-first-n-columns": "2", "fields.c.stats-mode": "full"})
-    modes = stats_modes(["_KEY_a", "_SEQUENCE_NUMBER", "a", "b", "c", "d"], options, truncate(16))
+    settings = TableSettings({"metadata.stats-keep-first-n-columns": "2", "fields.c.stats-mode": "full"})
+    modes = stats_modes(["_KEY_a", "_SEQUENCE_NUMBER", "a", "b", "c", "d"], settings, truncate(16))
     assert modes == (KEY_MODE, KEY_MODE, truncate(16), truncate(16), FULL, NONE)
-    assert stats_modes(["a"], Options({"metadata.stats-keep-first-n-columns": "0"}), FULL) == (NONE,)
+    assert stats_modes(["a"], TableSettings({"metadata.stats-keep-first-n-columns": "0"}), FULL) == (NONE,)
 
 
 @pytest.mark.parametrize("text", ["most", "truncate(0)", "truncate", "truncate(x)"])
@@ -79,7 +79,7 @@ def test_a_mode_that_does_not_exist_names_the_option(text: str) -> None:
         ("fields.a.stats-mode", lambda options: stats_modes(["a"], options, FULL)),
     ):
         with pytest.raises(OptionError, match=rf"{re.escape(key)}.*{re.escape(text)}"):
-            modes(Options({key: text}))
+            modes(TableSettings({key: text}))
 
 
 @pytest.mark.parametrize(
@@ -163,8 +163,8 @@ def test_the_same_statistics_as_java(table: GoldenTable, tmp_path: Path) -> None
             writer.write(batch)
         writer.close()
         dense = table.writer != "java-0.9"
-        options = Options(schema.options)
-        modes = stats_modes(schema.names, options, data_stats_mode(options, 0))
+        settings = TableSettings(schema.options)
+        modes = stats_modes(schema.names, settings, data_stats_mode(settings, 0))
         assert file_stats(schema.fields, modes, writer.stats(), dense) == (
             entry.file.value_stats,
             entry.file.value_stats_cols,

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from support.programs.command_line import command
 
-from paimon_spark.format.options.core_options import TYPED_OPTIONS
+from paimon_spark.format.options.catalogue import CATALOGUE, Status
 from paimon_spark.format.options.described import DescribedOption, choices_of, described_options
-from paimon_spark.format.options.entries import CATALOGUE, Status
+from paimon_spark.format.options.table_settings import TABLE_OPTIONS
 
 DESCRIBED = {option.key: option for option in described_options()}
 
@@ -51,7 +51,7 @@ def test_types_and_defaults(expected: DescribedOption) -> None:
 
 
 def test_choices_are_those_that_are_accepted() -> None:
-    for option in TYPED_OPTIONS.values():
+    for option in TABLE_OPTIONS.values():
         assert [str(option.parse(choice)) for choice in choices_of(option)] == list(choices_of(option)), option.key
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -13,10 +14,9 @@ from support.draws.format_values import INT, STRING
 
 import paimon_spark
 from paimon_spark.errors import OptionError, UnsupportedFeature
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Option, Options
-from paimon_spark.format.options.entries import CATALOGUE, HONOURED, NO_EFFECT, REFUSALS, Moment, Refusal, Status
-from paimon_spark.format.options.keys import catalogued, known_key
+from paimon_spark.format.options.catalogue import CATALOGUE, NO_EFFECT, Status, catalogued, known_key
+from paimon_spark.format.options.option import Moment, Refused
+from paimon_spark.format.options.table_settings import TABLE_OPTIONS, ColumnSettings, TableSettings
 from paimon_spark.format.rules.supported import check_call, check_readable, check_writable
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField
@@ -72,81 +72,105 @@ def test_every_option_of_the_catalogue_is_official() -> None:
     assert {key for key in CATALOGUE if "<" not in key} - official == set()
 
 
-def test_every_option_is_in_one_group() -> None:
-    keys = [*HONOURED.split(), *(key for idle in NO_EFFECT for key in idle.keys.split())]
+REFUSALS = [(key, refused) for key, entry in CATALOGUE.items() for refused in entry.refusals]
+
+
+def test_every_option_is_declared_once() -> None:
+    keys = [key for idle in NO_EFFECT for key in (*idle.keys.split(), *idle.asked)]
     assert {key: n for key, n in Counter(keys).items() if n > 1} == {}
-    alone = {refusal.key for refusal in REFUSALS} - set(keys)
-    assert {key for key, entry in CATALOGUE.items() if entry.status is Status.REFUSED} == alone
-    assert set(CATALOGUE) == {*keys, *alone}
+    groups = [found.settings for found in vars(TableSettings).values() if is_group(found)]
+    declared = [option.key for group in (TableSettings, ColumnSettings, *groups) for option in group.declared()]
+    assert len(declared) == len(set(declared)) == len(TABLE_OPTIONS) > 190
+    assert {entry.key for entry in CATALOGUE.values() if entry.status is Status.HONOURED} == set(declared)
+    assert set(declared).isdisjoint(keys)
+    assert {key for key, entry in CATALOGUE.items() if entry.status is Status.NO_EFFECT} == set(keys)
     assert all((entry.reason is not None) is (entry.status is Status.NO_EFFECT) for entry in CATALOGUE.values())
     # What is only refused in a call is said to be without effect where it is stored, and why.
-    assert {r.key for r in REFUSALS if r.moment is Moment.CALL} & alone == set()
+    alone = {key for key, entry in CATALOGUE.items() if entry.status is Status.REFUSED}
+    assert {key for key, refused in REFUSALS if refused.moment is Moment.CALL} & alone == set()
+
+
+def is_group(found: object) -> bool:
+    return type(found).__name__ == "_Group"
 
 
 @cache
-def words_of_the_code() -> tuple[frozenset[str], frozenset[str]]:
-    """(the names of constants, the texts) in the package, but for the modules that declare options."""
-    files = (f for f in PACKAGE.rglob("*.py") if not (f.parent.name == "spec" and f.name.startswith("option")))
-    text = "\n".join(f.read_text("utf-8") for f in files)
-    return frozenset(re.findall(r"\b[A-Z][A-Z0-9_]+\b", text)), frozenset(re.findall(r"[\"']([^\"'\n]+)[\"']", text))
+def parsed_modules() -> dict[Path, ast.Module]:
+    """The modules of the package but those that declare options, parsed."""
+    files = (f for f in PACKAGE.rglob("*.py") if f.parent != PACKAGE / "format" / "options")
+    return {file.relative_to(PACKAGE): ast.parse(file.read_text("utf-8")) for file in files}
+
+
+def attributes_of_the_code() -> set[str]:
+    return {
+        node.attr for tree in parsed_modules().values() for node in ast.walk(tree) if isinstance(node, ast.Attribute)
+    }
 
 
 def test_what_is_called_honoured_is_read_somewhere() -> None:
-    names, texts = words_of_the_code()
-    typed = {option.key: name for name, option in vars(o).items() if isinstance(option, Option)}
-    unread = set()
-    for key in HONOURED.split():
-        if key in typed:
-            read = typed[key] in names
-        elif key.startswith("fields.<column>"):
-            suffix = key.removeprefix("fields.<column>.")
-            read = any(text.removeprefix(".") == suffix or text.endswith(f"}}.{suffix}") for text in texts)
-        else:
-            read = key in texts
-        if not read:
-            unread.add(key)
-    assert unread == set()
+    """As an attribute of settings; a few by their key, where they are looked up in the texts of a call or a schema."""
+    text = "\n".join((PACKAGE / file).read_text("utf-8") for file in parsed_modules())
+    by_key = {
+        "path",
+        "sequence_group",
+        "index_columns",
+        "index_option",
+        "merge_schema",
+        "type_widening",
+        "explicit_cast",
+    }
+    names = {option.name: option for option in TABLE_OPTIONS.values()}
+    assert names.keys() - attributes_of_the_code() <= by_key
+    texts = ['"path"', ".sequence-group", "file-index\\.", "write.merge-schema", ".type-widening", ".explicit-cast"]
+    assert [part for part in texts if part not in text] == []
 
 
-def test_no_typed_option_is_called_idle_or_is_left_unread() -> None:
-    names, _ = words_of_the_code()
-    typed = {name: option for name, option in vars(o).items() if isinstance(option, Option)}
-    assert len(typed) > 150
-    assert {option.key for option in typed.values() if CATALOGUE[option.key].status is not Status.HONOURED} == set()
-    assert typed.keys() - names == set()
+def test_options_are_read_through_settings_alone() -> None:
+    """No module parses the text of an option by itself: what makes values of texts is called in declarations."""
+    declaring = {  # connector options, which no table has
+        Path("spark/adapters/options.py"),
+        Path("spark/stream_sink/options.py"),
+        Path("store/stream_source/settings.py"),
+    }
+    found = set()
+    for file, tree in parsed_modules().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Option":
+                found.add(file)
+    assert found == declaring
 
 
-def cases() -> Iterator[tuple[Refusal, str]]:
-    for refusal in REFUSALS:
+def cases() -> Iterator[tuple[str, Refused, str]]:
+    for key, refusal in REFUSALS:
         switched = {("false",): ["true", "TRUE"], ("true",): ["false"]}.get(refusal.accepted, ["x"])
-        for value in VALUES.get(refusal.key, switched):
-            yield refusal, value
+        for value in VALUES.get(key, switched):
+            yield key, refusal, value
 
 
-@pytest.mark.parametrize(("refusal", "value"), [pytest.param(r, v, id=f"{r.key}={v}") for r, v in cases()])
-def test_every_value_that_asks_for_something_is_refused_by_name(refusal: Refusal, value: str) -> None:
-    key = refusal.key.replace("<column>", "Name").replace("<type>", "bitmap").replace("<x>", "version")
-    options = Options({"bucket": "-1", key: value, **READABLE_WITH.get(key, {})})
+@pytest.mark.parametrize(("key", "refusal", "value"), [pytest.param(*c, id=f"{c[0]}={c[2]}") for c in cases()])
+def test_every_value_that_asks_for_something_is_refused_by_name(key: str, refusal: Refused, value: str) -> None:
+    key = key.replace("<column>", "Name").replace("<type>", "bitmap").replace("<x>", "version")
+    settings = TableSettings({"bucket": "-1", key: value, **READABLE_WITH.get(key, {})})
     if refusal.moment is Moment.CALL:
         with pytest.raises(OptionError, match=f"'{re.escape(key)}' = '{value}' would do nothing in this call"):
-            check_call(options)
+            check_call(settings)
     else:
         with pytest.raises(UnsupportedFeature, match=f"'{re.escape(key)}' is '{value}'"):
-            check_writable(SCHEMA, options)
+            check_writable(SCHEMA, settings)
     if refusal.moment is Moment.READ:
         with pytest.raises(UnsupportedFeature, match=f"'{re.escape(key)}' is '{value}'"):
-            check_readable(SCHEMA, options)
+            check_readable(SCHEMA, settings)
     else:
-        check_readable(SCHEMA, options)
+        check_readable(SCHEMA, settings)
     for accepted in refusal.accepted:
-        quiet = Options({key: accepted.upper()})
+        quiet = TableSettings({key: accepted.upper()})
         check_call(quiet)
         check_writable(SCHEMA, quiet)
 
 
 def test_what_is_without_effect_may_be_stored() -> None:
-    refused = {refusal.key for refusal in REFUSALS if refusal.moment is not Moment.CALL}
+    refused = {key for key, refusal in REFUSALS if refusal.moment is not Moment.CALL}
     idle = [key for key, entry in CATALOGUE.items() if entry.status is Status.NO_EFFECT]
     assert refused.isdisjoint(idle)
     named = [re.sub("#|<(x|type|any)>", "y", key.replace("<column>", "Name")) for key in idle]
-    check_writable(SCHEMA, Options(dict.fromkeys(named, "x")))
+    check_writable(SCHEMA, TableSettings(dict.fromkeys(named, "x")))

@@ -7,8 +7,10 @@ import re
 import pytest
 
 from paimon_spark.errors import OptionError
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Option, Options
+from paimon_spark.format.options.option import Option
+from paimon_spark.format.options.table_settings import TABLE_OPTIONS, TableSettings
+from paimon_spark.format.options.upkeep_settings import PartitionSettings, RetentionSettings
+from paimon_spark.format.options.write_settings import CompactionSettings, FileSettings
 
 TAKES_ANY_TEXT = {
     "type", "branch", "fields.default-aggregate-function", "rowkind.field", "changelog-file.prefix",
@@ -19,24 +21,27 @@ TAKES_ANY_TEXT = {
     "commit.user-prefix", "record-level.time-field", "scan.tag-name", "scan.timestamp", "scan.version",
     "scan.fallback-branch", "scan.primary-branch", "incremental-between", "incremental-between-timestamp",
     "incremental-to-auto-tag", "consumer-id", "tag.batch.customized-name", "sink.watermark-time-zone",
-    "sink.process-time-zone", "metastore.tag-to-partition",
+    "sink.process-time-zone", "metastore.tag-to-partition", "path", "file-index.<type>.<column>.<x>",
+    "fields.<column>.aggregate-function", "fields.<column>.list-agg-delimiter", "fields.<column>.ts-field",
+    "fields.<column>.stats-mode",
 }  # fmt: skip
 LISTS = {
     "primary-key", "partition", "bucket-key", "sequence.field", "partial-update.remove-record-on-sequence-group",
     "changelog-producer.row-deduplicate-ignore-fields", "partition.mark-done-action",
-    "clustering.columns",
+    "clustering.columns", "file-index.<type>.columns", "fields.<column>.sequence-group", "fields.<column>.nested-key",
+    "fields.<column>.nested-sequence-field",
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("option", [pytest.param(option, id=key) for key, option in o.TYPED_OPTIONS.items()])
+@pytest.mark.parametrize("option", [pytest.param(option, id=key) for key, option in TABLE_OPTIONS.items()])
 def test_a_text_that_is_no_value_is_reported_with_what_is_expected(option: Option[object]) -> None:
     for text in ("abc!", "1_0", "٣", "-", ":1"):
-        given = Options({option.key: text})
+        given = TableSettings({option.key: text})
         if option.key in TAKES_ANY_TEXT | LISTS:
-            given.value(option)
+            option.read(given)
             continue
         with pytest.raises(OptionError) as refused:
-            given.value(option)
+            option.read(given)
         begin = re.escape(f"option '{option.key}' has the value '{text}': expected ")
         assert re.fullmatch(rf"{begin}[a-z][\w ,.:-]+", str(refused.value)), str(refused.value)
 
@@ -44,23 +49,31 @@ def test_a_text_that_is_no_value_is_reported_with_what_is_expected(option: Optio
 @pytest.mark.parametrize(
     ("option", "text", "value"),
     [
-        (o.BUCKET, " -1 ", -1),
-        (o.BUCKET, "+4", 4),
-        (o.COMPACTION_SMALL_FILE_RATIO, "7e-1", 0.7),
-        (o.COMPACTION_SMALL_FILE_RATIO, ".5", 0.5),
-        (o.FILE_FORMAT_PER_LEVEL, "0:avro, 3 : parquet", {0: "avro", 3: "parquet"}),
-        (o.WRITE_BUFFER_SIZE, "2 MB", 2 * 2**20),
-        (o.SNAPSHOT_TIME_RETAINED, "3 h", 3 * 3_600_000),
-        (o.WRITE_ONLY, "TRUE", True),
-        (o.PARTITION_SINK_STRATEGY, "HASH", "hash"),
+        (TableSettings.bucket, " -1 ", -1),
+        (TableSettings.bucket, "+4", 4),
+        (CompactionSettings.small_file_ratio, "7e-1", 0.7),
+        (CompactionSettings.small_file_ratio, ".5", 0.5),
+        (FileSettings.format_per_level, "0:avro, 3 : parquet", {0: "avro", 3: "parquet"}),
+        (FileSettings.write_buffer_size, "2 MB", 2 * 2**20),
+        (RetentionSettings.snapshot_time_retained, "3 h", 3 * 3_600_000),
+        (TableSettings.write_only, "TRUE", True),
+        (PartitionSettings.sink_strategy, "HASH", "hash"),
     ],
 )
 def test_texts_that_are_values(option: Option[object], text: str, value: object) -> None:
-    assert Options({option.key: text}).value(option) == value
+    assert option.read(TableSettings({option.key: text})) == value
 
 
-@pytest.mark.parametrize("option", [o.BUCKET, o.WRITE_BUFFER_SIZE, o.SNAPSHOT_TIME_RETAINED, o.FILE_FORMAT_PER_LEVEL])
+@pytest.mark.parametrize(
+    "option",
+    [
+        TableSettings.bucket,
+        FileSettings.write_buffer_size,
+        RetentionSettings.snapshot_time_retained,
+        FileSettings.format_per_level,
+    ],
+)
 def test_more_digits_than_python_reads(option: Option[object]) -> None:
-    level = ":avro" if option is o.FILE_FORMAT_PER_LEVEL else ""
+    level = ":avro" if option is FileSettings.format_per_level else ""
     with pytest.raises(OptionError, match=r"expected (a|levels)"):
-        Options({option.key: "9" * 5000 + level}).value(option)
+        option.read(TableSettings({option.key: "9" * 5000 + level}))

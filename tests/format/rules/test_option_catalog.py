@@ -7,9 +7,8 @@ from support.draws.format_values import INT, STRING
 from support.draws.golden_metadata import golden_files
 
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Option, Options
-from paimon_spark.format.options.keys import IMMUTABLE_OPTIONS, known_key, known_keys
+from paimon_spark.format.options.catalogue import IMMUTABLE_OPTIONS, known_key, known_keys
+from paimon_spark.format.options.table_settings import TABLE_OPTIONS, TableSettings
 from paimon_spark.format.rules.supported import check_columns, check_readable, check_writable
 from paimon_spark.format.schema import TableSchema, decode_schema
 from paimon_spark.format.type_text import parse_type
@@ -122,26 +121,26 @@ HARMLESS = [
 
 @pytest.mark.parametrize(("key", "value"), READ_REFUSED)
 def test_what_changes_rows_is_refused_for_reading_and_writing(key: str, value: str) -> None:
-    options = Options({**FIXED, key: value})
+    settings = TableSettings({**FIXED, key: value})
     for check in (check_readable, check_writable):
         with pytest.raises(UnsupportedFeature) as refused:
-            check(KEYED, options)
+            check(KEYED, settings)
         assert f"'{key}'" in str(refused.value)
 
 
 @pytest.mark.parametrize(("key", "value"), WRITE_REFUSED)
 def test_what_a_writer_must_do_is_refused_for_writing_only(key: str, value: str) -> None:
-    options = Options({**FIXED, key: value})
-    check_readable(KEYED, options)
+    settings = TableSettings({**FIXED, key: value})
+    check_readable(KEYED, settings)
     with pytest.raises(UnsupportedFeature) as refused:
-        check_writable(KEYED, options)
+        check_writable(KEYED, settings)
     assert f"'{key}'" in str(refused.value)
 
 
 @pytest.mark.parametrize(("key", "value"), HARMLESS)
 def test_what_makes_no_difference_passes(key: str, value: str) -> None:
-    check_writable(KEYED, Options({**FIXED, key: value}))
-    check_writable(APPEND, Options({key: value}))
+    check_writable(KEYED, TableSettings({**FIXED, key: value}))
+    check_writable(APPEND, TableSettings({key: value}))
 
 
 @pytest.mark.parametrize(
@@ -152,13 +151,13 @@ def test_what_makes_no_difference_passes(key: str, value: str) -> None:
 def test_a_column_without_a_reader_is_refused_by_name_and_the_others_are_not(text: str) -> None:
     odd = DataField(2, "odd", parse_type(text))
     schema = TableSchema(0, (*FIELDS, odd), 9)
-    check_readable(schema, Options())
+    check_readable(schema, TableSettings())
     check_columns(schema, FIELDS, ["id"])
     for fields, conditions in (((odd,), ()), (FIELDS, ("odd",))):
         with pytest.raises(UnsupportedFeature, match=r"column 'odd' has the type .*\(\"columns\", \"id, Name\"\)"):
             check_columns(schema, fields, conditions)
     with pytest.raises(UnsupportedFeature, match="cannot write to the table: column 'odd'"):
-        check_writable(schema, Options())
+        check_writable(schema, TableSettings())
 
 
 @pytest.mark.parametrize("text", ["BLOB", "ROW<a ROW<b BLOB>>", "ROW<v VARIANT, b BLOB>"])
@@ -166,13 +165,12 @@ def test_a_table_with_a_blob_is_refused(text: str) -> None:
     """Blobs have files of their own beside those of the other columns, which count as rows without data evolution."""
     schema = TableSchema(0, (*FIELDS, DataField(2, "odd", parse_type(text))), 9)
     with pytest.raises(UnsupportedFeature, match=r"column 'odd' has the type .*BLOB"):
-        check_readable(schema, Options())
+        check_readable(schema, TableSettings())
 
 
 def test_every_typed_option_is_in_the_catalog() -> None:
-    typed = [value for value in vars(o).values() if isinstance(value, Option)]
-    assert len(typed) > 50
-    keys = [key for option in typed for key in (option.key, *option.aliases)]
+    keys = [key for option in TABLE_OPTIONS.values() for key in (option.key, *option.older) if "<" not in key]
+    assert len(keys) > 150
     assert [key for key in keys if known_key(key) != key] == []
     assert known_keys() >= IMMUTABLE_OPTIONS
 
@@ -210,7 +208,7 @@ def test_the_refused_golden_tables_are_the_expected_ones() -> None:
     for file in golden_files("schema", "java-2.1"):
         schema = decode_schema(file.data, str(file))
         try:
-            check_readable(schema, Options(schema.options))
+            check_readable(schema, TableSettings(schema.options))
         except UnsupportedFeature:
             refused.add(file.table)
     assert refused == {"blob", "data_evolution", "fmt_row"}

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from support.tables.pick_cases import PickCase, PickCheck, a_file, load_pick_cases
 
 from paimon_spark.format.manifest import DataFileMeta
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.option import MB
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.merge.compaction.append_picks import (
     AppendRules,
     FileVector,
@@ -54,7 +54,7 @@ def lines_of(groups: tuple[tuple[DataFileMeta, ...], ...]) -> list[str]:
 @pytest.mark.parametrize("case", load_pick_cases("append_any_order.txt"), ids=lambda case: case.title)
 def test_any_order(case: PickCase) -> None:
     for check in case.checks:
-        rules, few = append_rules(check.options), check.last("few") == "yes"
+        rules, few = append_rules(check.settings), check.last("few") == "yes"
         files = unordered_files(check)
         assert lines_of(pick_any_order(reversed(files), rules, vectors_of(check), few)) == check.expected, check.inputs
 
@@ -62,12 +62,12 @@ def test_any_order(case: PickCase) -> None:
 @pytest.mark.parametrize("case", load_pick_cases("append_buckets.txt"), ids=lambda case: case.title)
 def test_in_buckets(case: PickCase) -> None:
     for check in case.checks:
-        rules, files = append_rules(check.options), []
+        rules, files = append_rules(check.settings), []
         for word in check.words("files"):
             first, last = map(int, word.split("-"))
             files.append(a_file(word, last - first + 1, sequences=(first, last)))
         if check.last("pick") == "full":
-            has_vectors = check.options.value(o.DELETION_VECTORS_ENABLED)
+            has_vectors = check.settings.deletion_vectors_enabled
             group = pick_all_neighbours(files, rules, check.words("vectors"), has_vectors)
         else:
             group = pick_neighbours(files, rules)
@@ -75,15 +75,15 @@ def test_in_buckets(case: PickCase) -> None:
 
 
 def test_few_files_and_vectors_count_only_if_asked_for() -> None:
-    rules = append_rules(Options())
+    rules = append_rules(TableSettings())
     files = [a_file("a"), a_file("b", sequences=(1, 1))]
     assert pick_any_order(files, rules) == ()
     assert pick_all_neighbours(files, rules) is None
 
 
 def test_defaults() -> None:
-    rules = append_rules(Options())
-    assert rules == AppendRules(256 * o.MB, int(256 * o.MB * 0.7), 4 * o.MB, 5, 0.2, False)
+    rules = append_rules(TableSettings())
+    assert rules == AppendRules(256 * MB, int(256 * MB * 0.7), 4 * MB, 5, 0.2, False)
 
 
 # ---------------------------------------------------------------------------------------------------------- properties

@@ -18,7 +18,7 @@ import pytest
 from support.tables.case_files import CaseRow, case_array, parse_columns, parse_row
 
 from paimon_spark.errors import PaimonError
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import FILE_NUMBER, LEVEL, POSITION, SEQUENCE_NUMBER, VALUE_KIND, TableSchema
 from paimon_spark.merge.compaction.merge import CompactBatch, compact_merge, compact_rules
 
@@ -113,7 +113,7 @@ def cut(batch: pa.RecordBatch, rows: int) -> Iterator[pa.RecordBatch]:
 
 
 def run_case(case: CompactCase, rows: int) -> list[CompactBatch]:
-    rules = compact_rules(case.schema, Options(case.schema.options), MAX_LEVEL, case.drops_deletes)
+    rules = compact_rules(case.schema, TableSettings(case.schema.options), MAX_LEVEL, case.drops_deletes)
     runs = [cut(run, rows) for run in runs_of(case)]
     return list(compact_merge(runs, levels_of(case, rows), rules, rows))
 

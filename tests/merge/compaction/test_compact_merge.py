@@ -14,7 +14,7 @@ from support.oracles.compact_model import CompactCase, LevelRow, Outcome, compac
 from support.oracles.engine_model import ModelError, Result, least_first
 
 from paimon_spark.errors import DataError
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import FILE_NUMBER, LEVEL, POSITION, TableSchema
 from paimon_spark.merge.aggregates.registry import AGGREGATES
 from paimon_spark.merge.compaction.merge import compact_merge, compact_rules, needs_values_above
@@ -168,7 +168,7 @@ def in_batches(case: Drawn, run: list[LevelRow]) -> Iterator[pa.RecordBatch]:
 
 def compacted(case: Drawn, batch_rows: int) -> tuple[pa.Table, pa.Table, list[tuple[int, int]]]:
     model = case.model
-    rules = compact_rules(case.schema, Options(case.schema.options), MAX_LEVEL, not model.keep_deletes)
+    rules = compact_rules(case.schema, TableSettings(case.schema.options), MAX_LEVEL, not model.keep_deletes)
     columns = [*case.schema.primary_keys]
     if needs_values_above(rules):
         columns = list(rules.output)
@@ -232,7 +232,7 @@ def test_any_table_and_rows(engine: str, way: str) -> None:
 def test_a_merge_without_changelog_counts_the_lowest_level_only(engine: str) -> None:
     for seed in range(EXAMPLES // 2):
         case = draw_case(seed, engine, "full-compaction with lookup")
-        rules = compact_rules(case.schema, Options(case.schema.options), MAX_LEVEL, False)
+        rules = compact_rules(case.schema, TableSettings(case.schema.options), MAX_LEVEL, False)
         runs = [in_batches(case, run) for run in case.runs]
         merged = merge_runs(runs, rules.spec, rules.output, case.random.choice([1, 99]), True, rules.merge)
         try:

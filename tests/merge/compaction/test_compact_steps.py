@@ -12,7 +12,7 @@ from support.tables.pick_cases import KEY_TYPES, PickCase, PickCheck, a_file, lo
 
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.manifest import DataFileMeta
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.merge.compaction.levels import CompactUnit, level_runs, top_level
 from paimon_spark.merge.compaction.rules import CompactionRules, compaction_rules
 from paimon_spark.merge.compaction.steps import CompactStep, compact_steps
@@ -44,13 +44,13 @@ def sorted_runs(text: str) -> str:
 def test_case(case: PickCase) -> None:
     assert case.checks
     for check in case.checks:
-        files, rules = files_of(check), compaction_rules(check.options)
+        files, rules = files_of(check), compaction_rules(check.settings)
         unit = CompactUnit(int(check.last("output")), files, each_alone=check.last("each alone") == "yes")
         expired = check.words("expired")
         top = top_level(level_runs(files), rules.num_levels)
         steps = compact_steps(unit, top, KEY_TYPES, rules, lambda file, old=expired: range_of(file) in old)
         expected = [] if check.expected == ["nothing"] else [sorted_runs(line) for line in check.expected]
-        assert [step_text(step) for step in steps] == expected, (check.options, check.inputs)
+        assert [step_text(step) for step in steps] == expected, (check.settings, check.inputs)
 
 
 @pytest.mark.parametrize("case", load_pick_cases("intervals.txt"), ids=lambda case: case.title)
@@ -81,7 +81,7 @@ def units(draw: st.DrawFn) -> tuple[CompactUnit, CompactionRules]:
         files.append(a_file(f"f{i}", draw(st.integers(0, 20)), level, keys, (i, i), deletes=deletes))
     options = {key: draw(st.sampled_from(values)) for key, values in SWITCHES.items()}
     options |= {"target-file-size": "10 b", "num-levels": "5"}
-    return CompactUnit(draw(st.integers(3, 4)), tuple(files)), compaction_rules(Options(options))
+    return CompactUnit(draw(st.integers(3, 4)), tuple(files)), compaction_rules(TableSettings(options))
 
 
 def keys_of(file: DataFileMeta) -> tuple[int, int]:

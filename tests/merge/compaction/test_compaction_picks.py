@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.tables.pick_cases import PickCase, PickCheck, a_file, load_pick_cases, shown, sized_file
 
 from paimon_spark.errors import OptionError
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.merge.compaction.levels import CompactUnit, LevelRun, level_runs, top_level
 from paimon_spark.merge.compaction.pick import drops_deletes, pick_compaction, pick_full
 from paimon_spark.merge.compaction.rules import CompactionRules, compaction_rules, needs_lookup
@@ -34,7 +34,7 @@ def runs_of(check: PickCheck) -> list[LevelRun]:
 
 
 def picked(check: PickCheck) -> CompactUnit | None:
-    runs, rules = runs_of(check), compaction_rules(check.options)
+    runs, rules = runs_of(check), compaction_rules(check.settings)
     now = dt.datetime.fromisoformat(check.last("now", NOON.isoformat()))
     if check.last("pick") == "full":
         return pick_full(runs, rules, check.words("vectors"), lambda file: file.file_name in check.words("expired"))
@@ -59,7 +59,7 @@ def test_case(case: PickCase) -> None:
     assert case.checks
     for check in case.checks:
         chains = {"amplification": by_amplification, "ratio": by_ratio}
-        rules = compaction_rules(check.options)
+        rules = compaction_rules(check.settings)
         for name, follow in chains.items():
             for text in check.inputs.get(name, []):
                 states = [[int(size) for size in state.split()] for state in text.split(">")]
@@ -89,30 +89,33 @@ def by_ratio(sizes: list[int], rules: CompactionRules) -> list[int]:
 
 
 def test_derived_defaults() -> None:
-    rules = compaction_rules(Options())
+    rules = compaction_rules(TableSettings())
     assert (rules.trigger, rules.stop_trigger, rules.num_levels, rules.max_level) == (5, 8, 6, 5)
     assert rules.small_file == int(128 * 2**20 * 0.7)
-    rules = compaction_rules(Options({"num-sorted-run.compaction-trigger": "7", "num-sorted-run.stop-trigger": "3"}))
+    rules = compaction_rules(
+        TableSettings({"num-sorted-run.compaction-trigger": "7", "num-sorted-run.stop-trigger": "3"})
+    )
     assert (rules.stop_trigger, rules.num_levels) == (7, 8)
     assert (
-        compaction_rules(Options({"target-file-size": "10 b", "compaction.small-file-ratio": "0.55"})).small_file == 5
+        compaction_rules(TableSettings({"target-file-size": "10 b", "compaction.small-file-ratio": "0.55"})).small_file
+        == 5
     )
 
 
 def test_a_trigger_of_no_run_is_refused() -> None:
     with pytest.raises(OptionError, match="compaction-trigger' is 0; set it to 1 or more"):
-        compaction_rules(Options({"num-sorted-run.compaction-trigger": "0"}))
+        compaction_rules(TableSettings({"num-sorted-run.compaction-trigger": "0"}))
 
 
 def test_less_than_two_levels_are_refused() -> None:
     with pytest.raises(OptionError, match="'num-levels' to 2 or more"):
-        compaction_rules(Options({"num-levels": "1"}))
+        compaction_rules(TableSettings({"num-levels": "1"}))
 
 
 @pytest.mark.parametrize("ratio", ["nan", "a third"])
 def test_a_ratio_is_a_number(ratio: str) -> None:
     with pytest.raises(OptionError, match=r"compaction\.small-file-ratio"):
-        compaction_rules(Options({"compaction.small-file-ratio": ratio}))
+        compaction_rules(TableSettings({"compaction.small-file-ratio": ratio}))
 
 
 @pytest.mark.parametrize(
@@ -129,7 +132,7 @@ def test_a_ratio_is_a_number(ratio: str) -> None:
     ],
 )
 def test_needs_lookup(key: str, value: str, expected: bool) -> None:
-    assert needs_lookup(Options({key: value})) is expected
+    assert needs_lookup(TableSettings({key: value})) is expected
 
 
 # -------------------------------------------------------------------------------------------------------------- levels
@@ -201,7 +204,7 @@ def buckets(draw: st.DrawFn) -> tuple[list[LevelRun], CompactionRules]:
         "compaction.size-ratio": draw(st.integers(0, 120)),
         "compaction.force-up-level-0": draw(st.booleans()),
     }
-    return runs, compaction_rules(Options({key: str(value).lower() for key, value in options.items()}))
+    return runs, compaction_rules(TableSettings({key: str(value).lower() for key, value in options.items()}))
 
 
 @given(buckets())

@@ -14,7 +14,7 @@ from paimon_spark.arrow.types import arrow_type
 from paimon_spark.errors import OptionError
 from paimon_spark.format.binary_row import encode_arity_row
 from paimon_spark.format.manifest import DataFileMeta, SimpleStats
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import DataField
@@ -192,7 +192,7 @@ def test_minima_before_1970_round_towards_it(millis: int, now: int, expected: bo
 
 def expiry_with(**options: str) -> RecordExpiry | None:
     schema = TableSchema(0, (*COLUMNS, DataField(3, "at", parse_type("TIMESTAMP(3)"))), 3)
-    return record_expiry(schema, Options({f"record-level.{k.replace('_', '-')}": v for k, v in options.items()}))
+    return record_expiry(schema, TableSettings({f"record-level.{k.replace('_', '-')}": v for k, v in options.items()}))
 
 
 def test_options() -> None:

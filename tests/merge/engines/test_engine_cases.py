@@ -11,7 +11,6 @@ import pytest
 from support.tables.case_files import CASES, CaseRow, Check, TextCase, case_array, load_cases
 
 from paimon_spark.errors import PaimonError
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.schema import SEQUENCE_NUMBER, VALUE_KIND
 from paimon_spark.merge.engines.choice import engine_for
 from paimon_spark.merge.keys.window import MergeSpec
@@ -23,13 +22,13 @@ ALL = [pytest.param(case, id=f"{file}: {case.title}") for file in FILES for case
 
 def merge_case(case: TextCase, runs: Sequence[Sequence[CaseRow]], **spec: Any) -> list[CaseRow]:
     """What the engine of the case makes of its rows, in key order."""
-    options = case.options
-    engine = engine_for(case.schema, options)
+    settings = case.options
+    engine = engine_for(case.schema, settings)
     merge_spec = MergeSpec(
         key_fields=case.schema.key_fields,
-        sequence_fields=tuple(case.schema.by_name[name] for name in options.value(o.SEQUENCE_FIELD)),
-        sequence_descending=options.value(o.SEQUENCE_SORT_ORDER) == "descending",
-        ignore_delete=options.value(o.IGNORE_DELETE),
+        sequence_fields=tuple(case.schema.by_name[name] for name in settings.sequence_field),
+        sequence_descending=settings.sequence_sort_order == "descending",
+        ignore_delete=settings.ignore_delete,
         **spec,
     )
     output = [*case.schema.names, SEQUENCE_NUMBER, VALUE_KIND]
@@ -99,9 +98,9 @@ def test_case_column_by_column(case: TextCase) -> None:
     expected = as_arrow(case, [row for row in check.expected if row.kind in (0, 2)])
     spec = MergeSpec(
         key_fields=case.schema.key_fields,
-        sequence_fields=tuple(case.schema.by_name[name] for name in case.options.value(o.SEQUENCE_FIELD)),
-        sequence_descending=case.options.value(o.SEQUENCE_SORT_ORDER) == "descending",
-        ignore_delete=case.options.value(o.IGNORE_DELETE),
+        sequence_fields=tuple(case.schema.by_name[name] for name in case.options.sequence_field),
+        sequence_descending=case.options.sequence_sort_order == "descending",
+        ignore_delete=case.options.ignore_delete,
     )
     for i, name in enumerate(case.schema.names):
         needed = [*spec.key_names, *(f.name for f in spec.sequence_fields), name, *engine.columns([name])]

@@ -14,7 +14,7 @@ from support.draws.engine_draw import EXAMPLES, DrawnCase, batch_of, draw_case, 
 from support.oracles.engine_model import ModelError, Result, least_first, merge_model
 
 from paimon_spark.errors import DataError
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import SEQUENCE_NUMBER, VALUE_KIND
 from paimon_spark.merge.aggregates.registry import AGGREGATES
 from paimon_spark.merge.engines.choice import engine_for
@@ -39,7 +39,7 @@ def spec_of(case: DrawnCase, **more: Any) -> MergeSpec:
 
 
 def merged(case: DrawnCase, spec: MergeSpec, output: Sequence[str], batch_rows: int, ordered: bool) -> pa.Table:
-    engine = engine_for(case.schema, Options(case.schema.options))
+    engine = engine_for(case.schema, TableSettings(case.schema.options))
     keys = [*spec.key_names, *(f.name for f in spec.sequence_fields)]
     needed = list(dict.fromkeys([*keys, *output, *engine.columns(output), SEQUENCE_NUMBER, VALUE_KIND]))
     runs = [(batch.select(needed) for batch in sliced(case, run)) for run in case.runs]
@@ -129,7 +129,7 @@ def test_rows_of_one_write_are_merged_as_in_the_write_buffer(engine: str) -> Non
         if source.random() < 0.3:
             batch = pa.Table.from_batches([batch.slice(i, 3) for i in range(0, len(rows), 3)], batch.schema)
         kinds = np.array([row.kind for row in rows], np.int8)
-        engine_of_table = engine_for(case.schema, Options(case.schema.options)).merge
+        engine_of_table = engine_for(case.schema, TableSettings(case.schema.options)).merge
         batch_rows, sort_bytes = source.choice([1, 3, 1000]), source.choice([1, 300, 2**30])
         written = sort_and_merge(
             batch, spec_of(case), 7, kinds, selection, batch_rows, sort_bytes, engine=engine_of_table

@@ -28,7 +28,7 @@ def many_buckets(path: Path) -> tuple[Table, set[str]]:
 def test_tasks_list_and_delete(spark: SparkSession, tmp_path: Path) -> None:
     table, orphans = many_buckets(tmp_path / "t")
     io = NotingFileIO(notes=str(tmp_path / "notes"))
-    noted = Table(table.location, io, table.schema, table.options)
+    noted = Table(table.location, io, table.schema, table.settings)
     work = SparkWork(spark, noted, least_directories=1, least_files=1)
     done = remove_orphan_files(noted, dry_run=False, work=work)
     assert set(done.paths) == orphans
@@ -40,7 +40,7 @@ def test_tasks_list_and_delete(spark: SparkSession, tmp_path: Path) -> None:
 def test_little_is_done_here(spark: SparkSession, tmp_path: Path) -> None:
     table, orphans = many_buckets(tmp_path / "t")
     io = NotingFileIO(notes=str(tmp_path / "notes"))
-    noted = Table(table.location, io, table.schema, table.options)
+    noted = Table(table.location, io, table.schema, table.settings)
     done = remove_orphan_files(noted, dry_run=False, work=SparkWork(spark, noted))
     assert set(done.paths) == orphans
     assert io.processes("list") == io.processes("delete") == {os.getpid()}
@@ -49,7 +49,7 @@ def test_little_is_done_here(spark: SparkSession, tmp_path: Path) -> None:
 def test_a_listing_that_fails_in_a_task(spark: SparkSession, tmp_path: Path) -> None:
     table, orphans = many_buckets(tmp_path / "t")
     io = NotingFileIO(notes=str(tmp_path / "notes"), broken="bucket-7")
-    noted = Table(table.location, io, table.schema, table.options)
+    noted = Table(table.location, io, table.schema, table.settings)
     with pytest.raises(PermissionError, match="bucket-7"):
         remove_orphan_files(noted, dry_run=False, work=SparkWork(spark, noted, 1, 1))
     assert all(Path(path).exists() for path in orphans)

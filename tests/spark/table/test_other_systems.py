@@ -18,9 +18,9 @@ from pyspark.sql import types as st
 from paimon_spark import PaimonTable, open_catalog, open_table
 from paimon_spark.catalogs.filesystem import FileSystemCatalog
 from paimon_spark.errors import OptionError, PaimonError, UnsupportedFeature, UnsupportedMethod
+from paimon_spark.format.options.catalogue import known_key
 from paimon_spark.format.options.connector_keys import CONNECTOR_KEYS
 from paimon_spark.format.options.foreign_names import ForeignNames
-from paimon_spark.format.options.keys import known_key
 from paimon_spark.format.options.other_systems import (
     CATALOG_ADVICE,
     MERGE_ADVICE,

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_spark.errors import DataError, OptionError
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.store.buckets.bucket_assigner import (
     UNKNOWN,
     BucketFilling,
@@ -47,7 +47,7 @@ class Case:
         index = self.index if name == "p1" else {}
         hashes = [h for found in index.values() for h in found]
         buckets = [bucket for bucket, found in index.items() for _ in found]
-        rules = bucket_rules(Options(self.options), partitioned=True)
+        rules = bucket_rules(TableSettings(self.options), partitioned=True)
         counts = {bucket: len(found) for bucket, found in index.items()}
         return PartitionIndex(KnownHashes(int32(hashes), int32(buckets)), BucketFilling(counts, rules, *self.assigner))
 
@@ -121,7 +121,7 @@ def test_filling_against_one_hash_after_the_other(data: st.DataObject) -> None:
         "dynamic-bucket.target-row-num": str(data.draw(st.integers(1, 4))),
         "dynamic-bucket.max-buckets": f"{most}",
     }
-    rules = bucket_rules(Options(options), partitioned=True)
+    rules = bucket_rules(TableSettings(options), partitioned=True)
     known = data.draw(st.dictionaries(HASHES, st.integers(0, 11), max_size=12))
     counts = {bucket: list(known.values()).count(bucket) for bucket in known.values()}
     index = PartitionIndex(
@@ -194,13 +194,13 @@ def test_too_many_buckets_are_an_error() -> None:
 
 
 def test_rules_of_options() -> None:
-    assert bucket_rules(Options({}), partitioned=True) == BucketRules(2_000_000, 1, 32_767, False)
-    assert bucket_rules(Options({}), partitioned=False) == BucketRules(2_000_000, 4, 32_767, False)
+    assert bucket_rules(TableSettings({}), partitioned=True) == BucketRules(2_000_000, 1, 32_767, False)
+    assert bucket_rules(TableSettings({}), partitioned=False) == BucketRules(2_000_000, 4, 32_767, False)
     keys = {"dynamic-bucket.initial-buckets": "9", "dynamic-bucket.max-buckets": "3"}
-    assert bucket_rules(Options(keys), partitioned=True) == BucketRules(2_000_000, 3, 3, True)
+    assert bucket_rules(TableSettings(keys), partitioned=True) == BucketRules(2_000_000, 3, 3, True)
     for key in ("target-row-num", "initial-buckets", "max-buckets"):
         with pytest.raises(OptionError, match=rf"dynamic-bucket\.{key}' is 0, expected at least 1"):
-            bucket_rules(Options({f"dynamic-bucket.{key}": "0"}), partitioned=False)
+            bucket_rules(TableSettings({f"dynamic-bucket.{key}": "0"}), partitioned=False)
 
 
 @given(st.lists(st.integers(0, 20)), st.integers(1, 30))

@@ -167,11 +167,11 @@ def test_progress_goes_up_to_the_end(tmp_path: Path) -> None:
 def test_a_storage_that_fails_is_no_problem_of_the_table(named: str, tmp_path: Path) -> None:
     good = open_table(str(golden("pk_dv32", tmp_path)))
     count = FaultyFileIO(good.file_io)
-    assert check(Table(good.location, count, good.schema, good.options)).is_good
+    assert check(Table(good.location, count, good.schema, good.settings)).is_good
     for at in range(count.log.count(named)):
         broken = FaultyFileIO(good.file_io, at=at, named=named)
         with pytest.raises(InjectedFault):
-            check(Table(good.location, broken, good.schema, good.options))
+            check(Table(good.location, broken, good.schema, good.settings))
 
 
 def test_many_problems_of_a_rule_are_counted() -> None:

@@ -128,4 +128,4 @@ def test_what_cannot_be_clustered_is_refused(tmp_path: Path) -> None:
 def test_a_table_of_keys_is_not_clustered(tmp_path: Path) -> None:
     keyed = make(tmp_path / "t", COLUMNS, ["k"], {})
     with pytest.raises(UnsupportedFeature, match="without a primary key"):
-        cluster_incrementally(replace(keyed, options=keyed.options))
+        cluster_incrementally(replace(keyed, settings=keyed.settings))

@@ -27,7 +27,7 @@ def batch_of(rows: Rows) -> pa.RecordBatch:
 
 
 def are_in_order(table: Table, strategy: str, columns: list[str], rows: Rows) -> bool:
-    keys = sort_keys(batch_of(rows), new_clustering(table.schema, table.options, strategy, columns))
+    keys = sort_keys(batch_of(rows), new_clustering(table.schema, table.settings, strategy, columns))
     return repr(keys.to_pylist()) == repr(keys.take(pa.array(sorted_rows(keys))).to_pylist())
 
 

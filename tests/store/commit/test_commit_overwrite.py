@@ -117,7 +117,7 @@ def test_new_files_of_an_overwrite_go_to_the_top_level(two_parts: Table) -> None
             PartitionFilter(two_parts.schema.partition_fields, [{"part": "x"}])
         )
     } == {5}
-    off = replace(two_parts, options=two_parts.options.merged({"overwrite-upgrade": "false"}))
+    off = replace(two_parts, settings=two_parts.settings.merged({"overwrite-upgrade": "false"}))
     TableCommit(off, "off").overwrite([added(file("n3", keys=(1, 3)), part=X, total=2)], {"part": "x"})
     assert {e.file.level for e in table_state(off, latest(off)).live_entries(None) if e.file.file_name == "n3"} == {0}
 

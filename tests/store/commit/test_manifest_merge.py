@@ -15,7 +15,7 @@ from support.tables.files_by_hand import STRING, entry, file, partition
 from paimon_spark.errors import CorruptFile
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.manifest import FileKind, ManifestEntry, ManifestFileMeta
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.types import DataField
 from paimon_spark.store.commit.manifest_merge import merge_manifests
 from paimon_spark.store.metadata.entries import fold_entries
@@ -33,7 +33,7 @@ IO = LocalFileIO()
 
 def writer(table: Path, **options: str) -> ManifestWriter:
     return ManifestWriter(
-        IO, str(table), Options({f"manifest.{k.replace('_', '-')}": v for k, v in options.items()}), FIELDS
+        IO, str(table), TableSettings({f"manifest.{k.replace('_', '-')}": v for k, v in options.items()}), FIELDS
     )
 
 
@@ -64,7 +64,7 @@ def write_all(out: ManifestWriter, *manifests: Sequence[ManifestEntry]) -> list[
 
 
 def merge(metas: list[ManifestFileMeta], read: Reads, out: ManifestWriter) -> list[ManifestFileMeta]:
-    merged = merge_manifests(metas, out.options, read, out)
+    merged = merge_manifests(metas, out.settings, read, out)
     out.flush()
     return merged
 

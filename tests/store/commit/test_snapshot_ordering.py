@@ -93,7 +93,7 @@ def test_compacted_files_keep_the_numbers_of_their_rows_and_old_ones_are_refused
     table = new_table(tmp_path / "t")
     commit(table, written(table, 5, [(1, 10, None)]))
     (file,) = (f for s in table.scan().plan().splits for f in s.files)
-    assert snapshot_sequence(table.options, "p", file) == 1
-    assert snapshot_sequence(table.options, "p", replace(file, file_source=FileSource.COMPACT)) is None
+    assert snapshot_sequence(table.settings, "p", file) == 1
+    assert snapshot_sequence(table.settings, "p", replace(file, file_source=FileSource.COMPACT)) is None
     with pytest.raises(UnsupportedFeature, match="for tables that had it from the start"):
-        snapshot_sequence(table.options, "p", replace(file, file_source=None))
+        snapshot_sequence(table.settings, "p", replace(file, file_source=None))

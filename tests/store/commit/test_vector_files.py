@@ -52,7 +52,7 @@ class Bucket:
     def change(self, removed: set[str], superseded: Mapping[str, npt.NDArray[np.int64]]) -> IndexChanges:
         live = {(EMPTY_ROW, self.bucket): tuple(self.live)}
         changes = vector_changes(self.table, live, EMPTY_ROW, self.bucket, removed, superseded)
-        unaware = self.table.options.get("bucket", "-1") == "-1"
+        unaware = self.table.settings.get("bucket", "-1") == "-1"
         self.live = combine_index_entries(self.live, changes.entries, unaware, same_partition(()))
         return changes
 
@@ -60,7 +60,7 @@ class Bucket:
         """What a reader finds."""
         found: dict[str, set[int]] = {}
         for entry in self.live:
-            path = index_file_path(self.table.location, "", entry, self.table.options)
+            path = index_file_path(self.table.location, "", entry, self.table.settings)
             data = self.table.file_io.read_bytes(path)
             assert entry.deletion_ranges is not None
             assert (entry.file_size, entry.row_count) == (len(data), len(entry.deletion_ranges))
@@ -168,7 +168,7 @@ def test_index_files_lie_where_the_table_wants_them(tmp_path: Path) -> None:
 def test_a_failed_write_leaves_no_index_file(when: When, tmp_path: Path) -> None:
     table = append_table(tmp_path / "t", "unaware").with_options({"deletion-vector.index-file.target-size": "1 b"})
     store = FaultyFileIO(table.file_io, at=1, named="!write", when=when)
-    broken = Table(table.location, store, table.schema, table.options)
+    broken = Table(table.location, store, table.schema, table.settings)
     with pytest.raises(InjectedFault):
         vector_changes(broken, {}, EMPTY_ROW, 0, (), {"a": rows(1), "b": rows(2)})
     assert store.log.count("!write") == 2
@@ -249,7 +249,7 @@ def rewritten(table: Table) -> list[CommitMessage]:
     messages = []
     for part, bucket, file in files(table):
         changes = vector_changes(table, live, part, bucket, {file.file_name}, {})
-        total = 2 if table.options.get("bucket") == "2" else -1
+        total = 2 if table.settings.get("bucket") == "2" else -1
         messages.append(
             CommitMessage(part, bucket, total, compact_before=(file,), compact_index_entries=changes.entries)
         )

@@ -103,6 +103,6 @@ def test_small_files_become_one(options: dict[str, str], tmp_path: Path) -> None
 def test_row_ids_are_not_lost(tmp_path: Path) -> None:
     table = make(tmp_path / "t", COLUMNS, [], PLAIN)
     write(table, rows(1))
-    tracked = replace(table, options=table.options.merged({"row-tracking.enabled": "true"}))
+    tracked = replace(table, settings=table.settings.merged({"row-tracking.enabled": "true"}))
     with pytest.raises(UnsupportedFeature, match=r"'row-tracking\.enabled'"):
         run_task(tracked, task_of(table, live_files(table)))

@@ -16,7 +16,7 @@ from support.tables.files_by_hand import added, file, keyed_table, make, partiti
 from paimon_spark.errors import CommitStateUnknown, RetriesExhausted
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.manifest import DataFileMeta
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.snapshot import CommitKind
 from paimon_spark.store.commit.commit_loop import commit_retries
 from paimon_spark.store.commit.commit_user import new_user
@@ -289,9 +289,9 @@ def test_users_get_the_prefix_of_the_table(tmp_path: Path) -> None:
 
 
 def test_a_compaction_tries_more_often_than_a_writer_unless_the_options_say_how_often() -> None:
-    rules = persistent_retries(Options())
+    rules = persistent_retries(TableSettings())
     assert (rules.tries, rules.longest) == (101, 0.3)
-    assert rules.tries > commit_retries(Options()).tries
-    given = Options({"commit.max-retries": "3", "commit.max-retry-wait": "2 s"})
+    assert rules.tries > commit_retries(TableSettings()).tries
+    given = TableSettings({"commit.max-retries": "3", "commit.max-retry-wait": "2 s"})
     assert persistent_retries(given) == commit_retries(given)
     assert (commit_retries(given).tries, commit_retries(given).longest) == (4, 2.0)

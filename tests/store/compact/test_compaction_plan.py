@@ -17,7 +17,7 @@ from support.tables.files_by_hand import added, file, key, make, partition
 
 from paimon_spark.errors import OptionError, PredicateError
 from paimon_spark.format.manifest import DataFileMeta
-from paimon_spark.format.options.core_options import MB
+from paimon_spark.format.options.option import MB
 from paimon_spark.format.types import DataType, Root
 from paimon_spark.merge.compaction.steps import CompactStep
 from paimon_spark.merge.keys.sections import SortedRun, partition_sections
@@ -122,7 +122,7 @@ def test_the_newest_schema_and_its_options_count(tmp_path: Path) -> None:
     (tmp_path / "schema" / "schema-1").write_text(json.dumps({**schema, **newer}))
     plan = plan_compaction(early)
     assert plan.table.schema.names == ("part", "id", "value", "late")
-    assert dict(plan.table.options) == {"bucket": "2", "num-levels": "3"}
+    assert dict(plan.table.settings) == {"bucket": "2", "num-levels": "3"}
     (task,) = plan.tasks
     assert isinstance(task, MergeTask)
     assert task.output_level == 2

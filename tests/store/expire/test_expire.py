@@ -32,7 +32,7 @@ from support.tables.expiring import (
 from paimon_spark.errors import CorruptFile, OptionError
 from paimon_spark.file_io import FileStatus, LocalFileIO
 from paimon_spark.format.manifest import FileKind, ManifestEntry
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState
 from paimon_spark.store.commit.commit_loop import commit_request
@@ -104,7 +104,7 @@ def test_a_time_of_its_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", [lambda m: m, str, lambda m: int(m.timestamp() * 1000)])
 def test_times_in_every_form(form: Callable[[dt.datetime], Any]) -> None:
     moment = dt.datetime.now().replace(microsecond=0) - dt.timedelta(hours=3)
-    kept = retention(Options({}), Limits(older_than=form(moment)))
+    kept = retention(TableSettings({}), Limits(older_than=form(moment)))
     assert kept.keep_since == int(moment.timestamp() * 1000)
 
 
@@ -212,9 +212,9 @@ def test_a_consumer_keeps_what_it_has_not_read(tmp_path: Path) -> None:
 
 def test_consumers_may_hold_changelogs_only() -> None:
     values = {"consumer.changelog-only": "true"}
-    assert retention_rules(Options(values)).consumers_hold_snapshots, "no changelog outlives its snapshot"
+    assert retention_rules(TableSettings(values)).consumers_hold_snapshots, "no changelog outlives its snapshot"
     values["changelog.time-retained"] = "2 h"
-    assert not retention_rules(Options(values)).consumers_hold_snapshots
+    assert not retention_rules(TableSettings(values)).consumers_hold_snapshots
 
 
 def test_a_branch_keeps_its_files_without_a_tag(tmp_path: Path) -> None:
@@ -373,7 +373,7 @@ def test_the_directories_of_empty_buckets_go(tmp_path: Path) -> None:
 
 
 def test_options_are_read_from_the_schema(tmp_path: Path) -> None:
-    kept = retention(open_table(life(tmp_path, "w").location).options)
+    kept = retention(open_table(life(tmp_path, "w").location).settings)
     assert (kept.retain_max, kept.retain_min, kept.millis_retained, kept.max_deletes) == (FOREVER, 10, HOUR, 50)
 
 

@@ -33,7 +33,7 @@ from support.tables.golden_tables import GoldenTable
 
 from paimon_spark.errors import CorruptFile, SnapshotNotFound
 from paimon_spark.file_io import FileIO
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.store.expire.changelogs import expire_all_changelogs, expire_changelogs, expire_changelogs_by
 from paimon_spark.store.expire.snapshots import expire_snapshots, expire_snapshots_by
 from paimon_spark.store.history.branches import create_branch, delete_branch
@@ -238,7 +238,7 @@ def test_nothing_to_do(tmp_path: Path) -> None:
     ids=str,
 )
 def test_when_changelogs_outlive_snapshots(options: Mapping[str, str], decoupled: bool) -> None:
-    assert retention_rules(Options(options)).is_decoupled is decoupled
+    assert retention_rules(TableSettings(options)).is_decoupled is decoupled
 
 
 def test_a_call_keeps_what_the_options_promise(tmp_path: Path) -> None:

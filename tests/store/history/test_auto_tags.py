@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.tables.expiring import live_on, new_table
 
 from paimon_spark.errors import OptionError
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.snapshot import decode_snapshot, encode_snapshot
 from paimon_spark.store.history.auto_tags import (
     create_due_tags,
@@ -64,7 +64,7 @@ def tags(table: Table) -> dict[str, int]:
     ],
 )
 def test_the_name_is_the_begin_of_the_last_whole_period(options: dict[str, str], name: str) -> None:
-    given = Options(options)
+    given = TableSettings(options)
     begin = period_before(datetime(2026, 11, 4, 9, 59, 59), tag_period(given))
     assert tag_name(begin, given) == name
     assert auto_tag_time(name, given) == begin
@@ -72,7 +72,7 @@ def test_the_name_is_the_begin_of_the_last_whole_period(options: dict[str, str],
 
 @given(st.datetimes(datetime(1971, 1, 1), datetime(2200, 1, 1)), st.sampled_from(["daily", "hourly", "two-hours"]))
 def test_a_period_is_over_at_the_moment(moment: datetime, period: str) -> None:
-    length = tag_period(Options({"tag.creation-period": period}))
+    length = tag_period(TableSettings({"tag.creation-period": period}))
     begin = period_before(moment, length)
     assert begin + length <= moment < begin + 2 * length
 

@@ -299,14 +299,14 @@ def test_a_crash_at_any_point_of_a_fast_forward(tmp_path: Path, when: When) -> N
     whole = forked(tmp_path)
     done = copied(whole, tmp_path / "done")
     log = FaultyFileIO(done.file_io)
-    fast_forward(Table(done.location, log, done.schema, done.options), "b")
+    fast_forward(Table(done.location, log, done.schema, done.settings), "b")
     changes = [at for at, name in enumerate(log.log) if name.startswith("!")]
     for at in changes:
         table = copied(whole, tmp_path / f"{at}")
         broken = FaultyFileIO(table.file_io, at, when, lasting=True)
         fails = nullcontext() if at in changes[-2:] else pytest.raises(OSError, match="injected")  # at last its marks
         with fails:
-            fast_forward(Table(table.location, broken, table.schema, table.options), "b")
+            fast_forward(Table(table.location, broken, table.schema, table.settings), "b")
         assert state(table, {})[0] in [(0, n) for n in (1, 2, 3, 4)]
         fast_forward(table, "b")
         assert {path for path in stored(table) if "/.holding-" not in path} == stored(done)  # a mark lasts a day

@@ -40,7 +40,7 @@ def life(path: Path, steps: str, options: dict[str, str] | None = None) -> Table
 
 def faulty(table: Table, **fault: object) -> tuple[Table, FaultyFileIO]:
     store = FaultyFileIO(table.file_io, **fault)  # type: ignore[arg-type]  # names of its fields
-    return Table(table.location, store, table.schema, table.options, table.branch), store
+    return Table(table.location, store, table.schema, table.settings, table.branch), store
 
 
 def test_a_tag_of_the_latest_or_a_given_snapshot(tmp_path: Path) -> None:

@@ -131,12 +131,16 @@ def test_options_in_any_letter_case(table: str) -> None:
     found = open_table(
         table, {"SOURCE.split.Target-Size": "1 mb", "fields.total.stats-mode": "full", "PATH": "elsewhere"}
     )
-    assert dict(found.options) == {"bucket": "2", "source.split.target-size": "1 mb", "fields.Total.stats-mode": "full"}
+    assert dict(found.settings) == {
+        "bucket": "2",
+        "source.split.target-size": "1 mb",
+        "fields.Total.stats-mode": "full",
+    }
 
 
 def test_storage_options_are_none_of_the_table(table: str) -> None:
     found = open_table(table, {"s3.endpoint": "http://x", "fs.s3a.access.key": "k"})
-    assert dict(found.options) == {"bucket": "2"}
+    assert dict(found.settings) == {"bucket": "2"}
 
 
 @pytest.mark.parametrize(
@@ -223,7 +227,7 @@ def test_options_that_contradict_the_table(key: str, value: str, table: str) -> 
     ],
 )
 def test_options_that_say_what_the_table_says(key: str, value: str, table: str) -> None:
-    assert open_table(table, {key: value}).options[key] == value
+    assert open_table(table, {key: value}).settings[key] == value
 
 
 @pytest.mark.parametrize(
@@ -274,8 +278,8 @@ def test_with_options(table: str) -> None:
     found = open_table(table, {"scan.mode": "latest"}).with_options(
         {"SOURCE.split.target-size": "5 mb", "s3.region": "x"}
     )
-    assert found.options["scan.mode"] == "latest"
-    assert found.options["source.split.target-size"] == "5 mb"
+    assert found.settings["scan.mode"] == "latest"
+    assert found.settings["source.split.target-size"] == "5 mb"
 
 
 @pytest.mark.parametrize(
@@ -385,7 +389,7 @@ def test_the_options_are_the_latest_ones_whatever_the_snapshot(tmp_path: Path) -
     table = open_table(str(path))
     newer = replace(table.schema, id=table.schema.id + 1, options={**table.schema.options, "read.batch-size": "7"})
     (path / "schema" / f"schema-{newer.id}").write_bytes(encode_schema(newer))
-    assert open_table(str(path), {"scan.snapshot-id": "1"}).options["read.batch-size"] == "7"
+    assert open_table(str(path), {"scan.snapshot-id": "1"}).settings["read.batch-size"] == "7"
 
 
 def test_a_sequence_field_that_came_later(tmp_path: Path) -> None:

@@ -251,7 +251,7 @@ def test_an_index_is_of_a_field_not_of_a_name(tmp_path: Path) -> None:
     write(open_table(str(tmp_path)), [(50, "s5", 50, "s9")])
     table = open_table(str(tmp_path))
     assert table.schema.names == ("k", "old", "n", "s")
-    assert table.options["file-index.bitmap.columns"] == "old,n"
+    assert table.settings["file-index.bitmap.columns"] == "old,n"
     assert [skipped(table.scan(where=w)) for w in ("old = 's5'", "old = 's9'", "old = 'x'")] == [0, 1, 2]
     assert table.scan("k", where="old = 's5'").to_arrow().column("k").to_pylist() == [5, 50]
     assert table.scan("k", where="s = 's9'").to_arrow().column("k").to_pylist() == [50]

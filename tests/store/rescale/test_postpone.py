@@ -28,7 +28,7 @@ from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import CommitConflict, DataError, OptionError, PaimonError, UnsupportedFeature
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.manifest import DataFileMeta, ManifestEntry
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.snapshot import CommitKind
 from paimon_spark.store.commit.attempt import table_state
 from paimon_spark.store.commit.table_commit import TableCommit
@@ -348,7 +348,7 @@ def test_two_jobs_that_choose_different_numbers_conflict(tmp_path: Path) -> None
 def test_the_number_of_buckets_of_a_new_partition(
     options: dict[str, str], rows_size: tuple[int, int], expected: int
 ) -> None:
-    assert bucket_number(*rows_size, Options(options)) == expected
+    assert bucket_number(*rows_size, TableSettings(options)) == expected
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 from paimon_spark.errors import OptionError, SnapshotNotFound
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.snapshot import Snapshot, Tag, encode_snapshot, encode_tag
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.scan.auto_tag_names import auto_tag_time
@@ -58,7 +58,7 @@ def shown(change: Increment | Difference | None) -> str:
 
 
 def found(options: dict[str, str], snapshots: SnapshotStore) -> str:
-    return shown(find_increment(Options(options), snapshots))
+    return shown(find_increment(TableSettings(options), snapshots))
 
 
 @pytest.fixture
@@ -217,7 +217,7 @@ def test_only_names_of_automatic_tags_are_taken(seven: SnapshotStore) -> None:
     ],
 )
 def test_names_of_automatic_tags(name: str, options: dict[str, str], time: datetime | None) -> None:
-    assert auto_tag_time(name, Options(options)) == time
+    assert auto_tag_time(name, TableSettings(options)) == time
 
 
 # --- expired snapshots ------------------------------------------------------------------------------------------------

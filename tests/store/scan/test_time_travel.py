@@ -10,7 +10,7 @@ import pytest
 
 from paimon_spark.errors import OptionError, SnapshotNotFound
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.snapshot import Snapshot, Tag, encode_snapshot, encode_tag
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.scan.increments import reads_increment
@@ -52,7 +52,7 @@ def three(tmp_path: Path) -> SnapshotStore:
 
 
 def chosen(options: dict[str, str], snapshots: SnapshotStore) -> int | None:
-    travel = resolve_snapshot(Options(options), snapshots)
+    travel = resolve_snapshot(TableSettings(options), snapshots)
     return None if travel.snapshot is None else travel.snapshot.id
 
 
@@ -110,7 +110,7 @@ def test_chooses(options: dict[str, str], snapshot_id: int, three: SnapshotStore
 )
 def test_not_there(options: dict[str, str], message: str, three: SnapshotStore) -> None:
     with pytest.raises(SnapshotNotFound, match=message):
-        resolve_snapshot(Options(options), three)
+        resolve_snapshot(TableSettings(options), three)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_not_there(options: dict[str, str], message: str, three: SnapshotStore) 
 )
 def test_contradictions(options: dict[str, str], message: str, three: SnapshotStore) -> None:
     with pytest.raises(OptionError, match=message):
-        resolve_snapshot(Options(options), three)
+        resolve_snapshot(TableSettings(options), three)
 
 
 @pytest.mark.parametrize(
@@ -154,34 +154,34 @@ def test_contradictions(options: dict[str, str], message: str, three: SnapshotSt
     ],
 )
 def test_a_change_is_no_state(options: dict[str, str], three: SnapshotStore) -> None:
-    assert reads_increment(Options(options))
-    assert resolve_snapshot(Options(options), three) == Travel(None)
+    assert reads_increment(TableSettings(options))
+    assert resolve_snapshot(TableSettings(options), three) == Travel(None)
 
 
 def test_a_state_is_no_change() -> None:
-    assert not reads_increment(Options({}))
-    assert not reads_increment(Options({"scan.mode": "compacted-full"}))
-    assert not reads_increment(Options({"scan.snapshot-id": "3", "incremental-between-scan-mode": "diff"}))
+    assert not reads_increment(TableSettings({}))
+    assert not reads_increment(TableSettings({"scan.mode": "compacted-full"}))
+    assert not reads_increment(TableSettings({"scan.snapshot-id": "3", "incremental-between-scan-mode": "diff"}))
 
 
 def test_only_options_that_choose_a_snapshot_pin_its_schema(three: SnapshotStore) -> None:
-    assert resolve_snapshot(Options({"scan.tag-name": "v4"}), three).is_pinned
-    assert not resolve_snapshot(Options({}), three).is_pinned
-    assert not resolve_snapshot(Options({"scan.mode": "compacted-full"}), three).is_pinned
+    assert resolve_snapshot(TableSettings({"scan.tag-name": "v4"}), three).is_pinned
+    assert not resolve_snapshot(TableSettings({}), three).is_pinned
+    assert not resolve_snapshot(TableSettings({"scan.mode": "compacted-full"}), three).is_pinned
 
 
 def test_file_creation_time(three: SnapshotStore) -> None:
-    assert resolve_snapshot(Options({"scan.file-creation-time-millis": "77"}), three) == Travel(
+    assert resolve_snapshot(TableSettings({"scan.file-creation-time-millis": "77"}), three) == Travel(
         three.latest(), created_since=77
     )
 
 
 def test_creation_time_before_the_first_snapshot_filters_files(three: SnapshotStore) -> None:
     """An older snapshot could have expired: the first one there proves nothing."""
-    assert resolve_snapshot(Options({"scan.creation-time-millis": "3000"}), three) == Travel(
+    assert resolve_snapshot(TableSettings({"scan.creation-time-millis": "3000"}), three) == Travel(
         three.latest(), created_since=3000
     )
-    assert resolve_snapshot(Options({"scan.creation-time-millis": "5001"}), three) == Travel(
+    assert resolve_snapshot(TableSettings({"scan.creation-time-millis": "5001"}), three) == Travel(
         three.latest(), created_since=5001
     )
 
@@ -193,14 +193,14 @@ def test_creation_time_and_changelogs_that_outlive_snapshots(tmp_path: Path) -> 
     for number in (2, 3):
         (tmp_path / "t" / "changelog" / f"changelog-{number}").write_bytes(encode_snapshot(snapshot(number)))
     decoupled = {"changelog.num-retained.max": "100", "snapshot.num-retained.max": "50"}
-    assert resolve_snapshot(Options({"scan.creation-time-millis": "4000"}), snapshots) == Travel(
+    assert resolve_snapshot(TableSettings({"scan.creation-time-millis": "4000"}), snapshots) == Travel(
         snapshots.latest(), created_since=4000
     )
-    assert resolve_snapshot(Options({"scan.creation-time-millis": "4000", **decoupled}), snapshots) == Travel(
+    assert resolve_snapshot(TableSettings({"scan.creation-time-millis": "4000", **decoupled}), snapshots) == Travel(
         snapshots.find(4)
     )
     with pytest.raises(SnapshotNotFound, match=r"reading snapshot 3 .* it has expired"):
-        resolve_snapshot(Options({"scan.creation-time-millis": "3000", **decoupled}), snapshots)
+        resolve_snapshot(TableSettings({"scan.creation-time-millis": "3000", **decoupled}), snapshots)
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_compacted_full_by_the_rhythm_of_full_compactions(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("mode", ["default", "latest", "compacted-full"])
 def test_a_table_nobody_wrote_to(mode: str, tmp_path: Path) -> None:
-    assert resolve_snapshot(Options({"scan.mode": mode}), store(tmp_path / "t")) == Travel(None)
+    assert resolve_snapshot(TableSettings({"scan.mode": mode}), store(tmp_path / "t")) == Travel(None)
 
 
 def test_an_hour_that_summer_time_leaves_out(local_zone: Callable[[str], None]) -> None:

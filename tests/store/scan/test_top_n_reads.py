@@ -91,7 +91,7 @@ def check(read: CountedRead, random: Random, roads: Counter[str]) -> None:
         found = rows[: len(wanted)]
     assert len(found) == len(wanted), first
     assert all(map(alike, found, wanted)), (first, found, wanted)
-    if not reads_increment(table.options):
+    if not reads_increment(table.settings):
         plan = scan.with_top_n(first).plan()
         roads["files"] += plan.skipped_by_order > 0
         roads["rows"] += any(getattr(split, "selections", None) for split in plan.splits)

@@ -122,7 +122,7 @@ def test_after_an_error_the_commit_decides(table: Table, is_committed: bool) -> 
 
 
 def test_the_prefix_of_commit_users_of_the_table_stays(table: Table) -> None:
-    mine = replace(table, options=table.options.merged({"commit.user-prefix": "etl"}))
+    mine = replace(table, settings=table.settings.merged({"commit.user-prefix": "etl"}))
     assert LoadHistory(mine).begin({A: 1}).user_prefix.startswith("etl-copy-")
 
 

@@ -75,7 +75,7 @@ def test_other_options_other_indexes(tmp_path: Path) -> None:
     table = asked(table, **{"file-index.bitmap.columns": "k", "file-index.bloom-filter.columns": "s"})
     assert rewrite_file_index(table).written_indexes == 4
     assert [skipped(table, where) for where in ("k = 5", "s = 's2'", "s is null")] == [4, 3, 0]
-    keys = [key for key in table.options if key.startswith("file-index.b")]
+    keys = [key for key in table.settings if key.startswith("file-index.b")]
     alter_table(table, SchemaUpdate().unset_options(*keys).changes)
     table = open_table(table.location)
     assert rewrite_file_index(table).written_indexes == 4

@@ -87,7 +87,7 @@ def test_an_option_of_a_write_is_heeded(tmp_path: Path) -> None:
 
     table = make(tmp_path, COLUMNS, (), {"bucket": "-1"})
     opened = open_table(table.location, {"file-index.bloom-filter.columns": "s"})
-    assert [setting.name for setting in file_layout(opened.schema, opened.options).indexes] == ["s"]
+    assert [setting.name for setting in file_layout(opened.schema, opened.settings).indexes] == ["s"]
 
 
 def test_an_expiry_deletes_the_indexes_of_files_that_it_deletes(tmp_path: Path) -> None:

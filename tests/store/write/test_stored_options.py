@@ -12,7 +12,7 @@ from paimon_spark.arrow.formats import orc_writer, parquet_writer
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import PaimonError, UnsupportedFeature
 from paimon_spark.format.avro import container
-from paimon_spark.format.options.entries import CATALOGUE, Status
+from paimon_spark.format.options.catalogue import CATALOGUE, Status
 from paimon_spark.format.rules.new_tables import CODECS
 from paimon_spark.store.open import open_table
 

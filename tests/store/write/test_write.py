@@ -120,7 +120,7 @@ def test_a_keyed_file(tmp_path: Path) -> None:
 
 def test_a_thin_file_stores_keys_once(tmp_path: Path) -> None:
     table = make(tmp_path, bucket="1", data__file_thin__mode="true")
-    assert table.options["data-file.thin-mode"] == "true"
+    assert table.settings["data-file.thin-mode"] == "true"
     (message,) = write(table, [("p", 5, "a"), ("p", 3, "b")])
     (file,) = message.new_files
     names = pq.read_schema(path_of(table, message, file)).names

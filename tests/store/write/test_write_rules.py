@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from paimon_spark.catalogs.create import create_table, new_schema
-from paimon_spark.format.options.core_options import MB
+from paimon_spark.format.options.option import MB
 from paimon_spark.merge.engines.deduplicate import deduplicate
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.open import open_table

@@ -139,7 +139,7 @@ class Oracle:
         index = snapshot.get("indexManifest")
         for entry in read_index_manifest(self._io, where, index):
             directory = bucket_directory(self.table, entry.partition, entry.bucket)
-            paths.add(index_file_path(where, directory, entry, self.table.options))
+            paths.add(index_file_path(where, directory, entry, self.table.settings))
         if snapshot.get("statistics"):
             paths.add(f"{where}/statistics/{snapshot['statistics']}")
         return paths | {manifest_path(where, name) for name in (*names, *([index] if index else ()))}

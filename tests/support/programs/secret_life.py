@@ -164,7 +164,7 @@ def _use(spark: SparkSession, shown: Shown, options: dict[str, str], checkpoint:
         spark.conf.set(key, "false")
     table, name = cat["shop.orders"], Identifier("shop", "orders")
     stored = cat.catalog.load_table(name)
-    shown.add(cat, cat.catalog, table, stored, stored.file_io, stored.options)
+    shown.add(cat, cat.catalog, table, stored, stored.file_io, stored.settings)
     shown.add(*(value for key, value in vars(cat.catalog).items() if key != "options"))  # which is what the user gave
     shown.add(cat.catalog.load_database("shop"))
     shown.call(lambda: cat.catalog.load_view(Identifier("shop", "big")))

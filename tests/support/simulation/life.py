@@ -13,7 +13,7 @@ import pyarrow as pa
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import CorruptFile
 from paimon_spark.file_io import FileIO
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import snapshot_path
 from paimon_spark.store.open import ReadableTable
 from support.faults.faulty_store import When
@@ -168,8 +168,8 @@ class World:
 
     def on(self, file_io: FileIO, branch: str, job: str) -> ReadableTable:
         """The table as an actor opens it; job becomes the beginning of its commit users."""
-        options = self.table.options.merged({"commit.user-prefix": job})
-        return replace(self.table, file_io=file_io, branch=branch, options=options)
+        options = self.table.settings.merged({"commit.user-prefix": job})
+        return replace(self.table, file_io=file_io, branch=branch, settings=options)
 
     def found(self, kind: Kind, branch: str) -> list[Root]:
         """The roots of a kind that are there and to stay, by the ids of their snapshots."""
@@ -356,7 +356,7 @@ class World:
 
 
 def _table(location: str, file_io: FileIO) -> ReadableTable:
-    bare = ReadableTable(location, file_io, new_schema(COLUMNS, (), (), {}), Options({}))
+    bare = ReadableTable(location, file_io, new_schema(COLUMNS, (), (), {}), TableSettings({}))
     schema = bare.schemas.latest()
     assert schema is not None
-    return ReadableTable(location, file_io, schema, Options(schema.options))
+    return ReadableTable(location, file_io, schema, TableSettings(schema.options))

@@ -26,7 +26,7 @@ from typing import Any
 import pyarrow as pa
 
 from paimon_spark.arrow.types import arrow_type
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import DataField, Root
@@ -58,8 +58,8 @@ class TextCase:
     checks: list[Check]
 
     @property
-    def options(self) -> Options:
-        return Options(self.schema.options)
+    def options(self) -> TableSettings:
+        return TableSettings(self.schema.options)
 
 
 def load_cases(file: str) -> list[TextCase]:

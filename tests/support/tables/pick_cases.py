@@ -18,7 +18,7 @@ from pathlib import Path
 
 from paimon_spark.format.binary_row import decode_arity_row, encode_arity_row
 from paimon_spark.format.manifest import EMPTY_STATS, DataFileMeta
-from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.types import DataType, Root
 
 CASES = Path(__file__).parent / "pick_cases"
@@ -28,7 +28,7 @@ DAY_MILLIS = 20_758 * 86_400_000  # 2026-11-01
 
 @dataclass
 class PickCheck:
-    options: Options
+    settings: TableSettings
     inputs: dict[str, list[str]]
     expected: list[str] = field(default_factory=list)
 
@@ -61,7 +61,7 @@ def _parse(block: str) -> PickCase:
             continue
         if line.startswith("=>"):
             if not is_open:
-                checks.append(PickCheck(Options(options), {name: list(texts) for name, texts in inputs.items()}))
+                checks.append(PickCheck(TableSettings(options), {name: list(texts) for name, texts in inputs.items()}))
             checks[-1].expected.append(line.removeprefix("=>").strip())
         elif " = " in line:
             key, value = line.split(" = ", 1)
@@ -71,7 +71,7 @@ def _parse(block: str) -> PickCase:
             inputs.setdefault(name, []).append(text.strip())
         is_open = line.startswith("=>")
     if not checks:
-        checks.append(PickCheck(Options(options), inputs))
+        checks.append(PickCheck(TableSettings(options), inputs))
     return PickCase(title, checks)
 
 
