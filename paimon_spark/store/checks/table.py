@@ -14,7 +14,13 @@ from dataclasses import replace
 from paimon_spark.errors import CorruptFile, PaimonError, StorageError
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.manifest import EMPTY_ROW, DataFileMeta, ManifestEntry
-from paimon_spark.format.paths import MAIN_BRANCH, MANIFEST_LIST_PREFIX, manifest_directory, schema_directory
+from paimon_spark.format.paths import (
+    MAIN_BRANCH,
+    MANIFEST_LIST_PREFIX,
+    manifest_directory,
+    manifest_path,
+    schema_directory,
+)
 from paimon_spark.format.rules.supported import check_key_order
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.type_text import type_sql
@@ -182,7 +188,27 @@ def _snapshots(table: Table, findings: Findings, ids: Sequence[int], walk: Walk)
         if snapshot is None:  # it cannot be read, or has just expired
             walk.forget()
             continue
+        if position == 0:
+            snapshot = _without_expired_changelog(table, findings, snapshot)
         yield label, snapshot
+
+
+def _without_expired_changelog(table: Table, findings: Findings, snapshot: Snapshot) -> Snapshot:
+    """The snapshot, without its changelog if that has expired.
+
+    A rollback makes the snapshot of a tag again as the tag holds it (Java: RollbackHelper), and the changelog of the
+    snapshot expired when the snapshot did. Such a snapshot is the earliest one.
+    """
+    name = snapshot.changelog_manifest_list
+    if name is None or snapshot.id != table.snapshots.earliest_id():
+        return snapshot
+    if table.file_io.exists(manifest_path(table.location, name)):
+        return snapshot
+    findings.note(
+        f"the changes of snapshot {snapshot.id}, the earliest one, cannot be read: its changelog {name} is not there. "
+        "A rollback to a tag leaves a snapshot so, whose changelog expired before; its rows can be read"
+    )
+    return replace(snapshot, changelog_manifest_list=None)
 
 
 def _expired_tags(table: Table, findings: Findings, ids: Sequence[int]) -> dict[str, Snapshot]:

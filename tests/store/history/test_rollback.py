@@ -15,6 +15,7 @@ from support.oracles.checker import check_table
 from support.tables.compacting import write
 from support.tables.expiring import copied, live_on, new_table, rules, state, stored
 
+from paimon_spark import check
 from paimon_spark.errors import CorruptFile, OptionError, SnapshotNotFound
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.snapshot import decode_snapshot, encode_snapshot
@@ -275,3 +276,24 @@ def test_a_crash_at_any_point(tmp_path: Path, when: When, tagged: bool) -> None:
         assert {path for path in stored(table) if "/.holding-" not in path} == stored(done)  # a mark lasts a day
         assert state(table, {}) == [(0, 2), (1, 2)]
     assert len(changes) >= 6
+
+
+def test_a_table_whose_changelog_expired_before_the_rollback_is_good(tmp_path: Path) -> None:
+    table = new_table(tmp_path / "t", {"changelog-producer": "input"})
+    live_on(table, "wwww")
+    create_tag(table, "two", 2)
+    expire_snapshots_by(table, rules(1))
+    rollback(table, "two")
+    report = check_table(table.location)
+    assert any("the changes of snapshot 2, the earliest one, cannot be read" in note for note in report.notes)
+    live_on(table, "ww")
+    check_table(table.location)
+    [lost] = Path(table.location, "manifest").glob(str(table.snapshots.load(3).changelog_manifest_list))
+    lost.unlink()
+    assert [problem.snapshot for problem in check(table.location).problems] == ["snapshot 3"]
+    rollback(table, 2)
+    remove_orphans_before(table, 2**62, dry_run=False)
+    assert state(table, {}) == [(0, 2), (1, 2)]
+    live_on(table, "w")
+    assert expire_snapshots_by(table, rules(1)).ids == (2,)
+    check_table(table.location)
