@@ -123,10 +123,14 @@ def test_fences(room: str, fence: str) -> None:
 
 
 def crossings(module: str, fence: Fence) -> Iterator[str]:
-    reached = whole_graph().find_upstream_modules(module)
-    yield from (f"{module} leads to {name}" for name in sorted(reached) if is_in(name, fence.modules))
+    yield from (f"{module} leads to {name}" for name in reached(module) if is_in(name, fence.modules))
     yield from (f"{module} imports {name}" for name in sorted(imported(module)) if is_in(name, fence.own))
     yield from (f"{module} uses {name}" for name in used(syntax(module)) if name in fence.uses)
+
+
+@functools.cache
+def reached(module: str) -> list[str]:
+    return sorted(whole_graph().find_upstream_modules(module))
 
 
 def is_in(module: str, packages: tuple[str, ...]) -> bool:
@@ -241,6 +245,7 @@ def test_what_crosses_a_fence(source: str, found: list[str], tmp_path: Path, mon
     monkeypatch.syspath_prepend(tmp_path)
     built = grimp.build_graph("one_package", include_external_packages=True, cache_dir=None)
     monkeypatch.setattr(sys.modules[__name__], "whole_graph", lambda: built)
+    monkeypatch.setattr(sys.modules[__name__], "reached", reached.__wrapped__)
     monkeypatch.setattr(sys.modules[__name__], "syntax", lambda _: ast.parse(source))
     assert list(crossings("one_package.a", FENCES["clock"])) == [f"one_package.a {what}" for what in found]
 
@@ -266,9 +271,14 @@ def test_every_module_can_be_imported() -> None:
         importlib.import_module(module)
 
 
+@functools.cache
+def lines_of_modules() -> dict[str, int]:
+    return {module: len(path_of(module).read_text().splitlines()) for module in modules()}
+
+
 @pytest.mark.parametrize("room", rooms())
 def test_rooms_stay_small(room: str) -> None:
-    lines = {module: len(path_of(module).read_text().splitlines()) for module in modules()}
+    lines = lines_of_modules()
     mine = [module for module in modules_of(room) if path_of(module).name != "__init__.py"]
     assert len(mine) <= MOST_MODULES
     assert sum(lines[module] for module in mine) <= LARGEST_SHARE * sum(lines.values())
