@@ -63,8 +63,8 @@ def held_rows(rows: Rows) -> Rows:
         return rows
     if not hasattr(rows, "__arrow_c_stream__"):
         raise DataError(
-            f"writing rows given as {type(rows).__name__}: expected a Spark DataFrame, a pandas DataFrame, a pyarrow "
-            "Table, a scan, or what else has Arrow's stream, such as a DataFrame of Polars; "
+            f"writing rows given as {type(rows).__name__}: expected a Spark DataFrame, a pandas DataFrame or a pyarrow "
+            "Table, or what has Arrow's stream, such as a scan or a DataFrame of Polars; "
             "spark.createDataFrame(rows, schema) makes a Spark DataFrame of others"
         )
     table = rows.to_arrow() if isinstance(rows, ArrowRows) else pa.table(rows)

@@ -271,6 +271,7 @@ class PaimonTable(
                 partitions are refused.
             once, once_skips_older: as for append.
         """
+        df = held_rows(df)
         chosen = self._overwrite_of_session(options) if where is None else {OVERWRITE_WHERE: where}
         return self._write(df, {**options, **chosen}, True, Once.of(once, once_skips_older))
 
