@@ -111,6 +111,11 @@ def test_a_charter_names_just_the_rooms_that_are_needed(room: str) -> None:
     assert implied == [], "named in the charter, and implied by another name"
 
 
+def test_no_charter_repeats_a_fence_of_its_package() -> None:
+    outer = {name: {word for read in above(name)[:-1] for word in read.without} for name in charters()}
+    assert {name: found for name, read in charters().items() if (found := outer[name] & set(read.without))} == {}
+
+
 @pytest.mark.parametrize(
     ("room", "fence"), sorted({(room, word) for room in rooms() for read in above(room) for word in read.without})
 )

@@ -209,7 +209,8 @@ A room is a folder of modules with one subject, or a module that stands alone. I
   imports each room of it, and no room of it is implied by another.
 - **No** (Spark, storage, Arrow, or a room): nothing that the room imports leads there. **No** (clock, writes, JVM): no
   module of the room calls them. Without the JVM of classic Spark, the same code runs on Spark Connect.
-- **Libraries** are imported by this room, and otherwise only by rooms that say the same.
+- **Libraries** are imported by this room, and otherwise only by rooms that say the same. This and **No** also hold for
+  the rooms within a package: `format` says for all of `format.avro` that it has no clock.
 - An **invariant** is what the room keeps true, whatever its callers do.
 
 The floor of a room is the number of rooms that stand below it, one on the other. Rooms of one floor do not import each

@@ -4,6 +4,6 @@ The indexes of a data file are stored in one container (``container``), in the m
 index may only exclude rows and files: whatever it does not exclude is still checked. ``arrow.file_index`` evaluates
 conditions on indexes, and makes indexes of columns. Readers decode only what a condition asks for.
 
-May import: ``format``. No storage, no clock, no Arrow.
+May import: ``format``.
 Libraries: ``pyroaring`` in ``byte_reader``, ``row_sets``; ``xxhash`` in ``bloom``.
 """

@@ -1,4 +1,4 @@
-"""Maintenance as Spark jobs: planned and committed on the driver, which reads no data file; tasks do the rest.
+"""Writes and maintenance as Spark jobs: planned and committed on the driver; tasks read and write the data files.
 
 May import: ``spark.write``. No JVM.
 """
