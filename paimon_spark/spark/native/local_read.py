@@ -21,7 +21,6 @@ from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.dataframes import MOST_ROWS, arrow_dataframe
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.splits import ReadUnit, Split
-from paimon_spark.store.scan.table_scan import Scan
 from paimon_spark.store.storage.parallel import map_parallel
 
 MOST_KEYS = 32
@@ -73,38 +72,20 @@ def _keys_left(primary_keys: Sequence[str], predicate: Predicate) -> int:
     return math.prod(counts.get(key, 0) for key in primary_keys) if primary_keys else 0
 
 
-def read_here(spark: SparkSession, scan: Scan, splits: Sequence[ReadUnit], shown: st.StructType) -> DataFrame:
-    """The rows of splits, read now and by this process.
-
-    Args:
-        spark: the session.
-        scan: whose columns and condition are used.
-        splits: of its plan.
-        shown: the schema of the DataFrame: the columns of the scan.
-    """
-    reader, schema = scan.reader(), spark_arrow_schema(shown)
-    parts = map_parallel(lambda split: [conform_batch(b, schema) for b in reader.read(split)], splits, _THREADS)
-    batches = [batch for part in parts for batch in part]
-    return local_rows(spark, pa.Table.from_batches(batches, schema), shown)
-
-
-def read_if_small(
-    spark: SparkSession, scan: Scan, splits: Sequence[ReadUnit], shown: st.StructType
-) -> DataFrame | None:
-    """As ``read_here``, but None if the rows turn out to be larger than SMALL_BYTES."""
-    return rows_if_small(spark, scan.reader().read, splits, shown)
-
-
 def rows_if_small(
-    spark: SparkSession, read: Callable[[U], Iterator[pa.RecordBatch]], splits: Sequence[U], shown: st.StructType
+    spark: SparkSession,
+    read: Callable[[U], Iterator[pa.RecordBatch]],
+    splits: Sequence[U],
+    shown: st.StructType,
+    bounded: bool = True,
 ) -> DataFrame | None:
-    """What a function reads of splits, now and by this process; None: it is larger than SMALL_BYTES.
+    """What a function reads of splits, now and by this process; None: it is larger than SMALL_BYTES, and bounded.
 
     Args:
         read: reads one split; threads of this process call it at the same time.
         shown: the schema of the DataFrame: that of the rows.
     """
-    schema = spark_arrow_schema(shown)
+    schema, most = spark_arrow_schema(shown), SMALL_BYTES if bounded else math.inf
 
     def some(split: U) -> list[pa.RecordBatch]:
         found: list[pa.RecordBatch] = []
@@ -112,12 +93,12 @@ def rows_if_small(
         for batch in read(split):
             held += batch.nbytes
             found.append(conform_batch(batch, schema))
-            if held > SMALL_BYTES:
+            if held > most:
                 break
         return found
 
     batches = [batch for part in map_parallel(some, splits, _THREADS) for batch in part]
-    if sum(batch.nbytes for batch in batches) > SMALL_BYTES:
+    if sum(batch.nbytes for batch in batches) > most:
         return None
     return local_rows(spark, pa.Table.from_batches(batches, schema), shown)
 

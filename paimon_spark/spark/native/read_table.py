@@ -11,21 +11,29 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 
+from paimon_spark.arrow.predicates.predicate import AlwaysTrue
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.options.column_names import format_columns
 from paimon_spark.format.types import DataField, Root
+from paimon_spark.spark.adapters.char_columns import as_read
 from paimon_spark.spark.adapters.options import COLUMNS, FILTER, NATIVE, PATH, TIME_ZONE, native_choice, read_options
 from paimon_spark.spark.adapters.readable_columns import Readable, readable_schema
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
-from paimon_spark.spark.native.divided_read import DividedRead
-from paimon_spark.spark.native.local_read import SMALL_BYTES, rows_if_small
+from paimon_spark.spark.native.conditions import NotExpressible, spark_condition
+from paimon_spark.spark.native.file_classifier import ClassifiedFiles
+from paimon_spark.spark.native.hybrid_scan import HybridScan
+from paimon_spark.spark.native.local_read import SMALL_BYTES, is_key_lookup, is_row_lookup, is_small, rows_if_small
 from paimon_spark.spark.native.requests import ReadExplanation, ReadRequest, TableFrame
 from paimon_spark.spark.native.session_settings import SessionSettings, session_settings
 from paimon_spark.spark.native.table_reading import Reading, whole_read_reason
 from paimon_spark.spark.source.readable import open_readable
 from paimon_spark.store.open import ReadableTable
+from paimon_spark.store.read.row_places import named_metadata
+from paimon_spark.store.read.splits import Split
+from paimon_spark.store.scan.read_spec import Plan
+from paimon_spark.store.scan.table_scan import Scan
 from paimon_spark.store.system_tables.table import MetadataScan, SystemTable, Whole
 
 __all__ = ["ReadExplanation", "ReadRequest", "TableFrame", "read_table"]
@@ -55,7 +63,7 @@ def read_table(spark: SparkSession, request: ReadRequest) -> TableFrame:
     reading = _open_reading(request, settings.time_zone)
     reason = _OFF if native is False else whole_read_reason(reading)
     if reason is None and isinstance(reading.table, ReadableTable):
-        frame, explained = DividedRead(spark, reading, reading.table, settings, native).frame()
+        frame, explained = _read_state(spark, reading, reading.table, settings, native)
         return _finished(frame, reading, explained)
     if isinstance(reading.table, SystemTable) and native is None:
         rows = _small_system_rows(spark, reading, reading.table, settings)
@@ -80,6 +88,80 @@ def _native_choice(request: ReadRequest, settings: SessionSettings) -> bool | No
 def _finished(frame: DataFrame, reading: Reading, explained: ReadExplanation) -> TableFrame:
     """Without columns, the DataFrame keeps its rows: Spark then counts what the scans would return."""
     return TableFrame(frame.select() if reading.is_count else frame, explained)
+
+
+def _read_state(
+    spark: SparkSession, reading: Reading, table: ReadableTable, settings: SessionSettings, native: bool | None
+) -> tuple[DataFrame, ReadExplanation]:
+    """The DataFrame of the latest state, or of the one that the options choose, and how it is read.
+
+    Args:
+        spark: the session.
+        reading: what was asked for.
+        table: of it.
+        settings: of the session.
+        native: True: our reader may read no file.
+
+    Raises:
+        UnsupportedFeature: native is True, and a file must be read by our reader.
+        SnapshotNotFound: the state does not exist, or it expires concurrently.
+        CorruptFile: metadata or files are missing or damaged.
+    """
+    scan = reading.scan(table)
+    plan = scan.plan_with_read_tags()[0]
+    splits = [split for split in plan.splits if isinstance(split, Split)]
+    hybrid = HybridScan(spark, scan, reading.shown, settings)
+    where, refusal = _spark_condition(scan)
+    reads_few = reading.request.first is not None and not native  # Spark would read the files whole
+    found = hybrid.classified(splits, refusal, where, reads_few)
+    if found.rest and native:
+        raise _not_native(table, found)
+    explained = _explained(reading, plan, found)
+    is_lookup = is_key_lookup(table, scan.predicate, splits) or (reads_few and is_row_lookup(splits))
+    is_local = native is None and (settings.local if reading.options.local is None else reading.options.local)
+    if found.rest and is_lookup:
+        rows = hybrid.here(splits, bounded=False)
+    else:
+        rows = hybrid.here(splits) if is_local and splits and is_small(splits) else None
+    if rows is None:
+        rows = hybrid.frame(found, plan.snapshot, where)
+    else:
+        explained = replace(explained, native_files=0, merged_splits=0, merged_files=0, local_rows=True)
+    return as_read(rows, scan.fields, reading.shown), explained
+
+
+def _spark_condition(scan: Scan) -> tuple[Column | None, str | None]:
+    """The condition for Spark's own scan, None: all rows are read; and why it has none, in words."""
+    if isinstance(scan.predicate, AlwaysTrue) or named_metadata(scan.table.schema, scan.fields, scan.predicate):
+        return None, None  # no file has metadata columns: Spark's own scan reads none then
+    try:
+        return spark_condition(scan.predicate, scan.table.schema.fields), None
+    except NotExpressible as error:
+        return None, str(error)
+
+
+def _not_native(table: ReadableTable, found: ClassifiedFiles) -> UnsupportedFeature:
+    path, reason = found.example or (table.location, "a file cannot be read natively")
+    return UnsupportedFeature(
+        f"reading {table.location} natively was asked for (native=True), but the data file {path} must be read by the "
+        f"Python source: {reason}. Leave native out, so that only such files are, or compact the table"
+    )
+
+
+def _explained(reading: Reading, plan: Plan, found: ClassifiedFiles) -> ReadExplanation:
+    reasons = (
+        f"{reason} ({count} {'file' if count == 1 else 'files'})" for reason, count in found.reasons.most_common()
+    )
+    return replace(
+        reading.explanation(),
+        snapshot=plan.snapshot,
+        native_files=found.native_count,
+        merged_splits=len(found.rest),
+        merged_files=sum(split.file_count for split in found.rest),
+        reasons=tuple(reasons),
+        skipped_by_index=plan.skipped_by_index,
+        skipped_by_order=plan.skipped_by_order,
+    )
 
 
 def _small_system_rows(

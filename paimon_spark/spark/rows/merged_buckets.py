@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
-from pyspark.sql import types as st
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue
 from paimon_spark.errors import CommitConflict
@@ -35,7 +34,6 @@ from paimon_spark.spark.rows.checks import check_digits
 from paimon_spark.spark.rows.nondeterminism import may_vary
 from paimon_spark.spark.rows.outcome import Outcome
 from paimon_spark.spark.rows.pruning import Pruning, named_metadata_fields
-from paimon_spark.spark.rows.python_read import PythonRead, python_rows
 from paimon_spark.spark.rows.stored_texts import stored_column
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.spark.write.commit_write import abort_job
@@ -146,23 +144,16 @@ def _place(target: Target, split: Split) -> Place:
 
 
 def _rows(target: Target, splits: Sequence[Split], places: Sequence[Place], more: Sequence[DataField]) -> DataFrame:
-    """The merged rows of splits with metadata columns, and the number of their bucket among the places."""
+    """The merged rows of splits, of which there are some, with metadata columns and the number of their bucket."""
     fields = (*target.table.schema.fields, *more)
     check_places(target.table, fields, AlwaysTrue(), splits)
-    shown = target.shown(fields)
+    scan = target.scan(fields)
     numbers: Mapping[Place, int] = {place: number for number, place in enumerate(places)}
     of_place: dict[int, list[Split]] = {}
     for split in splits:
         of_place.setdefault(numbers[_place(target, split)], []).append(split)
-    schema = st.StructType([*shown.fields, st.StructField(_NUMBER, st.IntegerType())])
-    frames = [
-        python_rows(target.spark, PythonRead(target.table, fields, AlwaysTrue(), shown, False), part).withColumn(
-            _NUMBER, sf.lit(number)
-        )
-        for number, part in of_place.items()
-    ]
-    found = functools.reduce(DataFrame.unionAll, frames) if frames else target.spark.createDataFrame([], schema)
-    return target.as_read(found, fields, shown, splits, [_NUMBER])
+    frames = [scan.merged(part).withColumn(_NUMBER, sf.lit(number)) for number, part in of_place.items()]
+    return target.as_read(functools.reduce(DataFrame.unionAll, frames), fields, splits, [_NUMBER])
 
 
 def _check_all_read(target: Target, live: Mapping[Place, Sequence[ManifestEntry]]) -> None:

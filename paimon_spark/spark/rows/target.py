@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -11,26 +10,21 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
-from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, columns_of
+from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.format.paths import data_file_path, file_format_of
+from paimon_spark.format.paths import file_format_of
 from paimon_spark.format.quoting import quoted
-from paimon_spark.format.schema import is_metadata
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField, has_char
 from paimon_spark.spark.adapters.char_columns import padded, read_columns
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
-from paimon_spark.spark.native.file_classifier import ClassifiedFiles, FileClassifier
+from paimon_spark.spark.native.hybrid_scan import PLACE, HybridScan
 from paimon_spark.spark.native.local_read import is_key_lookup, is_small
-from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER, scan_files
-from paimon_spark.spark.native.session_settings import SessionSettings, session_settings
-from paimon_spark.spark.native.store_probe import store_refusal
-from paimon_spark.spark.rows.python_read import PythonRead, python_rows, rows_here
+from paimon_spark.spark.native.session_settings import session_settings
 from paimon_spark.spark.rows.stored_texts import stored_name
 from paimon_spark.spark.write.write_job import Evolution
 from paimon_spark.store.clean.truncate import CommitName
 from paimon_spark.store.commit.row_conflicts import ReadState
-from paimon_spark.store.holds.expired import translate_missing_files
 from paimon_spark.store.read.row_places import check_places
 from paimon_spark.store.read.splits import Split
 from paimon_spark.store.rows.live_files import LiveFile, files_by_name
@@ -40,7 +34,6 @@ from paimon_spark.store.stream_sink.batch import Batch
 if TYPE_CHECKING:
     from paimon_spark.store.open import ReadableTable
 
-PLACE = st.StructType([st.StructField(ROW_FILE, st.StringType()), st.StructField(ROW_NUMBER, st.LongType())])
 _TRUE = AlwaysTrue()
 
 
@@ -117,36 +110,25 @@ class Target:
             predicate: leaves out files, and some rows.
             placed: whether the places of the rows follow; for append tables only.
         """
-        fields = (*fields, *self._more(fields, predicate)) if placed else tuple(fields)
-        splits, shown = self.splits(predicate), self.shown(fields)
+        splits, scan = self.splits(predicate), self.scan(fields, predicate, placed)
         check_places(self.table, fields, predicate, splits)
-        settings = session_settings(self.spark)
-        file_count = sum(split.file_count for split in splits)
-        schema = st.StructType([*shown.fields, *(PLACE.fields if placed else ())])
+        settings, is_few = scan.settings, is_small(splits) or is_key_lookup(self.table, predicate, splits)
+        rows = scan.here(splits) if settings.local and splits and is_few else None
+        few = rows is not None
+        if rows is None:
+            refusal = "native reads are off" if settings.native is False else None
+            rows = scan.frame(scan.classified(splits, refusal), self.snapshot)
+        rows = self.as_read(rows, fields, splits, PLACE.names if placed else ())
         files = files_by_name(self.table, splits) if placed else {}
-        more = PLACE.names if placed else ()
-        few = settings.local and (is_small(splits) or is_key_lookup(self.table, predicate, splits))
-        if few and splits:
-            here = rows_here(self.spark, PythonRead(self.table, fields, predicate, schema, placed), splits)
-            if here is not None:
-                return TargetRows(self.as_read(here, fields, shown, splits, more), file_count, files, few=True)
-        found = self._classified(fields, splits, placed, settings)
-        frames = self._native(found, shown, placed)
-        if found.rest:
-            request = PythonRead(self.table, fields, predicate, schema, placed)
-            frames.append(python_rows(self.spark, request, found.rest))
-        if not frames:
-            frames.append(self.spark.createDataFrame([], schema))
-        found_rows = self.as_read(functools.reduce(DataFrame.unionAll, frames), fields, shown, splits, more)
-        return TargetRows(found_rows, file_count, files)
+        return TargetRows(rows, sum(split.file_count for split in splits), files, few)
+
+    def scan(self, fields: Sequence[DataField], predicate: Predicate = _TRUE, placed: bool = False) -> HybridScan:
+        """A scan of the table; arguments as of ``rows``."""
+        own = own_scan(self.table, fields, predicate)
+        return HybridScan(self.spark, own, self.shown(fields), session_settings(self.spark), placed)
 
     def as_read(
-        self,
-        frame: DataFrame,
-        fields: Sequence[DataField],
-        shown: st.StructType,
-        splits: Sequence[Split],
-        more: Sequence[str] = (),
+        self, frame: DataFrame, fields: Sequence[DataField], splits: Sequence[Split], more: Sequence[str] = ()
     ) -> DataFrame:
         """The rows as Spark reads them, and their texts as they are stored; see TargetRows.
 
@@ -159,31 +141,4 @@ class Target:
         known = [sf.col(quoted(field.name)) for field in chars]
         kept = known if tells else [padded(column, field.type) for column, field in zip(known, chars, strict=True)]
         stored = [column.alias(stored_name(field)) for column, field in zip(kept, chars, strict=True)]
-        return frame.select(*read_columns(self.spark, fields, shown), *stored, *map(sf.col, more))
-
-    def _more(self, fields: Sequence[DataField], predicate: Predicate) -> list[DataField]:
-        """The columns that only the predicate needs."""
-        names = {field.name for field in fields}
-        return [self.table.schema.by_name[name] for name in sorted(columns_of(predicate) - names)]
-
-    def _classified(
-        self, fields: tuple[DataField, ...], splits: Sequence[Split], placed: bool, settings: SessionSettings
-    ) -> ClassifiedFiles:
-        refusal = settings.refusal or ("native reads are off" if settings.native is False else None)
-        if placed and any(f.name.lower() == "_metadata" for f in self.table.schema.fields):
-            refusal = "the table has a column '_metadata'"
-        if any(map(is_metadata, fields)):
-            refusal = "metadata columns were asked for"
-        raw = next(((split, file) for split in splits for file in split.raw_files), None)
-        if refusal is None and raw is not None:
-            refusal = store_refusal(self.spark, self.table.settings, data_file_path(raw[0].bucket_path, raw[1]))
-        return FileClassifier(self.table, fields, settings.case_sensitive).classify(splits, refusal)
-
-    def _native(self, found: ClassifiedFiles, shown: st.StructType, placed: bool) -> list[DataFrame]:
-        snapshot = None if self.snapshot is None else self.snapshot.id
-        with translate_missing_files(self.table, snapshot):
-            return [
-                frame
-                for kind, files in found.native.items()
-                for frame in scan_files(self.spark, self.table.file_io, kind, files, shown, placed)
-            ]
+        return frame.select(*read_columns(self.spark, fields, self.shown(fields)), *stored, *map(sf.col, more))

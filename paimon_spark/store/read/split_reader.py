@@ -23,7 +23,14 @@ from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.format.options.option import MB
 from paimon_spark.format.paths import POSTPONE_BUCKET, data_file_path
 from paimon_spark.format.row_kind import DELETE, KIND_TEXTS, Kinds
-from paimon_spark.format.schema import ROW_KIND_FIELD, SEQUENCE_FIELD, SEQUENCE_NUMBER, VALUE_KIND, VALUE_KIND_ID
+from paimon_spark.format.schema import (
+    POSITION,
+    ROW_KIND_FIELD,
+    SEQUENCE_FIELD,
+    SEQUENCE_NUMBER,
+    VALUE_KIND,
+    VALUE_KIND_ID,
+)
 from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.merge.compaction.rules import needs_lookup
 from paimon_spark.merge.engines.choice import TableEngine, engine_for
@@ -97,6 +104,23 @@ class SplitReader:
             rows = filter_batch(self.predicate, batch)
             if rows.num_rows:
                 yield self._project(rows)
+
+    def read_with_places(self, split: Split) -> Iterator[pa.RecordBatch]:
+        """The rows of the files of a split that share no key, then the name of their file and their number in it.
+
+        The rows of sections, which lie in no single file, are not among them. For errors see read.
+        """
+        request = FileRequest(
+            self._read_fields, prunes=stored_part(self.table.schema, self.predicate), probes=True, positions=True
+        )
+        names = [field.name for field in self.fields]
+        for file in split.raw_files:
+            for batch in self.rows_of_file(split, file, request, selected=_selected_rows(split, file)):
+                rows = filter_batch(self.predicate, self.placed(batch, split, file))
+                if rows.num_rows:
+                    place = [pa.repeat(pa.scalar(file.file_name), rows.num_rows), rows.column(POSITION)]
+                    columns = [*(rows.column(name) for name in names), *place]
+                    yield pa.RecordBatch.from_arrays(columns, names=[*names, "file", "row"])
 
     @cached_property
     def row_kinds(self) -> bool:

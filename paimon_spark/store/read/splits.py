@@ -148,7 +148,7 @@ class PostponeSplit(_Files):
 
 
 ReadUnit: TypeAlias = Split | DiffSplit | PostponeSplit
-_Unit = TypeVar("_Unit", bound=ReadUnit)
+Unit = TypeVar("Unit", bound=ReadUnit)
 
 
 def pack_ordered(weights: Sequence[int], target: int) -> list[tuple[int, int]]:
@@ -208,7 +208,7 @@ def _pieces(split: Split, most: int) -> Iterator[Split]:
         yield replace(split, raw_files=())
 
 
-def group_splits(splits: Sequence[_Unit], target: int, open_cost: int, parallelism: int = 8) -> list[tuple[_Unit, ...]]:
+def group_splits(splits: Sequence[Unit], target: int, open_cost: int, parallelism: int = 8) -> list[tuple[Unit, ...]]:
     """Neighbouring splits in groups for one task each: many small buckets must not become as many tasks.
 
     Args:

@@ -29,7 +29,7 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.arrow_rows import ArrowRows
 from paimon_spark.store.read.lenient_read import STRICT, tolerance
 from paimon_spark.store.read.row_places import check_places, stored_part
-from paimon_spark.store.read.splits import ReadUnit, divided, group_splits
+from paimon_spark.store.read.splits import ReadUnit, Unit, divided, group_splits
 from paimon_spark.store.scan.increments import Difference, Increment, find_increment, reads_increment
 from paimon_spark.store.scan.read_spec import Plan, ReadSpec, find_fields
 from paimon_spark.store.scan.read_tags import ReadTag, create_read_tag, delete_read_tag
@@ -173,7 +173,7 @@ class Scan(ArrowRows):
         """
         return self.tasks_of(self.plan_with_read_tags()[0].splits)
 
-    def tasks_of(self, splits: Sequence[ReadUnit]) -> list[tuple[ReadUnit, ...]]:
+    def tasks_of(self, splits: Sequence[Unit]) -> list[tuple[Unit, ...]]:
         """Splits of a plan in groups of about `source.split.target-size`, one group for each task."""
         settings = self.table.settings
         target, cost = settings.scan.split_target_size, settings.scan.open_file_cost

@@ -176,7 +176,7 @@ def test_texts_that_are_too_long(quick_spark: SparkSession, tmp_path: Path) -> N
     cat.sql("CREATE TABLE t (id INT, c CHAR(2), v VARCHAR(2))")
     cat.sql("INSERT INTO t VALUES (1, 'aa', 'bb')")
     for column in ("c", "v"):
-        with pytest.raises(DataError, match=f"column '{column}': a value of length 3 does not fit"):
+        with pytest.raises(DataError, match=f"column '{column}': the value 'abc' of length 3 does not fit"):
             cat.sql(f"UPDATE t SET {column} = 'abc' WHERE id = 1")
     cat.sql("UPDATE t SET c = 'b', v = 'c' WHERE id = 1")
     assert [tuple(row) for row in cat.sql("SELECT id, trim(c), v FROM t").collect()] == [(1, "b", "c")]
