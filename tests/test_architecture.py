@@ -45,6 +45,7 @@ DOORS = frozenset(
         "spark/write/open_write",
         "store/compact/compaction",
         "store/expire/snapshots",
+        "store/metadata/snapshots",
         "store/metadata/table_options",
         "store/open",
         "store/read/arrow_rows",

@@ -134,14 +134,21 @@ def _check_newest(table: Table, ids: Sequence[int], findings: Findings) -> None:
     if lost is not None:
         label = f"snapshot {lost}"
         findings.add(Rule.SNAPSHOT, label, label, store.lost_text(lost))
-    elif not ids and not store.tag_names() and not store.changelog_ids() and table.branch == MAIN_BRANCH:
-        listed = table.file_io.list(manifest_directory(table.location))
-        is_left = any(status.name.startswith(MANIFEST_LIST_PREFIX) for status in listed)
-        if is_left and not list_branches(table.file_io, table.location) and not store.ids():
-            findings.note(
-                "it has manifest lists, and no snapshot or tag that names one: if it held rows, its snapshots were "
-                "lost: restore the directory snapshot. Else its first commit broke off, and a write can follow"
-            )
+        return
+    if ids or table.branch != MAIN_BRANCH:
+        return
+    try:
+        store.check_not_lost()
+    except CorruptFile as error:
+        findings.add(Rule.SNAPSHOT, label, label, str(error))
+        return
+    listed = table.file_io.list(manifest_directory(table.location))
+    is_left = any(status.name.startswith(MANIFEST_LIST_PREFIX) for status in listed)
+    if is_left and not list_branches(table.file_io, table.location) and not store.ids():
+        findings.note(
+            "it has manifest lists, and no snapshot that names one: its first commit broke off, and a write can "
+            "follow; or it had one commit, whose snapshot was lost: then restore the directory snapshot"
+        )
 
 
 def _check_consumers(table: Table, findings: Findings) -> None:

@@ -37,7 +37,7 @@ class RollbackResult(Result):
     """The result of a rollback; in a dry run, what would be deleted.
 
     Attributes:
-        previous_snapshot_id: the latest snapshot before.
+        previous_snapshot_id: the latest snapshot before; the target, if all snapshots were lost.
         current_snapshot_id: the latest snapshot now, unless another job has committed since then.
         snapshots, changelogs: the ids of the deleted ones, newest first.
         tags: the names of the deleted tags.
@@ -158,11 +158,10 @@ def _roll_back(table: Table, target: Snapshot, dry_run: bool) -> RollbackResult:
     began = time.monotonic()
     store = table.snapshots
     lost = store.lost_id()  # to accept that is what a rollback is for
-    latest = store.latest_id() if lost is None else lost
-    if latest is None:
-        raise SnapshotNotFound(f"rolling back {table.location}: the table has no snapshot")
+    ids = store.ids()
+    latest = lost if lost is not None else max([target.id, *ids])  # all are lost, and a tag keeps the target
     _check_id(table, target)
-    snapshots = _later(store.ids(), target.id)
+    snapshots = _later(ids, target.id)
     changelogs = _later(store.changelog_ids(), target.id)
     tags = _later_tags(table, target)
     paths = [

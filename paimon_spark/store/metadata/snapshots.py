@@ -11,24 +11,28 @@ from paimon_spark.format.paths import (
     EARLIEST,
     LATEST,
     MAIN_BRANCH,
+    MANIFEST_LIST_PREFIX,
     SNAPSHOT_PREFIX,
     TAG_PREFIX,
     changelog_directory,
     changelog_path,
     earliest_hint_path,
     latest_hint_path,
+    manifest_directory,
+    manifest_path,
     snapshot_directory,
     snapshot_path,
     tag_directory,
     tag_path,
 )
 from paimon_spark.format.snapshot import Snapshot, Tag, decode_snapshot, decode_tag
-from paimon_spark.store.storage.listing import find_bytes, list_ids, list_named, read_hint, with_way_out
+from paimon_spark.store.storage.listing import find_bytes, list_branches, list_ids, list_named, read_hint, with_way_out
 from paimon_spark.store.storage.local_time import time_text
 from paimon_spark.store.storage.parallel import map_parallel
 from paimon_spark.store.storage.served import TableServer
 
 _LOOKAHEAD = 32  # snapshots
+_LISTS_OF_A_COMMIT = 3  # base, changes, changelogs
 _NAMED = 20  # tags in a message
 _NO_WATERMARK = -(2**63)  # written by engines without watermarks; means none
 
@@ -73,6 +77,31 @@ def around_time(
         else:
             since, high = snapshot, middle - 1
     return before, since
+
+
+def _list_on_a_snapshot(file_io: FileIO, table: str) -> str | None:
+    """The name of a manifest list that was written on top of a snapshot; None: a first commit may have left them all.
+
+    The lists of one writer have a number, and each of its attempts to commit begins with a base list. That of a first
+    commit is empty; it is followed by one list of changes, and one of changelogs at most.
+    """
+    from paimon_spark.format.manifests.codec import decode_manifest_list  # only here is one read
+
+    def is_filled(name: str) -> bool:
+        data = find_bytes(file_io, manifest_path(table, name))
+        return data is not None and bool(decode_manifest_list(data, manifest_path(table, name)))
+
+    writers: dict[str, list[int]] = {}
+    for status in file_io.list(manifest_directory(table)):
+        writer, _, number = status.name.rpartition("-")
+        if writer.startswith(MANIFEST_LIST_PREFIX) and number.isascii() and number.isdigit():
+            writers.setdefault(writer, []).append(int(number))
+    for writer, numbers in sorted(writers.items()):
+        filled = [number for number in sorted(numbers) if is_filled(f"{writer}-{number}")]
+        empty = len(numbers) - len(filled)
+        if 0 in filled or (filled and filled[-1] >= _LISTS_OF_A_COMMIT and len(filled) > 2 * empty):
+            return f"{writer}-{filled[-1]}"
+    return None
 
 
 class SnapshotStore:
@@ -162,13 +191,34 @@ class SnapshotStore:
         """All ids, of which the last is that of the latest snapshot; hint is LATEST, whose snapshot is not the latest.
 
         Raises:
-            CorruptFile: the snapshot that the hint names is lost.
+            CorruptFile: the snapshot that the hint names is lost, or all snapshots are.
         """
         ids = self.ids()
         if hint is not None and hint > (ids[-1] if ids else 0):
             self.check_latest()
             ids = self.ids()
+        if not ids:
+            self.check_not_lost()
+            ids = self.ids()
         return ids
+
+    def check_not_lost(self) -> None:
+        """Checks that a main branch without a snapshot never had one. Other branches have manifests of their own.
+
+        Raises:
+            CorruptFile: its snapshots are lost.
+        """
+        if self.server is not None or self.branch != MAIN_BRANCH:
+            return
+        name = _list_on_a_snapshot(self.file_io, self.table)
+        if name is None or list_branches(self.file_io, self.table) or self.ids():
+            return
+        raise CorruptFile(
+            f"reading the latest state of the table at {self.table}: it has no snapshot, but the manifest list {name}, "
+            "which was written on top of one: its snapshots were lost. Restore the directory snapshot from a backup; "
+            "or roll the table back to a tag, if it has one (`paimon-spark rollback <table> <tag>`); or give up its "
+            "rows: drop the table"
+        )
 
     def earliest_id(self) -> int | None:
         """The oldest id, or None. The EARLIEST hint is used only if its snapshot exists."""

@@ -15,11 +15,13 @@ from support.faults.damage import (
     snapshot_file,
 )
 from support.faults.faulty_store import FaultyFileIO, InjectedFault
+from support.oracles.checker import check_table
+from support.tables.expiring import live_on, new_table, state
 from support.tables.files_by_hand import COLUMNS, keyed_table, make
 from support.tables.golden_tables import GoldenTable, golden_tables
 
 from paimon_spark import check, open_table
-from paimon_spark.errors import TableNotFound
+from paimon_spark.errors import CorruptFile, TableNotFound
 from paimon_spark.store.checks.partition_checks import check_one_partition
 from paimon_spark.store.checks.report import KEPT, Findings, Rule
 from paimon_spark.store.commit.table_commit import TableCommit
@@ -57,8 +59,25 @@ def test_the_newest_snapshot_is_lost(tmp_path: Path) -> None:
 def test_all_snapshots_are_lost(tmp_path: Path) -> None:
     table = golden("overwrite", tmp_path)
     shutil.rmtree(table / "snapshot")
-    (note,) = check(str(table)).notes  # what a first commit leaves that breaks off looks alike
-    assert "it has manifest lists, and no snapshot or tag" in note
+    before = sorted(table.rglob("*"))
+    (problem,) = check(str(table)).problems
+    assert "which was written on top of one: its snapshots were lost" in problem.found
+    opened = open_table(str(table))
+    for call in (opened.scan().to_arrow, opened.snapshots.latest_id):
+        with pytest.raises(CorruptFile, match="its snapshots were lost"):
+            call()
+    assert sorted(table.rglob("*")) == before
+
+
+def test_what_a_first_commit_leaves_that_broke_off_is_a_note(tmp_path: Path) -> None:
+    table = new_table(tmp_path / "t", {"changelog-producer": "input"})
+    live_on(table, "w")
+    shutil.rmtree(tmp_path / "t/snapshot")
+    (note,) = check(table.location).notes
+    assert "its first commit broke off, and a write can follow" in note
+    live_on(table, "w")
+    assert state(table, {}) == [(0, 1), (1, 1)]
+    check_table(table.location)
 
 
 def test_what_was_looked_at(tmp_path: Path) -> None:

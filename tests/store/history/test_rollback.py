@@ -103,11 +103,16 @@ def test_a_newest_snapshot_that_is_lost_is_reported_and_the_rollback_accepts_it(
 def test_all_snapshots_are_lost_and_a_tag_is_left(tmp_path: Path) -> None:
     table = life(tmp_path, "www")
     create_tag(table, "one", 1)
+    whole = copied(table, tmp_path / "whole")
     for path in Path(table.location, "snapshot").glob("snapshot-*"):
         path.unlink()
-    assert rollback(table, "one").current_snapshot_id == 1
-    assert state(table, {}) == [(0, 1), (1, 1)]
-    check_table(table.location)
+    shutil.rmtree(Path(whole.location, "snapshot"))
+    with pytest.raises(CorruptFile, match="its snapshots were lost"):
+        write(whole, [(0, 7)])
+    for lost in (table, whole):
+        assert rollback(lost, "one").current_snapshot_id == 1
+        assert state(lost, {}) == [(0, 1), (1, 1)]
+        check_table(lost.location)
 
 
 def test_a_commit_that_writes_its_hint_after_the_rollback(tmp_path: Path) -> None:
