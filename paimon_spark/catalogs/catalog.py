@@ -5,14 +5,17 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.catalogs.functions import FunctionCatalog
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.views import ViewCatalog
+from paimon_spark.errors import UnsupportedMethod
+from paimon_spark.format.options.foreign_names import ForeignNames
+from paimon_spark.format.options.other_systems import STORE_CATALOG_ADVICE
 from paimon_spark.format.schema import TableSchema
-from paimon_spark.store.open import ReadableTable
+from paimon_spark.store.open import ReadableTable, state_options
 
 NO_OPTIONS: Mapping[str, str] = {}
 
@@ -275,3 +278,46 @@ class Catalog(ViewCatalog, FunctionCatalog, Protocol):
     def refresh(self, identifier: Identifier | None = None) -> None:
         """Forgets what is cached of a table, or of everything."""
         ...
+
+
+class OpensByName(ForeignNames):
+    """The part of a catalog that opens tables by names as people write them; see Catalog."""
+
+    _advice = STORE_CATALOG_ADVICE
+
+    def table(
+        self: Catalog,
+        name: str,
+        *,
+        version: int | str | None = None,
+        timestamp: dt.datetime | str | None = None,
+        options: Mapping[str, str] = NO_OPTIONS,
+        time_zone: TimeZone | None = None,
+    ) -> ReadableTable:
+        """See Catalog."""
+        found = _identifier(self, name)
+        chosen = {**options, **state_options(version, timestamp, time_zone)}
+        return self.load_table(found, chosen, time_zone)
+
+    def __getitem__(self: Catalog, name: str) -> ReadableTable:
+        return self.table(name)
+
+    def __contains__(self: Catalog, name: str) -> bool:
+        return self.find_table(_identifier(self, name)) is not None
+
+    if not TYPE_CHECKING:  # a checker of types shall go on to see that it is not there
+
+        def __iter__(self) -> NoReturn:
+            raise UnsupportedMethod(
+                f"'{type(self).__name__}' is no iterator: list_tables('<database>') names the tables"
+            )
+
+
+def _identifier(catalog: Catalog, name: str) -> Identifier:
+    """The table of ``table`` in the default database, ``database.table``, or ``catalog.database.table``."""
+    if "." not in name:
+        return Identifier(catalog.default_database, name)
+    found, rest = Identifier.parse(name), name.partition(".")[2]
+    if found.database != catalog.name or "." not in rest or catalog.find_table(found) is not None:
+        return found  # a name may have a dot
+    return Identifier.parse(rest)

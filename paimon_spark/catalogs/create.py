@@ -12,7 +12,8 @@ import pyarrow as pa
 from paimon_spark.arguments.checks import checked
 from paimon_spark.arrow.default_values import check_defaults
 from paimon_spark.arrow.types import data_type
-from paimon_spark.errors import CorruptFile, SchemaError, TableAlreadyExists
+from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.errors import CorruptFile, OptionError, SchemaError, TableAlreadyExists, UnsupportedFeature
 from paimon_spark.file_io import FileIO, NotCreated, absolute_location, file_io_for
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.value_texts import parse_list
@@ -23,9 +24,11 @@ from paimon_spark.format.types import DataField
 from paimon_spark.merge.engines.choice import engine_for
 from paimon_spark.store.metadata.publish import publish_file
 from paimon_spark.store.metadata.schemas import SchemaStore
-from paimon_spark.store.metadata.table_options import resolve_properties
+from paimon_spark.store.metadata.table_options import PATH, resolve_properties
 
 _TRIES = 20
+_TABLE_TYPES = ("table", "materialized-table")
+_AUTO_CREATE = "auto-create"
 
 
 @checked
@@ -147,3 +150,43 @@ def _refuse_foreign_files(store: FileIO, root: str) -> None:
 
 def _foreign_names(store: FileIO, root: str) -> list[str]:
     return sorted(s.name for s in store.list(root) if not s.name.startswith((".", "_")) and s.name != "schema")
+
+
+def check_creatable(identifier: Identifier, options: Mapping[str, str]) -> None:
+    """Checks the options of a new table (Java: AbstractCatalog.createTable).
+
+    Raises:
+        UnsupportedFeature: they ask for a location of its own, or for something else than a table with snapshots.
+        OptionError: they ask readers to create the table.
+    """
+    if PATH in options:
+        raise UnsupportedFeature(
+            f"creating {identifier} with the option 'path', which is LOCATION in SQL: this catalog decides where its "
+            "tables are, only a Hive or REST catalog has tables at other places; leave LOCATION out, or make a table "
+            "without a name, with PaimonTable.create(spark).location(...)"
+        )
+    kind = TableSettings(options).table_type
+    if kind.lower() not in _TABLE_TYPES:
+        raise UnsupportedFeature(
+            f"creating {identifier} with 'type' = '{kind}': a catalog in files holds {' and '.join(_TABLE_TYPES)} only"
+        )
+    if options.get(_AUTO_CREATE, "false").strip().lower() != "false":
+        raise OptionError(
+            f"creating {identifier}: 'auto-create' must be false, because the catalog itself creates the table"
+        )
+
+
+def same_schema(identifier: Identifier, schema: TableSchema, there: TableSchema, location: str) -> TableSchema:
+    """The schema of the table that is at the place of an external one (Java: checkSchemaForExternalTable)."""
+    differs = [
+        *(["columns"] if [(f.name, f.type) for f in schema.fields] != [(f.name, f.type) for f in there.fields] else []),
+        *(["partition columns"] if schema.partition_keys not in ((), there.partition_keys) else []),
+        *(["primary key"] if schema.primary_keys not in ((), there.primary_keys) else []),
+        *(k for k, v in schema.options.items() if k not in (PATH, "owner") and there.options.get(k) != v),
+    ]
+    if differs:
+        raise SchemaError(
+            f"creating {identifier}: the table at {location} differs in {', '.join(differs)}; give the same, or "
+            "another path"
+        )
+    return there

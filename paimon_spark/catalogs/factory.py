@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from paimon_spark.arguments.checks import checked
 from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.catalog_options import METASTORE, WAREHOUSE, check_catalog_options, storage_options
-from paimon_spark.catalogs.filesystem import FileSystemCatalog
+from paimon_spark.catalogs.file_catalog import FileCatalog
+from paimon_spark.catalogs.filesystem import DirectoryNames
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.file_io import absolute_location, file_io_for
 
@@ -42,12 +43,12 @@ def _filesystem(name: str, options: Mapping[str, str]) -> Catalog:
     if not options.get(WAREHOUSE, "").strip():
         raise OptionError("the option 'warehouse' of the catalog is missing: give the directory of the databases")
     warehouse = absolute_location(options[WAREHOUSE].strip())
-    return FileSystemCatalog(name, warehouse, file_io_for(warehouse, storage_options(options)), options)
+    return FileCatalog(DirectoryNames(name, warehouse, file_io_for(warehouse, storage_options(options)), options))
 
 
 def _jdbc(name: str, options: Mapping[str, str]) -> Catalog:
     try:
-        from paimon_spark.catalogs.jdbc.catalog import open_jdbc_catalog
+        from paimon_spark.catalogs.jdbc.names import jdbc_names
     except ModuleNotFoundError as error:
         if error.name != "sqlalchemy":
             raise
@@ -55,19 +56,19 @@ def _jdbc(name: str, options: Mapping[str, str]) -> Catalog:
             "opening a jdbc catalog needs the package SQLAlchemy and a driver of the database: run pip install "
             "'paimon-spark[jdbc]'"
         ) from None
-    return open_jdbc_catalog(name, options)
+    return FileCatalog(jdbc_names(name, options))
 
 
 def _hive(name: str, options: Mapping[str, str]) -> Catalog:
     try:
-        from paimon_spark.catalogs.hive.catalog import open_hive_catalog
+        from paimon_spark.catalogs.hive.names import hive_names
     except ModuleNotFoundError as error:
         if error.name not in ("pymetastore", "thrift"):
             raise
         raise UnsupportedFeature(
             "opening a hive catalog needs the package pymetastore: run pip install 'paimon-spark[hive]'"
         ) from None
-    return open_hive_catalog(name, options)
+    return FileCatalog(hive_names(name, options))
 
 
 def _rest(name: str, options: Mapping[str, str]) -> Catalog:

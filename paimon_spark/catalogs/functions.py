@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.types import DataField
 
 
@@ -76,3 +77,34 @@ class FunctionCatalog(Protocol):
             FunctionNotFound: there is no such function, and ignore_if_not_exists is false.
         """
         ...
+
+
+class NoFunctions:
+    """The part of a catalog that has no functions."""
+
+    def list_functions(self, database: str) -> list[str]:
+        """Always refused."""
+        raise _no_functions(f"listing the functions of '{database}'")
+
+    def load_function(self, identifier: Identifier) -> Function:
+        """Always refused."""
+        raise _no_functions(f"reading the function {identifier}")
+
+    def create_function(self, identifier: Identifier, function: Function, ignore_if_exists: bool = False) -> None:
+        """Always refused."""
+        raise _no_functions(f"creating the function {identifier}")
+
+    def alter_function(
+        self, identifier: Identifier, changes: Sequence[Mapping[str, Any]], ignore_if_not_exists: bool = False
+    ) -> None:
+        """Always refused."""
+        raise _no_functions(f"changing the function {identifier}")
+
+    def drop_function(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
+        """Refused, unless a function that is not there is no error."""
+        if not ignore_if_not_exists:
+            raise _no_functions(f"dropping the function {identifier}")
+
+
+def _no_functions(doing: str) -> UnsupportedFeature:
+    return UnsupportedFeature(f"{doing}: only a REST catalog stores functions, and this is none")

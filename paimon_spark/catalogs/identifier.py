@@ -1,11 +1,11 @@
-"""Names of databases and tables (Java: Identifier, CatalogUtils)."""
+"""Names of databases and tables (Java: Identifier, CatalogUtils), and what a store of names answers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from paimon_spark.arguments.kinds import described
-from paimon_spark.errors import OptionError
+from paimon_spark.errors import CatalogUnavailable, OptionError
 
 SYSTEM_DATABASE = "sys"
 """The database whose tables tell of all others; nobody creates or drops it."""
@@ -46,6 +46,26 @@ class Identifier:
         if not (database and dot and table):
             raise OptionError(f"'{text}' is not the name of a table: write <database>.<table>")
         return cls(database, table)
+
+
+class Missing(Exception):
+    """There is no such name."""
+
+
+class Taken(Exception):
+    """There is an object of that name already; nothing was changed."""
+
+
+class Refused(CatalogUnavailable):
+    """A request was understood and not done.
+
+    Attributes:
+        is_certain: True if the answer says that nothing was done; else it has failed in the middle.
+        words: the answer.
+    """
+
+    is_certain = False
+    words = ""
 
 
 def check_addressable(name: str, kind: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -13,11 +12,12 @@ from uuid import uuid4
 import pyarrow as pa
 import pytest
 from support.faults.faulty_store import FaultyFileIO, InjectedFault, When
+from support.tables.catalog_tables import with_store
 
 from paimon_spark import open_catalog
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.catalogs.create import new_schema
-from paimon_spark.catalogs.filesystem import FileSystemCatalog
+from paimon_spark.catalogs.file_catalog import FileCatalog
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import (
     DatabaseAlreadyExists,
@@ -32,13 +32,13 @@ from paimon_spark.store.write.table_write import TableWrite
 
 A, B = Identifier("d", "a"), Identifier("d", "b")
 SCHEMA = new_schema(pa.schema([("id", pa.int64())]))
-Work = Callable[[FileSystemCatalog], object]
+Work = Callable[[FileCatalog], object]
 
 
-def prepared(warehouse: str) -> FileSystemCatalog:
+def prepared(warehouse: str) -> FileCatalog:
     """A warehouse with a table `a` of three rows and an empty database `e`."""
     catalog = open_catalog(warehouse)
-    assert isinstance(catalog, FileSystemCatalog)
+    assert isinstance(catalog, FileCatalog)
     for name in ("d", "e"):
         catalog.create_database(name)
     catalog.create_table(A, SCHEMA)
@@ -49,14 +49,14 @@ def prepared(warehouse: str) -> FileSystemCatalog:
     return catalog
 
 
-def faulty(catalog: FileSystemCatalog, **how: Any) -> FileSystemCatalog:
-    return replace(catalog, file_io=FaultyFileIO(catalog.file_io, lasting=True, **how))
+def faulty(catalog: FileCatalog, **how: Any) -> FileCatalog:
+    return with_store(catalog, FaultyFileIO(catalog.names.file_io, lasting=True, **how))
 
 
-def log_of(catalog: FileSystemCatalog, work: Work) -> list[str]:
+def log_of(catalog: FileCatalog, work: Work) -> list[str]:
     watched = faulty(catalog)
     work(watched)
-    return watched.file_io.log
+    return watched.names.file_io.log
 
 
 def all_points(log: list[str]) -> list[tuple[int, When]]:
@@ -64,7 +64,7 @@ def all_points(log: list[str]) -> list[tuple[int, When]]:
     return [(n, when) for n, name in enumerate(log) for when in (When if name.startswith("!") else [When.BEFORE])]
 
 
-def rows(catalog: FileSystemCatalog, identifier: Identifier) -> int | None:
+def rows(catalog: FileCatalog, identifier: Identifier) -> int | None:
     """How many rows the table has; None: there is no table."""
     if catalog.find_table(identifier) is None:
         return None
@@ -75,7 +75,7 @@ def warehouses(tmp_path: Path, kind: str) -> Callable[[], str]:
     return lambda: f"{tmp_path}/{uuid4().hex}" if kind == "disk" else f"memory://{uuid4().hex}/lake"
 
 
-def break_in_each_step(make: Callable[[], str], work: Work, check: Callable[[FileSystemCatalog], None]) -> None:
+def break_in_each_step(make: Callable[[], str], work: Work, check: Callable[[FileCatalog], None]) -> None:
     for at, when in all_points(log_of(prepared(make()), work)):
         catalog = prepared(make())
         with pytest.raises(OSError, match="injected fault"):
@@ -87,7 +87,7 @@ def break_in_each_step(make: Callable[[], str], work: Work, check: Callable[[Fil
 def test_drop_table(tmp_path: Path, kind: str) -> None:
     outcomes = set()
 
-    def check(catalog: FileSystemCatalog) -> None:
+    def check(catalog: FileCatalog) -> None:
         left = rows(catalog, A)
         outcomes.add(left)
         assert left in (3, None)
@@ -106,7 +106,7 @@ def test_drop_table(tmp_path: Path, kind: str) -> None:
     assert outcomes == {3, None}
 
 
-def finish_creation(catalog: FileSystemCatalog) -> None:
+def finish_creation(catalog: FileCatalog) -> None:
     """Creates the table; if the drop must be finished first, the error says so."""
     try:
         catalog.create_table(A, SCHEMA)
@@ -135,13 +135,13 @@ def test_what_an_interrupted_drop_has_left_goes_with_the_next(tmp_path: Path, ki
         catalog.drop_table(B)
     else:
         catalog.drop_table(A)
-    kept = [status.name for status in catalog.file_io.list(f"{catalog.warehouse}/d.db")]
+    kept = [status.name for status in catalog.names.file_io.list(f"{catalog.warehouse}/d.db")]
     assert kept in ([], [".paimon-directory"])
 
 
 @pytest.mark.parametrize("kind", ["disk", "object store"])
 def test_create_table(tmp_path: Path, kind: str) -> None:
-    def check(catalog: FileSystemCatalog) -> None:
+    def check(catalog: FileCatalog) -> None:
         assert rows(catalog, B) in (0, None)
         try:
             catalog.create_table(B, SCHEMA)
@@ -163,7 +163,7 @@ def test_create_table(tmp_path: Path, kind: str) -> None:
 def test_rename_table(tmp_path: Path) -> None:
     places = set()
 
-    def check(catalog: FileSystemCatalog) -> None:
+    def check(catalog: FileCatalog) -> None:
         found = (rows(catalog, A), rows(catalog, B))
         places.add(found)
         assert found in ((3, None), (None, 3))
@@ -179,7 +179,7 @@ def test_rename_table(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["disk", "object store"])
 def test_databases(tmp_path: Path, kind: str) -> None:
-    def created(catalog: FileSystemCatalog) -> None:
+    def created(catalog: FileCatalog) -> None:
         is_there = "new" in catalog.list_databases()
         try:
             catalog.create_database("new")
@@ -187,7 +187,7 @@ def test_databases(tmp_path: Path, kind: str) -> None:
             assert is_there
         assert catalog.list_databases() == ["d", "e", "new"]
 
-    def dropped(catalog: FileSystemCatalog) -> None:
+    def dropped(catalog: FileCatalog) -> None:
         is_there = "e" in catalog.list_databases()
         try:
             catalog.drop_database("e")
@@ -196,7 +196,7 @@ def test_databases(tmp_path: Path, kind: str) -> None:
         assert catalog.list_databases() == ["d"]
         assert rows(catalog, A) == 3
 
-    def cascaded(catalog: FileSystemCatalog) -> None:
+    def cascaded(catalog: FileCatalog) -> None:
         assert rows(catalog, A) in (3, None)
         catalog.drop_database("d", ignore_if_not_exists=True, cascade=True)
         assert catalog.list_databases() == ["e"]

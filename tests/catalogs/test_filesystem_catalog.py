@@ -20,7 +20,8 @@ from support.tables.catalog_tables import ORDERS, append, ids_of, schema
 from paimon_spark import open_catalog
 from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.create import create_table, new_schema
-from paimon_spark.catalogs.filesystem import FileSystemCatalog
+from paimon_spark.catalogs.file_catalog import FileCatalog
+from paimon_spark.catalogs.filesystem import DirectoryNames
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import (
     DatabaseAlreadyExists,
@@ -92,7 +93,7 @@ def test_the_life_of_a_table(catalog: Catalog) -> None:
 @pytest.mark.parametrize("catalog", ["memory", "s3"], indirect=True)
 def test_a_database_that_is_there_through_its_table_outlives_it(catalog: Catalog) -> None:
     """Other clients may leave nothing else in an object store."""
-    create_table(catalog.table_location(ORDERS), schema(), catalog.file_io)
+    create_table(catalog.table_location(ORDERS), schema(), catalog.names.file_io)
     assert catalog.list_databases() == ["shop"]
     catalog.drop_table(ORDERS)
     assert (catalog.list_databases(), catalog.list_tables("shop")) == (["shop"], [])
@@ -303,7 +304,9 @@ def test_one_of_many_threads_creates(catalog: Catalog) -> None:
 
 def test_names_of_tables_in_hdfs(tmp_path: Path) -> None:
     store = HadoopFileIO(partial(hadoop_rules, str(tmp_path)))
-    catalog = FileSystemCatalog("paimon", "hdfs://name:8020/lake", store, {"warehouse": "hdfs://name:8020/lake"})
+    catalog = FileCatalog(
+        DirectoryNames("paimon", "hdfs://name:8020/lake", store, {"warehouse": "hdfs://name:8020/lake"})
+    )
     catalog.create_database("shop")
     catalog.create_database("archive")
     catalog.create_table(ORDERS, schema())

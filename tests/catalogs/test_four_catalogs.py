@@ -19,7 +19,6 @@ from support.tables.hive_files import add_hive_table, write_file
 from paimon_spark import open_catalog, open_table
 from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.functions import Function
-from paimon_spark.catalogs.hive.catalog import HiveCatalog
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.views import SetViewOption, View
 from paimon_spark.errors import DatabaseNotEmpty, DatabaseNotFound, TableNotFound, UnsupportedFeature
@@ -149,8 +148,8 @@ def tables_of_hive(shop: Shop) -> None:
 
 def migrate_table(shop: Shop) -> None:
     write_file(shop.place / "part-0", "parquet", {"id": [7], "name": ["x"]})
-    if isinstance(shop.catalog, HiveCatalog):
-        add_hive_table(shop.catalog.metastore, shop.named("old"), shop.place, "parquet")
+    if shop.kind == HIVE:
+        add_hive_table(shop.catalog.names.metastore, shop.named("old"), shop.place, "parquet")
     shop.catalog.migrate_table(shop.named("old"))
     assert ids_of(shop.catalog.load_table(shop.named("old"))) == [7]
 

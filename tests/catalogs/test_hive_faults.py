@@ -12,8 +12,9 @@ from support.programs.hive_metastore import HiveMetastore
 from support.tables.catalog_tables import ORDERS, append, ids_of, schema
 
 from paimon_spark import open_catalog
-from paimon_spark.catalogs.hive.catalog import HiveCatalog
+from paimon_spark.catalogs.file_catalog import FileCatalog
 from paimon_spark.catalogs.hive.locks import table_lock
+from paimon_spark.catalogs.hive.names import HiveNames
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import CatalogUnavailable, SchemaError
 from paimon_spark.file_io import NotCreated
@@ -28,9 +29,9 @@ def proxy(metastore: HiveMetastore) -> Iterator[CuttingProxy]:
         yield made
 
 
-def through(proxy: CuttingProxy, hive_options: dict[str, str]) -> HiveCatalog:
+def through(proxy: CuttingProxy, hive_options: dict[str, str]) -> FileCatalog:
     made = open_catalog({**hive_options, "uri": f"thrift://localhost:{proxy.port}"})
-    assert isinstance(made, HiveCatalog)
+    assert isinstance(made.names, HiveNames)
     return made
 
 
@@ -42,32 +43,35 @@ def test_changes_take_the_lock(hive_options: dict[str, str]) -> None:
         "lock-check-max-sleep": "100 ms",
     }
     hive = open_catalog(locked)
-    assert isinstance(hive, HiveCatalog)
+    assert isinstance(hive.names, HiveNames)
     hive.create_database("shop")
     hive.create_table(ORDERS, schema())
     opened, new = hive.load_table(ORDERS), Identifier("shop", "new")
-    with table_lock(hive.metastore, ORDERS):
+    with table_lock(hive.names.metastore, ORDERS):
         with pytest.raises(NotCreated, match="others have held the lock"):
             append(opened, 1)
         with pytest.raises(NotCreated, match="others have held the lock"):
             set_option(opened, "file.format", "orc")
-    with table_lock(hive.metastore, new), pytest.raises(CatalogUnavailable, match="others have held the lock"):
+    with table_lock(hive.names.metastore, new), pytest.raises(CatalogUnavailable, match="others have held the lock"):
         hive.create_table(new, schema())
-    with table_lock(hive.metastore, ORDERS), pytest.raises(CatalogUnavailable, match="others have held the lock"):
+    with table_lock(hive.names.metastore, ORDERS), pytest.raises(CatalogUnavailable, match="others have held the lock"):
         hive.drop_table(ORDERS)
     for held in (ORDERS, new):
-        with table_lock(hive.metastore, held), pytest.raises(CatalogUnavailable, match="others have held the lock"):
+        with (
+            table_lock(hive.names.metastore, held),
+            pytest.raises(CatalogUnavailable, match="others have held the lock"),
+        ):
             hive.rename_table(ORDERS, new)
     append(opened, 2)
     assert ids_of(hive.load_table(ORDERS)) == [2]
     without = open_catalog(hive_options)
-    with table_lock(hive.metastore, ORDERS):
+    with table_lock(hive.names.metastore, ORDERS):
         append(without.load_table(ORDERS), 3)
 
 
 def test_a_lock_is_waited_for(hive_options: dict[str, str]) -> None:
     hive = open_catalog({**hive_options, "lock.enabled": "true"})
-    assert isinstance(hive, HiveCatalog)
+    assert isinstance(hive.names, HiveNames)
     hive.create_database("shop")
     hive.create_table(ORDERS, schema())
     begun = threading.Event()
@@ -76,7 +80,7 @@ def test_a_lock_is_waited_for(hive_options: dict[str, str]) -> None:
         begun.set()
         append(hive.load_table(ORDERS), 1)
 
-    with table_lock(hive.metastore, ORDERS):
+    with table_lock(hive.names.metastore, ORDERS):
         thread = threading.Thread(target=late)
         thread.start()
         begun.wait()
@@ -112,9 +116,9 @@ def test_what_is_left_by_a_connection_that_breaks(proxy: CuttingProxy, hive_opti
     proxy.cut_at("alter_table_with_environment_context", late=False)
     with pytest.raises(CatalogUnavailable, match="has its new schema 1; only the copy"):
         set_option(opened, "file.format", "orc")
-    assert "file.format" not in hive.hive_table(ORDERS).parameters
+    assert "file.format" not in hive.names.hive_table(ORDERS).parameters
     hive.repair()
-    assert hive.hive_table(ORDERS).parameters["file.format"] == "orc"
+    assert hive.names.hive_table(ORDERS).parameters["file.format"] == "orc"
     proxy.cut_at("alter_table_with_environment_context", late=True)
     new = Identifier("shop", "new")
     with pytest.raises(CatalogUnavailable, match=unknown):
@@ -147,9 +151,9 @@ def test_what_is_reported_of_a_server_that_is_none(hive_options: dict[str, str],
         with pytest.raises(CatalogUnavailable, match="has the port of the Thrift service"):
             wrong.list_databases()
     hive = open_catalog(hive_options)
-    assert isinstance(hive, HiveCatalog)
+    assert isinstance(hive.names, HiveNames)
     with pytest.raises(CatalogUnavailable, match="this release needs Hive"):
-        hive.metastore._read("trying", lambda client: client.get_catalogs())
+        hive.names.metastore._read("trying", lambda client: client.get_catalogs())
 
 
 def _answer_wrongly(listener: socket.socket) -> None:

@@ -14,7 +14,8 @@ from support.tables.catalog_tables import ORDERS, append, append_rows, schema
 
 from paimon_spark import open_catalog
 from paimon_spark.catalogs.create import new_schema
-from paimon_spark.catalogs.hive.catalog import HiveCatalog
+from paimon_spark.catalogs.file_catalog import FileCatalog
+from paimon_spark.catalogs.hive.names import HiveNames
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.warehouse import find_warehouse_table
 from paimon_spark.errors import SchemaError, UnsupportedFeature
@@ -37,15 +38,15 @@ COLUMNS = pa.schema([("id", pa.int64()), ("day", pa.string()), ("hour", pa.int32
 
 
 @pytest.fixture
-def hive(hive_options: dict[str, str]) -> HiveCatalog:
+def hive(hive_options: dict[str, str]) -> FileCatalog:
     """A catalog with the empty database `shop`."""
     made = open_catalog(hive_options)
-    assert isinstance(made, HiveCatalog)
+    assert isinstance(made.names, HiveNames)
     made.create_database("shop")
     return made
 
 
-def orders(hive: HiveCatalog, **more: str) -> ReadableTable:
+def orders(hive: FileCatalog, **more: str) -> ReadableTable:
     """A table with partitions by two columns."""
     hive.create_table(ORDERS, new_schema(COLUMNS, partition_keys=["day", "hour"], options={**KEPT, **more}))
     return hive.load_table(ORDERS)
@@ -56,15 +57,15 @@ def add(table: ReadableTable, *places: tuple[str | None, int]) -> None:
     append_rows(table, {"id": range(len(places)), "day": days, "hour": hours})
 
 
-def known(hive: HiveCatalog, table: Identifier = ORDERS) -> dict[tuple[str, ...], str]:
+def known(hive: FileCatalog, table: Identifier = ORDERS) -> dict[tuple[str, ...], str]:
     """The values and the places of the partitions."""
-    return {tuple(one.values): one.sd.location for one in hive.metastore.partitions(table)}
+    return {tuple(one.values): one.sd.location for one in hive.names.metastore.partitions(table)}
 
 
-def test_commits_tell_of_partitions(hive: HiveCatalog, tmp_path: Path) -> None:
+def test_commits_tell_of_partitions(hive: FileCatalog, tmp_path: Path) -> None:
     table, place = orders(hive), f"file:{tmp_path}/lake/shop.db/orders"
-    assert [column.name for column in hive.hive_table(ORDERS).partitionKeys] == ["day", "hour"]
-    assert [column.name for column in hive.hive_table(ORDERS).sd.cols] == ["id"]
+    assert [column.name for column in hive.names.hive_table(ORDERS).partitionKeys] == ["day", "hour"]
+    assert [column.name for column in hive.names.hive_table(ORDERS).sd.cols] == ["id"]
     add(table, ("a/b", 1), (None, 2))
     add(table, ("a/b", 1), ("c", 3))
     assert known(hive) == {
@@ -80,7 +81,7 @@ def test_commits_tell_of_partitions(hive: HiveCatalog, tmp_path: Path) -> None:
     assert len(known(hive)) == 2, "as by Java"
 
 
-def test_a_partition_of_another_branch_stays(hive: HiveCatalog) -> None:
+def test_a_partition_of_another_branch_stays(hive: FileCatalog) -> None:
     table = orders(hive)
     add(table, ("a", 1), ("b", 1))
     create_tag(table, "t")
@@ -92,7 +93,7 @@ def test_a_partition_of_another_branch_stays(hive: HiveCatalog) -> None:
     assert sorted(known(hive)) == [("b", "1"), ("c", "1")]
 
 
-def test_expired_partitions_go(hive: HiveCatalog) -> None:
+def test_expired_partitions_go(hive: FileCatalog) -> None:
     columns = pa.schema([("id", pa.int64()), ("day", pa.string())])
     hive.create_table(ORDERS, new_schema(columns, partition_keys=["day"], options=KEPT))
     append_rows(hive.load_table(ORDERS), {"id": [1, 2], "day": ["2020-01-01", "9999-01-01"]})
@@ -100,7 +101,7 @@ def test_expired_partitions_go(hive: HiveCatalog) -> None:
     assert sorted(known(hive)) == [("9999-01-01",)]
 
 
-def test_repair_tells_of_partitions(hive: HiveCatalog, hive_options: dict[str, str]) -> None:
+def test_repair_tells_of_partitions(hive: FileCatalog, hive_options: dict[str, str]) -> None:
     files = open_catalog(hive_options["warehouse"])
     files.create_table(ORDERS, new_schema(COLUMNS, partition_keys=["day", "hour"], options=KEPT))
     add(files.load_table(ORDERS), ("a", 1), ("b", 2))
@@ -113,17 +114,17 @@ def test_repair_tells_of_partitions(hive: HiveCatalog, hive_options: dict[str, s
 
 def test_locations_in_properties(hive_options: dict[str, str]) -> None:
     hive = open_catalog({**hive_options, "location-in-properties": "true"})
-    assert isinstance(hive, HiveCatalog)
+    assert isinstance(hive.names, HiveNames)
     hive.create_database("shop")
     add(orders(hive), ("a", 1))
-    (found,) = hive.metastore.partitions(ORDERS)
+    (found,) = hive.names.metastore.partitions(ORDERS)
     assert found.parameters["paimon_location"] == f"{hive.table_location(ORDERS)}/day=a/hour=1"
 
 
-def test_tags_are_partitions(hive: HiveCatalog) -> None:
+def test_tags_are_partitions(hive: FileCatalog) -> None:
     hive.create_table(ORDERS, schema(**{"metastore.tag-to-partition": "dt"}))
     table = hive.load_table(ORDERS)
-    assert [(c.name, c.type) for c in hive.hive_table(ORDERS).partitionKeys] == [("dt", "string")]
+    assert [(c.name, c.type) for c in hive.names.hive_table(ORDERS).partitionKeys] == [("dt", "string")]
     append(table, 1)
     create_tag(table, "2026-11-23")
     append(table, 2)
@@ -138,7 +139,7 @@ def test_tags_are_partitions(hive: HiveCatalog) -> None:
     wrong = new_schema(COLUMNS, partition_keys=["day"], options={"metastore.tag-to-partition": "dt"})
     with pytest.raises(SchemaError, match="is for tables without them"):
         hive.create_table(Identifier("shop", "t"), wrong)
-    assert not hive.file_io_of(hive.warehouse).exists(f"{hive.warehouse}/shop.db/t")
+    assert not hive.names.file_io_of(hive.warehouse).exists(f"{hive.warehouse}/shop.db/t")
 
 
 def done_of(scan: Any, name: str) -> dict[str, bool]:
@@ -147,12 +148,12 @@ def done_of(scan: Any, name: str) -> dict[str, bool]:
     return dict(zip(found.column(name).to_pylist(), found.column("done").to_pylist(), strict=True))
 
 
-def test_marks(hive: HiveCatalog) -> None:
+def test_marks(hive: FileCatalog) -> None:
     table = orders(hive, **{"partition.mark-done-action": "done-partition,mark-event,success-file"})
     add(table, ("a/b", 1), ("c", 1))
     mark_partition_done(table, "day=a/b,hour=1")
     assert sorted(known(hive)) == [("a/b", "1"), ("a/b", "1.done"), ("c", "1")]
-    assert [hive.metastore.is_done(ORDERS, {"day": day, "hour": "1"}) for day in ("a/b", "c")] == [True, False]
+    assert [hive.names.metastore.is_done(ORDERS, {"day": day, "hour": "1"}) for day in ("a/b", "c")] == [True, False]
     shown = hive.load_table(ORDERS).system_table("partitions")
     assert done_of(shown, "partition") == {"day=a/b/hour=1": True, "day=c/hour=1": False}
     everywhere = find_warehouse_table(hive.table_location(Identifier("sys", "partitions")), hive.table_options())
@@ -173,20 +174,20 @@ def written(table: ReadableTable) -> list[CommitMessage]:
     return list(task.finish())
 
 
-def test_statistics_and_marks_of_a_write(hive: HiveCatalog) -> None:
+def test_statistics_and_marks_of_a_write(hive: FileCatalog) -> None:
     table = orders(hive, **{"partition.mark-done-action": "mark-event", "partition.end-input-to-done": "true"})
     add(table, ("a", 1), ("b", 2))
     add(table, ("a", 1))
     messages = written(table)
     report_partitions(table, messages)
-    assert "numRows" not in hive.metastore.partition(ORDERS, ["a", "1"]).parameters
+    assert "numRows" not in hive.names.metastore.partition(ORDERS, ["a", "1"]).parameters
     report_partitions(table.with_options({"partition.idle-time-to-report-statistic": "1 h"}), messages)
-    told = hive.metastore.partition(ORDERS, ["a", "1"])
+    told = hive.names.metastore.partition(ORDERS, ["a", "1"])
     assert {k: told.parameters[k] for k in ("numRows", "totalBuckets")} == {"numRows": "2", "totalBuckets": "-1"}
     assert told.parameters["lastUpdateTime"] == told.parameters["transient_lastDdlTime"] == str(told.lastAccessTime)
-    assert "numRows" not in hive.metastore.partition(ORDERS, ["b", "2"]).parameters
+    assert "numRows" not in hive.names.metastore.partition(ORDERS, ["b", "2"]).parameters
     mark_written_partitions(table, messages)
-    assert hive.metastore.is_done(ORDERS, {"day": "a", "hour": "1"})
+    assert hive.names.metastore.is_done(ORDERS, {"day": "a", "hour": "1"})
 
 
 def test_a_metastore_that_fails_keeps_no_row_back(
@@ -194,7 +195,7 @@ def test_a_metastore_that_fails_keeps_no_row_back(
 ) -> None:
     with cutting_proxy(metastore.port) as proxy:
         hive = open_catalog({**hive_options, "uri": f"thrift://localhost:{proxy.port}"})
-        assert isinstance(hive, HiveCatalog)
+        assert isinstance(hive.names, HiveNames)
         hive.create_database("shop")
         table = orders(hive)
         proxy.cut_at("add_partitions_req", late=False)

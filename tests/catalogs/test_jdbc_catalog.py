@@ -13,13 +13,13 @@ import pytest
 from support.faults.faulty_store import FaultyFileIO, InjectedFault, When
 from support.long_runs import LONG, draws
 from support.tables.catalog_rows import properties, query
-from support.tables.catalog_tables import ORDERS, append, ids_of, schema
+from support.tables.catalog_tables import ORDERS, append, ids_of, schema, with_store
 
 from paimon_spark import open_catalog
 from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.create import create_table
+from paimon_spark.catalogs.file_catalog import FileCatalog
 from paimon_spark.catalogs.identifier import Identifier
-from paimon_spark.catalogs.jdbc.catalog import JdbcCatalog
 from paimon_spark.catalogs.views import AddDialect, DropDialect, SetViewOption, UpdateDialect, UpdateViewComment, View
 from paimon_spark.catalogs.warehouse import find_warehouse_table
 from paimon_spark.errors import (
@@ -89,7 +89,7 @@ def test_a_database_is_there_through_what_is_in_it(jdbc: Catalog, tmp_path: Path
     assert jdbc.list_databases() == ["by_table"]
 
 
-def test_catalogs_of_two_keys_share_a_database(jdbc: JdbcCatalog, tmp_path: Path) -> None:
+def test_catalogs_of_two_keys_share_a_database(jdbc: FileCatalog, tmp_path: Path) -> None:
     other = open_catalog({**jdbc.options, "catalog-key": "other", "warehouse": f"{tmp_path}/else"})
     assert other.list_databases() == []
     other.create_database("shop")
@@ -100,7 +100,7 @@ def test_catalogs_of_two_keys_share_a_database(jdbc: JdbcCatalog, tmp_path: Path
 # --------------------------------------------------------------------------------------------------------------- tables
 
 
-def test_the_options_of_a_table_are_copied(jdbc: JdbcCatalog, tmp_path: Path) -> None:
+def test_the_options_of_a_table_are_copied(jdbc: FileCatalog, tmp_path: Path) -> None:
     jdbc.create_table(ORDERS, schema(bucket="2", **{"bucket-key": "id"}))
     assert properties(tmp_path) == {"bucket": "2", "bucket-key": "id"}
     set_option(jdbc.load_table(ORDERS), "file.format", "orc")
@@ -118,9 +118,9 @@ def test_the_options_of_a_table_are_copied(jdbc: JdbcCatalog, tmp_path: Path) ->
     assert properties(tmp_path) == {}
 
 
-def test_only_rows_make_tables(jdbc: JdbcCatalog) -> None:
+def test_only_rows_make_tables(jdbc: FileCatalog) -> None:
     """Files that the database does not know are no table, until it is repaired."""
-    create_table(jdbc.table_location(ORDERS), schema(), jdbc.file_io)
+    create_table(jdbc.table_location(ORDERS), schema(), jdbc.names.file_io)
     assert (jdbc.list_tables("shop"), jdbc.find_table(ORDERS)) == ([], None)
     for action in (lambda: jdbc.load_table(ORDERS), lambda: jdbc.check_table(ORDERS), lambda: jdbc.drop_table(ORDERS)):
         with pytest.raises(TableNotFound, match=r"no table shop\.orders in the catalog"):
@@ -136,7 +136,7 @@ def test_only_rows_make_tables(jdbc: JdbcCatalog) -> None:
     assert ids_of(jdbc.load_table(ORDERS)) == []
 
 
-def test_rows_without_files(jdbc: JdbcCatalog, tmp_path: Path) -> None:
+def test_rows_without_files(jdbc: FileCatalog, tmp_path: Path) -> None:
     query(tmp_path, "INSERT INTO paimon_tables VALUES ('jdbc', 'shop', 'orders')")
     for action in (lambda: jdbc.find_table(ORDERS), lambda: jdbc.load_table(ORDERS)):
         with pytest.raises(SchemaError, match="there are no files of it"):
@@ -145,9 +145,9 @@ def test_rows_without_files(jdbc: JdbcCatalog, tmp_path: Path) -> None:
     assert jdbc.list_tables("shop") == []
 
 
-def test_repair_of_all(jdbc: JdbcCatalog, tmp_path: Path) -> None:
+def test_repair_of_all(jdbc: FileCatalog, tmp_path: Path) -> None:
     jdbc.create_table(ORDERS, schema(**{"file.format": "orc"}))
-    create_table(f"{tmp_path}/lake/new.db/t", schema(), jdbc.file_io)
+    create_table(f"{tmp_path}/lake/new.db/t", schema(), jdbc.names.file_io)
     (tmp_path / "lake" / "other").mkdir()
     query(tmp_path, "DELETE FROM paimon_tables")
     query(tmp_path, "UPDATE paimon_table_properties SET property_value = 'avro'")
@@ -160,15 +160,15 @@ def test_repair_of_all(jdbc: JdbcCatalog, tmp_path: Path) -> None:
         jdbc.repair("shop", "none")
 
 
-def test_the_system_database_knows_the_rows(jdbc: JdbcCatalog) -> None:
+def test_the_system_database_knows_the_rows(jdbc: FileCatalog) -> None:
     jdbc.create_table(ORDERS, schema())
-    create_table(jdbc.table_location(BIG), schema(), jdbc.file_io)
+    create_table(jdbc.table_location(BIG), schema(), jdbc.names.file_io)
     found = find_warehouse_table(jdbc.table_location(Identifier("sys", "tables")), jdbc.table_options())
     assert found is not None
     assert found.scan(["table_name"]).to_arrow().to_pydict() == {"table_name": ["orders"]}
 
 
-def test_letter_case(jdbc: JdbcCatalog) -> None:
+def test_letter_case(jdbc: FileCatalog) -> None:
     """Java's catalog says that it does not tell letter case apart, whatever the option says, and changes no name."""
     assert not open_catalog({**jdbc.options, "case-sensitive": "true"}).case_sensitive
     jdbc.create_database("Shop")
@@ -245,7 +245,7 @@ def locked_by_another(place: Path, seconds_ago: int, lives: int) -> None:
     )
 
 
-def test_a_lock_of_others_is_waited_for(jdbc: JdbcCatalog, tmp_path: Path) -> None:
+def test_a_lock_of_others_is_waited_for(jdbc: FileCatalog, tmp_path: Path) -> None:
     short = open_catalog({**jdbc.options, "lock-acquire-timeout": "300 ms"})
     jdbc.create_table(ORDERS, schema())
     table = short.load_table(ORDERS)
@@ -263,14 +263,14 @@ def test_a_lock_of_others_is_waited_for(jdbc: JdbcCatalog, tmp_path: Path) -> No
     assert query(tmp_path, "SELECT * FROM paimon_distributed_locks") == []
 
 
-def test_the_lock_of_a_killed_job_expires(jdbc: JdbcCatalog, tmp_path: Path) -> None:
+def test_the_lock_of_a_killed_job_expires(jdbc: FileCatalog, tmp_path: Path) -> None:
     jdbc.create_table(ORDERS, schema())
     locked_by_another(tmp_path, 481, 480)
     append(jdbc.load_table(ORDERS), 1)
     assert ids_of(jdbc.load_table(ORDERS)) == [1]
 
 
-def test_commits_and_schemas_take_the_lock_of_their_branch(jdbc: JdbcCatalog, tmp_path: Path) -> None:
+def test_commits_and_schemas_take_the_lock_of_their_branch(jdbc: FileCatalog, tmp_path: Path) -> None:
     jdbc.create_table(ORDERS, schema())
     query(tmp_path, "CREATE TABLE taken (lock_id)")
     insertion = "INSERT INTO taken VALUES (NEW.lock_id)"
@@ -293,7 +293,7 @@ def test_a_password_that_a_file_does_not_need_is_not_shown(tmp_path: Path) -> No
     assert not [text for text in told if "sesame" in text]
 
 
-def test_a_table_that_is_opened_by_its_path_keeps_the_lock(jdbc: JdbcCatalog, tmp_path: Path) -> None:
+def test_a_table_that_is_opened_by_its_path_keeps_the_lock(jdbc: FileCatalog, tmp_path: Path) -> None:
     """The options of a catalog travel with the path, through pickles too."""
     jdbc.create_table(ORDERS, schema())
     options = {**jdbc.table_options(), "catalog.connection": jdbc.table_options()["catalog.connection"]}
@@ -310,18 +310,18 @@ def test_a_table_that_is_opened_by_its_path_keeps_the_lock(jdbc: JdbcCatalog, tm
 
 
 def broken_in_each_step(
-    prepared: Callable[[], JdbcCatalog], work: Callable[[JdbcCatalog], object]
-) -> list[JdbcCatalog]:
+    prepared: Callable[[], FileCatalog], work: Callable[[FileCatalog], object]
+) -> list[FileCatalog]:
     """The catalogs after a fault of the files in each step of some work."""
     watched = prepared()
-    store = FaultyFileIO(watched.file_io, lasting=True)
-    work(replace(watched, file_io=store))
+    store = FaultyFileIO(watched.names.file_io, lasting=True)
+    work(with_store(watched, store))
     points = [(n, when) for n, name in enumerate(store.log) for when in (When if name[0] == "!" else [When.BEFORE])]
     found = []
     for at, when in points if LONG else draws().sample(points, min(len(points), 8)):
         catalog = prepared()
         with suppress(InjectedFault, PaimonError):
-            work(replace(catalog, file_io=FaultyFileIO(catalog.file_io, lasting=True, at=at, when=when)))
+            work(with_store(catalog, FaultyFileIO(catalog.names.file_io, lasting=True, at=at, when=when)))
         found.append(catalog)
     return found
 
@@ -331,11 +331,11 @@ def test_faults_between_the_database_and_the_files(tmp_path: Path) -> None:
     number = iter(range(1000))
     new = Identifier("shop", "new")
 
-    def prepared() -> JdbcCatalog:
+    def prepared() -> FileCatalog:
         place = tmp_path / str(next(number))
         place.mkdir()
         made = open_catalog({"metastore": "jdbc", "uri": f"sqlite:///{place}/c.db", "warehouse": f"{place}/lake"})
-        assert isinstance(made, JdbcCatalog)
+        assert isinstance(made, FileCatalog)
         made.create_database("shop")
         made.create_table(ORDERS, schema())
         append(made.load_table(ORDERS), 1)

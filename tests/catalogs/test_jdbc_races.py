@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 from support.tables.catalog_rows import properties, query
-from support.tables.catalog_tables import ORDERS, append, ids_of, schema
+from support.tables.catalog_tables import ORDERS, append, ids_of, schema, with_store
 
 from paimon_spark import open_catalog
 from paimon_spark.catalogs.create import create_table
+from paimon_spark.catalogs.file_catalog import FileCatalog
 from paimon_spark.catalogs.identifier import Identifier
-from paimon_spark.catalogs.jdbc.catalog import JdbcCatalog
 from paimon_spark.catalogs.jdbc.database import RowTaken
 from paimon_spark.catalogs.jdbc.publisher import JdbcPublisher
 from paimon_spark.errors import CatalogUnavailable, DatabaseNotEmpty, TableAlreadyExists
@@ -24,7 +24,7 @@ from paimon_spark.store.open import open_table
 BIG = Identifier("shop", "big")
 
 
-def test_a_table_that_is_created_while_its_database_is_dropped(jdbc: JdbcCatalog, tmp_path: Path) -> None:
+def test_a_table_that_is_created_while_its_database_is_dropped(jdbc: FileCatalog, tmp_path: Path) -> None:
     """Without cascade its row stays, at whatever moment of the drop it is added."""
     creation = "INSERT OR IGNORE INTO paimon_tables VALUES ('jdbc', 'shop', 'late')"
     jdbc.list_databases()
@@ -41,7 +41,7 @@ def test_a_table_that_is_created_while_its_database_is_dropped(jdbc: JdbcCatalog
     assert jdbc.list_databases() == []
 
 
-def test_a_table_that_is_created_while_all_tables_of_its_database_are_dropped(jdbc: JdbcCatalog) -> None:
+def test_a_table_that_is_created_while_all_tables_of_its_database_are_dropped(jdbc: FileCatalog) -> None:
     """It is dropped with its files too, which else would keep its name from use."""
 
     class Overtaken(LocalFileIO):
@@ -51,36 +51,36 @@ def test_a_table_that_is_created_while_all_tables_of_its_database_are_dropped(jd
             return super().move_directory(path, target)
 
     jdbc.create_table(ORDERS, schema())
-    replace(jdbc, file_io=Overtaken()).drop_database("shop", cascade=True)
+    with_store(jdbc, Overtaken()).drop_database("shop", cascade=True)
     assert jdbc.list_databases() == []
     jdbc.create_database("shop")
     jdbc.create_table(BIG, schema())
     assert jdbc.list_tables("shop") == ["big"]
 
 
-def test_a_table_that_another_process_creates_at_the_new_name_of_a_rename(jdbc: JdbcCatalog, tmp_path: Path) -> None:
+def test_a_table_that_another_process_creates_at_the_new_name_of_a_rename(jdbc: FileCatalog, tmp_path: Path) -> None:
     """Without a lock: its files come before the row of the rename, its row after it. Both tables stay."""
 
     class Overtaken(LocalFileIO):
         def make_directory(self, path: str) -> None:  # between the row and the files
             create_table(f"{path}/big", schema(bucket="2", **{"bucket-key": "id"}), LocalFileIO())
             with pytest.raises(RowTaken):
-                unlocked.connection.rows.add_table(BIG, {})
+                unlocked.names.connection.rows.add_table(BIG, {})
             super().make_directory(path)
 
     unlocked = open_catalog({**jdbc.options, "lock.enabled": "false"})
-    assert isinstance(unlocked, JdbcCatalog)
+    assert isinstance(unlocked, FileCatalog)
     unlocked.create_table(ORDERS, schema(**{"file.format": "orc"}))
     append(unlocked.load_table(ORDERS), 1)
     with pytest.raises(TableAlreadyExists):
-        replace(unlocked, file_io=Overtaken()).rename_table(ORDERS, BIG)
+        with_store(unlocked, Overtaken()).rename_table(ORDERS, BIG)
     assert jdbc.list_tables("shop") == ["big", "orders"]
     assert [ids_of(jdbc.load_table(name)) for name in (BIG, ORDERS)] == [[], [1]]
     stored = query(tmp_path, "SELECT table_name, property_key FROM paimon_table_properties ORDER BY 1, 2")
     assert stored == [("big", "bucket"), ("big", "bucket-key"), ("orders", "file.format")]
 
 
-def test_the_copy_is_that_of_the_latest_schema(jdbc: JdbcCatalog, tmp_path: Path) -> None:
+def test_the_copy_is_that_of_the_latest_schema(jdbc: FileCatalog, tmp_path: Path) -> None:
     """Another process, without a lock, publishes a later schema before the options of ours are copied."""
     jdbc.create_table(ORDERS, schema())
     outside = open_table(jdbc.table_location(ORDERS))
@@ -92,13 +92,13 @@ def test_the_copy_is_that_of_the_latest_schema(jdbc: JdbcCatalog, tmp_path: Path
                 set_option(outside, "file.format", "avro")
             return created
 
-    publisher = JdbcPublisher(jdbc.warehouse, jdbc.connection)
+    publisher = JdbcPublisher(jdbc.warehouse, jdbc.names.connection)
     changed = encode_schema(replace(outside.schema, id=1, options={"file.format": "orc"}))
     assert publisher.create_if_absent(Overtaken(), f"{jdbc.table_location(ORDERS)}/schema/schema-1", changed)
     assert properties(tmp_path) == {"file.format": "avro"}
 
 
-def test_properties_that_another_process_writes_at_the_same_moment(jdbc: JdbcCatalog, tmp_path: Path) -> None:
+def test_properties_that_another_process_writes_at_the_same_moment(jdbc: FileCatalog, tmp_path: Path) -> None:
     """Rows that come between our deletion and our insertion (READ COMMITTED) are replaced in the next try."""
     jdbc.create_table(ORDERS, schema())
     query(tmp_path, "CREATE TABLE rivals (left_over INT)")
@@ -123,7 +123,7 @@ def test_properties_that_another_process_writes_at_the_same_moment(jdbc: JdbcCat
     assert jdbc.load_database("shop").properties == {"owner": "us"}
 
 
-def test_two_names_with_one_lock(jdbc: JdbcCatalog) -> None:
+def test_two_names_with_one_lock(jdbc: FileCatalog) -> None:
     """The locks of `a`.`b.c` and `a.b`.`c` have one key; a rename does not wait for itself."""
     quick = open_catalog({**jdbc.options, "lock-acquire-timeout": "300 ms"})
     for name in ("a", "a.b"):
@@ -133,7 +133,7 @@ def test_two_names_with_one_lock(jdbc: JdbcCatalog) -> None:
     assert (quick.list_tables("a"), quick.list_tables("a.b")) == ([], ["c"])
 
 
-def test_two_names_that_the_database_takes_for_equal(jdbc: JdbcCatalog, tmp_path: Path) -> None:
+def test_two_names_that_the_database_takes_for_equal(jdbc: FileCatalog, tmp_path: Path) -> None:
     """As MySQL does."""
     query(tmp_path, "DROP TABLE paimon_distributed_locks")
     columns = "acquired_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL, expire_time_seconds BIGINT DEFAULT 0 NOT NULL"

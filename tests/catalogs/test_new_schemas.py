@@ -48,7 +48,7 @@ def test_names_and_schemas_of_new_tables(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="Identifier: the argument 'table' is None: expected a text"):
         Identifier("d", none)
     for identifier, schema in ((Identifier("d", "t"), COLUMNS), ("d.t", new_schema(COLUMNS)), (None, None)):
-        with pytest.raises(OptionError, match=r"FileSystemCatalog\.create_table: the argument '.*: expected an? "):
+        with pytest.raises(OptionError, match=r"FileCatalog\.create_table: the argument '.*: expected an? "):
             catalog.create_table(identifier, schema)
     bare: Any = COLUMNS
     with pytest.raises(OptionError, match=r"create_table: the argument 'schema' .*: expected a TableSchema"):

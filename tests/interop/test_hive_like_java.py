@@ -1,4 +1,4 @@
-"""Java's HiveCatalog and ours change one metastore in turns: both see the same, and err in the same cases.
+"""Java's FileCatalog and ours change one metastore in turns: both see the same, and err in the same cases.
 
 ``PAIMON_HIVE_HISTORIES`` sets how many histories of names are tried, ``PAIMON_CATALOG_LIVES`` how many of names and
 data (each by its number as seed).
@@ -28,7 +28,8 @@ from test_catalog_like_java import JAVA_ERRORS, needs_a_missing_database, words
 
 from paimon_spark import open_catalog
 from paimon_spark.catalogs.catalog import Catalog
-from paimon_spark.catalogs.hive.catalog import HiveCatalog
+from paimon_spark.catalogs.file_catalog import FileCatalog
+from paimon_spark.catalogs.hive.names import HiveNames
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.views import View
 from paimon_spark.errors import CatalogUnavailable, PaimonError
@@ -75,9 +76,9 @@ def options(hive_options: dict[str, str]) -> dict[str, str]:
 
 
 @pytest.fixture
-def hive(options: dict[str, str]) -> HiveCatalog:
+def hive(options: dict[str, str]) -> FileCatalog:
     made = open_catalog(options)
-    assert isinstance(made, HiveCatalog)
+    assert isinstance(made.names, HiveNames)
     made.create_database("shop")
     return made
 
@@ -141,7 +142,7 @@ def plain(told: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("more", [{}, {"sync-all-properties": "false"}, {"table.type": "external"}])
 @pytest.mark.parametrize("make", [all_types, partitioned])
 def test_what_the_metastore_gets(
-    make: Any, more: dict[str, str], java: Genuine, hive: HiveCatalog, options: dict[str, str]
+    make: Any, more: dict[str, str], java: Genuine, hive: FileCatalog, options: dict[str, str]
 ) -> None:
     """A table of Java's and one of ours with the same columns, made and altered."""
     both, made = {**options, **more}, make()
@@ -154,7 +155,7 @@ def test_what_the_metastore_gets(
     assert plain(java.run(java_hive.told, both, "shop.ours")) == plain(java.run(java_hive.told, both, "shop.theirs"))
 
 
-def test_rows_options_and_repair(java: Genuine, hive: HiveCatalog, options: dict[str, str]) -> None:
+def test_rows_options_and_repair(java: Genuine, hive: FileCatalog, options: dict[str, str]) -> None:
     hive.create_table(ORDERS, schema())
     append(hive.load_table(ORDERS), 1)
     java.run(java_jdbc.set_option, options, "shop.orders", "file.format", "orc")
@@ -172,7 +173,7 @@ def test_rows_options_and_repair(java: Genuine, hive: HiveCatalog, options: dict
     assert hive.load_table(ORDERS).schema.names == ("id", "more")
 
 
-def test_databases(java: Genuine, hive: HiveCatalog, options: dict[str, str], tmp_path: Path) -> None:
+def test_databases(java: Genuine, hive: FileCatalog, options: dict[str, str], tmp_path: Path) -> None:
     hive.create_database("depot", {"comment": "c", "owner": "us", "a": "1", "location": f"{tmp_path}/place"})
     told = java.run(java_jdbc.database_properties, options, "depot")
     assert told == {"comment": "c", "owner": "us", "a": "1", "location": f"file:{tmp_path}/place"}
@@ -201,7 +202,7 @@ def seen(catalog: Catalog, database: str) -> dict[str, object]:
     return found
 
 
-def test_views(java: Genuine, hive: HiveCatalog, options: dict[str, str]) -> None:
+def test_views(java: Genuine, hive: FileCatalog, options: dict[str, str]) -> None:
     """A view of ours and one of Java's with the same columns."""
     made = view("SELECT 'ü' AS \"x\"", k="v")
     hive.create_view(Identifier("shop", "ours"), made)
@@ -241,7 +242,7 @@ def test_each_heeds_the_lock_of_the_other(java: Genuine, options: dict[str, str]
     assert ids_of(ours.load_table(ORDERS)) == [2, 5]
 
 
-def test_tables_of_java_are_ours(java: Genuine, hive: HiveCatalog, options: dict[str, str]) -> None:
+def test_tables_of_java_are_ours(java: Genuine, hive: FileCatalog, options: dict[str, str]) -> None:
     made = dataclasses.replace(partitioned(), comment="theirs")
     java.run(java_hive.create_table, options, "shop.theirs", json_of(made))
     name = Identifier("shop", "theirs")
@@ -272,7 +273,7 @@ PARTED = TableSchema(
 
 
 @pytest.mark.parametrize("seed", range(max(2, COUNT // 4)))
-def test_partitions(seed: int, java: Genuine, hive: HiveCatalog, options: dict[str, str]) -> None:
+def test_partitions(seed: int, java: Genuine, hive: FileCatalog, options: dict[str, str]) -> None:
     """Both sides do the same, each to a table of its own; which is which changes with each step."""
     draw, log = random.Random(seed), list[str]()
     names = ["shop.one", "shop.two"]
@@ -304,7 +305,7 @@ def test_partitions(seed: int, java: Genuine, hive: HiveCatalog, options: dict[s
         assert {"/".join(values) for values in ((day, str(hour)) for day, hour in live)} <= two.keys()
 
 
-def test_tags(java: Genuine, hive: HiveCatalog, options: dict[str, str]) -> None:
+def test_tags(java: Genuine, hive: FileCatalog, options: dict[str, str]) -> None:
     hive.create_table(ORDERS, schema(**{"metastore.tag-to-partition": "dt"}))
     append(hive.load_table(ORDERS), 1)
     create_tag(hive.load_table(ORDERS), "ours")
@@ -322,7 +323,7 @@ def test_tags(java: Genuine, hive: HiveCatalog, options: dict[str, str]) -> None
 
 @pytest.mark.parametrize("file_format", ["parquet", "orc"])
 def test_migrations(
-    file_format: str, java: Genuine, hive: HiveCatalog, options: dict[str, str], tmp_path: Path
+    file_format: str, java: Genuine, hive: FileCatalog, options: dict[str, str], tmp_path: Path
 ) -> None:
     """Each side takes a table of its own over; both see the same rows in both."""
     for name in ("ours", "theirs"):
@@ -331,7 +332,7 @@ def test_migrations(
             write_file(place / f"day={day}" / "000000_0", file_format, {"id": [number], "name": ["x"]})
         days = [["a b"], ["c"], ["__HIVE_DEFAULT_PARTITION__"]]
         add_hive_table(
-            hive.metastore, Identifier("shop", name), place, file_format, keys={"day": "string"}, partitions=days
+            hive.names.metastore, Identifier("shop", name), place, file_format, keys={"day": "string"}, partitions=days
         )
     hive.migrate_table(Identifier("shop", "ours"), Identifier("shop", "one"))
     java.run(java_hive.migrate, options, "shop.theirs", "shop.two")

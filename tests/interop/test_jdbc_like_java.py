@@ -221,7 +221,7 @@ def test_each_heeds_the_lock_of_the_other(java: Genuine, options: dict[str, str]
     with pytest.raises(CatalogUnavailable, match="others have held the lock"):
         short.drop_table(ORDERS)
     java.run(java_jdbc.release, options, key)
-    with short.connection.lock(ORDERS):
+    with short.names.connection.lock(ORDERS):
         assert not java.run(java_jdbc.acquire, options, key, 480_000)
     assert java.run(java_jdbc.acquire, options, key, 480_000)
     java.run(java_jdbc.release, options, key)

@@ -1,9 +1,8 @@
-"""The catalog whose names are in a Hive metastore, and whose tables are files (Java: HiveCatalog).
+"""Names in a Hive metastore, for the catalog over files (Java: HiveCatalog).
 
-What must happen in which order: a table is created files first and name second, dropped name first and files second,
-altered files first and the copy of its columns and options second, as by Java. A rename is one call of the metastore,
-which moves the directory. What a crash leaves between the steps is no table for anybody, or one whose copy in the
-metastore is old; ``CALL sys.repair`` mends both.
+A table is altered files first and the copy of its columns and options second, as by Java. A rename is one call of the
+metastore, which moves the directory. What a crash leaves between the steps is no table for anybody, or one whose copy
+in the metastore is old; ``CALL sys.repair`` mends both.
 
 May import: ``catalogs``.
 Libraries: ``pymetastore``; ``thrift`` in ``connections``, ``failures``.

@@ -1,4 +1,4 @@
-"""What a metastore refuses, as errors of its own."""
+"""What a metastore refuses, as errors of the port of names."""
 
 from __future__ import annotations
 
@@ -8,35 +8,15 @@ from contextlib import contextmanager
 from pymetastore.hive_metastore import ttypes
 from thrift.Thrift import TException
 
-from paimon_spark.errors import CatalogUnavailable
+from paimon_spark.catalogs.identifier import Missing, Refused, Taken
 
 _MISSING = (ttypes.NoSuchObjectException, ttypes.UnknownDBException, ttypes.UnknownTableException)
 _NOT_DONE = (ttypes.InvalidOperationException, ttypes.InvalidObjectException, ttypes.InvalidInputException)
 
 
-class Missing(Exception):
-    """The metastore has no such object."""
-
-
-class Taken(Exception):
-    """The metastore has an object of that name already."""
-
-
-class Refused(CatalogUnavailable):
-    """The metastore has understood a request and not done it.
-
-    Attributes:
-        is_certain: whether it says so for certain; else it has failed in the middle.
-        words: what it says.
-    """
-
-    is_certain = False
-    words = ""
-
-
 @contextmanager
 def refusals(doing: str) -> Iterator[None]:
-    """Makes errors of this module of those of Hive's Thrift definition. doing: as for Connections.read.
+    """Makes errors of the port of those of Hive's Thrift definition. doing: as for Connections.read.
 
     Raises:
         Missing, Taken, Refused: see there.

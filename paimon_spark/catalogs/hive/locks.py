@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from paimon_spark.catalogs.hive.connections import user_name
-from paimon_spark.catalogs.hive.failures import Missing
 from paimon_spark.catalogs.hive.metastore import Metastore
-from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.catalogs.identifier import Identifier, Missing
 from paimon_spark.errors import CatalogUnavailable
 
 _log = logging.getLogger(__name__)

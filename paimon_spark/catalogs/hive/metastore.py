@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 from pymetastore.hive_metastore import ttypes
 
 from paimon_spark.catalogs.hive.connections import Connections, connections_of
-from paimon_spark.catalogs.hive.failures import Missing, Refused, refusals
+from paimon_spark.catalogs.hive.failures import refusals
 from paimon_spark.catalogs.hive.places import VIEW, HiveDatabase, HivePartition, HiveTable, is_paimon
 from paimon_spark.catalogs.hive.settings import HiveSettings
-from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.catalogs.identifier import Identifier, Missing, Refused
 from paimon_spark.errors import CatalogUnavailable
 
 R = TypeVar("R")

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from copy import deepcopy
 
-from paimon_spark.catalogs.hive.failures import Missing, Refused
 from paimon_spark.catalogs.hive.metastore import Metastore
 from paimon_spark.catalogs.hive.places import HiveTable, is_external, place_of_table, put_table
-from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.catalogs.identifier import Identifier, Missing, Refused, Taken
 from paimon_spark.catalogs.moves import is_table, move_table
-from paimon_spark.errors import SchemaError, TableAlreadyExists
+from paimon_spark.errors import SchemaError
 from paimon_spark.file_io import DirectoryIO, plain_location
 
 
@@ -37,7 +36,7 @@ def renamed(
 
     Raises:
         Missing: there is no such table any more.
-        TableAlreadyExists: the new name was taken concurrently.
+        Taken: the new name was taken concurrently.
         SchemaError: the directory at the new place cannot be replaced.
     """
     source, target = places
@@ -49,7 +48,7 @@ def renamed(
         if metastore.table(identifier) is None:
             raise Missing(f"there is no table {identifier} any more") from error
         if metastore.table(to) is not None:
-            raise TableAlreadyExists(f"renaming {identifier}: there is a table {to} already") from None
+            raise Taken from None
         raise
     if is_external(table) or not is_table(file_io, source) or plain_location(source) == plain_location(target):
         return

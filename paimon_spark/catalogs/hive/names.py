@@ -1,55 +1,316 @@
-"""What all parts of a Hive catalog have."""
+"""Names in a Hive metastore (Java: HiveCatalog)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from typing import ClassVar
 
-from paimon_spark.catalogs.catalog_options import storage_options
+from pymetastore.hive_metastore import ttypes
+
+from paimon_spark.catalogs.catalog import Database
+from paimon_spark.catalogs.catalog_options import CASE_SENSITIVE, bool_option, storage_options
+from paimon_spark.catalogs.create import find_schema
+from paimon_spark.catalogs.drops import drop_whole_database, remove_empty_database
+from paimon_spark.catalogs.hive.hive_tables import altered_table, asks_external, hive_keys, new_table
+from paimon_spark.catalogs.hive.locks import table_lock
 from paimon_spark.catalogs.hive.metastore import Metastore
+from paimon_spark.catalogs.hive.migrations import HiveMigrations
+from paimon_spark.catalogs.hive.moves import renamed
 from paimon_spark.catalogs.hive.places import (
     HiveDatabase,
     HiveTable,
+    is_external,
     is_paimon,
     is_view,
     place_of_database,
     place_of_table,
+    put_database,
 )
+from paimon_spark.catalogs.hive.publisher import copy_schema
+from paimon_spark.catalogs.hive.settings import read_settings
 from paimon_spark.catalogs.hive.travel import connection_text
-from paimon_spark.catalogs.identifier import DATABASE_SUFFIX, SYSTEM_DATABASE, Identifier, check_addressable
+from paimon_spark.catalogs.hive.views import HiveViews
+from paimon_spark.catalogs.identifier import DATABASE_SUFFIX, SYSTEM_DATABASE, Identifier, Missing, Refused, Taken
+from paimon_spark.catalogs.names import HiveTables, Place, ViewNames
 from paimon_spark.catalogs.not_found import database_not_found
-from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.file_io import DirectoryIO, file_io_for
+from paimon_spark.errors import (
+    DatabaseNotEmpty,
+    DatabaseNotFound,
+    OptionError,
+    PaimonError,
+    StorageError,
+    TableNotFound,
+    UnsupportedFeature,
+)
+from paimon_spark.file_io import DirectoryIO, absolute_location, file_io_for
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.store.clean.live_partitions import live_partitions
+from paimon_spark.store.commit.partition_registration import keeper_of, register_partitions
+from paimon_spark.store.metadata.table_options import PATH
+from paimon_spark.store.open import open_table
 from paimon_spark.store.storage.publishers import CONNECTION
 
+_LOCATION, _COMMENT, _OWNER = "location", "comment", "owner"
 _SUFFIX = "$"
+_TRIES = 3
+
+
+def hive_names(name: str, options: Mapping[str, str]) -> HiveNames:
+    """The names of the catalog of these options; its metastore is asked at the first use.
+
+    Raises:
+        OptionError: an option is unknown, missing or has a bad value.
+        UnsupportedFeature: an option asks for what this catalog does not have.
+    """
+    settings = read_settings(options)
+    return HiveNames(name, absolute_location(settings.warehouse), options, Metastore(settings))
 
 
 @dataclass(frozen=True)
 class HiveNames:
-    """The names of a catalog, and where its files are.
+    """The names of a metastore; see Names. They are found in any letter case."""
 
-    Attributes:
-        warehouse: the directory of the directories of new databases, absolute, without a slash at its end.
-        options: as given to open_catalog.
-        metastore: has the names.
-    """
+    title: ClassVar[str] = "the metastore"
+    files_decide: ClassVar[bool] = False
+    has_external_tables: ClassVar[bool] = True
 
     name: str
     warehouse: str
     options: Mapping[str, str] = field(repr=False)
     metastore: Metastore = field(repr=False, compare=False)
 
+    @property
+    def case_sensitive(self) -> bool:
+        return bool_option(self.options, False, CASE_SENSITIVE, "allow-upper-case")
+
+    @property
+    def views(self) -> ViewNames | None:
+        return HiveViews(self.metastore)
+
+    @property
+    def hive_tables(self) -> HiveTables | None:
+        return HiveMigrations(self.metastore, storage_options(self.options))
+
+    def file_io_of(self, location: str) -> DirectoryIO:
+        return file_io_for(location, storage_options(self.options))
+
+    def table_options(self) -> Mapping[str, str]:
+        return {**storage_options(self.options), CONNECTION: connection_text(self.options)}
+
+    @contextmanager
+    def lock(self, *identifiers: Identifier) -> Iterator[None]:
+        with ExitStack() as held:
+            for identifier in sorted(set(identifiers), key=str):
+                held.enter_context(table_lock(self.metastore, identifier))
+            yield
+
     def list_databases(self) -> list[str]:
         return [name for name in self.metastore.databases() if name != SYSTEM_DATABASE]
 
-    def hive_database(self, name: str) -> HiveDatabase:
-        """What the metastore has of a database. Raises DatabaseNotFound if it has none."""
-        check_addressable(name, "database")
+    def has_database(self, name: str) -> bool:
+        return self.metastore.database(name) is not None
+
+    def load_database(self, name: str) -> Database:
+        found = self._hive_database(name)
+        properties = dict(found.parameters or {})
+        if found.ownerName is not None:
+            properties[_OWNER] = found.ownerName
+        return Database(name, place_of_database(found), found.description or None, properties)
+
+    def no_database(self, name: str) -> DatabaseNotFound:
+        return database_not_found(self, name)
+
+    def database_location(self, name: str) -> str:
         found = self.metastore.database(name)
+        place = None if found is None else place_of_database(found)
+        return place or self._new_database_location(name)
+
+    def create_database(self, name: str, properties: Mapping[str, str]) -> bool:
+        others = {k: text for k, text in properties.items() if k not in (_LOCATION, _COMMENT, _OWNER)}
+        made = ttypes.Database(
+            name=name,
+            description=properties.get(_COMMENT),
+            ownerName=properties.get(_OWNER),
+            parameters=others,
+        )
+        place = absolute_location(properties.get(_LOCATION) or self._new_database_location(name))
+        in_properties = self.metastore.settings.location_in_properties
+        put_database(made, place, in_properties)
+        if self.metastore.database(name) is not None:
+            return False
+        if in_properties:  # else the metastore makes it
+            self.file_io_of(place).make_directory(place)
+        try:
+            self.metastore.create_database(made)
+        except Taken:
+            return False
+        return True
+
+    def alter_database(self, name: str, properties: Mapping[str, str], unset: Sequence[str]) -> None:
+        """As Names.alter_database. Java loses the comment and the owner of a database that it changes."""
+        if _LOCATION in (*properties, *unset):
+            raise OptionError(
+                f"changing the database '{name}': its location cannot be changed; the tables stay where they are"
+            )
+        found = self._hive_database(name)
+        dropped = {_OWNER, _COMMENT, *unset}
+        found.parameters = {
+            k: text for k, text in {**(found.parameters or {}), **properties}.items() if k not in dropped
+        }
+        if _COMMENT in (*properties, *unset):
+            found.description = properties.get(_COMMENT)
+        if _OWNER in (*properties, *unset):
+            found.ownerName = properties.get(_OWNER)
+        self.metastore.alter_database(name, found)
+        if (self._hive_database(name).description or None) != (found.description or None):
+            raise UnsupportedFeature(
+                f"changing the comment of the database '{name}': the metastore keeps the comment that a database was "
+                "made with (Hive 2); the other properties are changed"
+            )
+
+    def others(self, database: str) -> Mapping[str, Sequence[str]]:
+        found = [table for table in self.metastore.tables(database) if not is_paimon(table)]
+        return {
+            "views": [str(table.tableName) for table in found if is_view(table)],
+            "tables of Hive": [str(table.tableName) for table in found if not is_view(table)],
+        }
+
+    def remove_database(self, name: str, cascade: bool) -> PaimonError | None:
+        """As Names.remove_database. Without cascade, Java drops views and tables of Hive too; here they are kept.
+
+        Files that belong to no table stay without cascade. Java lets the metastore delete the directory, which it does
+        after others may have made the database anew, with their tables in it. Here it goes while it is empty, or while
+        there is no such database.
+        """
+        location = self.database_location(name)
+        if cascade:
+            for table in self.metastore.tables(name):
+                if not is_paimon(table):
+                    with suppress(Missing):  # another client has dropped it
+                        deletes_data = not is_external(table) and not is_view(table)
+                        self.metastore.drop_table(Identifier(name, str(table.tableName)), deletes_data)
+        failure = self._drop_name(name, cascade)
+        if failure is None:
+            self._drop_directory(name, location, cascade)
+        return failure
+
+    def _drop_name(self, name: str, cascade: bool) -> PaimonError | None:
+        """Drops a database in the metastore. Raises Missing: others did it."""
+        deletes_data = self.metastore.settings.location_in_properties  # from a place that no table lies in
+        for left in range(_TRIES, 0, -1):
+            try:
+                self.metastore.drop_database(name, deletes_data)
+                return None
+            except Refused as error:  # it also fails somewhere in Hive where another client drops the database too
+                if self.metastore.database(name) is None:
+                    raise Missing(str(error)) from None
+                if self.metastore.tables(name):  # created concurrently
+                    return error
+                if left == 1 or (error.is_certain and not cascade):
+                    raise
+                if error.is_certain:  # functions of Hive
+                    self.metastore.drop_database(name, deletes_data, cascade=True)
+                    return None
+        raise AssertionError("the last try raises")
+
+    def _drop_directory(self, name: str, location: str, cascade: bool) -> None:
+        """Deletes the directory of a dropped database, unless it has files of others."""
+        file_io = self.file_io_of(location)
+        try:
+            try:
+                remove_empty_database(file_io, location)
+            except DatabaseNotEmpty:
+                if cascade and self.metastore.database(name) is None:
+                    drop_whole_database(file_io, location.rpartition("/")[0], location)
+        except (PaimonError, OSError) as error:
+            raise StorageError(
+                f"dropping the database '{name}': it is dropped, but its directory {location} is not deleted: {error}. "
+                "Delete it if nothing needs its files"
+            ) from error
+
+    def list_tables(self, database: str) -> list[str]:
+        """As Names.list_tables. Java also lists tables of Hive, as format tables."""
+        return self.metastore.paimon_names(database)
+
+    def has_name(self, identifier: Identifier) -> bool:
+        return self.metastore.table(identifier) is not None
+
+    def find_place(self, identifier: Identifier) -> Place | None:
+        found = self._paimon_table(identifier)
         if found is None:
-            raise database_not_found(self, name)
-        return found
+            return None
+        return Place(place_of_table(found) or self.table_location(identifier), is_external(found))
+
+    def table_location(self, identifier: Identifier) -> str:
+        suffix = identifier.table.partition(_SUFFIX)[2]
+        found = self.hive_table(identifier)
+        place = None if found is None else place_of_table(found)
+        if place is None:
+            return f"{self.database_location(identifier.database)}/{identifier.table}"
+        is_whole = found is not None and str(found.tableName).lower() == identifier.table.lower()
+        return place if is_whole or not suffix else f"{place}{_SUFFIX}{suffix}"
+
+    def new_place(self, identifier: Identifier, schema: TableSchema) -> Place:
+        """As Names.new_place.
+
+        Raises:
+            SchemaError: the metastore cannot have its partitions.
+        """
+        hive_keys(identifier, schema)
+        path = schema.options.get(PATH)
+        location = absolute_location(path) if path else self.table_location(identifier)
+        return Place(location, path is not None or asks_external(schema, self.metastore.settings.is_external))
+
+    def add_table(self, identifier: Identifier, schema: TableSchema, place: Place) -> None:
+        """As Names.add_table.
+
+        Raises:
+            TableNotFound: its database was dropped with its directory, and made anew; the name is removed again.
+        """
+        self.metastore.create_table(new_table(self.metastore, identifier, schema, place.location, place.is_external))
+        if find_schema(self.file_io_of(place.location), place.location) is None:
+            with suppress(Missing):
+                self.metastore.drop_table(identifier)
+            raise TableNotFound(f"creating {identifier}: another client has dropped it already, or its database")
+
+    def put_table(self, identifier: Identifier, schema: TableSchema, location: str) -> None:
+        found = self.hive_table(identifier)
+        if found is None:
+            external = asks_external(schema, self.metastore.settings.is_external)
+            self.metastore.create_table(new_table(self.metastore, identifier, schema, location, external))
+        elif not is_paimon(found):
+            raise Taken
+        else:
+            after = altered_table(self.metastore, found, schema, location)
+            if (after.sd.cols, after.parameters) != (found.sd.cols, found.parameters):
+                copy_schema(self.metastore, identifier, after)
+        opened = open_table(location, self.table_options())
+        if keeper_of(opened) is not None:
+            register_partitions(opened, live_partitions(opened))
+
+    def remove_table(self, identifier: Identifier) -> Place | None:
+        """As Names.remove_table.
+
+        A metastore may answer two drops of one table that run at once as if both had done it. Under the lock only one
+        of them finds the table.
+        """
+        place = self.find_place(identifier)
+        if place is not None:
+            try:
+                self.metastore.drop_table(identifier)
+            except Missing:
+                return None
+        return place
+
+    def rename_table(self, identifier: Identifier, to: Identifier, place: Place, target: str) -> None:
+        """One call of the metastore, which moves the directory too, or the directory after it."""
+        found = self._paimon_table(identifier)
+        if found is None:
+            raise Missing
+        file_io = self.file_io_of(place.location)
+        renamed(self.metastore, file_io, identifier, to, found, (place.location, target))
 
     def hive_table(self, identifier: Identifier) -> HiveTable | None:
         """What the metastore has of a table or a view, also by the name of a branch or a system table."""
@@ -58,7 +319,7 @@ class HiveNames:
             found = self.metastore.table(identifier)
         return found
 
-    def paimon_table(self, identifier: Identifier) -> HiveTable | None:
+    def _paimon_table(self, identifier: Identifier) -> HiveTable | None:
         """As hive_table, for tables of Paimon; None: there is none.
 
         Raises:
@@ -74,33 +335,12 @@ class HiveNames:
             "release has none; read it with Spark"
         )
 
-    def table_location(self, identifier: Identifier) -> str:
-        """Of a table that is there, or, where there is none, the one that a new table would get."""
-        check_addressable(identifier.database, "database")
-        check_addressable(identifier.table, "table")
-        if identifier.database == SYSTEM_DATABASE:
-            return f"{self.new_database_location(SYSTEM_DATABASE)}/{identifier.table}"
-        suffix = identifier.table.partition(_SUFFIX)[2]
-        found = self.hive_table(identifier)
-        place = None if found is None else place_of_table(found)
-        if place is None:
-            return f"{self.database_location(identifier.database)}/{identifier.table}"
-        is_whole = found is not None and str(found.tableName).lower() == identifier.table.lower()
-        return place if is_whole or not suffix else f"{place}{_SUFFIX}{suffix}"
-
-    def table_options(self, identifier: Identifier | None = None) -> Mapping[str, str]:
-        return {**storage_options(self.options), CONNECTION: connection_text(self.options)}
-
-    def database_location(self, name: str) -> str:
-        """The directory of new tables of a database."""
+    def _hive_database(self, name: str) -> HiveDatabase:
+        """What the metastore has of a database. Raises DatabaseNotFound if it has none."""
         found = self.metastore.database(name)
-        place = None if found is None else place_of_database(found)
-        return place or self.new_database_location(name)
+        if found is None:
+            raise database_not_found(self, name)
+        return found
 
-    def new_database_location(self, name: str) -> str:
-        """The directory of a new database."""
+    def _new_database_location(self, name: str) -> str:
         return f"{self.warehouse}/{name}{DATABASE_SUFFIX}"
-
-    def file_io_of(self, location: str) -> DirectoryIO:
-        """The store of a location, which need not be that of the warehouse."""
-        return file_io_for(location, storage_options(self.options))

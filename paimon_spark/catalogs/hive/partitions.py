@@ -9,11 +9,10 @@ from dataclasses import dataclass
 
 from pymetastore.hive_metastore import ttypes
 
-from paimon_spark.catalogs.hive.failures import Missing
 from paimon_spark.catalogs.hive.known_places import named_table
 from paimon_spark.catalogs.hive.metastore import Metastore
 from paimon_spark.catalogs.hive.places import HivePartition, HiveTable, place_of_table, put_partition
-from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.catalogs.identifier import Identifier, Missing
 from paimon_spark.format.options.write_settings import FileSettings
 from paimon_spark.format.paths import escape
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from paimon_spark.catalogs.hive.failures import Missing, Refused
 from paimon_spark.catalogs.hive.hive_tables import altered_table
 from paimon_spark.catalogs.hive.known_places import named_table, tables_of
 from paimon_spark.catalogs.hive.locks import table_lock
@@ -16,7 +15,7 @@ from paimon_spark.catalogs.hive.metastore import Metastore
 from paimon_spark.catalogs.hive.partitions import HivePartitions
 from paimon_spark.catalogs.hive.places import HiveTable
 from paimon_spark.catalogs.hive.travel import read_connection
-from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.catalogs.identifier import Identifier, Missing, Refused
 from paimon_spark.errors import CatalogUnavailable, PaimonError
 from paimon_spark.file_io import FileIO, NotCreated
 from paimon_spark.format.schema import TableSchema, decode_schema

@@ -19,7 +19,6 @@ from paimon_spark.catalogs.jdbc.database import Database, database_of
 from paimon_spark.catalogs.jdbc.locks import table_lock
 from paimon_spark.catalogs.jdbc.rows import CatalogRows
 from paimon_spark.catalogs.jdbc.settings import CATALOG_KEY, PROPERTY, URI, JdbcSettings, read_settings
-from paimon_spark.catalogs.jdbc.view_rows import ViewRows
 from paimon_spark.catalogs.secret_files import kept_secrets, read_secrets
 
 _PREFIX = "jdbc:"
@@ -44,20 +43,16 @@ class JdbcConnection:
     settings: JdbcSettings
 
     @cached_property
-    def _database(self) -> Database:
+    def database(self) -> Database:
         return database_of(self.settings)
 
     def make_ready(self) -> None:
         """Makes the tables of the catalog, and the file of the database, if they are missing."""
-        self._database.make_ready()
+        self.database.make_ready()
 
     @cached_property
     def rows(self) -> CatalogRows:
-        return CatalogRows(self._database, self.settings.key)
-
-    @cached_property
-    def views(self) -> ViewRows:
-        return ViewRows(self._database, self.settings.key)
+        return CatalogRows(self.database, self.settings.key)
 
     @contextmanager
     def lock(self, *identifiers: Identifier) -> Iterator[None]:
@@ -73,7 +68,7 @@ class JdbcConnection:
             if self.settings.locked:
                 ours: list[str] = []
                 for identifier in ordered:
-                    held.enter_context(table_lock(self._database, self.settings, str(identifier), ours))
+                    held.enter_context(table_lock(self.database, self.settings, str(identifier), ours))
                     ours.append(str(identifier))
             yield
 

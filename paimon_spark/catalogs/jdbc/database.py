@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
+from paimon_spark.catalogs.identifier import Taken
 from paimon_spark.catalogs.jdbc.addresses import Address, address_of
 from paimon_spark.catalogs.jdbc.settings import JdbcSettings
 from paimon_spark.catalogs.jdbc.tables import META, lock_table
@@ -26,7 +27,7 @@ _NO_DATABASE = frozenset({"3D000", "1049"})
 _KEY_TOO_LONG = "1071"
 
 
-class RowTaken(Exception):
+class RowTaken(Taken):
     """A row with this key is there already; nothing was changed."""
 
 

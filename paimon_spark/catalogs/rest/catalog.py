@@ -9,7 +9,7 @@ from urllib.parse import quote
 from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.arrow.default_values import check_defaults
 from paimon_spark.arrow.zones import TimeZone
-from paimon_spark.catalogs.catalog import NO_OPTIONS, Database
+from paimon_spark.catalogs.catalog import NO_OPTIONS, Database, OpensByName
 from paimon_spark.catalogs.catalog_options import CASE_SENSITIVE, DEFAULT_DATABASE, bool_option, table_defaults
 from paimon_spark.catalogs.create import find_schema
 from paimon_spark.catalogs.identifier import (
@@ -20,17 +20,20 @@ from paimon_spark.catalogs.identifier import (
     check_not_system,
     check_not_system_database,
 )
-from paimon_spark.catalogs.not_found import database_not_found, table_not_found
+from paimon_spark.catalogs.not_found import (
+    database_not_empty,
+    database_not_found,
+    no_table,
+    no_tables_of_hive,
+)
 from paimon_spark.catalogs.rest.base import DATABASE
 from paimon_spark.catalogs.rest.failures import Refused
 from paimon_spark.catalogs.rest.functions_part import RestFunctions
 from paimon_spark.catalogs.rest.schema_json import schema_json
 from paimon_spark.catalogs.rest.served import check_kind
 from paimon_spark.catalogs.rest.views_part import RestViews
-from paimon_spark.catalogs.tables_only import NoTablesOfHive, OpensByName
 from paimon_spark.errors import (
     DatabaseAlreadyExists,
-    DatabaseNotEmpty,
     OptionError,
     SchemaError,
     TableAlreadyExists,
@@ -44,14 +47,13 @@ from paimon_spark.store.metadata.table_options import PATH
 from paimon_spark.store.open import ReadableTable, find_stored_table, open_table
 from paimon_spark.store.storage.served import SERVED
 
-_SHOWN = 5
 _COMMENT = "comment"
 _LOCATION = "location"
 
 
 @checks_arguments
 @dataclass(frozen=True)
-class RestCatalog(RestViews, RestFunctions, OpensByName, NoTablesOfHive):
+class RestCatalog(RestViews, RestFunctions, OpensByName):
     """A catalog on a REST server; see Catalog. Picklable: the credentials go along.
 
     A table is opened by its name (``table_location``), so that its snapshots are published by the server wherever it is
@@ -101,11 +103,7 @@ class RestCatalog(RestViews, RestFunctions, OpensByName, NoTablesOfHive):
         try:
             tables = [] if cascade else self.api.list_tables(name)
             if tables:
-                shown = ", ".join(sorted(tables)[:_SHOWN]) + (", ..." if len(tables) > _SHOWN else "")
-                raise DatabaseNotEmpty(
-                    f"dropping the database '{name}': it holds {len(tables)} tables ({shown}); drop them first, or ask "
-                    "for them to be dropped too (cascade)"
-                )
+                raise database_not_empty(name, {"tables": sorted(tables)})
             self.api.drop_database(name)
         except Refused as error:
             if not error.is_missing:
@@ -156,13 +154,7 @@ class RestCatalog(RestViews, RestFunctions, OpensByName, NoTablesOfHive):
         except TableNotFound:
             if "$" in identifier.table:
                 raise  # the message knows the names of system tables
-            raise self._no_table(identifier) from None
-
-    def _no_table(self, identifier: Identifier) -> TableNotFound:
-        """The error for a table that is not there, or is a view."""
-        if self.find_view(identifier) is not None:
-            return TableNotFound(f"{identifier} is a view and no table: it can be read by a query only")
-        return table_not_found(self, identifier)
+            raise no_table(self, identifier) from None
 
     def create_table(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool = False) -> TableSchema:
         check_not_system(identifier, "creating")
@@ -200,7 +192,7 @@ class RestCatalog(RestViews, RestFunctions, OpensByName, NoTablesOfHive):
             if not error.is_missing:
                 raise OptionError(f"dropping {identifier}: {error}") from None
             if not ignore_if_not_exists:
-                raise self._no_table(identifier) from None
+                raise no_table(self, identifier) from None
 
     def rename_table(self, identifier: Identifier, to: Identifier, ignore_if_not_exists: bool = False) -> None:
         check_not_system(identifier, "renaming")
@@ -218,7 +210,7 @@ class RestCatalog(RestViews, RestFunctions, OpensByName, NoTablesOfHive):
             if error.resource == DATABASE and identifier.database in self.api.list_databases():
                 raise database_not_found(self, to.database) from None
             if not ignore_if_not_exists:
-                raise self._no_table(identifier) from None
+                raise no_table(self, identifier) from None
 
     def _of_its_path(self, identifier: Identifier, schema: TableSchema) -> TableSchema:
         """The schema of the table that is at the option `path` already, if there is one (Java does so too)."""
@@ -247,3 +239,17 @@ class RestCatalog(RestViews, RestFunctions, OpensByName, NoTablesOfHive):
 
     def refresh(self, identifier: Identifier | None = None) -> None:
         """Does nothing: nothing is cached."""
+
+    def tables_of_hive(self, database: str) -> list[str]:
+        """Always refused."""
+        raise no_tables_of_hive(f"looking for tables of Hive in '{database}'")
+
+    def migrate_table(
+        self,
+        source: Identifier,
+        target: Identifier | None = None,
+        options: Mapping[str, str] | None = None,
+        drop_source: bool = True,
+    ) -> None:
+        """Always refused."""
+        raise no_tables_of_hive(f"migrating {source}")

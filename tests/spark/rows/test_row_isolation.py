@@ -14,7 +14,8 @@ from pyspark.sql import SparkSession
 from support.faults.sides import Between
 
 from paimon_spark import PaimonTable
-from paimon_spark.catalogs.filesystem import FileSystemCatalog
+from paimon_spark.catalogs.file_catalog import FileCatalog
+from paimon_spark.catalogs.filesystem import DirectoryNames
 from paimon_spark.errors import CommitConflict, RetriesExhausted
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.spark.merge_into.clauses import Action, Clause, When
@@ -109,7 +110,7 @@ def test_a_write_skew_inside_one_file_is_prevented(
 
 def test_sub_queries_of_sql_are_read_again(quick_spark: SparkSession, tmp_path: Path) -> None:
     session = SqlSession(
-        quick_spark, FileSystemCatalog("p", str(tmp_path), LocalFileIO(), {"warehouse": str(tmp_path)})
+        quick_spark, FileCatalog(DirectoryNames("p", str(tmp_path), LocalFileIO(), {"warehouse": str(tmp_path)}))
     )
     for text in ("CREATE DATABASE p.d", "CREATE TABLE p.d.t AS SELECT 7 AS a"):
         run_sql(session, text)

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from paimon_spark.catalogs.filesystem import FileSystemCatalog
+from paimon_spark.catalogs.file_catalog import FileCatalog
+from paimon_spark.catalogs.filesystem import DirectoryNames
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import StorageError, TableAlreadyExists, UnsupportedFeature
 from paimon_spark.file_io.local import LocalFileIO
@@ -49,7 +50,9 @@ moves: list[str] = []
 def session_of(spark: SparkSession, warehouse: Path, file_io: LocalFileIO) -> SqlSession:
     """A catalog with one table, d.t, of one row."""
     moves.clear()
-    session = SqlSession(spark, FileSystemCatalog("p", str(warehouse), file_io, {"warehouse": str(warehouse)}))
+    session = SqlSession(
+        spark, FileCatalog(DirectoryNames("p", str(warehouse), file_io, {"warehouse": str(warehouse)}))
+    )
     run_sql(session, "CREATE DATABASE p.d")
     run_sql(session, "CREATE TABLE p.d.t AS SELECT 7 AS a")
     return session

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import types as st
 
 from paimon_spark import PaimonTable, open_catalog, open_table
-from paimon_spark.catalogs.filesystem import FileSystemCatalog
+from paimon_spark.catalogs.file_catalog import FileCatalog
 from paimon_spark.errors import OptionError, PaimonError, UnsupportedFeature, UnsupportedMethod
 from paimon_spark.format.options.catalogue import known_key
 from paimon_spark.format.options.connector_keys import CONNECTOR_KEYS
@@ -118,7 +118,7 @@ def one_row(tmp_path: Path) -> Scan:
 
 ELSEWHERE = re.compile(r"PaimonTable\.forPath\([^)]*\)|paimon_spark\.catalog\([^)]*\)|open_table\([^)]*\)")
 ADVISED: list[tuple[type[ForeignNames], Mapping[str, str]]] = [
-    (MergeBuilder, MERGE_ADVICE), (FileSystemCatalog, STORE_CATALOG_ADVICE),
+    (MergeBuilder, MERGE_ADVICE), (FileCatalog, STORE_CATALOG_ADVICE),
 ]  # fmt: skip
 
 
@@ -147,7 +147,7 @@ SPELLINGS = [
     (MergeBuilder, "when_matched_update_all", "whenMatchedUpdateAll"),
     (MergeBuilder, "when_not_matched_by_source_delete", "whenNotMatchedBySourceDelete"),
     (MergeBuilder, "with_schema_evolution", "withSchemaEvolution"),
-    (FileSystemCatalog, "listTables", "list_tables"),
+    (FileCatalog, "listTables", "list_tables"),
     (SessionCatalog, "createDatabase", "create_database"),
 ]
 
