@@ -112,8 +112,8 @@ class FileCatalog(OpensByName, NoFunctions):
     def drop_database(self, name: str, ignore_if_not_exists: bool = False, cascade: bool = False) -> None:
         """As Catalog.drop_database.
 
-        Without cascade, Java's catalog in files deletes files of no table, and its Hive catalog drops views and tables of
-        Hive. With cascade, its JDBC catalog leaves the files of tables. Here each goes with cascade, and only then.
+        Without cascade, Java's catalog in files deletes files of no table, and its Hive catalog drops views and tables
+        of Hive. With cascade, its JDBC catalog leaves the files of tables. Here each goes with cascade, and only then.
         """
         check_not_system_database(name, "dropping")
         check_addressable(name, "database")
