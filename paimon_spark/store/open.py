@@ -169,9 +169,10 @@ def open_table(
         SnapshotNotFound: an option names a snapshot, tag, time or branch that does not exist.
     """
     options = {**(options or {}), **state_options(version, timestamp, time_zone)}
-    table = find_table(location, options, time_zone=time_zone)
+    storage, dynamic = split_storage_options(options)
+    table = _find_table(location, storage, dynamic, time_zone)
     if table is None:
-        place = _locate(location, options or {})
+        place = _locate(location, storage)
         if place is None:
             raise TableNotFound(f"the server of the catalog has no table {location}")
         file_io, root = place.file_io, place.root
@@ -229,11 +230,14 @@ def find_table(
         UnsupportedFeature: the table uses a feature this release cannot read.
         SnapshotNotFound: an option names a snapshot, tag, time or branch that does not exist.
     """
-    table = find_stored_table(location, options, time_zone=time_zone)
-    if table is None:
-        return None
-    _, dynamic = split_storage_options(options or {})
-    return _with_dynamic(table, resolve_keys(dynamic, table.schema.names))
+    return _find_table(location, *split_storage_options(options or {}), time_zone)
+
+
+def _find_table(
+    location: str, storage: Mapping[str, str], dynamic: Mapping[str, str], time_zone: TimeZone | None
+) -> ReadableTable | None:
+    table = _find_stored(location, storage, dynamic, time_zone)
+    return None if table is None else _with_dynamic(table, resolve_keys(dynamic, table.schema.names))
 
 
 def find_system_table(
@@ -257,21 +261,23 @@ def find_system_table(
     base, _, name = location.rstrip("/").rpartition("$")
     if name.lower() not in NAMES or not base or base.endswith("/"):
         return None
+    storage, dynamic = split_storage_options(options or {})
     with named_location("opening", base):
         if not is_served(location):  # an error of the path or the store shall name the table
-            file_io_for(absolute_location(base), split_storage_options(options or {})[0])
-        place = None if is_served(location) else _locate(location, options or {})
+            file_io_for(absolute_location(base), storage)
+        place = None if is_served(location) else _locate(location, storage)
         if place is not None and place.file_io.exists(f"{place.root}/schema"):
             return None
     from paimon_spark.store.system_tables.table import system_table
 
     if name.lower() not in METADATA_NAMES:
         return system_table(open_table(base, options, time_zone=time_zone), name)
-    table = find_stored_table(base, options, time_zone=time_zone)
+    table = _find_stored(base, storage, dynamic, time_zone)
     if table is None:
         return system_table(open_table(base, options), name)  # raises the error about the path
-    _, dynamic = split_storage_options(options or {})
-    return system_table(_travelled(table, resolve_keys(dynamic, table.schema.names)), name)
+    dynamic = resolve_keys(dynamic, table.schema.names)
+    check_dynamic_options(table.schema, dynamic)
+    return system_table(travelled(table, table.settings.merged(dynamic)), name)
 
 
 def find_stored_table(
@@ -288,10 +294,16 @@ def find_stored_table(
         OptionError: the time zone is unknown.
         SnapshotNotFound: the branch does not exist.
     """
+    return _find_stored(location, *split_storage_options(options or {}), time_zone)
+
+
+def _find_stored(
+    location: str, storage: Mapping[str, str], dynamic: Mapping[str, str], time_zone: TimeZone | None
+) -> ReadableTable | None:
     session_zone(time_zone)
     try:
         with named_location("opening", location):
-            return _stored_table(location, options or {}, time_zone)
+            return _stored_table(location, storage, dynamic, time_zone)
     except StorageError as error:
         if error.errno != errno.ENOTDIR:
             raise
@@ -303,12 +315,13 @@ def find_stored_table(
         ) from None
 
 
-def _stored_table(location: str, options: Mapping[str, str], time_zone: TimeZone | None) -> ReadableTable | None:
-    place = _locate(location, options)
+def _stored_table(
+    location: str, storage: Mapping[str, str], dynamic: Mapping[str, str], time_zone: TimeZone | None
+) -> ReadableTable | None:
+    place = _locate(location, storage)
     if place is None:
         return None
     file_io, root = place.file_io, place.root
-    _, dynamic = split_storage_options(options)
     branch = place.branch or next((v for k, v in dynamic.items() if k.lower() == TableSettings.branch.key), "main")
     schemas = SchemaStore(file_io, root, branch)
     schema = schemas.latest()
@@ -318,24 +331,20 @@ def _stored_table(location: str, options: Mapping[str, str], time_zone: TimeZone
         return None
     given = place.options if branch == "main" else {k: v for k, v in place.options.items() if k in _OF_ALL_BRANCHES}
     known = {**schema.options, **given}
-    guarded = confined(file_io, root, dynamic, publisher_of(options))
+    guarded = confined(file_io, root, dynamic, publisher_of(storage))
     opened = schema if place.server is None else None
     return ReadableTable(root, guarded, schema, TableSettings(known), branch, time_zone, place.server, opened)
 
 
 def _with_dynamic(table: ReadableTable, dynamic: Mapping[str, str]) -> ReadableTable:
     check_dynamic_options(table.schema, dynamic)
-    _check_supported(table.location, table.schema, table.settings.merged(dynamic))
-    found = _travelled(table, dynamic)
+    settings = table.settings.merged(dynamic)
+    _check_supported(table.location, table.schema, settings)
+    found = travelled(table, settings)
     _check_sequence_fields(found)
-    _check_supported(table.location, found.schema, found.settings)
+    if found.schema is not table.schema:
+        _check_supported(table.location, found.schema, settings)
     return found
-
-
-def _travelled(table: ReadableTable, dynamic: Mapping[str, str]) -> ReadableTable:
-    """The table with dynamic options, in the schema of the snapshot that they choose."""
-    check_dynamic_options(table.schema, dynamic)
-    return travelled(table, table.settings.merged(dynamic))
 
 
 def _check_sequence_fields(table: Table) -> None:
@@ -377,14 +386,13 @@ class _Place:
     options: Mapping[str, str] = field(default_factory=dict)
 
 
-def _locate(location: str, options: Mapping[str, str]) -> _Place | None:
+def _locate(location: str, storage: Mapping[str, str]) -> _Place | None:
     """The place of a location. A directory with the `$` in its own name has priority over a suffix.
 
     Returns:
         None: the location is a name, and its server has no such table.
     """
     root = absolute_location(location)
-    storage, _ = split_storage_options(options)
     if is_served(root):
         return _served_place(root, storage)
     file_io = file_io_for(root, storage)
