@@ -37,6 +37,8 @@ from paimon_spark.format.options.write_settings import (
 G = TypeVar("G", bound=Settings)
 
 
+# One option is one entry, and not a line for each argument.
+# fmt: off
 class ColumnSettings(Settings):
     """The options of one column, whose keys have its name: ``fields.<column>.<what>``."""
 
@@ -51,69 +53,42 @@ class ColumnSettings(Settings):
 
     aggregate_function = text("fields.<column>.aggregate-function", None, "The aggregate function of a column.")
     ignore_retract = boolean("fields.<column>.ignore-retract", False, "Retractions leave the column as it is.")
-    sequence_group = words(
-        "fields.<column>.sequence-group",
+    sequence_group = words("fields.<column>.sequence-group",
         "The columns that this sequence column, or these, order: see [sequence "
-        "groups](../guides/merge-engines.md#sequence-groups).",
-    )
-    nested_key = words(
-        "fields.<column>.nested-key",
-        "The key columns within the rows of the array, for `nested_update` and `nested_partial_update`.",
-    )
-    nested_key_null = choice(
-        "fields.<column>.nested-key-null-strategy",
-        ("merge", "ignore", "error"),
-        "What becomes of nested rows with a null in their key: `merge`, `ignore` or `error`.",
-    )
-    nested_sequence = words(
-        "fields.<column>.nested-sequence-field", "The columns within nested rows that decide which is newer."
-    )
+        "groups](../guides/merge-engines.md#sequence-groups).")
+    nested_key = words("fields.<column>.nested-key",
+        "The key columns within the rows of the array, for `nested_update` and `nested_partial_update`.")
+    nested_key_null = choice("fields.<column>.nested-key-null-strategy", ("merge", "ignore", "error"),
+        "What becomes of nested rows with a null in their key: `merge`, `ignore` or `error`.")
+    nested_sequence = words("fields.<column>.nested-sequence-field",
+        "The columns within nested rows that decide which is newer.")
     count_limit = long("fields.<column>.count-limit", 2**31 - 1, "How many nested rows `nested_update` keeps.")
     distinct = boolean("fields.<column>.distinct", False, "`collect` and `listagg` keep each value once.")
     delimiter = verbatim("fields.<column>.list-agg-delimiter", ",", "What stands between the values of `listagg`.")
-    ts_field = verbatim(
-        "fields.<column>.ts-field",
-        None,
-        "The field that holds the time, for `merge_map_with_keytime`. The default is the last one.",
-    )
-    stats_mode = text(
-        "fields.<column>.stats-mode",
-        "",
-        "What manifests keep of the values of this column. It goes before `metadata.stats-mode`.",
-    )
+    ts_field = verbatim("fields.<column>.ts-field", None,
+        "The field that holds the time, for `merge_map_with_keytime`. The default is the last one.")
+    stats_mode = text("fields.<column>.stats-mode", "",
+        "What manifests keep of the values of this column. It goes before `metadata.stats-mode`.")
 
 
 class SchemaChangeSettings(Settings):
     """What changes of the schema, and of options that rows depend on, are allowed."""
 
-    null_to_not_null_disabled = boolean(
-        "alter-column-null-to-not-null.disabled", True, "`false` lets a column that may hold NULL be made NOT NULL."
-    )
-    explicit_casting_disabled = boolean(
-        "disable-explicit-type-casting", False, "`true` refuses changes of a column's type that may lose information."
-    )
-    column_before_partition = boolean(
-        "add-column-before-partition",
-        False,
-        "`true` puts new columns in front of the partition columns, not behind all.",
-    )
-    vectors_modifiable = boolean(
-        "deletion-vectors.modifiable", False, "`true` lets `deletion-vectors.enabled` change once the table has rows."
-    )
-    merge_schema = boolean(
-        "write.merge-schema",
-        False,
+    null_to_not_null_disabled = boolean("alter-column-null-to-not-null.disabled", True,
+        "`false` lets a column that may hold NULL be made NOT NULL.")
+    explicit_casting_disabled = boolean("disable-explicit-type-casting", False,
+        "`true` refuses changes of a column's type that may lose information.")
+    column_before_partition = boolean("add-column-before-partition", False,
+        "`true` puts new columns in front of the partition columns, not behind all.")
+    vectors_modifiable = boolean("deletion-vectors.modifiable", False,
+        "`true` lets `deletion-vectors.enabled` change once the table has rows.")
+    merge_schema = boolean("write.merge-schema", False,
         "`true`, in the options of a write: columns that only the rows have are added to the table. See [schema "
-        "evolution](../guides/schema-evolution.md).",
-    )
-    type_widening = boolean(
-        "write.merge-schema.type-widening",
-        False,
-        "With `write.merge-schema`: columns also take wider types of the rows.",
-    )
-    explicit_cast = boolean(
-        "write.merge-schema.explicit-cast", False, "With `type-widening`: also types that may lose information."
-    )
+        "evolution](../guides/schema-evolution.md).")
+    type_widening = boolean("write.merge-schema.type-widening", False,
+        "With `write.merge-schema`: columns also take wider types of the rows.")
+    explicit_cast = boolean("write.merge-schema.explicit-cast", False,
+        "With `type-widening`: also types that may lose information.")
 
 
 class _Group(Generic[G]):
@@ -153,141 +128,72 @@ class TableSettings(Settings, Mapping[str, str]):
     changes = _Group(SchemaChangeSettings)
 
     path = text("path", None, "The directory of the table. `load(path)` and `save(path)` set it.")
-    table_type = text(
-        "type",
-        "table",
+    table_type = text("type", "table",
         "The kind of table. This release takes only `table`.",
-        refuses=(Refused(Moment.READ, ("table",), "tables of another kind"),),
-    )
-    primary_key = words(
-        "primary-key", "The columns of the primary key, separated by commas. Give it when you create the table."
-    )
+        refuses=(Refused(Moment.READ, ("table",), "tables of another kind"),))
+    primary_key = words("primary-key",
+        "The columns of the primary key, separated by commas. Give it when you create the table.")
     partition = words("partition", "The partition columns, separated by commas. Give it when you create the table.")
     branch = text("branch", "main", "The branch to read or write.")
-    bucket = integer(
-        "bucket",
-        -1,
+    bucket = integer("bucket", -1,
         "The number of buckets of a partition. -1 means dynamic buckets for a table with a primary key, and no "
-        "buckets for a table without one. -2 postpones the choice (primary key only).",
-    )
-    bucket_key = words(
-        "bucket-key",
-        "The columns whose hash chooses the bucket. The default is the primary key without the partition columns. "
-        "A table without a primary key needs it when `bucket` is positive.",
-    )
-    bucket_function = choice(
-        "bucket-function.type",
-        ("default", "mod", "hive"),
-        "How the bucket is computed: `default` from the hash of the key bytes, `mod` from one INT or BIGINT "
-        "column, `hive` as Hive does.",
-    )
-    merge_engine = Option(
-        "merge-engine",
-        MergeEngine.DEDUPLICATE,
-        parse_member(MergeEngine),
-        "What becomes of rows with equal keys: see [merge engines](../guides/merge-engines.md).",
-    )
-    ignore_delete = boolean(
-        "ignore-delete",
-        False,
+        "buckets for a table without one. -2 postpones the choice (primary key only).")
+    bucket_key = words("bucket-key",
+        "The columns whose hash chooses the bucket. The default is the primary key without the partition columns. A "
+        "table without a primary key needs it when `bucket` is positive.")
+    bucket_function = choice("bucket-function.type", ("default", "mod", "hive"),
+        "How the bucket is computed: `default` from the hash of the key bytes, `mod` from one INT or BIGINT column, "
+        "`hive` as Hive does.")
+    merge_engine = Option("merge-engine", MergeEngine.DEDUPLICATE, parse_member(MergeEngine),
+        "What becomes of rows with equal keys: see [merge engines](../guides/merge-engines.md).")
+    ignore_delete = boolean("ignore-delete", False,
         "Rows of the kinds -U and -D are dropped.",
-        older=("first-row.ignore-delete", "deduplicate.ignore-delete", "partial-update.ignore-delete"),
-    )
+        older=("first-row.ignore-delete", "deduplicate.ignore-delete", "partial-update.ignore-delete"))
     ignore_update_before = boolean("ignore-update-before", False, "Rows of the kind -U are dropped.")
-    sequence_field = words(
-        "sequence.field", "The columns that decide which of two rows with equal keys is newer, separated by commas."
-    )
-    sequence_sort_order = choice(
-        "sequence.field.sort-order",
-        ("ascending", "descending"),
-        "`ascending`: the greater value of `sequence.field` is newer. `descending`: the smaller one.",
-    )
-    sequence_snapshot_ordering = boolean(
-        "sequence.snapshot-ordering",
-        False,
-        "The row of the later commit is newer, whatever the sequence numbers say. Needs a primary key, "
-        "`write-only` = `true`, and no `sequence.field`.",
-    )
-    aggregation_remove_record_on_delete = boolean(
-        "aggregation.remove-record-on-delete",
-        False,
-        "With the engine `aggregation`, a row of the kind -D deletes the whole row.",
-    )
-    partial_update_remove_record_on_delete = boolean(
-        "partial-update.remove-record-on-delete",
-        False,
-        "With the engine `partial-update`, a row of the kind -D deletes the whole row.",
-    )
-    partial_update_remove_record_on_sequence_group = words(
-        "partial-update.remove-record-on-sequence-group",
-        "With the engine `partial-update`, sequence columns whose -D deletes the whole row.",
-    )
-    default_aggregate_function = text(
-        "fields.default-aggregate-function", None, "The aggregate function of columns that have none of their own."
-    )
-    delete_force_produce_changelog = boolean(
-        "delete.force-produce-changelog",
-        False,
+    sequence_field = words("sequence.field",
+        "The columns that decide which of two rows with equal keys is newer, separated by commas.")
+    sequence_sort_order = choice("sequence.field.sort-order", ("ascending", "descending"),
+        "`ascending`: the greater value of `sequence.field` is newer. `descending`: the smaller one.")
+    sequence_snapshot_ordering = boolean("sequence.snapshot-ordering", False,
+        "The row of the later commit is newer, whatever the sequence numbers say. Needs a primary key, `write-only` = "
+        "`true`, and no `sequence.field`.")
+    aggregation_remove_record_on_delete = boolean("aggregation.remove-record-on-delete", False,
+        "With the engine `aggregation`, a row of the kind -D deletes the whole row.")
+    partial_update_remove_record_on_delete = boolean("partial-update.remove-record-on-delete", False,
+        "With the engine `partial-update`, a row of the kind -D deletes the whole row.")
+    partial_update_remove_record_on_sequence_group = words("partial-update.remove-record-on-sequence-group",
+        "With the engine `partial-update`, sequence columns whose -D deletes the whole row.")
+    default_aggregate_function = text("fields.default-aggregate-function", None,
+        "The aggregate function of columns that have none of their own.")
+    delete_force_produce_changelog = boolean("delete.force-produce-changelog", False,
         "`true`: DELETE of whole partitions writes rows of the kind -D, for the changelog; else it is done by "
-        "metadata.",
-    )
-    rowkind_field = text(
-        "rowkind.field",
-        None,
-        "The column that holds the row kind (`+I`, `-U`, `+U`, `-D`) of each written row. It is stored.",
-    )
-    changelog_producer = Option(
-        "changelog-producer",
-        ChangelogProducer.NONE,
-        parse_member(ChangelogProducer),
-        "Who writes changelog files: `none`, the writer (`input`), or compactions (`lookup`, `full-compaction`).",
-    )
-    changelog_row_deduplicate = boolean(
-        "changelog-producer.row-deduplicate", False, "Changelogs of compactions leave out updates that change nothing."
-    )
-    changelog_row_deduplicate_ignore_fields = words(
-        "changelog-producer.row-deduplicate-ignore-fields",
-        "Columns that do not count for `changelog-producer.row-deduplicate`.",
-    )
-    deletion_vectors_enabled = boolean(
-        "deletion-vectors.enabled",
-        False,
-        "Compactions mark replaced rows in deletion vectors, so that reads need not merge.",
-    )
-    deletion_vectors_merge_on_read = boolean(
-        "deletion-vectors.merge-on-read",
-        False,
-        "Reads of a table with deletion vectors also show rows that are not compacted.",
-    )
-    deletion_vectors_bitmap64 = boolean(
-        "deletion-vectors.bitmap64", False, "Deletion vectors of 64 bits, which releases since 1.2 read."
-    )
-    dynamic_partition_overwrite = boolean(
-        "dynamic-partition-overwrite",
-        True,
-        "Where a table stores it: a `copy` into the table replaces only the partitions that it brings. For a "
-        "write, see the options of this connector.",
-    )
-    record_level_expire_time = duration(
-        "record-level.expire-time", None, "Compactions drop rows that are older than this."
-    )
-    record_level_time_field = text(
-        "record-level.time-field",
-        None,
-        "The column that holds the time of a row: INT in seconds, BIGINT in seconds or milliseconds, or a TIMESTAMP.",
-    )
-    overwrite_upgrade = boolean(
-        "overwrite-upgrade",
-        True,
+        "metadata.")
+    rowkind_field = text("rowkind.field", None,
+        "The column that holds the row kind (`+I`, `-U`, `+U`, `-D`) of each written row. It is stored.")
+    changelog_producer = Option("changelog-producer", ChangelogProducer.NONE, parse_member(ChangelogProducer),
+        "Who writes changelog files: `none`, the writer (`input`), or compactions (`lookup`, `full-compaction`).")
+    changelog_row_deduplicate = boolean("changelog-producer.row-deduplicate", False,
+        "Changelogs of compactions leave out updates that change nothing.")
+    changelog_row_deduplicate_ignore_fields = words("changelog-producer.row-deduplicate-ignore-fields",
+        "Columns that do not count for `changelog-producer.row-deduplicate`.")
+    deletion_vectors_enabled = boolean("deletion-vectors.enabled", False,
+        "Compactions mark replaced rows in deletion vectors, so that reads need not merge.")
+    deletion_vectors_merge_on_read = boolean("deletion-vectors.merge-on-read", False,
+        "Reads of a table with deletion vectors also show rows that are not compacted.")
+    deletion_vectors_bitmap64 = boolean("deletion-vectors.bitmap64", False,
+        "Deletion vectors of 64 bits, which releases since 1.2 read.")
+    dynamic_partition_overwrite = boolean("dynamic-partition-overwrite", True,
+        "Where a table stores it: a `copy` into the table replaces only the partitions that it brings. For a write, "
+        "see the options of this connector.")
+    record_level_expire_time = duration("record-level.expire-time", None,
+        "Compactions drop rows that are older than this.")
+    record_level_time_field = text("record-level.time-field", None,
+        "The column that holds the time of a row: INT in seconds, BIGINT in seconds or milliseconds, or a TIMESTAMP.")
+    overwrite_upgrade = boolean("overwrite-upgrade", True,
         "An overwrite of a table with a primary key puts its new files on the highest level, where they do not "
-        "overlap.",
-    )
-    write_only = boolean(
-        "write-only",
-        False,
-        "Writers neither compact nor expire snapshots. A job of its own has to.",
-        older=("write.compaction-skip",),
-    )
+        "overlap.")
+    write_only = boolean("write-only", False,
+        "Writers neither compact nor expire snapshots. A job of its own has to.", older=("write.compaction-skip",))
 
     def __init__(self, texts: Mapping[str, str] | None = None) -> None:
         super().__init__(dict(texts or {}))
