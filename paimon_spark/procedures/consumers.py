@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from paimon_spark.errors import OptionError
 from paimon_spark.procedures.engine import Engine
 from paimon_spark.procedures.procedure import TABLE, Argument, DryRun, Procedure
 from paimon_spark.store.history.consumers import ClearConsumersResult, clear_consumers, reset_consumer
+from paimon_spark.store.holds.consumer_files import consumer_files
 from paimon_spark.store.metadata.table import Table
 
 
@@ -16,7 +18,7 @@ class ResetConsumer(Procedure[None]):
     """Lets a consumer go on with another snapshot, or forgets it.
 
     Raises:
-        OptionError: the id is none.
+        OptionError: the id is none, or there is no such consumer to forget.
         SnapshotNotFound: there is no such snapshot, or it is expiring just now; the consumer is where it was.
     """
 
@@ -29,12 +31,18 @@ class ResetConsumer(Procedure[None]):
     ] = None
 
     def perform(self, table: Table, engine: Engine) -> None:
-        reset_consumer(table, self.consumer, self.next_snapshot)
+        if not reset_consumer(table, self.consumer, self.next_snapshot):
+            names = ", ".join(sorted(consumer_files(table.file_io, table.location, table.branch)))
+            raise OptionError(
+                f"deleting the consumer '{self.consumer}' of {table.location}: there is no such consumer; there "
+                f"{'are ' + names if names else 'is none'}",
+                arguments=("consumer",),
+            )
 
 
 @dataclass(frozen=True)
 class ClearConsumers(Procedure[ClearConsumersResult]):
-    """Deletes the consumers whose whole id matches a pattern.
+    """Deletes the consumers whose whole id matches a pattern. In SQL the result is false if none does.
 
     Raises:
         OptionError: a pattern is none.

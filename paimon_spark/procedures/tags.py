@@ -114,7 +114,7 @@ class RenameTag(Procedure[None]):
 class DeleteTag(Procedure[DeleteTagResult]):
     """Deletes tags, and the files that nothing but they need; those also of tags whose deletion broke off.
 
-    A tag that is not there is passed over.
+    A tag that is not there is passed over; in SQL the result is false if there is none of them.
 
     Raises:
         CorruptFile: metadata are damaged; nothing was deleted.

@@ -36,11 +36,14 @@ from paimon_spark.procedures.snapshot_expiry import ExpireChangelogs, ExpireSnap
 from paimon_spark.procedures.tags import CreateTag, DeleteTag
 from paimon_spark.store.clean.orphans import RemoveOrphanFilesResult
 from paimon_spark.store.expire.snapshots import ExpireSnapshotsResult
+from paimon_spark.store.history.consumers import expire_consumers
 from paimon_spark.store.history.rollback import RollbackResult
 from paimon_spark.store.history.tag_deletion import DeleteTagResult
 from paimon_spark.store.history.tags import CreateTagResult, no_such_tag
-from paimon_spark.store.holds.retention import Limits, changelog_retention, retention
+from paimon_spark.store.holds.consumer_files import consumer_positions
+from paimon_spark.store.holds.retention import Limits, changelog_retention, retention, retention_rules
 from paimon_spark.store.holds.tag_holds import tags_being_deleted
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
 
 app = typer.Typer()
@@ -72,6 +75,7 @@ def expire(
         yes,
         output,
         "every snapshot that is still listed is whole; the next expiry finishes",
+        stays=None if changelogs else lambda _: _held(table, call),
         reason=_what_stays(kind, wanted, table.settings),
     )
 
@@ -180,6 +184,26 @@ def _what_stays(kind: str, call: ExpireSnapshots | ExpireChangelogs, settings: T
         f"the last {count_text(kept.retain_min, kind)} stay ({least}), as do those since {time_text(kept.keep_since)} "
         f"({since}) and those that tags, branches or consumers need"
     )
+
+
+def _held(table: Table, call: ExpireSnapshots) -> str:
+    """The consumer that keeps snapshots which would expire without it; empty: there is none."""
+    kept = retention(table.settings, Limits(call.retain_max, call.retain_min, call.older_than, call.max_deletes))
+    positions = consumer_positions(table.file_io, table.location, table.branch)
+    latest, earliest = table.snapshots.latest_id() or 0, table.snapshots.earliest_id() or 0
+    if not positions or not retention_rules(table.settings, kept).consumers_hold_snapshots:
+        return ""
+    name = min(positions, key=positions.__getitem__)
+    first = max(positions[name], earliest)
+    following = table.snapshots.find(first + 1)
+    is_old = following is not None and following.time_millis < kept.keep_since
+    if first > latest - kept.retain_min or not (is_old or first <= latest - kept.retain_max):
+        return ""
+    text = f"the snapshots from {first} on, for the consumer '{name}' reads {positions[name]} next"
+    if name in expire_consumers(table, dry_run=True).names:
+        age = span_text(table.settings.retention.consumer_expiration_time or 0)
+        text += f"; it has not moved for more than {age} (consumer.expiration-time): the next commit deletes it"
+    return f"{text}; `CALL sys.reset_consumer` without a snapshot deletes it"
 
 
 def _expired(kind: str, result: ExpireSnapshotsResult) -> str:

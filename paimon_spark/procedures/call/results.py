@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, TypeVar, Union, get_args, get_origin, get_typ
 import pyarrow as pa
 
 from paimon_spark.format.paths import unescape
+from paimon_spark.procedures.consumers import ClearConsumers
 from paimon_spark.procedures.databases import (
     CompactDatabase,
     CompactDatabaseResult,
@@ -27,7 +28,7 @@ from paimon_spark.procedures.rescaling import RewriteFileIndex
 from paimon_spark.procedures.rollbacks import Rollback, RollbackToTimestamp, RollbackToWatermark
 from paimon_spark.procedures.row_removal import PurgeFiles, RemoveUnexistingFiles
 from paimon_spark.procedures.snapshot_expiry import ExpireSnapshots
-from paimon_spark.procedures.tags import CreateTagFromTimestamp, ExpireTags
+from paimon_spark.procedures.tags import CreateTagFromTimestamp, DeleteTag, ExpireTags
 from paimon_spark.store.clean.earliest_repair import RepairEarliestSnapshotResult
 from paimon_spark.store.clean.lost_files import RemoveUnexistingFilesResult
 from paimon_spark.store.clean.orphans import RemoveOrphanFilesResult
@@ -128,6 +129,7 @@ def _migrated(result: MigrateDatabaseResult) -> list[Row]:
 
 
 _DONE = _Shape(pa.schema([pa.field("result", pa.bool_())]), lambda result: [(True,)])
+_ANY_DONE = _Shape(_DONE.schema, lambda result: [(bool(result.names),)])
 _TEXT = pa.schema([pa.field("result", pa.string())])
 _ORPHANS = pa.schema([pa.field("deletedFileCount", pa.int64()), pa.field("deletedFileTotalLenInBytes", pa.int64())])
 _ROLLED_BACK = _Shape(
@@ -149,8 +151,10 @@ _REPAIRED = pa.schema(
 _INDEXED = pa.schema([_required("written_partitions", pa.int32()), _required("written_indexes", pa.int32())])
 _SHAPES: Mapping[type[Declaration], _Shape] = MappingProxyType(
     {
+        ClearConsumers: _ANY_DONE,
         CompactDatabase: _Shape(_TEXT, _compacted),
         CreateTagFromTimestamp: _Shape(_TAGGED, _tagged),
+        DeleteTag: _ANY_DONE,
         ExpirePartitions: _Shape(pa.schema([pa.field("expired_partitions", pa.string())]), _expired_partitions),
         ExpireSnapshots: _Shape(pa.schema([_required("deleted_snapshots_count", pa.int32())]), _expired_snapshots),
         ExpireTags: _Shape(pa.schema([_required("expired_tags", pa.string())]), _expired_tags),
@@ -166,7 +170,7 @@ _SHAPES: Mapping[type[Declaration], _Shape] = MappingProxyType(
         RollbackToWatermark: _ROLLED_BACK,
     }
 )
-"""Where the official procedure returns something else than ``result BOOLEAN``, true."""
+"""Where the official procedure returns something else than ``result BOOLEAN``, true, or does so for nothing done."""
 
 
 def _fields_of(result: Any) -> tuple[pa.Schema, list[Row]]:

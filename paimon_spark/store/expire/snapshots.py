@@ -133,6 +133,9 @@ def expire_snapshots_by(
         return ExpireSnapshotsResult(dry_run=dry_run)
     latest = newest.id
     end = _end(table, rules, earliest, latest)
+    if end > earliest and is_hinted and earliest > 1 and store.exists(earliest - 1):
+        earliest = _first_of_run(store.ids(), earliest)
+        end = _end(table, rules, earliest, latest)
     if end > earliest and not is_sure and may_be_withdrawn(table, newest):  # then it must not count
         _log.warning("nothing of %s expires: snapshot %d stands on one that was taken away", table.location, latest)
         return ExpireSnapshotsResult(dry_run=dry_run)
@@ -175,6 +178,14 @@ def expire_snapshots_by(
     first, last = plan.ids[0], plan.ids[-1]
     _log.info("expired the snapshots %d to %d of %s: %d files", first, last, table.location, len(result.paths))
     return result
+
+
+def _first_of_run(ids: Sequence[int], earliest: int) -> int:
+    """The oldest snapshot without a gap below a wrong EARLIEST hint: it may need files of those from the hint on."""
+    known = set(ids)
+    while earliest - 1 in known:
+        earliest -= 1
+    return earliest
 
 
 def _may_go_until(table: Table, rules: RetentionRules, end: int) -> bool:

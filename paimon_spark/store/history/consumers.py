@@ -30,13 +30,16 @@ class ClearConsumersResult(Result):
     dry_run: bool = False
 
 
-def reset_consumer(table: Table, consumer: str, next_snapshot: int | None = None) -> None:
+def reset_consumer(table: Table, consumer: str, next_snapshot: int | None = None) -> bool:
     """Sets the next snapshot of a consumer, or deletes the consumer.
 
     Args:
         table: the table, opened on the branch of the consumer.
         consumer: the id of the consumer, which may be new.
         next_snapshot: the id of the snapshot that it reads next; None deletes the consumer.
+
+    Returns:
+        False: there was no such consumer to delete.
 
     Raises:
         OptionError: the id is not valid.
@@ -46,14 +49,15 @@ def reset_consumer(table: Table, consumer: str, next_snapshot: int | None = None
         raise OptionError(f"'{consumer}' is no id for a consumer: it must not be blank, and have no '/'")
     path = consumer_path(table.location, consumer, table.branch)
     if next_snapshot is None:
+        is_there = table.file_io.exists(path)
         table.file_io.delete(path)
-        return
+        return is_there
     store = table.snapshots
     store.load(next_snapshot)
     before = find_bytes(table.file_io, path)
     table.file_io.overwrite(path, format_json({"nextSnapshot": next_snapshot}).encode())
     if store.exists(next_snapshot) and (expiring_below(store) or 0) <= next_snapshot:
-        return
+        return True
     if before is None:
         table.file_io.delete(path)
     else:

@@ -185,6 +185,12 @@ def duration_millis(duration: Duration, argument: str) -> int:
     """
     if isinstance(duration, timedelta):
         return duration // timedelta(milliseconds=1)
+    number = duration.strip()
+    if number.isascii() and number.isdigit():  # in the official system it is milliseconds, which nobody means
+        raise OptionError(
+            f"{argument} is '{number}', without a unit; give one, such as '{number} d' or '{number} h'",
+            arguments=(argument,),
+        )
     try:
         return parse_duration(duration)
     except ValueError as error:

@@ -17,6 +17,7 @@ from paimon_spark.format.options.option import Option
 from paimon_spark.format.options.other_systems import option_advice
 from paimon_spark.format.options.read_settings import ScanSettings
 from paimon_spark.format.options.table_settings import TABLE_OPTIONS, TableSettings
+from paimon_spark.format.options.upkeep_settings import PartitionSettings, RetentionSettings, TagSettings
 from paimon_spark.format.options.value_texts import parse_list
 from paimon_spark.format.rules.supported import WRITE_NAMESPACES, check_call
 from paimon_spark.format.schema import TableSchema
@@ -75,9 +76,12 @@ def resolve_properties(options: Mapping[str, str], columns: Iterable[str]) -> di
         columns: the columns of the table.
 
     Raises:
-        OptionError: a key is neither, or belongs to another system or to a read or write, or is given twice.
+        OptionError: a key is neither, or belongs to another system or to a read or write, or is given twice; or how
+            long something is kept has no unit.
     """
-    return _resolved(options, tuple(columns), takes_labels=True)
+    resolved = _resolved(options, tuple(columns), takes_labels=True)
+    _check_units(resolved, {})
+    return resolved
 
 
 def _resolved(options: Mapping[str, str], columns: Sequence[str], takes_labels: bool) -> dict[str, str]:
@@ -153,6 +157,7 @@ def check_dynamic_options(schema: TableSchema, dynamic: Mapping[str, str]) -> No
     """
     check_call(dynamic)
     stored, given = TableSettings(schema.options), TableSettings(dynamic)
+    _check_units(dynamic, stored)
     for option in TABLE_OPTIONS.values():
         option.read(given)
     for key, value in dynamic.items():
@@ -162,6 +167,33 @@ def check_dynamic_options(schema: TableSchema, dynamic: Mapping[str, str]) -> No
                 raise OptionError(_contradiction(key, value, ",".join(declared) or "none"))
         elif (key in IMMUTABLE_OPTIONS or key in _FIXED_PER_TABLE) and not _same(stored, key, value):
             raise OptionError(_contradiction(key, value, stored.get(key, "not set")))
+
+
+_KEPT = (
+    RetentionSettings.snapshot_time_retained,
+    RetentionSettings.changelog_time_retained,
+    RetentionSettings.consumer_expiration_time,
+    TagSettings.default_time_retained,
+    PartitionSettings.expiration_time,
+    TableSettings.record_level_expire_time,
+)
+_LEAST_WITHOUT_UNIT = 60_000
+
+
+def _check_units(given: Mapping[str, str], stored: Mapping[str, str]) -> None:
+    """Refuses a new small number without a unit where older data are deleted: it is milliseconds, and rarely meant so.
+
+    Raises:
+        OptionError: there is one. A table that has it already keeps it: the official system takes it too.
+    """
+    for key in (option.key for option in _KEPT):
+        value = given.get(key, "").strip()
+        is_small = value.isascii() and value.isdigit() and 0 < int(value[:9]) < _LEAST_WITHOUT_UNIT
+        if is_small and stored.get(key) != given[key]:
+            raise OptionError(
+                f"the option '{key}' is '{value}', which is milliseconds, and what is older is deleted; give the unit, "
+                f"such as '{value} d', '{value} h' or '{value} ms'"
+            )
 
 
 _DECLARED_KEYS = (TableSettings.primary_key.key, TableSettings.partition.key)

@@ -16,7 +16,7 @@ from paimon_spark.arrow.predicates.literals import cast_literal, literal_of
 from paimon_spark.errors import OptionError, PaimonError, PredicateError, UnsupportedFeature
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.options.upkeep_settings import PartitionSettings
-from paimon_spark.format.paths import MAIN_BRANCH, partition_path, unescape
+from paimon_spark.format.paths import MAIN_BRANCH, data_root, partition_path, unescape
 from paimon_spark.format.rules.supported import unsupported_mark_done
 from paimon_spark.store.commit.partition_registration import OF_METASTORE, marking_keeper
 from paimon_spark.store.compact.partition_choice import Partitions, partition_specs
@@ -63,7 +63,11 @@ def mark_partition_done(table: Table, partitions: Partitions) -> MarkPartitionDo
         PartitionNotMarked: the HTTP service failed; earlier actions are done.
         CorruptFile: a ``_SUCCESS`` file of another system exists.
     """
-    return _mark(table, [_directory(table, spec) for spec in partition_specs(partitions)])
+    directories = [_directory(table, spec) for spec in partition_specs(partitions)]
+    for directory in directories:
+        if not table.file_io.list(f"{data_root(table.location, table.settings)}/{directory}".rstrip("/")):
+            _log.warning("marking %s of %s done: there is no file of such a partition", directory, table.location)
+    return _mark(table, directories)
 
 
 def mark_written_partitions(table: Table, messages: Sequence[CommitMessage]) -> None:

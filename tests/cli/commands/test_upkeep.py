@@ -247,3 +247,21 @@ def test_lost_files_are_forgotten(table: Path) -> None:
     assert shown.out.splitlines()[0].startswith("would go: 1 lost file of 5 rows, ")
     assert command("remove-lost-files", table, "--yes").code == 0
     assert command("read", table).cells == []
+
+
+def test_expire_names_the_consumer_that_holds_snapshots(table: Path) -> None:
+    position = table / "consumer" / "consumer-night"
+    position.parent.mkdir()
+    position.write_text('{"nextSnapshot": 3}')
+    expected = "left alone: the snapshots from 3 on, for the consumer 'night' reads 3 next; `CALL sys.reset_consumer`"
+    assert expected in command("expire", table, *RETAIN, "--dry-run").out
+    assert "gone: 2 snapshots (1 to 2)" in command("expire", table, *RETAIN, "--yes").out
+    held = command("expire", table, *RETAIN, "--yes").out
+    assert held.startswith("nothing to do")
+    assert expected in held
+    os.utime(position, (LONG_AGO, LONG_AGO))
+    past = command("expire", table, *RETAIN, "--yes", "-o", "consumer.expiration-time=7 d").out
+    assert "it has not moved for more than 7 d (consumer.expiration-time): the next commit deletes it" in past
+    position.write_text('{"nextSnapshot": 7}')
+    assert "left alone" not in command("expire", table, *RETAIN, "--yes").out
+    assert snapshots(table) == [7]

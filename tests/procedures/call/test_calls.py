@@ -271,6 +271,19 @@ def test_what_there_is_none_of(lake: Warehouse) -> None:
     assert checked(lake, "expire_snapshots", table="db.keyed") == [(0,)]
 
 
+@pytest.mark.parametrize("name", ["delete_tag", "clear_consumers"])
+def test_a_call_that_finds_nothing_to_delete_is_false(lake: Warehouse, name: str) -> None:
+    columns, rows = lake.call(name, "db.keyed", "nope")
+    assert (columns, rows) == (pa.schema([pa.field("result", pa.bool_())]), [(False,)])
+
+
+def test_a_consumer_that_is_not_there_is_an_error(lake: Warehouse) -> None:
+    for there in ("there is none", "there are c"):
+        with pytest.raises(OptionError, match=f"there is no such consumer; {there}"):
+            lake.call("reset_consumer", "db.keyed", "nope")
+        lake.call("reset_consumer", "db.keyed", "c", 2)
+
+
 def test_a_dry_run_that_is_ours_alone_tells_what_would_go(lake: Warehouse) -> None:
     lake.call("create_tag", "db.keyed", "a")
     columns, [row] = lake.call("delete_tag", "db.keyed", "a", dry_run=True)

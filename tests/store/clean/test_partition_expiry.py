@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -24,8 +25,10 @@ from support.tables.files_by_hand import added, file, keyed_table, partition
 from support.tables.staging import put
 
 from paimon_spark.arrow.predicates.predicate import FALSE, Compare, IsNull, Op, Or
+from paimon_spark.catalogs.create import new_schema
 from paimon_spark.errors import OptionError, PaimonError
 from paimon_spark.file_io import LocalFileIO
+from paimon_spark.format.schema import encode_schema
 from paimon_spark.store.clean.partition_expiry import (
     CheckTimes,
     expire_partitions,
@@ -34,7 +37,11 @@ from paimon_spark.store.clean.partition_expiry import (
 )
 from paimon_spark.store.commit.attempt import table_state
 from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.evolution.alter import alter_table
+from paimon_spark.store.evolution.changes import SetOption
+from paimon_spark.store.history.tags import create_tag
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.metadata.table_options import resolve_properties
 from paimon_spark.store.open import open_table
 from paimon_spark.store.storage.local_time import local_wall_millis
 from paimon_spark.store.upkeep.maintenance import maintain
@@ -411,3 +418,34 @@ def test_partitions_that_have_no_new_file(tmp_path: Path) -> None:
     assert idle_partitions(make(tmp_path / "none", COLUMNS, ["k", "dt"], {}, ["dt"]), None, "1 d") == FALSE
     with pytest.raises(OptionError, match="partition_idle_time is 'soon'"):
         idle_partitions(table, None, "soon")
+
+
+@pytest.mark.parametrize("given", ["30", " 7 "])
+def test_a_lifetime_without_a_unit_is_refused(tmp_path: Path, given: str) -> None:
+    table = hand_made(tmp_path / "t", "2026-01-01")
+    for call in (lambda: expire_partitions(table, given), lambda: create_tag(table, "t", time_retained=given)):
+        with pytest.raises(OptionError, match=f"is '{given.strip()}', without a unit; give one, such as"):
+            call()
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["partition.expiration-time", "snapshot.time-retained", "changelog.time-retained", "consumer.expiration-time"],
+)
+def test_an_option_without_a_unit_is_refused_where_it_is_set_anew(tmp_path: Path, key: str) -> None:
+    table = hand_made(tmp_path / "t", "2026-01-01")
+    said = f"the option '{key}' is '30', which is milliseconds, and what is older is deleted; give the unit"
+    changes = {key: "30"}
+    for call in (
+        lambda: open_table(table.location, changes),
+        lambda: alter_table(table, [SetOption(key, "30")]),
+        lambda: new_schema(pa.schema([("a", pa.int32())]), options=changes),
+    ):
+        with pytest.raises(OptionError, match=re.escape(said)):
+            call()
+    schema = table.schema
+    for value in ("30 ms", "0", "86400000"):
+        assert resolve_properties({key: value}, ()) == {key: value}
+    stored = replace(schema, id=1, options={**schema.options, key: "30"})  # as the official system stores it
+    table.file_io.write_bytes(f"{table.location}/schema/schema-1", encode_schema(stored))
+    assert open_table(table.location, changes).settings[key] == "30"

@@ -387,3 +387,12 @@ def test_the_nearest_tags_below_snapshots() -> None:
     assert tags_before(tags, [4]) == [tags[0]]
     assert tags_before(tags, [8, 4, 3]) == [tags[0], tags[3]]
     assert tags_before([tagged(4, 1), tagged(4, 2)], [5]) == [tagged(4, 1), tagged(4, 2)]
+
+
+def test_a_hint_that_names_a_later_snapshot_than_the_earliest(tmp_path: Path) -> None:
+    table = new_table(tmp_path / "t")
+    live_on(table, "wcwcwcwcw")
+    table.snapshots.write_earliest_hint(5)
+    assert expire_snapshots_by(table, rules(2)).ids == (1, 2, 3, 4, 5, 6, 7)
+    assert table.snapshots.ids() == [8, 9]
+    check_table(table.location)

@@ -34,8 +34,8 @@ def test_a_consumer_is_set_and_forgotten(tmp_path: Path) -> None:
     assert Path(table.location, "consumer/consumer-c").read_text() == '{\n  "nextSnapshot" : 2\n}'
     reset_consumer(table, "c", 3)
     assert positions(table) == {"c": 3}
-    reset_consumer(table, "c")
-    reset_consumer(table, "c")
+    assert reset_consumer(table, "c")
+    assert not reset_consumer(table, "c")
     assert positions(table) == {}
 
 

@@ -53,6 +53,15 @@ def test_a_file_in_the_directory(tmp_path: Path) -> None:
     assert first["dt=a/hour=1"]["creationTime"] == first["dt=a/hour=1"]["modificationTime"] > 1_700_000_000_000
 
 
+def test_a_partition_without_files_is_marked_with_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    table = table_of(tmp_path / "t")
+    write(table, [("a", 1, 1)])
+    mark_partition_done(table, "dt=a,hour=1")
+    assert caplog.messages == []
+    mark_partition_done(table, "dt=a,hour=2")
+    assert caplog.messages == [f"marking dt=a/hour=2/ of {table.location} done: there is no file of such a partition"]
+
+
 def test_again_it_keeps_when_it_was_made(tmp_path: Path) -> None:
     table = table_of(tmp_path / "t")
     place = Path(table.location, "dt=a", "hour=1")
