@@ -16,6 +16,7 @@ from paimon_spark.catalogs.factory import open_catalog
 from paimon_spark.cli.arguments import RowsFormat, RowsOutput, parse_pairs
 from paimon_spark.cli.commands.rows import Limit
 from paimon_spark.cli.zone import current_zone_name
+from paimon_spark.errors import similar_names
 from paimon_spark.shell.results import Results
 from paimon_spark.sql.text.script import ScriptStatement, split_script
 
@@ -120,6 +121,8 @@ def sql(
     """
     script = _script(text, file)
     statements = None if script is None else split_script(script)
+    if statements is not None and not statements:
+        raise typer.BadParameter("there is no statement", param_hint="'TEXT'" if file is None else "'--file'")
     args = parse_pairs(param, "--param", "NAME")
     catalog = open_catalog(catalog_options(warehouse, catalog_file, option), name)
     settings = parse_pairs(conf, "--conf")
@@ -148,6 +151,10 @@ def catalog_options(warehouse: str | None, file: Path | None, pairs: Pairs) -> d
     options = {**configured, **parse_pairs(pairs), **({} if warehouse is None else {"warehouse": warehouse})}
     if "warehouse" not in options and "metastore" not in options:
         words = "name the directory of the databases, here or in the file of --catalog"
+        misspelt = [key for key in options if similar_names(key, ("warehouse", "metastore"))]
+        if misspelt:
+            [meant, *_] = similar_names(misspelt[0], ("warehouse", "metastore"))
+            words = f"the option '{misspelt[0]}' is not known; did you mean '{meant}'?"
         raise typer.BadParameter(words, param_hint="'--warehouse'")
     return options
 

@@ -35,6 +35,9 @@ def test_what_is_wrong_with_it(tmp_path: Path) -> None:
     with pytest.raises(typer.BadParameter, match=r"line 2 of .* is no KEY=VALUE") as raised:
         catalog_options("/a", file, None)
     assert "hush" not in str(raised.value)
+    file.write_text("wharehouse=/a\n")
+    with pytest.raises(typer.BadParameter, match=r"the option 'wharehouse' is not known; did you mean 'warehouse'\?"):
+        catalog_options(None, file, None)
     with pytest.raises(typer.BadParameter, match="name the directory of the databases"):
         catalog_options(None, None, ["a=b"])
     assert catalog_options(None, None, ["metastore=hive"]) == {"metastore": "hive"}, "its hive-site.xml may tell"

@@ -117,6 +117,8 @@ def test_the_zone_of_a_call(spark: SparkSession, lake: Path) -> None:
         (["SELECT 1", "--file", "x.sql", "--warehouse", "w"], "give the statements, or a file"),
         (["--file", "nothere.sql", "--warehouse", "w"], "nothere.sql cannot be read"),
         (["SELECT 1", "--warehouse", "w", "--param", "x"], "expected NAME=VALUE"),
+        (["", "--warehouse", "w"], "'TEXT': there is no statement"),
+        ([" ;; -- nothing", "--warehouse", "w"], "'TEXT': there is no statement"),
         (["SELECT 1", "--warehouse", "w", "--conf", "x"], "expected KEY=VALUE"),
     ],
 )

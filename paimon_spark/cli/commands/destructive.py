@@ -106,6 +106,6 @@ def _purged(result: PurgeFilesResult) -> str:
         count_text(len(result.tags), "tag"),
         count_text(len(result.branches), "branch", "branches"),
         count_text(len(result.consumers), "consumer"),
-        count_text(len(result.paths), "file"),
+        f"{'at most ' if result.dry_run else ''}{count_text(len(result.paths), 'file')}",
     ]
     return list_text(counts)

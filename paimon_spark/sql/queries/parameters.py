@@ -47,6 +47,10 @@ def question_marks(text: str) -> int:
     return sum(found.name is None for found in parameters(tokenize(text)))
 
 
+def _where(name: str | None) -> str:
+    return " in args" if name is None else f": args={{'{name}': ...}}, or --param {name}=... of paimon-spark sql"
+
+
 def with_arguments(text: str, named: Mapping[str, Any], positional: Iterator[Any]) -> str:
     """An expression with literals in the place of its parameters.
 
@@ -63,7 +67,7 @@ def with_arguments(text: str, named: Mapping[str, Any], positional: Iterator[Any
         try:
             value = next(positional) if found.name is None else named[found.name]
         except (KeyError, StopIteration):
-            raise SqlError(f"SQL: the parameter {shown} has no value; give it one in args") from None
+            raise SqlError(f"SQL: the parameter {shown} has no value; give it one{_where(found.name)}") from None
         made = argument_literal(value)
         if made is None:
             raise UnsupportedFeature(

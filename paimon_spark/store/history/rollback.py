@@ -37,7 +37,7 @@ class RollbackResult(Result):
     """The result of a rollback; in a dry run, what would be deleted.
 
     Attributes:
-        previous_snapshot_id: the latest snapshot before; the target, if all snapshots were lost.
+        previous_snapshot_id: the latest snapshot before, also one that is lost; 0 if all snapshots were lost.
         current_snapshot_id: the latest snapshot now, unless another job has committed since then.
         snapshots, changelogs: the ids of the deleted ones, newest first.
         tags: the names of the deleted tags.
@@ -159,7 +159,7 @@ def _roll_back(table: Table, target: Snapshot, dry_run: bool) -> RollbackResult:
     store = table.snapshots
     lost = store.lost_id()  # to accept that is what a rollback is for
     ids = store.ids()
-    latest = lost if lost is not None else max([target.id, *ids])  # all are lost, and a tag keeps the target
+    latest = lost if lost is not None else max(ids, default=0)
     _check_id(table, target)
     snapshots = _later(ids, target.id)
     changelogs = _later(store.changelog_ids(), target.id)

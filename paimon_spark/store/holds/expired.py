@@ -12,14 +12,11 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 from paimon_spark.errors import MissingFile, SnapshotNotFound
-from paimon_spark.format.options.read_settings import ScanSettings
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.upkeep_settings import RetentionSettings
 from paimon_spark.store.holds.expiry_marks import expiring_below
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
-
-_ANY_NUMBER = 2**31 - 1
 
 
 def expired_error(store: SnapshotStore, settings: TableSettings, what: str) -> SnapshotNotFound:
@@ -30,27 +27,11 @@ def expired_error(store: SnapshotStore, settings: TableSettings, what: str) -> S
         settings: the options of the table; the message describes its retention.
         what: the first part of the message: what was requested and not found; without a full stop.
     """
-    return SnapshotNotFound(f"{what}; {store.available()}. {_retention(settings)}. {_ADVICE}")
-
-
-_ADVICE = (
-    "What must stay readable longer needs a tag, a consumer that stands before it, or a longer "
-    f"'{RetentionSettings.snapshot_time_retained.key}'; a long read keeps its own snapshot with "
-    f"'{ScanSettings.read_tag_time_retained.key}' = '1 d'"
-)
-
-
-def _retention(settings: TableSettings) -> str:
-    least, most = settings.retention.snapshot_num_retained_min, settings.retention.snapshot_num_retained_max
-    age = timedelta(milliseconds=settings.retention.snapshot_time_retained)
-    text = (
-        f"The table keeps snapshots for {age} (h:mm:ss, '{RetentionSettings.snapshot_time_retained.key}'), "
-        f"at least {least} of them ('{RetentionSettings.snapshot_num_retained_min.key}')"
-    )
-    return (
-        text
-        if most >= _ANY_NUMBER
-        else f"{text} and at most {most} ('{RetentionSettings.snapshot_num_retained_max.key}')"
+    least, age = settings.retention.snapshot_num_retained_min, settings.retention.snapshot_time_retained
+    return SnapshotNotFound(
+        f"{what}; {store.available()}. The table keeps snapshots for {timedelta(milliseconds=age)} (h:mm:ss, "
+        f"'{RetentionSettings.snapshot_time_retained.key}'), at least {least} of them: give it a longer time, or keep "
+        "what must stay with a tag or a consumer"
     )
 
 

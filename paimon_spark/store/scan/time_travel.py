@@ -186,9 +186,14 @@ def at_id(snapshot_id: int, settings: TableSettings, snapshots: SnapshotStore) -
     latest = snapshots.latest_id()
     if latest is None or not 0 < snapshot_id <= latest:
         return snapshots.load(snapshot_id)
-    raise expired_error(
-        snapshots, settings, f"reading snapshot {snapshot_id} of the table at {snapshots.table}: it has expired"
-    )
+    what = f"reading snapshot {snapshot_id} of the table at {snapshots.table}: it"
+    before = [number for number in snapshots.ids() if number < snapshot_id]
+    if before:
+        raise SnapshotNotFound(
+            f"{what} is missing, while snapshot {before[-1]} before it and later ones are there: its file was lost. "
+            f"Restore the file snapshot-{snapshot_id}, or read another snapshot; `paimon-spark check` names all damage"
+        )
+    raise expired_error(snapshots, settings, f"{what} has expired")
 
 
 def _at_watermark(watermark: int, snapshots: SnapshotStore) -> Snapshot:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -265,3 +266,24 @@ def test_expire_names_the_consumer_that_holds_snapshots(table: Path) -> None:
     position.write_text('{"nextSnapshot": 7}')
     assert "left alone" not in command("expire", table, *RETAIN, "--yes").out
     assert snapshots(table) == [7]
+
+
+def test_a_rollback_from_a_snapshot_that_is_lost_says_so(table: Path) -> None:
+    (table / "snapshot" / "snapshot-7").unlink()
+    said = "snapshot 7, which is lost already; the latest snapshot is then 6"
+    assert command("rollback", table, "6", "--dry-run").out == f"would go: {said}\n"
+    assert (table / "snapshot" / "LATEST").read_text() == "7"
+    assert command("rollback", table, "6", "--yes").out == f"gone: {said}\n"
+    assert command("rollback", table, "6", "--yes").out == "nothing to do\n"
+    check_table(str(table))
+
+
+def test_a_dry_run_of_purge_says_how_many_files_go_at_most(tmp_path: Path) -> None:
+    table = new_table(tmp_path / "t")
+    for number in range(3):
+        append(table, [(number, None, None)])
+    planned = command("purge", tmp_path / "t", "--dry-run").out
+    done = command("purge", tmp_path / "t", "--yes").out
+    [most] = re.findall(r"3 snapshots, at most (\d+) files", planned)
+    [gone] = re.findall(r"3 snapshots, (\d+) files", done)
+    assert 0 < int(gone) <= int(most)

@@ -42,8 +42,7 @@ def assert_tells_all(error: pytest.ExceptionInfo[SnapshotNotFound], available: s
     message = str(error.value)
     assert re.search(available, message)
     assert re.search(r"keeps snapshots for 1:00:00 \(h:mm:ss, 'snapshot.time-retained'\), at least 10 of them", message)
-    for way in ("needs a tag", "a consumer", "longer 'snapshot.time-retained'", "scan.plan-auto-tag-for-read"):
-        assert way in message
+    assert message.endswith(": give it a longer time, or keep what must stay with a tag or a consumer")
 
 
 # ------------------------------------------------------------------------------------------------------------ planning
@@ -75,7 +74,7 @@ def test_retention_in_force_is_that_of_the_table(tmp_path: Path) -> None:
     table = new_table(tmp_path / "t", stored)
     live_on(table, "ww")
     expire_snapshots_by(table, rules(1))
-    text = r"the only snapshot is 2, committed .* for 3 days, 0:00:00 .* at least 4 of them .* at most 9 \('snap"
+    text = r"the only snapshot is 2, committed .* for 3 days, 0:00:00 .* at least 4 of them"
     with pytest.raises(SnapshotNotFound, match=text):
         scan(table, {"scan.snapshot-id": "1"}).plan()
 
@@ -89,7 +88,7 @@ def test_what_never_was_needs_no_advice(options: dict[str, str], tmp_path: Path)
     live_on(table, "ww")
     with pytest.raises(SnapshotNotFound, match="snapshots 1 to 2 are available") as error:
         scan(table, options).plan()
-    assert "needs a tag" not in str(error.value)
+    assert "a longer time" not in str(error.value)
 
 
 def test_long_lists_of_tags_are_cut(tmp_path: Path) -> None:
@@ -252,3 +251,11 @@ def test_a_table_that_is_dropped_while_it_is_read(tmp_path: Path) -> None:
     Path(table.location).rename(tmp_path / ".dropped")
     with pytest.raises(TableNotFound, match=r"it was dropped or renamed since it was opened: .* is deleted"):
         read(splits, of)
+
+
+def test_a_snapshot_that_is_missing_between_others_has_not_expired(tmp_path: Path) -> None:
+    table = new_table(tmp_path / "t")
+    live_on(table, "wwwww")
+    Path(table.location, "snapshot/snapshot-4").unlink()
+    with pytest.raises(SnapshotNotFound, match="it is missing, while snapshot 3 before it and later ones are there"):
+        scan(table, {"scan.snapshot-id": "4"}).plan()
