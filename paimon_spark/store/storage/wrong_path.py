@@ -59,7 +59,7 @@ def what_is_there(file_io: FileIO, root: str) -> str:
 def _table_around(file_io: FileIO, root: str) -> str | None:
     """What to do about a path within a table; None: it is in none."""
     base, inner = root, list[str]()
-    while len(inner) < _DEPTH and "/" in base.strip("/"):
+    while len(inner) < _DEPTH and "/" in base.rpartition("://")[2].strip("/"):  # a bucket is no name of a directory
         base, _, name = base.rpartition("/")
         inner.insert(0, name)
         if file_io.exists(f"{base}/schema"):
