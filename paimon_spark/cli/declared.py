@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -14,17 +14,6 @@ from paimon_spark.cli.arguments import parse_older_than
 from paimon_spark.procedures.documentation import sentence
 from paimon_spark.procedures.kinds import Kind
 from paimon_spark.procedures.procedure import Declared, Procedure, arguments_of
-
-_TYPES: Mapping[Kind, Any] = {
-    Kind.FLAG: bool,
-    Kind.NUMBER: int,
-    Kind.TEXT: str,
-    Kind.MOMENT: str,
-    Kind.DURATION: str,
-    Kind.NAMES: list[str],
-}
-_METAVARS = {Kind.NUMBER: "N", Kind.MOMENT: "TIME", Kind.DURATION: "SPAN", Kind.TEXT: "TEXT", Kind.NAMES: "NAME"}
-_EXAMPLES = {Kind.MOMENT: " A time such as '2026-11-01 12:30' (see --time-zone)."}
 
 
 @dataclass(frozen=True)
@@ -83,7 +72,7 @@ def _parameters(command: Callable[..., None]) -> list[inspect.Parameter]:
 
 
 def _parameter(declared: Declared, look: Shown) -> inspect.Parameter:
-    kind, metavar = _TYPES[declared.kind], look.metavar or _METAVARS.get(declared.kind)
+    kind, metavar = declared.kind.option, look.metavar or declared.kind.metavar
     default: Any = declared.default if look.default is None else look.default
     if declared.is_required:
         default = inspect.Parameter.empty
@@ -101,7 +90,7 @@ def _parameter(declared: Declared, look: Shown) -> inspect.Parameter:
 def _help(declared: Declared) -> str:
     """What the declaration says; other arguments, whose names have two words, are called by their flags."""
     flags = re.sub(r"\b[a-z]+_[a-z_]+\b", lambda found: f"--{found[0].replace('_', '-')}", sentence(declared))
-    return flags + _EXAMPLES.get(declared.kind, "")
+    return flags + declared.kind.example
 
 
 def _value(declared: Declared, given: Any) -> Any:
