@@ -42,7 +42,7 @@ class Expr:
     """A condition. Combine conditions with ``&``, ``|`` and ``~``, each in brackets."""
 
     __slots__ = ()
-    _described = "an expression of paimon_spark.col, which is for reads without Spark"
+    _described = "an expression of paimon_spark.col, which only the 'where' of open_table takes"
     __array_ufunc__ = None  # an array of NumPy on the left leaves the comparison to this class
 
     def __and__(self, other: Expr) -> Expr:

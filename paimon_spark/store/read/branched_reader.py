@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from paimon_spark.errors import DataError
-from paimon_spark.store.read.split_reader import BATCH_ROWS, SplitReader
+from paimon_spark.store.read.split_files import BATCH_ROWS
+from paimon_spark.store.read.split_reader import SplitReader
 from paimon_spark.store.read.splits import PostponeSplit, ReadUnit, Split
 
 

@@ -58,7 +58,7 @@ class TrackedReader:
         written = file.write_cols or ()
         system = tuple(field for field in _IN_FILES if field.name in written)
         fields = tuple(field for field in self.fields if field not in TRACKING_FIELDS)
-        for batch in self.reader.rows_of_file(split, file, FileRequest(fields, system, positions=True)):
+        for batch in self.reader.files.rows(split, file, FileRequest(fields, system, positions=True)):
             columns = [_column(batch, field, file, path) for field in self.fields]
             yield pa.RecordBatch.from_arrays(columns, schema=arrow_schema(self.fields))
 

@@ -199,7 +199,10 @@ def test_a_condition_for_reads_without_spark_is_named(table: PaimonTable) -> Non
     ]
     for call, name in calls:
         message = said(call, **{name: where})
-        assert f"'{name}' is an expression of paimon_spark.col, which is for reads without Spark: expected" in message
+        assert (
+            f"'{name}' is an expression of paimon_spark.col, which only the 'where' of open_table takes: expected"
+            in message
+        )
 
 
 def test_rows_of_other_libraries_and_empty_ones_are_taken(table: PaimonTable, catalog: SessionCatalog) -> None:
