@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated
@@ -13,6 +14,7 @@ from paimon_spark.cli.zone import current_zone
 from paimon_spark.errors import OptionError, SnapshotNotFound
 from paimon_spark.format.options.read_settings import ScanSettings
 from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.store.history.tags import duration_millis
 from paimon_spark.store.holds.retention import epoch_millis
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import find_stored_table, open_table
@@ -143,15 +145,20 @@ def state_options(path: str, options: dict[str, str], at: str | None) -> dict[st
     return {ScanSettings.timestamp_millis.key: str(millis)}
 
 
+_AGE = re.compile(r"[0-9]+ *[A-Za-z]+")
+
+
 def parse_older_than(text: str | None, argument: str = "older_than") -> dt.datetime | None:
-    """A time in the zone of the call.
+    """A time in the zone of the call; a length of time such as "7 d" is so long before now.
 
     Raises:
-        OptionError: it is not a time; the message names the argument.
+        OptionError: it is neither; the message names the argument.
     """
     if text is None:
         return None
     zone = current_zone()
+    if _AGE.fullmatch(text.strip()):
+        return dt.datetime.now(zone) - dt.timedelta(milliseconds=duration_millis(text, argument))
     return dt.datetime.fromtimestamp(epoch_millis(text, argument, zone) / 1000, zone)
 
 

@@ -91,6 +91,27 @@ OTHER_NAMES: dict[str, str] = {
     "optimize": "Files are merged and sorted by the command 'compact'.",
     "restore": "The command 'rollback' takes a table back to a snapshot, tag or time.",
     "tables": "The tables of a warehouse are told by 'sql': SHOW TABLES.",
+    **dict.fromkeys(
+        ("remove-orphan-files", "clean", "gc"),
+        "Files that nothing names are the command 'orphans'; with --delete they go.",
+    ),
+    **dict.fromkeys(
+        ("expire-snapshots", "remove-snapshots"), "Old snapshots go with the command 'expire'; --dry-run shows which."
+    ),
+    **dict.fromkeys(
+        ("repair", "fsck", "verify"),
+        "Damage is found by the command 'check'; 'remove-lost-files' takes lost data files out of the table.",
+    ),
+    **dict.fromkeys(
+        ("clear-consumers", "reset-consumer"),
+        "Consumers are shown by 'consumers', moved and deleted by 'sql': CALL sys.reset_consumer, sys.clear_consumers.",
+    ),
+    "drop": "A table is dropped by 'sql': DROP TABLE; 'purge' empties it.",
+    "migrate": "Tables of a Hive metastore are taken over by 'sql': CALL sys.migrate_table.",
+    "sync": "A table follows a database by a stream of Spark, see the guide on change data capture.",
+    "list": "Tables are listed by 'sql': SHOW TABLES; 'snapshots', 'tags' and 'branches' list those of a table.",
+    **dict.fromkeys(("write", "insert"), "Rows are written by 'sql': INSERT INTO; or in Python by PaimonTable.append."),
+    "version": "The version is told by --version.",
     "ls": "The files of a table are the command 'files'; the tables of a warehouse are told by 'sql': SHOW TABLES.",
 }
 """Commands that people try first, of which other programs have the names, and what it is here."""

@@ -83,8 +83,9 @@ class Commands(TyperGroup):
         try:
             return super().resolve_command(ctx, args)
         except Exception as error:
-            if type(error).__name__ == "UsageError" and args and args[0] in OTHER_NAMES:
-                error.message = f"No such command '{args[0]}'. {OTHER_NAMES[args[0]]}"  # type: ignore[attr-defined]
+            advice = OTHER_NAMES.get(args[0].replace("_", "-")) if args else None
+            if type(error).__name__ == "UsageError" and advice:
+                error.message = f"No such command '{args[0]}'. {advice}"  # type: ignore[attr-defined]
             raise
 
     def invoke(self, ctx: Any) -> Any:

@@ -29,7 +29,7 @@ class Kind(Enum):
         dt.datetime | int | str,
         "a time, such as '2026-11-01 12:30:00', or epoch milliseconds",
         'A datetime, text such as "2026-11-01 12:30:00" in the local zone, or epoch milliseconds.',
-        *(str, "TIME", " A time such as '2026-11-01 12:30' (see --time-zone)."),
+        *(str, "TIME", " A time such as '2026-11-01 12:30' (see --time-zone), or an age such as '7 d'."),
     )
     DURATION = (
         dt.timedelta | str,

@@ -59,7 +59,10 @@ def test_the_options_of_a_command_are_those_of_its_procedure(name: str) -> None:
 
 def test_other_arguments_are_called_by_their_flags() -> None:
     parameters = {p.name: p for p in _Later("expire", COMMANDS["expire"]).loaded().params}
-    assert "but for --retain-max. A time such as '2026-11-01 12:30' (see --time-zone)." in parameters["older_than"].help
+    assert (
+        "but for --retain-max. A time such as '2026-11-01 12:30' (see --time-zone), or an age"
+        in parameters["older_than"].help
+    )
 
 
 def test_a_command_gets_the_procedure() -> None:

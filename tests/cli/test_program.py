@@ -124,6 +124,10 @@ def test_a_mistyped_command(typed: str, meant: str) -> None:
     ("arguments", "told"),
     [
         (["history", "t"], "No such command 'history'. The snapshots of a table, with what made each, are the command"),
+        (["remove-orphan-files", "t"], "No such command 'remove-orphan-files'. Files that nothing names are the"),
+        (["expire_snapshots", "t"], "No such command 'expire_snapshots'. Old snapshots go with the command 'expire'"),
+        (["fsck", "t"], "No such command 'fsck'. Damage is found by the command 'check'"),
+        (["version"], "No such command 'version'. The version is told by --version."),
         (["vacuum", "t"], "No such command 'vacuum'. Old snapshots go with the command 'expire'"),
         (["info", "--json", "t"], "No such option: --json. It is --output json."),
         (["tail", "-n", "5", "t"], "No such option: -n. A number of rows is --limit, of the command 'read'"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated
 
@@ -12,7 +12,9 @@ from paimon_spark.cli.arguments import Branch, Output, OutputFormat, TableOption
 from paimon_spark.cli.messages import if_stopped
 from paimon_spark.cli.tables import print_json
 from paimon_spark.store.evolution.alter import AlterResult, alter
+from paimon_spark.store.evolution.changes import SchemaChange, SetOption
 from paimon_spark.store.evolution.schema_update import SchemaUpdate
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
 
 app = typer.Typer()
@@ -120,7 +122,7 @@ def alter_schema(
     if output is Output.JSON:
         print_json(asdict(done))
     else:
-        print(_text(done))
+        print("\n".join([_text(done), *_what_follows(table, update.changes, done)]))
 
 
 def _checked(name: str, words: Sequence[str], place: _Place) -> _Action:
@@ -139,6 +141,16 @@ def _checked(name: str, words: Sequence[str], place: _Place) -> _Action:
     if place.last and name == "add-column":
         raise typer.BadParameter("a new column is the last one without it", param_hint="'--last'")
     return action
+
+
+def _what_follows(table: Table, changes: Sequence[SchemaChange], done: AlterResult) -> Iterator[str]:
+    """What a change of the number of buckets leaves to do."""
+    buckets = [change.value for change in changes if isinstance(change, SetOption) and change.key == "bucket"]
+    if buckets and done.difference and table.snapshots.latest_id() is not None:
+        yield (
+            f"rows that are there stay in their buckets, and writes to their partitions are refused until they are "
+            f"rescaled: PaimonTable.rescale({buckets[-1]}), or CALL sys.rescale"
+        )
 
 
 def _text(done: AlterResult) -> str:

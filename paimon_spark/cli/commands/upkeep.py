@@ -258,11 +258,13 @@ def _rolled_back(result: RollbackResult) -> str:
     before, now = result.previous_snapshot_id, result.current_snapshot_id
     if not result.paths and before == now:
         return ""
-    lost = f"snapshot {before}, which is lost already" if before not in (now, 0, *result.snapshots) else ""
     gone = [
-        lost if before else "no snapshot, because all are lost already",
         ids_text(result.snapshots, "snapshot"),
         count_text(len(result.changelogs), "changelog"),
         names_text(result.tags, "tag"),
     ]
+    if not before:
+        gone = ["no snapshot, because all are lost already", *gone]
+    elif before not in (now, *result.snapshots):
+        gone = [f"snapshot {before}, which is lost already", *gone]
     return f"{list_text(gone)}; the latest snapshot is then {now}"

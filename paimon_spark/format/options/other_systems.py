@@ -212,6 +212,10 @@ METHOD_ADVICE: Mapping[str, str] = MappingProxyType(
             "rollback(version) goes back and deletes what came later, rollback_to_as_latest(version) deletes nothing"
         ),
         "restoreToTimestamp": "rollback_to_timestamp(time) goes back and deletes what came later",
+        "rollback_to": "rollback(version) goes back to a snapshot or tag and deletes what came later",
+        "list_tags": "tags() shows the tags",
+        "list_branches": "branches() shows the branches",
+        "expire_snapshots(retain_last)": "retain_min=... is how many stay at least, retain_max=... at most",
         "rollback_to_snapshot": "rollback(snapshot=...) goes back and deletes what came later",
         "update(condition)": "update(None, {'<column>': '<SQL>'}) updates all rows",
         "addColumn(generatedAlwaysAs)": _NO_GENERATED,

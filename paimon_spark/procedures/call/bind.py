@@ -8,7 +8,7 @@ from typing import Any, NoReturn, TypeAlias
 
 from paimon_spark.arguments import kinds
 from paimon_spark.errors import OptionError, UnsupportedFeature, similar_names
-from paimon_spark.procedures.call.refused import REFUSED
+from paimon_spark.procedures.call.refused import OTHER_NAMES, REFUSED
 from paimon_spark.procedures.catalogue import DATABASE_PROCEDURES, PROCEDURES
 from paimon_spark.procedures.databases import DatabaseProcedure, RemoveDatabaseOrphanFiles
 from paimon_spark.procedures.kinds import Kind
@@ -84,6 +84,8 @@ def bind(name: str, positional: Sequence[object] = (), named: Mapping[str, objec
     wanted = name.lower()
     if wanted in REFUSED:
         raise UnsupportedFeature(f"the procedure {wanted} is not in this release: {REFUSED[wanted]}")
+    if wanted in OTHER_NAMES:
+        raise OptionError(f"there is no procedure '{name}'; what it does is CALL sys.{OTHER_NAMES[wanted]}")
     if wanted not in known:
         raise OptionError(f"there is no procedure '{name}'{_meant(name, known)}")
     arguments = _Binding(known[wanted]).bound(positional, named)

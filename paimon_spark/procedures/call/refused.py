@@ -23,3 +23,16 @@ REFUSED: Mapping[str, str] = MappingProxyType(
     }
 )
 """Why a procedure is refused, by its name in SQL."""
+
+OTHER_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "rewrite_data_files": "compact",
+        "rewrite_manifests": "compact_manifest",
+        "rollback_to_snapshot": "rollback",
+        "set_current_snapshot": "rollback",
+        "remove_orphans": "remove_orphan_files",
+        "vacuum": "expire_snapshots",
+        "optimize": "compact",
+    }
+)
+"""The procedure here, by its name in another system."""

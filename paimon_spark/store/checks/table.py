@@ -35,6 +35,7 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import resolve_keys, split_storage_options
 from paimon_spark.store.open import find_stored_table, open_table
 from paimon_spark.store.reporting.progress import Progress
+from paimon_spark.store.scan.latest_only import refuse_travel
 from paimon_spark.store.storage.listing import list_branches
 
 THREADS = 8
@@ -123,7 +124,8 @@ def _checked(
 
 def _found(location: str, options: Mapping[str, str]) -> Table:
     table = find_stored_table(location, options) or open_table(location, options)
-    resolve_keys(split_storage_options(options)[1], table.schema.names)  # none is ignored
+    given = resolve_keys(split_storage_options(options)[1], table.schema.names)  # none is ignored
+    refuse_travel(replace(table, settings=table.settings.merged(given)), "checked like all others")
     return table
 
 

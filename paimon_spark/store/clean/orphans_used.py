@@ -183,6 +183,8 @@ def _holders_of(table: Table, branch: str) -> list[_Holder]:
     where = "" if branch == MAIN_BRANCH else f" of the branch {branch}"
     snapshots = _numbered(table.file_io, store.directory, SNAPSHOT_PREFIX, store.find)
     store.check_latest()
+    if not snapshots:
+        store.check_not_lost()
     holders = [_Holder(f"snapshot {n}{where}", branch, n, s, _needed(s)) for n, s in snapshots.items()]
     names = store.tag_names()
     for name, tag in zip(names, map_parallel(store.find_tag, names), strict=True):

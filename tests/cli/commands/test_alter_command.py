@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from support.tables.compacted_tables import append, new_table
 from typer.testing import CliRunner
 
 from paimon_spark import open_table
@@ -81,3 +82,12 @@ def test_what_is_wrong_is_said(path: str, words: tuple[str, ...], said: str) -> 
     code, text = run(path, *words)
     assert code != 0
     assert said in " ".join(text.replace("│", " ").split())
+
+
+def test_another_number_of_buckets_says_what_follows(tmp_path: Path) -> None:
+    table = new_table(tmp_path / "t")
+    said = "rows that are there stay in their buckets"
+    assert said not in run(table.location, "set-options", "bucket=2")[1]
+    append(open_table(table.location), [(1, None, None)])
+    assert said in run(table.location, "set-options", "bucket=3")[1]
+    assert said not in run(table.location, "set-options", "snapshot.num-retained.min=3")[1]

@@ -275,6 +275,7 @@ def test_a_rollback_from_a_snapshot_that_is_lost_says_so(table: Path) -> None:
     assert (table / "snapshot" / "LATEST").read_text() == "7"
     assert command("rollback", table, "6", "--yes").out == f"gone: {said}\n"
     assert command("rollback", table, "6", "--yes").out == "nothing to do\n"
+    assert command("rollback", table, "5", "--yes").out == "gone: 1 snapshot (6); the latest snapshot is then 5\n"
     check_table(str(table))
 
 
@@ -287,3 +288,10 @@ def test_a_dry_run_of_purge_says_how_many_files_go_at_most(tmp_path: Path) -> No
     [most] = re.findall(r"3 snapshots, at most (\d+) files", planned)
     [gone] = re.findall(r"3 snapshots, (\d+) files", done)
     assert 0 < int(gone) <= int(most)
+
+
+def test_older_than_takes_an_age_too(table: Path) -> None:
+    many = ("expire", table, "--retain-min", "1", "--dry-run", "--older-than")
+    assert command(*many, "1 h").out.startswith("would go: 6 snapshots (1 to 6)")
+    assert command(*many, "36500 d").out.startswith("nothing to do")
+    assert "--older-than is '7 x': expected" in command(*many, "7 x").err

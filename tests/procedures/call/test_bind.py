@@ -11,7 +11,8 @@ import pytest
 from paimon_spark.errors import OptionError
 from paimon_spark.procedures.branches import CreateBranch, RenameBranch
 from paimon_spark.procedures.call.bind import Call, DatabaseCall, bind
-from paimon_spark.procedures.catalogue import PROCEDURES
+from paimon_spark.procedures.call.refused import OTHER_NAMES, REFUSED
+from paimon_spark.procedures.catalogue import DATABASE_PROCEDURES, PROCEDURES
 from paimon_spark.procedures.compaction import Compact, CompactManifest
 from paimon_spark.procedures.consumers import ResetConsumer
 from paimon_spark.procedures.copies import Copy
@@ -168,3 +169,10 @@ def test_null_is_an_argument_that_is_not_given(name: str) -> None:
 def test_what_does_not_fit(name: str, positional: tuple[object, ...], named: Mapping[str, object], said: str) -> None:
     with pytest.raises(OptionError, match=re.escape(said)):
         bind(name, positional, named)
+
+
+def test_a_procedure_of_another_system_leads_to_one_of_ours() -> None:
+    with pytest.raises(OptionError, match=r"no procedure 'rewrite_data_files'; what it does is CALL sys\.compact$"):
+        bind("rewrite_data_files", ("db.t",))
+    assert set(OTHER_NAMES.values()) <= set(PROCEDURES)
+    assert not set(OTHER_NAMES) & {*PROCEDURES, *DATABASE_PROCEDURES, *REFUSED}

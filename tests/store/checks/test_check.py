@@ -21,7 +21,7 @@ from support.tables.files_by_hand import COLUMNS, keyed_table, make
 from support.tables.golden_tables import GoldenTable, golden_tables
 
 from paimon_spark import check, open_table
-from paimon_spark.errors import CorruptFile, TableNotFound
+from paimon_spark.errors import CorruptFile, OptionError, TableNotFound
 from paimon_spark.store.checks.partition_checks import check_one_partition
 from paimon_spark.store.checks.report import KEPT, Findings, Rule
 from paimon_spark.store.commit.table_commit import TableCommit
@@ -223,3 +223,9 @@ def test_keys_in_two_partitions(keys_at_once: int, tmp_path: Path) -> None:
         found = [(p.rule, p.found[:40]) for p in findings.problems()[0]]
         assert found == [(Rule.ONE_ROW, "3 keys live in more than one partition o")] * (part == "y")
     assert [p.rule for p in check(table).problems] == [Rule.ONE_ROW]
+
+
+def test_an_option_that_chooses_a_snapshot_is_refused(tmp_path: Path) -> None:
+    table = golden("overwrite", tmp_path)
+    with pytest.raises(OptionError, match=r"'scan\.snapshot-id' chooses what a read sees"):
+        check(str(table), {"scan.snapshot-id": "1"})

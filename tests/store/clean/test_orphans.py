@@ -430,6 +430,6 @@ def test_a_table_that_lost_its_snapshots(tmp_path: Path) -> None:
     before = stored(table)
     age(table.location)
     for dry_run in (True, False):
-        with pytest.raises(CorruptFile, match="it has manifest lists, and no snapshot, tag, branch or changelog"):
+        with pytest.raises(CorruptFile, match="its snapshots were lost"):
             remove_orphan_files(table, dry_run=dry_run)
     assert stored(table) == before

@@ -109,6 +109,8 @@ def test_all_snapshots_are_lost_and_a_tag_is_left(tmp_path: Path) -> None:
     shutil.rmtree(Path(whole.location, "snapshot"))
     with pytest.raises(CorruptFile, match="its snapshots were lost"):
         write(whole, [(0, 7)])
+    with pytest.raises(CorruptFile, match="its snapshots were lost"):
+        remove_orphans_before(whole, 2**62, dry_run=False)
     for lost in (table, whole):
         assert rollback(lost, "one").current_snapshot_id == 1
         assert state(lost, {}) == [(0, 1), (1, 1)]
