@@ -38,6 +38,8 @@ def _procedure(cursor: Cursor) -> str | None:
             name = parts[2] if len(parts) == 3 else "<procedure>"
             raise cursor.error(f"{'.'.join(parts)} names no procedure: write {cursor.names.catalog}.sys.{name}", at)
         return parts[2].lower()
+    if len(parts) == 1 and cursor.names.database is not None:  # it means the current catalog, which is ours
+        raise cursor.error(f"{parts[0]} names no procedure without its database: write sys.{parts[0]}", at)
     return parts[1].lower() if len(parts) == 2 and parts[0].lower() == "sys" else None
 
 

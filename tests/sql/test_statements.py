@@ -81,6 +81,12 @@ def test_call(arguments: str, call: Call) -> None:
         assert parse(f"CALL {name}({arguments});", NAMES) == call
 
 
+def test_a_procedure_without_its_database_is_answered_where_ours_is_the_current_catalog() -> None:
+    with pytest.raises(SqlError, match=r"expire_snapshots names no procedure .*: write sys\.expire_snapshots"):
+        parse("CALL expire_snapshots('t')", IN_SHOP)
+    assert parse("CALL expire_snapshots('t')", NAMES) == Untouched("CALL expire_snapshots('t')")
+
+
 def test_procedures_may_be_called_like_functions() -> None:
     assert parse("CALL sys.replace('a')", NAMES) == Call("replace", ("a",))
     assert parse("CALL sys.repair()", NAMES) == Call("repair")
