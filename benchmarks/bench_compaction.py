@@ -24,7 +24,7 @@ from paimon_spark.store.compact.live_buckets import live_buckets
 from paimon_spark.store.compact.local_pool import LocalRunner
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.upkeep.inline_compaction import compact_after_write
+from paimon_spark.store.upkeep.finish_write import compact_after_write
 from paimon_spark.store.write.table_write import TableWrite
 
 SHAPE = "int64 dense"

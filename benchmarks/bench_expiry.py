@@ -30,8 +30,8 @@ from paimon_spark.format.snapshot import CommitKind
 from paimon_spark.store.commit.attempt import CommitRequest
 from paimon_spark.store.commit.table_commit import commit_request
 from paimon_spark.store.expire.snapshots import ExpireSnapshotsResult, expire_snapshots
-from paimon_spark.store.metadata.commit_changes import CommitChanges
 from paimon_spark.store.metadata.file_paths import bucket_directory
+from paimon_spark.store.metadata.messages import CommitChanges
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
 

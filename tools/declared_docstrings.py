@@ -16,7 +16,7 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 from paimon_spark.procedures.catalogue import PROCEDURES  # noqa: E402
-from paimon_spark.procedures.documentation import docstring, documented  # noqa: E402
+from paimon_spark.procedures.procedure import docstring, documented  # noqa: E402
 
 _BY_CLASS = {procedure.__name__: procedure for procedure in PROCEDURES.values()}
 

@@ -29,24 +29,21 @@ if str(ROOT) not in sys.path:
 from paimon_spark import __version__  # noqa: E402
 from paimon_spark.cli.command_list import COMMANDS  # noqa: E402
 from paimon_spark.cli.program import Commands  # noqa: E402
-from paimon_spark.format.options.catalogue import (  # noqa: E402
-    CATALOGUE,
-    IMMUTABLE_OPTIONS,
-    Status,
-)
+from paimon_spark.format.options.catalogue import CATALOGUE, IMMUTABLE_OPTIONS, Status  # noqa: E402
 from paimon_spark.format.options.described import choices_of, default_text, option_type  # noqa: E402
 from paimon_spark.format.options.option import Moment  # noqa: E402
 from paimon_spark.format.options.table_settings import TABLE_OPTIONS  # noqa: E402
-from paimon_spark.procedures.call.refused import REFUSED  # noqa: E402
+from paimon_spark.procedures.call.bind import REFUSED  # noqa: E402
 from paimon_spark.procedures.catalogue import DATABASE_PROCEDURES, GROUPS  # noqa: E402
-from paimon_spark.procedures.documentation import description, sentence  # noqa: E402
-from paimon_spark.procedures.procedure import (  # noqa: E402
+from paimon_spark.procedures.procedure import (  # noqa: E402  # noqa: E402
     OPTIONS,
     Declaration,
     Declared,
     arguments_of,
     common_arguments,
+    description,
     name_of,
+    sentence,
     sql_signature,
 )
 from paimon_spark.store.system_tables.names import NAMES  # noqa: E402

@@ -30,7 +30,7 @@ from paimon_spark.store.history.branches import on_branch
 from paimon_spark.store.metadata.external_paths import names_external_paths
 from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.open import find_stored_table
-from paimon_spark.store.storage.listing import list_branches
+from paimon_spark.store.storage.files import list_branches
 
 _log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ digit of a whole number is lost, and none of a decimal before the digits that it
 
 from importlib import import_module
 
-_HOMES = {"TableNames": "cdc.batches.table_names", "decode": "spark.cdc.decode"}
+_HOMES = {"TableNames": "cdc.batches.routing", "decode": "spark.cdc.decode"}
 __all__ = [*_HOMES]  # noqa: PLE0604 - all are texts
 
 

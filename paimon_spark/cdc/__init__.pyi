@@ -1,2 +1,2 @@
-from paimon_spark.cdc.batches.table_names import TableNames as TableNames
+from paimon_spark.cdc.batches.routing import TableNames as TableNames
 from paimon_spark.spark.cdc.decode import decode as decode

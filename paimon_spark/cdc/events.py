@@ -1,4 +1,4 @@
-"""What one message says: the changes of rows of one table, or something that changes no row."""
+"""What one message says: the changes of rows of one table, something that changes no row, or nothing readable."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from paimon_spark.cdc.encodings import Columns
-from paimon_spark.cdc.errors import MalformedMessage
+from paimon_spark.errors import DataError
 from paimon_spark.format.row_kind import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 
 Image = dict[str, Any]
@@ -144,3 +144,7 @@ def names_of(value: Any, member_name: str) -> tuple[str, ...]:
 
 
 _KINDS = {dict: "an object", list: "a list", str: "a text", int: "a whole number"}
+
+
+class MalformedMessage(DataError):
+    """A message is not what its format says: mend its producer, or give the option that keeps such messages apart."""

@@ -1,4 +1,4 @@
-"""The arguments that commands share, and the table that they name."""
+"""The arguments that commands share: the table that they name, and the zone in which times are read and printed."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import datetime as dt
 import re
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo
 
 import typer
 
-from paimon_spark.cli.zone import current_zone
+from paimon_spark.arrow.zones import LocalZone, session_zone
 from paimon_spark.errors import OptionError, SnapshotNotFound
 from paimon_spark.format.options.read_settings import ScanSettings
 from paimon_spark.format.options.table_settings import TableSettings
@@ -19,7 +20,7 @@ from paimon_spark.store.holds.retention import epoch_millis
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import find_stored_table, open_table
 from paimon_spark.store.scan.time_travel import TIME_TRAVEL_OPTIONS, resolve_snapshot
-from paimon_spark.store.storage.local_time import parse_local_timestamp
+from paimon_spark.store.storage.local_time import SHOWN_ZONE, parse_local_timestamp
 
 
 class Output(StrEnum):
@@ -185,3 +186,48 @@ def snapshot_id(path: str, options: dict[str, str], at: str | None) -> int:
     if snapshot is None:
         raise SnapshotNotFound(f"the table at {table.location} has no snapshot")
     return snapshot.id
+
+
+def current_zone() -> dt.tzinfo:
+    """That of ``--time-zone``, else of this machine."""
+    return SHOWN_ZONE.get()
+
+
+def current_zone_name() -> str | None:
+    """That zone as Spark takes it: a region, or an offset; None: the zone of this machine."""
+    zone = current_zone()
+    if isinstance(zone, LocalZone):
+        return None
+    return zone.key if isinstance(zone, ZoneInfo) else str(zone.tzname(None)).removeprefix("UTC") or "UTC"
+
+
+def zone_option() -> Any:
+    """The option ``--time-zone`` as every command has it."""
+    return typer.main.get_command(_only_zone).params[0]
+
+
+def choose_zone(value: str | None) -> None:
+    """Sets the zone of this call by its name; None: that of this machine. Raises BadParameter for an unknown one."""
+    try:
+        SHOWN_ZONE.set(LocalZone() if value is None else session_zone(value))
+    except OptionError as error:
+        raise typer.BadParameter(str(error), param_hint="'--time-zone'") from None
+
+
+_only_zone = typer.Typer(add_completion=False)
+
+
+@_only_zone.command()
+def _nothing(
+    zone: Annotated[
+        str | None,
+        typer.Option(
+            "--time-zone",
+            metavar="ZONE",
+            show_default=False,
+            expose_value=False,
+            callback=choose_zone,
+            help="The zone of all times given and printed, such as Europe/Berlin or +01:00; else that of this machine.",
+        ),
+    ] = None,
+) -> None: ...

@@ -31,8 +31,8 @@ _PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "files": ("listings", "The data files of a state."),
         "partitions": ("listings", "The partitions of a state."),
         "buckets": ("listings", "The buckets of a state."),
-        "options": ("options", "The options that are stored in the table; --known lists all that there are."),
-        "check": ("checking", "Verifies that everything the metadata of a table say is true."),
+        "options": ("describing", "The options that are stored in the table; --known lists all that there are."),
+        "check": ("info", "Verifies that everything the metadata of a table say is true."),
     },
     "SQL": {
         "sql": (

@@ -11,9 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from paimon_spark.cli.arguments import parse_older_than
-from paimon_spark.procedures.documentation import sentence
-from paimon_spark.procedures.kinds import Kind
-from paimon_spark.procedures.procedure import Declared, Procedure, arguments_of
+from paimon_spark.procedures.procedure import Declared, Kind, Procedure, arguments_of, sentence
 
 
 @dataclass(frozen=True)

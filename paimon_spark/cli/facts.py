@@ -15,8 +15,7 @@ from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.merge.compaction.rules import compaction_rules
 from paimon_spark.store.history.branches import branch_names
-from paimon_spark.store.holds.consumer_files import readable_positions
-from paimon_spark.store.holds.consumer_lag import ConsumerLag, consumer_lag
+from paimon_spark.store.holds.consumer_files import ConsumerLag, consumer_lag, readable_positions
 from paimon_spark.store.holds.retention import Retention, retention_rules
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.open import find_system_table, open_table

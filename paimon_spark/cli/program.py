@@ -10,23 +10,25 @@ the output any more.
 from __future__ import annotations
 
 import errno
+import os
 import signal
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import copy_context
 from importlib import import_module, metadata
 from platform import python_version
 from types import FrameType
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from paimon_spark import __version__
+from paimon_spark.cli.arguments import zone_option
 from paimon_spark.cli.command_list import COMMANDS, OTHER_NAMES, OTHER_OPTIONS, Place
 from paimon_spark.cli.messages import STOPPED, in_flags, say
-from paimon_spark.cli.stdout import OutputFailed, guard_streams, write_no_more
-from paimon_spark.cli.zone import zone_option
 from paimon_spark.errors import PaimonError, StorageError
 
 NAME = "paimon-spark"
@@ -111,6 +113,48 @@ class Commands(TyperGroup):
         return result
 
 
+def _failed(ctx: Any, sentence: str) -> typer.Exit:
+    say(f"{NAME} {ctx.invoked_subcommand}: {' '.join(sentence.split())}")
+    return typer.Exit(FAILED)
+
+
+def _take_ctrl_c_once() -> None:
+    """The first Ctrl-C ends the work, which then cleans up: a second one must not break that off."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, _still_stopping)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, stop)
+
+
+def _still_stopping(number: int, frame: FrameType | None) -> None:
+    say(f"{NAME}: stopping; unfinished files are being deleted")
+
+
+def _without_types_of_flags(parameters: Any) -> Any:
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
+    return parameters
+
+
+def _unread() -> typer.Exit:
+    write_no_more()
+    return typer.Exit(NOT_READ)
+
+
+class OutputFailed(OSError):
+    """The output could not be written, which is not the fault of the table."""
+
+
+def write_no_more() -> None:
+    """The output goes nowhere from here on, so that the end of Python does not complain about it either."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 app = typer.Typer(cls=Commands, name=NAME, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
@@ -152,34 +196,37 @@ def main() -> None:
         sys.exit(FAILED)
 
 
-def _failed(ctx: Any, sentence: str) -> typer.Exit:
-    say(f"{NAME} {ctx.invoked_subcommand}: {' '.join(sentence.split())}")
-    return typer.Exit(FAILED)
+class Stdout:
+    """A stream whose own errors are distinct from those of the storage; a reader that went away stays an EPIPE."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with _as_output():
+            return self._stream.write(text)
+
+    def flush(self) -> None:
+        with _as_output():
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
-def _take_ctrl_c_once() -> None:
-    """The first Ctrl-C ends the work, which then cleans up: a second one must not break that off."""
-    if threading.current_thread() is not threading.main_thread():
-        return
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        signal.signal(signal.SIGINT, _still_stopping)
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGINT, stop)
+def guard_streams() -> None:
+    """Lets the program write on closed streams, and tell what is wrong with its output."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - until the process ends
+    sys.stdout = Stdout(sys.stdout)
 
 
-def _still_stopping(number: int, frame: FrameType | None) -> None:
-    say(f"{NAME}: stopping; unfinished files are being deleted")
-
-
-def _without_types_of_flags(parameters: Any) -> Any:
-    for parameter in parameters:
-        if getattr(parameter, "is_flag", False):
-            parameter.metavar = ""
-    return parameters
-
-
-def _unread() -> typer.Exit:
-    write_no_more()
-    return typer.Exit(NOT_READ)
+@contextmanager
+def _as_output() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputFailed(f"the output could not be written: {error.strerror}") from None

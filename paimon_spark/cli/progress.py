@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from paimon_spark.store.reporting.progress import Progress as Report
+from paimon_spark.store.reporting.result import Progress as Report
 
 
 @contextmanager

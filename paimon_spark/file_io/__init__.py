@@ -6,9 +6,16 @@ May import: ``limits``.
 Libraries: ``obstore`` in ``object_faults``, ``object_store``.
 """
 
-from paimon_spark.file_io.base import DirectoryIO, FileIO, FileStatus, NotCreated, OutputStream, Publisher
+from paimon_spark.file_io.base import (
+    DirectoryIO,
+    FileIO,
+    FileStatus,
+    NotCreated,
+    OutputStream,
+    Publisher,
+    named_location,
+)
 from paimon_spark.file_io.confined import ConfinedFileIO
-from paimon_spark.file_io.faults import named_location
 from paimon_spark.file_io.local import LocalFileIO, local_path
 from paimon_spark.file_io.locate import absolute_location, file_io_for, is_relative, is_same_store, plain_location
 

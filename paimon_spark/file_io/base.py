@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from types import TracebackType
-from typing import IO, Protocol, Self
+from typing import IO, Any, Protocol, Self, TypeVar, cast
 
 from paimon_spark.errors import CorruptFile, StorageError
 from paimon_spark.limits import ADVICE, MAX_FILE_BYTES
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,3 +228,50 @@ class DirectoryIO(FileIO, Protocol):
         whose names begin with ``.paimon-`` last, so that an interrupted deletion can be recognized.
         """
         ...
+
+
+@contextmanager
+def named_faults(doing: str, path: str) -> Iterator[None]:
+    """Turns OSErrors within the block into StorageErrors, except the FileNotFoundError of a missing file.
+
+    Args:
+        doing: "reading", "writing", ... A file that is written cannot be missing, so FileNotFoundError means its
+            directory then, and becomes a StorageError.
+        path: the file, for messages.
+    """
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, StorageError) or (isinstance(error, FileNotFoundError) and doing != "writing"):
+            raise
+        raise StorageError.of(doing, path, error) from error
+
+
+@contextmanager
+def named_location(doing: str, location: str) -> Iterator[None]:
+    """Lets an error of a store as a whole name what the user named, and not a file that was looked for within it.
+
+    Args:
+        doing: "opening", "listing", ...
+        location: as the user gave it.
+    """
+    try:
+        yield
+    except StorageError as error:
+        if not error.of_store:
+            raise
+        raise type(error)(f"{doing} {location}: {error.of_store}", of_store=error.of_store) from None
+
+
+def names_faults(doing: str) -> Callable[[Method], Method]:
+    """A decorator that runs a method, whose first argument is the path, within ``named_faults``."""
+
+    def decorate(method: Method) -> Method:
+        @wraps(method)
+        def named(self: Any, path: str, *args: Any, **more: Any) -> Any:
+            with named_faults(doing, path):
+                return method(self, path, *args, **more)
+
+        return cast(Method, named)
+
+    return decorate

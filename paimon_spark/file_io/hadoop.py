@@ -17,8 +17,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from paimon_spark.errors import StorageError, UnsupportedFeature, fault_words
-from paimon_spark.file_io.base import FileStatus, NotCreated, WholeOrNothing, check_size
-from paimon_spark.file_io.faults import named_faults, names_faults
+from paimon_spark.file_io.base import FileStatus, NotCreated, WholeOrNothing, check_size, named_faults, names_faults
 
 DEFAULT_HOST = "default"
 

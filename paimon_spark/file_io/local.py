@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from paimon_spark.errors import CorruptFile, StorageError, UnsupportedFeature, fault_words
-from paimon_spark.file_io.base import FileStatus, NotCreated, WholeOrNothing, check_size
-from paimon_spark.file_io.faults import named_faults, names_faults
+from paimon_spark.file_io.base import FileStatus, NotCreated, WholeOrNothing, check_size, named_faults, names_faults
 
 _DIRECTORY_TRIES = 5
 _LEAST_MAPPED = 1 << 23

@@ -8,9 +8,6 @@ from typing import Any
 
 from paimon_spark.procedures.analysis import Analyze
 from paimon_spark.procedures.branches import CreateBranch, DeleteBranch, FastForward, RenameBranch
-from paimon_spark.procedures.compaction import Compact, CompactManifest
-from paimon_spark.procedures.consumers import ClearConsumers, ResetConsumer
-from paimon_spark.procedures.copies import Copy
 from paimon_spark.procedures.databases import (
     AlterViewDialect,
     CompactDatabase,
@@ -22,12 +19,22 @@ from paimon_spark.procedures.databases import (
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.partitions import ExpirePartitions, MarkPartitionDone
 from paimon_spark.procedures.procedure import Procedure, name_of
-from paimon_spark.procedures.repair import RepairEarliestSnapshot
-from paimon_spark.procedures.rescaling import Rescale, RewriteFileIndex
-from paimon_spark.procedures.rollbacks import Rollback, RollbackToTimestamp, RollbackToWatermark
+from paimon_spark.procedures.rewrites import Compact, CompactManifest, Copy, Rescale, RewriteFileIndex
+from paimon_spark.procedures.rollbacks import (
+    MergeBranch,
+    Rollback,
+    RollbackToAsLatest,
+    RollbackToTimestamp,
+    RollbackToWatermark,
+)
 from paimon_spark.procedures.row_removal import DropPartitions, PurgeFiles, RemoveUnexistingFiles, Truncate
-from paimon_spark.procedures.snapshot_expiry import ExpireChangelogs, ExpireSnapshots
-from paimon_spark.procedures.state_commits import MergeBranch, RollbackToAsLatest
+from paimon_spark.procedures.snapshots import (
+    ClearConsumers,
+    ExpireChangelogs,
+    ExpireSnapshots,
+    RepairEarliestSnapshot,
+    ResetConsumer,
+)
 from paimon_spark.procedures.tags import (
     CreateTag,
     CreateTagFromTimestamp,

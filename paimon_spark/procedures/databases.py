@@ -16,8 +16,7 @@ from paimon_spark.procedures.procedure import OPTIONS, Absent, Argument, Declara
 from paimon_spark.store.clean.orphans import RemoveOrphanFilesResult
 from paimon_spark.store.compact.compaction import CompactResult
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.reporting.progress import Progress
-from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.reporting.result import Progress, Result
 
 _SPARK = "spark"
 _HIVE = "hive"

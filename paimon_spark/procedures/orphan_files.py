@@ -11,7 +11,7 @@ from paimon_spark.procedures.procedure import TABLE, Absent, Argument, Procedure
 from paimon_spark.store.clean.orphans import RemoveOrphanFilesResult, remove_orphan_files
 from paimon_spark.store.holds.retention import Moment
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.reporting.progress import Progress
+from paimon_spark.store.reporting.result import Progress
 
 
 @dataclass(frozen=True)

@@ -1,26 +1,31 @@
-"""What a procedure is, and how its arguments are declared."""
+"""What a procedure is, how its arguments are declared, and the documentation that is made of a declaration."""
 
 from __future__ import annotations
 
+import datetime as dt
+import inspect
 import re
+import textwrap
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
+from enum import Enum
 from functools import cache
 from itertools import takewhile
-from typing import Annotated, Any, ClassVar, Generic, TypeAlias, TypeVar, get_type_hints
+from types import NoneType, UnionType
+from typing import Annotated, Any, ClassVar, Generic, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from paimon_spark.procedures.engine import Engine
-from paimon_spark.procedures.kinds import Kind, kind_of
 from paimon_spark.store.metadata.table import Table
 
 R = TypeVar("R", covariant=True)
-
 TABLE = "table"
 """The name that the table itself has in SQL, unless the official system has another one."""
-
 OPTIONS = "options"
 """The name in SQL of table options for one call."""
+F = TypeVar("F", bound=Callable[..., object])
+_RAISES = "Raises:"
+_WIDTH = 110
 
 
 @dataclass(frozen=True)
@@ -106,7 +111,6 @@ class Argument:
 
 DryRun: TypeAlias = Annotated[bool, Argument("whether only to tell what would go.")]
 """An argument of procedures that delete."""
-
 ChosenPartitions: TypeAlias = Annotated[
     str | Iterable[Mapping[str, Any]] | None,
     Argument(
@@ -188,3 +192,117 @@ def arguments_of(procedure: type[Declaration]) -> Mapping[str, Declared]:
         default = item.default if item.default_factory is MISSING else item.default_factory()
         found[item.name] = Declared(item.name, annotation, kind_of(annotation), default, argument)
     return found
+
+
+def documented(procedure: type[Procedure[Any]]) -> Callable[[F], F]:
+    """Gives a method the documentation of the procedure that it runs."""
+
+    def document(method: F) -> F:
+        method.__doc__ = docstring(procedure)
+        return method
+
+    return document
+
+
+def docstring(procedure: type[Procedure[Any]]) -> str:
+    """What the class says, with its arguments before the errors."""
+    said, raises, errors = inspect.cleandoc(procedure.__doc__ or "").partition(_RAISES)
+    arguments = "\n".join(_lines(procedure))
+    parts = (said.rstrip(), f"Args:\n{arguments}" if arguments else "", f"{raises}{errors}".rstrip())
+    return "\n\n".join(part for part in parts if part)
+
+
+def description(procedure: type[Procedure[Any]]) -> str:
+    """What the class says, without the errors."""
+    return inspect.cleandoc(procedure.__doc__ or "").partition(_RAISES)[0].rstrip()
+
+
+def sentence(declared: Declared) -> str:
+    """What is said of an argument, as it begins a line."""
+    return declared.argument.doc[:1].upper() + declared.argument.doc[1:]
+
+
+def _lines(procedure: type[Procedure[Any]]) -> Iterator[str]:
+    for declared in arguments_of(procedure).values():
+        paragraph = f"{declared.name}: {declared.argument.doc} {declared.kind.python}".rstrip()
+        yield textwrap.fill(
+            paragraph, _WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 8, break_long_words=False,
+            break_on_hyphens=False,
+        )  # fmt: skip
+
+
+class Kind(Enum):
+    """A kind of value.
+
+    Attributes:
+        type: what a value is.
+        sql: what a value is in SQL, as the end of "must be ...".
+        python: what a value may be in Python, as a sentence; empty: the type says it.
+        option: the type of an option of a command; None: no command has one.
+        metavar: what its value is called in the help.
+        example: what the help says of it, after the documentation of the argument.
+    """
+
+    FLAG = (bool, "true or false", "", bool)
+    NUMBER = (int, "a whole number", "", int, "N")
+    TEXT = (str, "text", "", str, "TEXT")
+    VERSION = (str | int, "text or a whole number")
+    MOMENT = (
+        dt.datetime | int | str,
+        "a time, such as '2026-11-01 12:30:00', or epoch milliseconds",
+        'A datetime, text such as "2026-11-01 12:30:00" in the local zone, or epoch milliseconds.',
+        *(str, "TIME", " A time such as '2026-11-01 12:30' (see --time-zone), or an age such as '7 d'."),
+    )
+    DURATION = (
+        dt.timedelta | str,
+        "a length of time, such as '7 d'",
+        'Text such as "7 d", or a timedelta.',
+        *(str, "SPAN"),
+    )
+    NAMES = (
+        str | Iterable[str],
+        "text with commas between names, or an array of names",
+        "A list, or one text with commas.",
+        *(list[str], "NAME"),
+    )
+    PARTITIONS = (
+        str | Iterable[Mapping[str, Any]],
+        "text such as 'dt=2026-11-01,hour=10;dt=2026-11-02,hour=0', or an array of maps",
+    )
+    OPTIONS = (Mapping[str, str], "text such as 'key=value,key=value', or a map")
+    FUNCTION = (Callable[..., Any], "a function of Python")
+
+    def __init__(
+        self, type: Any, sql: str, python: str = "", option: Any = None, metavar: str | None = None, example: str = ""
+    ) -> None:
+        self.type = type
+        self.sql = sql
+        self.python = python
+        self.option = option
+        self.metavar = metavar
+        self.example = example
+
+
+def kind_of(annotation: Any) -> Kind:
+    """The kind of the values of a type; whether it may be None makes no difference.
+
+    Raises:
+        TypeError: no argument may have this type.
+    """
+    wanted = _members(annotation)
+    if any(get_origin(member) is Callable for member in wanted):
+        return Kind.FUNCTION
+    if wanted not in _KINDS:
+        raise TypeError(f"an argument of a procedure cannot have the type {annotation}")
+    return _KINDS[wanted]
+
+
+def _members(annotation: Any) -> frozenset[Any]:
+    """The types of a union without None; a Sequence counts as an Iterable."""
+    is_union = get_origin(annotation) in (Union, UnionType)
+    members = get_args(annotation) if is_union else (annotation,)
+    iterable: Any = Iterable
+    return frozenset(iterable[get_args(one)] if get_origin(one) is Sequence else one for one in members) - {NoneType}
+
+
+_KINDS: Mapping[frozenset[Any], Kind] = {_members(kind.type): kind for kind in Kind}

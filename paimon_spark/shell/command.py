@@ -13,9 +13,8 @@ import typer
 
 from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.factory import open_catalog
-from paimon_spark.cli.arguments import RowsFormat, RowsOutput, parse_pairs
+from paimon_spark.cli.arguments import RowsFormat, RowsOutput, current_zone_name, parse_pairs
 from paimon_spark.cli.commands.rows import Limit
-from paimon_spark.cli.zone import current_zone_name
 from paimon_spark.errors import similar_names
 from paimon_spark.shell.results import Results
 from paimon_spark.sql.text.script import ScriptStatement, split_script

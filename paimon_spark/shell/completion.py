@@ -6,20 +6,25 @@ By the words before the cursor, without a parse: a statement that is being typed
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from typing import Protocol
 
-from paimon_spark.errors import SqlError
+from paimon_spark.catalogs.catalog import Catalog
+from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.errors import PaimonError, SqlError
 from paimon_spark.format.quoting import quoted
-from paimon_spark.shell.known_names import Names
+from paimon_spark.procedures.catalogue import PROCEDURES
+from paimon_spark.procedures.procedure import sql_signature
 from paimon_spark.sql.text.lexer import Token, tokenize
+from paimon_spark.store.system_tables.names import NAMES
 
 STATEMENTS = (
     "ALTER", "ANALYZE", "CALL", "CREATE", "DESCRIBE", "DROP", "EXPLAIN", "FROM", "INSERT", "REFRESH", "SELECT", "SET",
     "SHOW", "TABLE", "TRUNCATE", "USE", "VALUES", "WITH",
 )  # fmt: skip
 """Words that a statement begins with."""
-
 WORDS = (
     *STATEMENTS, "ADD", "ALL", "AND", "ANTI", "ARRAY", "AS", "ASC", "BETWEEN", "BIGINT", "BINARY", "BOOLEAN", "BY",
     "CASE", "CAST", "COLUMN", "COLUMNS", "COMMENT", "CROSS", "CURRENT_DATE", "CURRENT_TIMESTAMP", "DATABASE",
@@ -33,24 +38,20 @@ WORDS = (
     "WINDOW",
 )  # fmt: skip
 """All of them."""
-
 BEFORE_RELATIONS = frozenset(
     {"FROM", "JOIN", "INTO", "TABLE", "OVERWRITE", "UPDATE", "DESCRIBE", "DESC", "EXTENDED", "PARTITIONS",
      "TBLPROPERTIES", "REFRESH", "COLUMNS", "TAGS"}
 )  # fmt: skip
 """Words that the name of a table follows."""
-
 BEFORE_DATABASES = frozenset({"USE", "DATABASE", "SCHEMA", "NAMESPACE"})
 """Words that the name of a database follows."""
-
 CLAUSES = frozenset({"SELECT", "FROM", "WHERE", "GROUP", "HAVING", "ORDER", "ON", "SET", "VALUES", "WINDOW", "LIMIT"})
 """Words that a clause begins with."""
-
-
 _AT_CURSOR = re.compile(r"((?:(?:\w+|`(?:[^`]|``)+`)\.)*)(`[^`]*|[\w$]*)$")
 _QUALIFIER = re.compile(r"(\w+)\.|`((?:[^`]|``)+)`\.")
 _PLAIN = re.compile(r"[A-Za-z_]\w*(?:\$\w+)*")
 _RESERVED = frozenset(WORDS)
+Found = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -253,3 +254,64 @@ def _written(text: str, kind: str, prefix: str) -> str:
         return text
     is_plain = _PLAIN.fullmatch(text) and text.upper() not in _RESERVED
     return text if is_plain and not prefix.startswith("`") else quoted(text)
+
+
+class Names(Protocol):
+    """What there is."""
+
+    @property
+    def catalog(self) -> str: ...
+
+    @property
+    def system_tables(self) -> Found: ...
+
+    @property
+    def procedures(self) -> Mapping[str, Found]:
+        """The names of the arguments of each."""
+        ...
+
+    def databases(self) -> Found: ...
+
+    def tables(self, database: str) -> Found: ...
+
+    def columns(self, database: str, table: str) -> Found: ...
+
+
+class KnownNames:
+    """The names of a catalog. What cannot be looked up is not completed: the statement itself will tell why."""
+
+    system_tables = NAMES
+    procedures: Mapping[str, Found] = {name: tuple(chain(*sql_signature(found))) for name, found in PROCEDURES.items()}
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._known: dict[tuple[str, ...], Found] = {}
+
+    @property
+    def catalog(self) -> str:
+        return self._catalog.name
+
+    def forget(self) -> None:
+        """Looks names up again from here on."""
+        self._known = {}
+
+    def databases(self) -> Found:
+        return self._look_up((), lambda: tuple(self._catalog.list_databases()))
+
+    def tables(self, database: str) -> Found:
+        return self._look_up((database,), lambda: tuple(self._catalog.list_tables(database)))
+
+    def columns(self, database: str, table: str) -> Found:
+        def names() -> Found:
+            schema = self._catalog.find_table(Identifier(database, table))
+            return () if schema is None else tuple(schema.names)
+
+        return self._look_up((database, table), names)
+
+    def _look_up(self, key: tuple[str, ...], read: Callable[[], Found]) -> Found:
+        if key not in self._known:
+            try:
+                self._known[key] = read()
+            except PaimonError:  # no such database, or the storage does not answer
+                self._known[key] = ()
+        return self._known[key]

@@ -21,8 +21,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from paimon_spark.cli.messages import say
 from paimon_spark.cli.texts import printable
 from paimon_spark.errors import PaimonError
-from paimon_spark.shell.completion import suggest
-from paimon_spark.shell.known_names import KnownNames
+from paimon_spark.shell.completion import KnownNames, suggest
 from paimon_spark.shell.results import Results
 from paimon_spark.shell.script import run_one, stop_text
 from paimon_spark.spark.console.statement_thread import StatementThread, Stopped

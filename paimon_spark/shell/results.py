@@ -10,11 +10,10 @@ import pyarrow as pa
 
 from paimon_spark.cli.arguments import RowsOutput
 from paimon_spark.cli.commands.rows import SHOWN
-from paimon_spark.cli.csv_rows import print_csv
 from paimon_spark.cli.messages import say
 from paimon_spark.cli.tables import columns_of, print_json_lines, print_records, print_rows, print_text, rows_of
 from paimon_spark.cli.texts import count_text, span_text
-from paimon_spark.cli.values import json_rows
+from paimon_spark.cli.values import json_rows, print_csv
 
 
 @dataclass(frozen=True)

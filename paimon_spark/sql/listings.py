@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from paimon_spark.sql.text.cursor import PartitionSpec
 from paimon_spark.sql.text.names import TableName
-from paimon_spark.sql.text.partitions import PartitionSpec
 
 
 @dataclass(frozen=True)

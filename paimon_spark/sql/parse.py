@@ -11,7 +11,6 @@ from paimon_spark.errors import SqlError, UnsupportedFeature, similar_names
 from paimon_spark.sql.queries.query import Query
 from paimon_spark.sql.queries.read_query import QUERY_VERBS, keep_tokens, read_query
 from paimon_spark.sql.queries.references import is_named, named_tables, refuse_foreign
-from paimon_spark.sql.read_call import read_call
 from paimon_spark.sql.read_copy import read_copy
 from paimon_spark.sql.read_create import read_create_table
 from paimon_spark.sql.read_database import (
@@ -19,10 +18,10 @@ from paimon_spark.sql.read_database import (
     read_comment_on_database,
     read_create_database,
     read_drop_database,
+    read_function,
     read_set_catalog,
     read_use,
 )
-from paimon_spark.sql.read_function import read_function
 from paimon_spark.sql.read_insert import read_insert
 from paimon_spark.sql.read_listing import read_describe, read_show
 from paimon_spark.sql.read_row_change import read_row_change, with_common_tables
@@ -38,6 +37,7 @@ from paimon_spark.sql.read_table import (
 from paimon_spark.sql.read_view import read_alter_view, read_create_view, read_drop_view
 from paimon_spark.sql.statements import (
     CacheQuery,
+    Call,
     CreateView,
     Explain,
     InsertSeveral,
@@ -48,6 +48,7 @@ from paimon_spark.sql.statements import (
 )
 from paimon_spark.sql.text.cursor import Cursor
 from paimon_spark.sql.text.lexer import Kind, Token, error_at, tokenize
+from paimon_spark.sql.text.literals import Value
 from paimon_spark.sql.text.names import Names
 
 _ROW_CHANGES = frozenset({"MERGE", "UPDATE", "DELETE"})
@@ -223,36 +224,6 @@ def _of_others(cursor: Cursor) -> None:
 
 
 Reader: TypeAlias = Callable[[Cursor], Statement | None]
-_READERS: Mapping[str, tuple[Reader, ...]] = {
-    "EXPLAIN": (_explain,),
-    "CALL": (read_call,),
-    "WITH": (_with,),
-    "FROM": (_from,),
-    "INSERT": (read_insert,),
-    "UPDATE": (read_row_change,),
-    "DELETE": (read_row_change,),
-    "MERGE": (read_row_change,),
-    "COPY": (read_copy,),
-    "CREATE": (read_function, read_create_table, read_create_database, read_create_view),
-    "REPLACE": (read_create_table,),
-    "DROP": (read_function, read_drop, read_drop_database, read_drop_view),
-    "ALTER": (read_alter, read_alter_database, read_alter_view),
-    "COMMENT": (read_comment, read_comment_on_database),
-    "TRUNCATE": (read_truncate,),
-    "ANALYZE": (read_analyze,),
-    "REFRESH": (read_function, read_refresh),
-    "MSCK": (read_repair,),
-    "REPAIR": (read_repair,),
-    "SHOW": (read_function, read_show),
-    "DESCRIBE": (read_function, read_describe),
-    "DESC": (read_function, read_describe),
-    "USE": (read_use,),
-    "SET": (read_set_catalog,),
-    "CACHE": (_cache,),
-    "UNCACHE": (_uncache,),
-    **dict.fromkeys(_OF_OTHERS, (_of_others,)),
-}
-"""By the first word, what may read a statement of ours. Each returns None for a statement that is not its own."""
 
 
 # -------------------------------------------------------------------------------------------------- statements of Spark
@@ -345,3 +316,88 @@ def _view(cursor: Cursor, at: int) -> Statement | None:
 def _view_column(cursor: Cursor) -> ViewColumn:
     name = cursor.name("the name of a column")
     return ViewColumn(name, cursor.string("the comment") if cursor.accept("COMMENT") else None)
+
+
+def read_call(cursor: Cursor) -> Call | None:
+    """``CALL [catalog.]sys.procedure(value, name => value)``; None: a procedure of Spark.
+
+    Raises:
+        SqlError: an argument is an expression, is given twice, or has no name behind one that has.
+    """
+    cursor.expect("CALL")
+    name = _procedure(cursor)
+    if name is None:
+        return None
+    if not cursor.sees("("):
+        raise cursor.error(f"the arguments of {name} are needed here in parentheses, such as (table => 'db.t')")
+    positional: list[Value] = []
+    named: dict[str, Value] = {}
+    if not cursor.accept("(", ")"):
+        cursor.listed(lambda: _argument(cursor, positional, named))
+    cursor.expect_end()
+    return Call(name, tuple(positional), named)
+
+
+def _procedure(cursor: Cursor) -> str | None:
+    """The name of a procedure of ours, in small letters."""
+    token, at = cursor.peek(), cursor.offset()
+    if token is None or not token.is_name:
+        return None
+    parts = cursor.parts("the name of a procedure")
+    if cursor.names.is_certain(parts):
+        if len(parts) != 3 or parts[1].lower() != "sys":
+            name = parts[2] if len(parts) == 3 else "<procedure>"
+            raise cursor.error(f"{'.'.join(parts)} names no procedure: write {cursor.names.catalog}.sys.{name}", at)
+        return parts[2].lower()
+    if len(parts) == 1 and cursor.names.database is not None:  # it means the current catalog, which is ours
+        raise cursor.error(f"{parts[0]} names no procedure without its database: write sys.{parts[0]}", at)
+    return parts[1].lower() if len(parts) == 2 and parts[0].lower() == "sys" else None
+
+
+def _argument(cursor: Cursor, positional: list[Value], named: dict[str, Value]) -> None:
+    token, mark, at = cursor.peek(), cursor.peek(1), cursor.offset()
+    if token is not None and token.is_name and mark is not None and mark.upper in ("=>", "="):
+        name = token.name.lower()
+        cursor.at += 2
+        if name in named:
+            raise cursor.error(f"the argument {name} is given twice", at)
+        named[name] = cursor.literal(f"the argument {name}")
+    elif named:
+        raise cursor.error("an argument without a name cannot stand behind one with a name", at)
+    else:
+        name = f"number {len(positional) + 1}"
+        positional.append(cursor.literal(f"the argument {name}"))
+    if not cursor.is_literal_end():
+        raise cursor.error(f"the argument {name} must be a literal: an expression is not possible here")
+
+
+_READERS: Mapping[str, tuple[Reader, ...]] = {
+    "EXPLAIN": (_explain,),
+    "CALL": (read_call,),
+    "WITH": (_with,),
+    "FROM": (_from,),
+    "INSERT": (read_insert,),
+    "UPDATE": (read_row_change,),
+    "DELETE": (read_row_change,),
+    "MERGE": (read_row_change,),
+    "COPY": (read_copy,),
+    "CREATE": (read_function, read_create_table, read_create_database, read_create_view),
+    "REPLACE": (read_create_table,),
+    "DROP": (read_function, read_drop, read_drop_database, read_drop_view),
+    "ALTER": (read_alter, read_alter_database, read_alter_view),
+    "COMMENT": (read_comment, read_comment_on_database),
+    "TRUNCATE": (read_truncate,),
+    "ANALYZE": (read_analyze,),
+    "REFRESH": (read_function, read_refresh),
+    "MSCK": (read_repair,),
+    "REPAIR": (read_repair,),
+    "SHOW": (read_function, read_show),
+    "DESCRIBE": (read_function, read_describe),
+    "DESC": (read_function, read_describe),
+    "USE": (read_use,),
+    "SET": (read_set_catalog,),
+    "CACHE": (_cache,),
+    "UNCACHE": (_uncache,),
+    **dict.fromkeys(_OF_OTHERS, (_of_others,)),
+}
+"""By the first word, what may read a statement of ours. Each returns None for a statement that is not its own."""

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from paimon_spark.sql.column_changes import (
+from paimon_spark.sql.read_create import column_type
+from paimon_spark.sql.statements import (
     AddColumn,
     AlterColumns,
     ChangeColumn,
@@ -15,7 +16,6 @@ from paimon_spark.sql.column_changes import (
     RenameColumn,
     ReplaceColumns,
 )
-from paimon_spark.sql.read_create import column_type
 from paimon_spark.sql.text.cursor import Cursor
 from paimon_spark.sql.text.names import TableName
 

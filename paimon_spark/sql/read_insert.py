@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from paimon_spark.sql.queries.query import Query
 from paimon_spark.sql.queries.read_query import QUERY_VERBS, read_query
 from paimon_spark.sql.statements import Insert
-from paimon_spark.sql.text.cursor import Cursor
+from paimon_spark.sql.text.cursor import Cursor, read_partition
 from paimon_spark.sql.text.lexer import Token
-from paimon_spark.sql.text.partitions import read_partition
 
 
 def read_insert(cursor: Cursor, common: Sequence[Token] = ()) -> Insert | None:

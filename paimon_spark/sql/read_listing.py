@@ -21,10 +21,9 @@ from paimon_spark.sql.listings import (
     ShowTags,
 )
 from paimon_spark.sql.statements import Statement
-from paimon_spark.sql.text.cursor import Cursor
+from paimon_spark.sql.text.cursor import Cursor, read_partition
 from paimon_spark.sql.text.lexer import Kind, error_at
 from paimon_spark.sql.text.names import TableName
-from paimon_spark.sql.text.partitions import read_partition
 
 DATABASE_WORDS = ("DATABASE", "SCHEMA", "NAMESPACE")
 

@@ -8,10 +8,9 @@ from itertools import pairwise
 
 from paimon_spark.errors import SqlError, UnsupportedFeature
 from paimon_spark.format.quoting import quoted
-from paimon_spark.sql.queries.qualifiers import qualifiers
 from paimon_spark.sql.queries.query import Query, Use
-from paimon_spark.sql.queries.read_query import QUERY_VERBS, closing_of, read_query
-from paimon_spark.sql.row_statements import PREFIX, Delete, Expression, Merge, MergeClause, Update
+from paimon_spark.sql.queries.read_query import QUERY_VERBS, closing_of, qualifiers, read_query
+from paimon_spark.sql.statements import PREFIX, Delete, Expression, Merge, MergeClause, Update
 from paimon_spark.sql.text.cursor import Cursor
 from paimon_spark.sql.text.lexer import Token, tokenize
 from paimon_spark.sql.text.names import Names, TableName

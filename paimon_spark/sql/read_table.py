@@ -23,10 +23,9 @@ from paimon_spark.sql.statements import (
     TruncateTable,
     UnsetProperties,
 )
-from paimon_spark.sql.text.cursor import Cursor
+from paimon_spark.sql.text.cursor import Cursor, PartitionSpec, read_partition
 from paimon_spark.sql.text.lexer import Kind
 from paimon_spark.sql.text.names import TableName
-from paimon_spark.sql.text.partitions import PartitionSpec, read_partition
 
 _UNITS = ("DAYS", "HOURS", "MINUTES")
 _OF_OTHERS = {

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from paimon_spark.sql.queries.read_query import QUERY_VERBS
-from paimon_spark.sql.statements import Statement
-from paimon_spark.sql.text.cursor import Cursor
-from paimon_spark.sql.text.names import TableName
-from paimon_spark.sql.view_statements import (
+from paimon_spark.sql.statements import (
     CreateCatalogView,
     DropView,
     RenameView,
     ReplaceViewQuery,
     SetViewProperties,
+    Statement,
     UnsetViewProperties,
 )
+from paimon_spark.sql.text.cursor import Cursor
+from paimon_spark.sql.text.names import TableName
 
 
 def read_create_view(cursor: Cursor) -> Statement | None:

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from paimon_spark.sql.column_changes import AlterColumns
 from paimon_spark.sql.listings import (
     AlterDatabase,
     CreateDatabase,
@@ -33,18 +32,13 @@ from paimon_spark.sql.listings import (
     UseDatabase,
 )
 from paimon_spark.sql.queries.query import Query
-from paimon_spark.sql.row_statements import Delete, Merge, Update
+from paimon_spark.sql.text.cursor import PartitionSpec
 from paimon_spark.sql.text.literals import Value
 from paimon_spark.sql.text.names import TableName
-from paimon_spark.sql.text.partitions import PartitionSpec
-from paimon_spark.sql.view_statements import (
-    CreateCatalogView,
-    DropView,
-    RenameView,
-    ReplaceViewQuery,
-    SetViewProperties,
-    UnsetViewProperties,
-)
+
+Path: TypeAlias = tuple[str, ...]
+PREFIX = "SELECT 1 WHERE "
+"""Stands before the text of an Expression, which makes a query of it."""
 
 
 @dataclass(frozen=True)
@@ -318,6 +312,197 @@ class RenameTag:
     table: TableName
     tag: str
     to: str
+
+
+@dataclass(frozen=True)
+class AddColumn:
+    """ADD COLUMN.
+
+    Attributes:
+        type: as it is written, in the words of Spark.
+        default: the expression behind DEFAULT; None: there is none.
+        after: the column of AFTER; None: there is no AFTER.
+    """
+
+    path: Path
+    type: str
+    nullable: bool = True
+    comment: str | None = None
+    default: str | None = None
+    first: bool = False
+    after: str | None = None
+
+
+@dataclass(frozen=True)
+class RenameColumn:
+    path: Path
+    to: str
+
+
+@dataclass(frozen=True)
+class DropColumn:
+    path: Path
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class ChangeColumn:
+    """ALTER COLUMN or CHANGE COLUMN; what is None or False stays as it is.
+
+    Attributes:
+        type: as it is written, in the words of Spark.
+        default: the text of a literal; "" takes the default away.
+        after: the column of AFTER.
+    """
+
+    path: Path
+    type: str | None = None
+    nullable: bool | None = None
+    comment: str | None = None
+    default: str | None = None
+    first: bool = False
+    after: str | None = None
+
+
+@dataclass(frozen=True)
+class ReplaceColumns:
+    """REPLACE COLUMNS: all columns go, and these come."""
+
+
+ColumnChange: TypeAlias = AddColumn | RenameColumn | DropColumn | ChangeColumn | ReplaceColumns
+
+
+@dataclass(frozen=True)
+class AlterColumns:
+    """ALTER TABLE ... ADD, DROP, RENAME, ALTER, CHANGE or REPLACE COLUMN(S): all its changes make one schema."""
+
+    table: TableName
+    changes: tuple[ColumnChange, ...]
+
+
+@dataclass(frozen=True)
+class CreateCatalogView:
+    """CREATE VIEW of a name of ours.
+
+    Attributes:
+        text: the query as it is written.
+        columns: (name, comment) of each; (): those of the query.
+        comment: of the view; None: there is none.
+        properties: of TBLPROPERTIES.
+    """
+
+    view: TableName
+    text: str
+    replace: bool = False
+    if_not_exists: bool = False
+    columns: tuple[tuple[str, str | None], ...] = ()
+    comment: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class DropView:
+    view: TableName
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class RenameView:
+    """ALTER VIEW ... RENAME TO. A new name without a database stays in that of the old one."""
+
+    view: TableName
+    to: TableName
+
+
+@dataclass(frozen=True)
+class SetViewProperties:
+    view: TableName
+    properties: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class UnsetViewProperties:
+    view: TableName
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ReplaceViewQuery:
+    """ALTER VIEW ... AS. text: the query as it is written."""
+
+    view: TableName
+    text: str
+
+
+@dataclass(frozen=True)
+class Expression:
+    """An expression in the user's own characters.
+
+    Attributes:
+        query: PREFIX and the expression; its uses are tables of ours in sub-queries.
+    """
+
+    query: Query
+
+    @property
+    def text(self) -> str:
+        """The expression."""
+        return self.query.text.removeprefix(PREFIX)
+
+
+@dataclass(frozen=True)
+class Delete:
+    """DELETE FROM. alias: by which expressions name the table. where: None: all rows."""
+
+    table: TableName
+    alias: str
+    where: Expression | None = None
+
+
+@dataclass(frozen=True)
+class Update:
+    """UPDATE. values: by the names of columns, as they are written."""
+
+    table: TableName
+    alias: str
+    values: Mapping[str, Expression]
+    where: Expression | None = None
+
+
+@dataclass(frozen=True)
+class MergeClause:
+    """One WHEN of a MERGE.
+
+    Attributes:
+        when: "MATCHED", "NOT MATCHED" or "NOT MATCHED BY SOURCE".
+        action: "UPDATE", "DELETE" or "INSERT".
+        condition: behind AND; None: there is none.
+        values: by the names of columns; None: ``*``, or a DELETE.
+    """
+
+    when: str
+    action: str
+    condition: Expression | None = None
+    values: Mapping[str, Expression] | None = None
+
+
+@dataclass(frozen=True)
+class Merge:
+    """MERGE INTO.
+
+    Attributes:
+        source: a query of all columns of the source.
+        source_alias: None: it has none.
+        evolves: WITH SCHEMA EVOLUTION.
+    """
+
+    table: TableName
+    alias: str
+    source: Query
+    source_alias: str | None
+    condition: Expression
+    clauses: tuple[MergeClause, ...]
+    evolves: bool = False
 
 
 Statement: TypeAlias = (

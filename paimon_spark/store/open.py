@@ -17,13 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.arrow.zones import TimeZone, ZoneUnknown, session_zone
-from paimon_spark.errors import (
-    OptionError,
-    StorageError,
-    TableNotFound,
-    UnsupportedFeature,
-    UnsupportedMethod,
-)
+from paimon_spark.errors import OptionError, StorageError, TableNotFound, UnsupportedFeature, UnsupportedMethod
 from paimon_spark.file_io import FileIO, absolute_location, file_io_for, named_location
 from paimon_spark.format.options.read_settings import ScanSettings
 from paimon_spark.format.options.table_settings import TableSettings

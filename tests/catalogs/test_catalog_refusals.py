@@ -14,12 +14,7 @@ from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.views import View
 from paimon_spark.catalogs.warehouse import find_warehouse_table
-from paimon_spark.errors import (
-    DatabaseNotFound,
-    OptionError,
-    TableNotFound,
-    UnsupportedFeature,
-)
+from paimon_spark.errors import DatabaseNotFound, OptionError, TableNotFound, UnsupportedFeature
 from paimon_spark.store.history.branches import create_branch
 
 

@@ -12,14 +12,12 @@ from paimon_spark.cli.command_list import COMMANDS
 from paimon_spark.cli.declared import Shown, takes
 from paimon_spark.cli.program import _Later
 from paimon_spark.procedures.branches import CreateBranch, DeleteBranch, FastForward
-from paimon_spark.procedures.compaction import Compact
-from paimon_spark.procedures.copies import Copy
-from paimon_spark.procedures.documentation import sentence
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.partitions import ExpirePartitions
-from paimon_spark.procedures.procedure import Procedure, arguments_of
+from paimon_spark.procedures.procedure import Procedure, arguments_of, sentence
+from paimon_spark.procedures.rewrites import Compact, Copy
 from paimon_spark.procedures.row_removal import PurgeFiles
-from paimon_spark.procedures.snapshot_expiry import ExpireSnapshots
+from paimon_spark.procedures.snapshots import ExpireSnapshots
 from paimon_spark.procedures.tags import CreateTag, DeleteTag
 
 TAKEN: dict[str, tuple[type[Procedure[Any]], dict[str, str]]] = {

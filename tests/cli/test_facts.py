@@ -8,7 +8,7 @@ import pyarrow as pa
 from support.tables.compacting import make, write
 
 from paimon_spark.cli.facts import view_table
-from paimon_spark.cli.picture.partitions import runs_of_partitions
+from paimon_spark.cli.picture.tree import runs_of_partitions
 
 
 def test_null_and_the_text_null_are_two_partitions(tmp_path: Path) -> None:

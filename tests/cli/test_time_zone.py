@@ -13,8 +13,8 @@ import pytest
 from support.programs.command_line import ENVIRONMENT, PROGRAM, command
 from support.tables.compacting import make, write
 
+from paimon_spark.cli.arguments import choose_zone
 from paimon_spark.cli.values import json_values
-from paimon_spark.cli.zone import choose_zone
 from paimon_spark.store.open import open_table
 
 ROWS = (

@@ -18,8 +18,7 @@ from paimon_spark.cli.command_list import COMMANDS
 from paimon_spark.format.options.catalogue import CATALOGUE, Status
 from paimon_spark.format.options.table_settings import TABLE_OPTIONS
 from paimon_spark.procedures.catalogue import PROCEDURES
-from paimon_spark.procedures.documentation import sentence
-from paimon_spark.procedures.procedure import arguments_of
+from paimon_spark.procedures.procedure import arguments_of, sentence
 from paimon_spark.store.system_tables.names import NAMES
 
 

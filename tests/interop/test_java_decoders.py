@@ -22,7 +22,7 @@ from support.long_runs import tries
 from paimon_spark.arrow.types import to_internal
 from paimon_spark.cdc.batches.decoding import OFFSET, ROW_KIND, Decoding
 from paimon_spark.cdc.batches.inferred_columns import inferred_columns
-from paimon_spark.cdc.batches.routed import COLUMNS, route_batches
+from paimon_spark.cdc.batches.routing import COLUMNS, route_batches
 from paimon_spark.cdc.batches.rows import decode_rows
 from paimon_spark.format.type_text import type_sql
 

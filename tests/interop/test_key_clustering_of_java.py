@@ -14,8 +14,8 @@ from readers import assert_same
 from support.long_runs import run_seed, tries
 
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.procedures.compaction import Compact
 from paimon_spark.procedures.local_engine import LocalEngine
+from paimon_spark.procedures.rewrites import Compact
 from paimon_spark.store.checks.table import check
 from paimon_spark.store.open import open_table
 

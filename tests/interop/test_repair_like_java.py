@@ -14,8 +14,7 @@ from support.oracles.checker import check_table
 
 from paimon_spark import open_table
 from paimon_spark.errors import PaimonError
-from paimon_spark.store.clean.earliest_repair import repair_earliest_snapshot
-from paimon_spark.store.clean.lost_files import remove_unexisting_files
+from paimon_spark.store.clean.lost_files import remove_unexisting_files, repair_earliest_snapshot
 from paimon_spark.store.clean.purge import purge_files
 from paimon_spark.store.history.branches import create_branch
 from paimon_spark.store.history.consumers import reset_consumer

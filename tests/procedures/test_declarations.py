@@ -13,12 +13,18 @@ from support.official_procedures import official_procedures
 from paimon_spark import PaimonTable
 from paimon_spark.procedures.catalogue import DATABASE_PROCEDURES, PROCEDURES
 from paimon_spark.procedures.databases import DatabaseProcedure, RemoveDatabaseOrphanFiles
-from paimon_spark.procedures.documentation import docstring
-from paimon_spark.procedures.kinds import Kind, kind_of
-from paimon_spark.procedures.procedure import Argument, Declaration, Procedure, arguments_of, sql_signature
+from paimon_spark.procedures.procedure import (
+    Argument,
+    Declaration,
+    Kind,
+    Procedure,
+    arguments_of,
+    docstring,
+    kind_of,
+    sql_signature,
+)
 from paimon_spark.spark.table.history_methods import HistoryMethods
-from paimon_spark.spark.table.maintenance_methods import MaintenanceMethods
-from paimon_spark.spark.table.optimizer import TableOptimizer
+from paimon_spark.spark.table.maintenance_methods import MaintenanceMethods, TableOptimizer
 from paimon_spark.store.reporting.result import Result
 
 ELSEWHERE: dict[str, Callable[..., object]] = {"compact": TableOptimizer.compact}

@@ -18,9 +18,8 @@ import paimon_spark
 from paimon_spark.errors import TableChanged, TableNotFound
 from paimon_spark.file_io import FileIO
 from paimon_spark.procedures.catalogue import PROCEDURES
-from paimon_spark.procedures.kinds import Kind
 from paimon_spark.procedures.local_engine import LocalEngine
-from paimon_spark.procedures.procedure import Procedure, arguments_of
+from paimon_spark.procedures.procedure import Kind, Procedure, arguments_of
 from paimon_spark.store.expire.snapshots import expire_snapshots
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table

@@ -14,15 +14,13 @@ from support.tables.compacted_tables import append, new_table, rows_of
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import OptionError
 from paimon_spark.procedures.analysis import Analyze
-from paimon_spark.procedures.compaction import Compact, CompactManifest
-from paimon_spark.procedures.copies import Copy
 from paimon_spark.procedures.local_engine import LocalEngine
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.procedure import Procedure
-from paimon_spark.procedures.rescaling import Rescale
+from paimon_spark.procedures.rewrites import Compact, CompactManifest, Copy, Rescale
 from paimon_spark.procedures.rollbacks import Rollback
 from paimon_spark.procedures.row_removal import DropPartitions, PurgeFiles, RemoveUnexistingFiles, Truncate
-from paimon_spark.procedures.snapshot_expiry import ExpireSnapshots
+from paimon_spark.procedures.snapshots import ExpireSnapshots
 from paimon_spark.procedures.tags import CreateTag, DeleteTag
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.compact.local_pool import LocalRunner

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from support.tables.compacted_tables import new_table
 
 from paimon_spark.catalogs.factory import open_catalog
-from paimon_spark.shell.completion import suggest
-from paimon_spark.shell.known_names import KnownNames
+from paimon_spark.shell.completion import KnownNames, suggest
 
 TABLES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "default": {"orders": ("id", "dt", "total"), "customers": ("id", "name", "group"), "odd name": ("x",)},

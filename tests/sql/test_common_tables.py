@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from paimon_spark.sql.parse import parse
-from paimon_spark.sql.row_statements import Delete, Merge, Update
-from paimon_spark.sql.statements import InsertSeveral
+from paimon_spark.sql.statements import Delete, InsertSeveral, Merge, Update
 from paimon_spark.sql.text.names import Names
 
 NAMES = Names()

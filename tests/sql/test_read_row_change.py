@@ -6,8 +6,7 @@ import pytest
 
 from paimon_spark.errors import SqlError
 from paimon_spark.sql.parse import parse
-from paimon_spark.sql.row_statements import Delete, Expression, Merge, Update
-from paimon_spark.sql.statements import Untouched
+from paimon_spark.sql.statements import Delete, Expression, Merge, Untouched, Update
 from paimon_spark.sql.text.names import Names
 
 NAMES = Names("paimon", None)

@@ -8,8 +8,7 @@ from decimal import Decimal
 import pytest
 
 from paimon_spark.errors import SqlError, UnsupportedFeature
-from paimon_spark.sql import column_changes as q
-from paimon_spark.sql.column_changes import AlterColumns
+from paimon_spark.sql import statements as s
 from paimon_spark.sql.listings import (
     AlterDatabase,
     CreateDatabase,
@@ -33,6 +32,7 @@ from paimon_spark.sql.parse import parse
 from paimon_spark.sql.queries.query import Query
 from paimon_spark.sql.statements import (
     AddPartition,
+    AlterColumns,
     Analyze,
     Call,
     ColumnDefinition,
@@ -54,8 +54,8 @@ from paimon_spark.sql.statements import (
     UnsetProperties,
     Untouched,
 )
+from paimon_spark.sql.text.cursor import PartitionValue
 from paimon_spark.sql.text.names import Names, TableName
-from paimon_spark.sql.text.partitions import PartitionValue
 
 NAMES = Names()
 IN_SHOP = Names(database="shop")
@@ -114,31 +114,31 @@ def test_procedures_may_be_called_like_functions() -> None:
         ("ALTER TABLE paimon.a.t UNSET TBLPROPERTIES IF EXISTS ('a', b.c)", UnsetProperties(T, ("a", "b.c"), True)),
         ("COMMENT ON TABLE paimon.a.t IS 'it''s'", SetProperties(T, {"comment": "it's"})),
         ("COMMENT ON TABLE paimon.a.t IS NULL", UnsetProperties(T, ("comment",), True)),
-        ("ALTER TABLE paimon.a.t ADD COLUMN x INT", AlterColumns(T, (q.AddColumn(("x",), "INT"),))),
+        ("ALTER TABLE paimon.a.t ADD COLUMN x INT", AlterColumns(T, (s.AddColumn(("x",), "INT"),))),
         ("ALTER TABLE paimon.a.t ADD COLUMNS (a.`b c` DECIMAL(9) NOT NULL COMMENT 'c' FIRST, y MAP<INT, INT> AFTER x)",
-         AlterColumns(T, (q.AddColumn(("a", "b c"), "DECIMAL(9)", False, "c", None, True),
-                          q.AddColumn(("y",), "MAP<INT, INT>", after="x")))),
+         AlterColumns(T, (s.AddColumn(("a", "b c"), "DECIMAL(9)", False, "c", None, True),
+                          s.AddColumn(("y",), "MAP<INT, INT>", after="x")))),
         ("ALTER TABLE paimon.a.t ADD COLUMN x INT DEFAULT 1 + 2 AFTER y, z INT",
-         AlterColumns(T, (q.AddColumn(("x",), "INT", default="1 + 2", after="y"), q.AddColumn(("z",), "INT")))),
-        ("ALTER TABLE paimon.a.t RENAME COLUMN x.a TO y", AlterColumns(T, (q.RenameColumn(("x", "a"), "y"),))),
+         AlterColumns(T, (s.AddColumn(("x",), "INT", default="1 + 2", after="y"), s.AddColumn(("z",), "INT")))),
+        ("ALTER TABLE paimon.a.t RENAME COLUMN x.a TO y", AlterColumns(T, (s.RenameColumn(("x", "a"), "y"),))),
         ("ALTER TABLE paimon.a.t DROP COLUMNS IF EXISTS (x, y.z)",
-         AlterColumns(T, (q.DropColumn(("x",), True), q.DropColumn(("y", "z"), True)))),
-        ("ALTER TABLE paimon.a.t DROP COLUMN x, y", AlterColumns(T, (q.DropColumn(("x",)), q.DropColumn(("y",))))),
+         AlterColumns(T, (s.DropColumn(("x",), True), s.DropColumn(("y", "z"), True)))),
+        ("ALTER TABLE paimon.a.t DROP COLUMN x, y", AlterColumns(T, (s.DropColumn(("x",)), s.DropColumn(("y",))))),
         ("ALTER TABLE paimon.a.t ALTER COLUMN x TYPE ARRAY<INT>",
-         AlterColumns(T, (q.ChangeColumn(("x",), type="ARRAY<INT>"),))),
+         AlterColumns(T, (s.ChangeColumn(("x",), type="ARRAY<INT>"),))),
         ("ALTER TABLE paimon.a.t ALTER COLUMN x COMMENT 'c', y.element FIRST, z AFTER y",
-         AlterColumns(T, (q.ChangeColumn(("x",), comment="c"), q.ChangeColumn(("y", "element"), first=True),
-                          q.ChangeColumn(("z",), after="y")))),
+         AlterColumns(T, (s.ChangeColumn(("x",), comment="c"), s.ChangeColumn(("y", "element"), first=True),
+                          s.ChangeColumn(("z",), after="y")))),
         ("ALTER TABLE paimon.a.t ALTER x SET DEFAULT 'a, b'",
-         AlterColumns(T, (q.ChangeColumn(("x",), default="'a, b'"),))),
-        ("ALTER TABLE paimon.a.t ALTER COLUMN x DROP DEFAULT", AlterColumns(T, (q.ChangeColumn(("x",), default=""),))),
+         AlterColumns(T, (s.ChangeColumn(("x",), default="'a, b'"),))),
+        ("ALTER TABLE paimon.a.t ALTER COLUMN x DROP DEFAULT", AlterColumns(T, (s.ChangeColumn(("x",), default=""),))),
         ("ALTER TABLE paimon.a.t CHANGE COLUMN x SET NOT NULL",
-         AlterColumns(T, (q.ChangeColumn(("x",), nullable=False),))),
+         AlterColumns(T, (s.ChangeColumn(("x",), nullable=False),))),
         ("ALTER TABLE paimon.a.t ALTER COLUMN x DROP NOT NULL",
-         AlterColumns(T, (q.ChangeColumn(("x",), nullable=True),))),
+         AlterColumns(T, (s.ChangeColumn(("x",), nullable=True),))),
         ("ALTER TABLE paimon.a.t CHANGE x X BIGINT COMMENT 'c' AFTER y",
-         AlterColumns(T, (q.ChangeColumn(("x",), "BIGINT", comment="c", after="y"),))),
-        ("ALTER TABLE paimon.a.t REPLACE COLUMNS (x INT, y STRING)", AlterColumns(T, (q.ReplaceColumns(),))),
+         AlterColumns(T, (s.ChangeColumn(("x",), "BIGINT", comment="c", after="y"),))),
+        ("ALTER TABLE paimon.a.t REPLACE COLUMNS (x INT, y STRING)", AlterColumns(T, (s.ReplaceColumns(),))),
         ("ALTER TABLE paimon.a.t RECOVER PARTITIONS", RepairTable(T)),
         ("MSCK REPAIR TABLE paimon.a.t SYNC PARTITIONS", RepairTable(T)),
         ("ANALYZE TABLE paimon.a.t COMPUTE STATISTICS", Analyze(T)),

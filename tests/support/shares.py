@@ -44,7 +44,7 @@ SHARES = {
         "spark/rows/test_row_races.py",
         "spark/statements/test_catalog_views.py",
         "spark/source/test_spark_system_tables.py",
-        "store/compact/test_append_compaction.py",
+        "store/compact/test_plan.py",
         "store/compact/test_compact_bucket_changelog.py",
         "store/compact/test_compaction.py",
         "store/expire/test_expire_changelogs.py",

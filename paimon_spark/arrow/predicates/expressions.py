@@ -22,17 +22,7 @@ from paimon_spark.arrow.predicates.binding import (
     resolve_column,
 )
 from paimon_spark.arrow.predicates.literals import items_of, literal_of
-from paimon_spark.arrow.predicates.predicate import (
-    TRUE,
-    IsNotNull,
-    IsNull,
-    Op,
-    Predicate,
-    UnlessNull,
-    and_,
-    not_,
-    or_,
-)
+from paimon_spark.arrow.predicates.predicate import TRUE, IsNotNull, IsNull, Op, Predicate, UnlessNull, and_, not_, or_
 from paimon_spark.arrow.zones import TimeZone, session_zone
 from paimon_spark.errors import PredicateError
 from paimon_spark.format.types import DataField

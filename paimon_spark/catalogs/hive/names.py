@@ -46,7 +46,7 @@ from paimon_spark.errors import (
 )
 from paimon_spark.file_io import DirectoryIO, absolute_location, file_io_for
 from paimon_spark.format.schema import TableSchema
-from paimon_spark.store.clean.live_partitions import live_partitions
+from paimon_spark.store.clean.truncate import live_partitions
 from paimon_spark.store.commit.partition_registration import keeper_of, register_partitions
 from paimon_spark.store.metadata.table_options import PATH
 from paimon_spark.store.open import open_table

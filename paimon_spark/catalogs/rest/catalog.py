@@ -20,12 +20,7 @@ from paimon_spark.catalogs.identifier import (
     check_not_system,
     check_not_system_database,
 )
-from paimon_spark.catalogs.not_found import (
-    database_not_empty,
-    database_not_found,
-    no_table,
-    no_tables_of_hive,
-)
+from paimon_spark.catalogs.not_found import database_not_empty, database_not_found, no_table, no_tables_of_hive
 from paimon_spark.catalogs.rest.base import DATABASE
 from paimon_spark.catalogs.rest.failures import Refused
 from paimon_spark.catalogs.rest.functions_part import RestFunctions

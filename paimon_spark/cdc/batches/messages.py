@@ -9,8 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from paimon_spark.cdc.batches.decoding import Decoding
-from paimon_spark.cdc.errors import MalformedMessage
-from paimon_spark.cdc.events import Event, Ignored, Reader
+from paimon_spark.cdc.events import Event, Ignored, MalformedMessage, Reader
 from paimon_spark.errors import DataError
 
 MESSAGE_COLUMNS = ("value", "key", "topic", "partition", "offset", "timestamp")

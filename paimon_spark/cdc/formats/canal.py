@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from paimon_spark.cdc.encodings import Columns
-from paimon_spark.cdc.errors import MalformedMessage
 from paimon_spark.cdc.events import (
     Event,
     Ignored,
     Image,
+    MalformedMessage,
     Reading,
     folded,
     folded_names,

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from paimon_spark.cdc.encodings import Columns
-from paimon_spark.cdc.errors import MalformedMessage
 from paimon_spark.cdc.events import (
     Event,
     Ignored,
     Image,
+    MalformedMessage,
     Reading,
     folded,
     folded_names,
@@ -20,8 +20,7 @@ from paimon_spark.cdc.events import (
     optional_member,
     update_rows,
 )
-from paimon_spark.cdc.formats.connect_schema import row_columns, struct_columns
-from paimon_spark.cdc.formats.envelope import Envelopes
+from paimon_spark.cdc.formats.kafka_connect import Envelopes, row_columns, struct_columns
 from paimon_spark.format.row_kind import DELETE, INSERT
 
 _UNAVAILABLE = "__debezium_unavailable_value"

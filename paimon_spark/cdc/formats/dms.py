@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from paimon_spark.cdc.errors import MalformedMessage
 from paimon_spark.cdc.events import (
     Event,
     Ignored,
     Image,
+    MalformedMessage,
     Reading,
     folded,
     member,
     optional_member,
     update_rows,
 )
-from paimon_spark.cdc.formats.instants import epoch_millis
-from paimon_spark.cdc.json_values import parse_object
+from paimon_spark.cdc.json_values import epoch_millis, parse_object
 from paimon_spark.format.row_kind import DELETE, INSERT
 
 _BEFORE = "BI_"  # the usual prefix of the transformation rule add-before-image-columns

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from paimon_spark.cdc.errors import MalformedMessage
 from paimon_spark.cdc.events import (
     Event,
     Ignored,
     Image,
+    MalformedMessage,
     Reading,
     folded,
     folded_names,

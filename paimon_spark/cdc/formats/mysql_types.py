@@ -7,7 +7,7 @@ import re
 from enum import StrEnum
 
 from paimon_spark.cdc.encodings import BYTES, TEXT, Encoding, Form
-from paimon_spark.cdc.errors import MalformedMessage
+from paimon_spark.cdc.events import MalformedMessage
 from paimon_spark.errors import OptionError
 from paimon_spark.format.types import DataType, Root
 

@@ -15,13 +15,13 @@ from paimon_spark.cli.messages import if_stopped
 from paimon_spark.cli.progress import progress_bars, working
 from paimon_spark.cli.tables import print_json
 from paimon_spark.cli.texts import count_text, printable, size_text, span_text
-from paimon_spark.procedures.compaction import Compact, CompactManifest
 from paimon_spark.procedures.local_engine import LocalEngine
+from paimon_spark.procedures.rewrites import Compact, CompactManifest
 from paimon_spark.store.compact.compaction import CompactResult, Outcome
 from paimon_spark.store.compact.local_pool import MAX_PROCESSES, LocalRunner
 from paimon_spark.store.compact.task import CompactTask
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.reporting.progress import Progress
+from paimon_spark.store.reporting.result import Progress
 from paimon_spark.store.upkeep.manifest_compaction import CompactManifestResult
 
 app = typer.Typer()

@@ -6,22 +6,14 @@ from dataclasses import asdict, replace
 
 import typer
 
-from paimon_spark.cli.arguments import (
-    Branch,
-    Output,
-    OutputFormat,
-    TableOptions,
-    TablePath,
-    open_with,
-    parse_options,
-)
+from paimon_spark.cli.arguments import Branch, Output, OutputFormat, TableOptions, TablePath, open_with, parse_options
 from paimon_spark.cli.declared import Shown, takes
 from paimon_spark.cli.messages import if_stopped
 from paimon_spark.cli.progress import working
 from paimon_spark.cli.tables import print_json
 from paimon_spark.cli.texts import count_text, size_text, span_text
-from paimon_spark.procedures.copies import Copy
 from paimon_spark.procedures.local_engine import LocalEngine
+from paimon_spark.procedures.rewrites import Copy
 from paimon_spark.store.upkeep.copy_files import CopyResult
 
 app = typer.Typer()

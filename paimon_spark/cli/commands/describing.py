@@ -1,18 +1,35 @@
-"""``schema``: the columns of a table, its keys and its options."""
+"""``schema``: the columns of a table, its keys and its options. ``options``: those that it stores, or all."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Annotated
 
+import pyarrow as pa
 import typer
 
-from paimon_spark.cli.arguments import At, Branch, Output, OutputFormat, TableOptions, TablePath, parse_options
+from paimon_spark.cli.arguments import (
+    At,
+    Branch,
+    Columns,
+    Output,
+    OutputFormat,
+    RowsFormat,
+    RowsOutput,
+    TableOptions,
+    TablePath,
+    Where,
+    parse_options,
+)
+from paimon_spark.cli.commands.listings import SHOWN, Limit, list_rows
 from paimon_spark.cli.facts import find_in_state
 from paimon_spark.cli.tables import print_json, print_pairs, print_whole
 from paimon_spark.cli.texts import time_text
+from paimon_spark.cli.values import json_rows, print_csv
 from paimon_spark.errors import OptionError
+from paimon_spark.format.options.described import described_options
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import type_sql
@@ -20,6 +37,8 @@ from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.storage.local_time import iso_time
 
 app = typer.Typer()
+_MARKUP = re.compile(r"\[([^\]]+)\]\([^)]*\)|`")  # of the descriptions, which the documentation shows too
+_KNOWN = pa.schema([(name, pa.string()) for name in ("option", "status", "type", "default", "meaning")])
 
 
 @dataclass(frozen=True)
@@ -121,3 +140,54 @@ def _rest(facts: SchemaFacts, time_millis: int) -> Iterator[tuple[str, str]]:
         yield "" if number else "options", text
     if facts.comment:
         yield "comment", facts.comment
+
+
+@app.command("options", help=SHOWN["options"][0])
+def options(
+    path: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="PATH",
+            show_default=False,
+            help="The table directory, as for other commands; with --known a part of the names that are wanted.",
+        ),
+    ] = None,
+    known: Annotated[
+        bool, typer.Option("--known", help="List all options that this release knows, with what each does.")
+    ] = False,
+    where: Where = None,
+    columns: Columns = None,
+    limit: Limit = None,
+    branch: Branch = None,
+    option: TableOptions = None,
+    output: RowsFormat = RowsOutput.TEXT,
+) -> None:
+    if known:
+        if where or columns or branch or option:
+            raise OptionError("--known reads no table: leave out --where, --columns, --branch and --option")
+        _print_known(path or "", limit, output)
+        return
+    if path is None:
+        raise typer.BadParameter("name a table, or give --known for all options that there are", param_hint="PATH")
+    list_rows("options", path, parse_options(option, branch), columns, where, limit, output)
+
+
+def _print_known(part: str, limit: int | None, output: RowsOutput) -> None:
+    rows = list(_known(part.lower()))[: limit or None]
+    if not rows:
+        raise OptionError(f"no known option has '{part}' in its name; without it --known lists them all")
+    batch = pa.RecordBatch.from_pylist(rows, schema=_KNOWN)
+    if output is RowsOutput.JSON:
+        print_json(list(json_rows([batch])))
+    elif output is RowsOutput.CSV:
+        print_csv(_KNOWN, iter([batch]), None)
+    else:
+        print_whole(_KNOWN.names, (tuple(row.values()) for row in rows))
+
+
+def _known(part: str) -> Iterator[dict[str, str]]:
+    for option in described_options():
+        if part in option.key.lower():
+            meaning = _MARKUP.sub(lambda found: found[1] or "", option.meaning)
+            values = (option.key, str(option.status), option.type, option.default, meaning)
+            yield dict(zip(_KNOWN.names, values, strict=True))

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from paimon_spark.cli.arguments import (
-    Branch,
-    DryRun,
-    Output,
-    OutputFormat,
-    TableOptions,
-    TablePath,
-    Yes,
-    open_with,
-)
+from paimon_spark.cli.arguments import Branch, DryRun, Output, OutputFormat, TableOptions, TablePath, Yes, open_with
 from paimon_spark.cli.commands.removal import remove
 from paimon_spark.cli.declared import Shown, takes
 from paimon_spark.cli.texts import count_text, list_text, size_text

@@ -18,14 +18,13 @@ from paimon_spark.cli.arguments import (
     TableOptions,
     TablePath,
     Where,
+    current_zone,
     parse_columns,
     parse_options,
     state_options,
 )
-from paimon_spark.cli.csv_rows import print_csv
 from paimon_spark.cli.tables import columns_of, print_json, print_rows, rows_of
-from paimon_spark.cli.values import json_rows
-from paimon_spark.cli.zone import current_zone
+from paimon_spark.cli.values import json_rows, print_csv
 from paimon_spark.store.open import find_system_table, open_table
 from paimon_spark.store.system_tables.table import SystemScan, system_table
 

@@ -17,12 +17,12 @@ from paimon_spark.cli.arguments import (
     TableOptions,
     TablePath,
     Where,
+    current_zone,
     parse_columns,
     parse_options,
 )
 from paimon_spark.cli.tables import columns_of, print_json_lines, print_rows, rows_of
 from paimon_spark.cli.values import json_rows
-from paimon_spark.cli.zone import current_zone
 from paimon_spark.store.open import open_table
 from paimon_spark.store.stream_source.settings import split_stream_options
 from paimon_spark.store.stream_source.stream_read import StreamRead, stream_read

@@ -32,7 +32,7 @@ from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.procedures.local_engine import LocalEngine, dry_or_real
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.rollbacks import Rollback
-from paimon_spark.procedures.snapshot_expiry import ExpireChangelogs, ExpireSnapshots
+from paimon_spark.procedures.snapshots import ExpireChangelogs, ExpireSnapshots
 from paimon_spark.procedures.tags import CreateTag, DeleteTag
 from paimon_spark.store.clean.orphans import RemoveOrphanFilesResult
 from paimon_spark.store.expire.snapshots import ExpireSnapshotsResult

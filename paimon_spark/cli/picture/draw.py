@@ -14,10 +14,17 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure, SubFigure
 
 from paimon_spark.cli.facts import TableView
-from paimon_spark.cli.picture.partitions import draw_partitions, partitions_inches, runs_of_partitions
-from paimon_spark.cli.picture.style import CROWDED
 from paimon_spark.cli.picture.time import draw_tags, draw_time_line, events_of, lanes_of, time_inches
-from paimon_spark.cli.picture.tree import draw_files, draw_tree, is_few, tree_inches
+from paimon_spark.cli.picture.tree import (
+    CROWDED,
+    draw_files,
+    draw_partitions,
+    draw_tree,
+    is_few,
+    partitions_inches,
+    runs_of_partitions,
+    tree_inches,
+)
 from paimon_spark.cli.texts import count_text, cut_text, printable
 from paimon_spark.errors import OptionError
 

@@ -8,26 +8,32 @@ from dataclasses import dataclass
 from math import ceil, log2
 from typing import Any
 
+import matplotlib
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
 from matplotlib.figure import SubFigure
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from paimon_spark.cli.facts import TableView
-from paimon_spark.cli.picture.style import CROWDED, LABEL, WAITING, clear, shade
 from paimon_spark.cli.texts import count_text, cut_text, printable, size_text
 from paimon_spark.format.options.option import MB
 
 FEW = 12
 """Buckets that are drawn one by one; of more the sums."""
-
 _COLUMNS = 4
 _NARROW = 0.05  # of an axis: no hatch is seen in bars of less
 _NARROWEST = 0.008  # of an axis: of less nothing would be seen
 _SEGMENTS = 60  # files of level 0 that are distinct in a bar
+_SHOWN = 120
+"""Partitions, the last ones by their values: those of dates that are written to."""
+_NAMES = 8
+_NAME = 16  # characters
+WAITING, CROWDED = "#E69F00", "#D55E00"
+LABEL = 8
 
 
 @dataclass(frozen=True)
@@ -219,3 +225,61 @@ def _total(runs: pa.Table, by: Sequence[str]) -> list[int]:
 
 def _values(table: pa.Table, name: str) -> list[Any]:
     return table.column(name).to_pylist()  # type: ignore[no-any-return]  # pyarrow has no types
+
+
+@dataclass(frozen=True)
+class PartitionRuns:
+    """A partition, and the sorted runs of the bucket that has most of them."""
+
+    name: str
+    runs: int
+
+
+def runs_of_partitions(runs: pa.Table) -> list[PartitionRuns]:
+    """In the order of their values as text. runs: see sorted_runs."""
+    buckets = runs.group_by(["partition", "directory", "bucket"]).aggregate([("level", "count")])
+    most = buckets.group_by("partition").aggregate([("level_count", "max")]).sort_by("partition")
+    pairs = zip(most.column("partition").to_pylist(), most.column("level_count_max").to_pylist(), strict=True)
+    return [PartitionRuns((name or "").strip("{}"), number) for name, number in pairs]
+
+
+def partitions_inches(found: Sequence[PartitionRuns]) -> float:
+    """How high the drawing is."""
+    return 0.95 if len(found) > 1 else 0.0
+
+
+def draw_partitions(figure: SubFigure, found: Sequence[PartitionRuns], trigger: int) -> None:
+    """A strip with a field for each partition, darker with its runs; those that are due for a compaction stand out.
+
+    trigger: sorted runs of a bucket that start a compaction.
+    """
+    shown = found[-_SHOWN:]
+    blues: list[Any] = [matplotlib.colormaps["Blues"](0.15 + 0.75 * n / max(trigger - 1, 1)) for n in range(trigger)]
+    axes = figure.add_subplot()
+    values = [[min(partition.runs, trigger) for partition in shown]]
+    axes.pcolormesh(values, cmap=ListedColormap([*blues, CROWDED]), vmin=0, vmax=trigger, edgecolors="white")
+    if len(shown) <= _SHOWN // 2:
+        for place, partition in enumerate(shown):
+            colour = "white" if partition.runs > trigger / 2 else "black"
+            axes.text(place + 0.5, 0.5, str(partition.runs), ha="center", va="center", fontsize=LABEL, color=colour)
+    step = -(-len(shown) // _NAMES)
+    places = range(0, len(shown), step)
+    names = [cut_text(printable(shown[place].name), _NAME) for place in places]
+    axes.set_xticks([place + 0.5 for place in places], names)
+    axes.set_yticks([])
+    axes.tick_params(length=0)
+    clear(axes)
+    axes.spines[["left", "bottom"]].set_visible(False)
+    some = "" if len(shown) == len(found) else f" (the last {len(shown)} of {len(found):,})"
+    axes.set_title(f"most sorted runs of a bucket, by partition{some}", loc="left", fontsize=10)
+
+
+def shade(level: int, top: int) -> Any:
+    """Blue, darker with the level."""
+    return matplotlib.colormaps["Blues"](0.45 + 0.5 * level / max(top, 1))
+
+
+def clear(axes: Axes) -> None:
+    """Labels are small, and only the sides with ticks have a line."""
+    axes.tick_params(labelsize=LABEL)
+    axes.spines[["top", "right"]].set_visible(False)

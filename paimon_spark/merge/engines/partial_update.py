@@ -12,14 +12,7 @@ import pyarrow as pa
 from paimon_spark.errors import DataError
 from paimon_spark.format.schema import SEQUENCE_NUMBER
 from paimon_spark.merge.aggregates.registry import ColumnAggregate
-from paimon_spark.merge.engines.groups import (
-    Merged,
-    SortedRows,
-    lone_rows,
-    merged_batch,
-    small_windows,
-    sort_rows,
-)
+from paimon_spark.merge.engines.groups import Merged, SortedRows, lone_rows, merged_batch, small_windows, sort_rows
 from paimon_spark.merge.engines.records import Records, grouped_records, plain_records
 from paimon_spark.merge.engines.sequence_groups import SequenceGroup, Sequences
 from paimon_spark.merge.keys.window import MergeSpec, Window

@@ -1,22 +1,25 @@
-"""The arguments of SQL ``CALL`` become a procedure."""
+"""The arguments of SQL ``CALL`` become a procedure.
+
+Official procedures that this release does not have (features 7) are refused, each with the reason.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, NoReturn, TypeAlias
 
 from paimon_spark.arguments import kinds
 from paimon_spark.errors import OptionError, UnsupportedFeature, similar_names
-from paimon_spark.procedures.call.refused import OTHER_NAMES, REFUSED
 from paimon_spark.procedures.catalogue import DATABASE_PROCEDURES, PROCEDURES
 from paimon_spark.procedures.databases import DatabaseProcedure, RemoveDatabaseOrphanFiles
-from paimon_spark.procedures.kinds import Kind
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.procedure import (
     OPTIONS,
     Declaration,
     Declared,
+    Kind,
     Procedure,
     arguments_of,
     common_arguments,
@@ -25,6 +28,36 @@ from paimon_spark.procedures.procedure import (
 
 _ALL_TABLES = ".*"  # behind the name of a database
 _NOTHING: Mapping[str, object] = {}
+_CHAIN = "chain tables are not supported; each of their branches can be compacted by its own name"
+_EVOLUTION = "it changes data evolution tables only, and these are not supported"
+_GLOBAL_INDEX = "global indexes are not supported"
+_FUNCTIONS = "functions of a catalog are not supported"
+REFUSED: Mapping[str, str] = MappingProxyType(
+    {
+        "compact_chain_table": _CHAIN,
+        "materialize_deletion_vectors": _EVOLUTION,
+        "reassign_row_id": _EVOLUTION,
+        "create_global_index": _GLOBAL_INDEX,
+        "drop_global_index": _GLOBAL_INDEX,
+        "create_function": _FUNCTIONS,
+        "alter_function": _FUNCTIONS,
+        "drop_function": _FUNCTIONS,
+    }
+)
+"""Why a procedure is refused, by its name in SQL."""
+
+OTHER_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "rewrite_data_files": "compact",
+        "rewrite_manifests": "compact_manifest",
+        "rollback_to_snapshot": "rollback",
+        "set_current_snapshot": "rollback",
+        "remove_orphans": "remove_orphan_files",
+        "vacuum": "expire_snapshots",
+        "optimize": "compact",
+    }
+)
+"""The procedure here, by its name in another system."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from typing import Any, TypeAlias, TypeVar, Union, get_args, get_origin, get_typ
 import pyarrow as pa
 
 from paimon_spark.format.paths import unescape
-from paimon_spark.procedures.consumers import ClearConsumers
 from paimon_spark.procedures.databases import (
     CompactDatabase,
     CompactDatabaseResult,
@@ -23,14 +22,12 @@ from paimon_spark.procedures.databases import (
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.partitions import ExpirePartitions
 from paimon_spark.procedures.procedure import Declaration, Procedure
-from paimon_spark.procedures.repair import RepairEarliestSnapshot
-from paimon_spark.procedures.rescaling import RewriteFileIndex
+from paimon_spark.procedures.rewrites import RewriteFileIndex
 from paimon_spark.procedures.rollbacks import Rollback, RollbackToTimestamp, RollbackToWatermark
 from paimon_spark.procedures.row_removal import PurgeFiles, RemoveUnexistingFiles
-from paimon_spark.procedures.snapshot_expiry import ExpireSnapshots
+from paimon_spark.procedures.snapshots import ClearConsumers, ExpireSnapshots, RepairEarliestSnapshot
 from paimon_spark.procedures.tags import CreateTagFromTimestamp, DeleteTag, ExpireTags
-from paimon_spark.store.clean.earliest_repair import RepairEarliestSnapshotResult
-from paimon_spark.store.clean.lost_files import RemoveUnexistingFilesResult
+from paimon_spark.store.clean.lost_files import RemoveUnexistingFilesResult, RepairEarliestSnapshotResult
 from paimon_spark.store.clean.orphans import RemoveOrphanFilesResult
 from paimon_spark.store.clean.partition_expiry import ExpirePartitionsResult
 from paimon_spark.store.expire.snapshots import ExpireSnapshotsResult

@@ -7,7 +7,7 @@ nullability at every depth. ``arrow.conform`` brings a batch there; TIME, which 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,7 +21,6 @@ from paimon_spark.format.types import DataField, DataType, Root, holds
 
 MILLIS_PER_DAY = 86_400_000
 _ANYTHING = DataType(Root.BOOLEAN)  # stands for a field the table does not have
-
 _PLAIN: dict[type[st.DataType], pa.DataType] = {
     st.BooleanType: pa.bool_(),
     st.ByteType: pa.int8(),
@@ -37,6 +36,8 @@ _PLAIN: dict[type[st.DataType], pa.DataType] = {
     st.TimestampNTZType: pa.timestamp("us"),
     st.NullType: pa.null(),
 }
+MIN_BATCH_ROWS = 10_000
+MAX_BATCH_ROWS = 65_536
 
 
 def spark_arrow_type(spark: st.DataType) -> pa.DataType:
@@ -141,3 +142,22 @@ def _times(array: pa.Array, column: str) -> pa.Array:
             f"column '{column}' is TIME, which Spark sees as the milliseconds of the day: {wrong} is not among them"
         )
     return array.view(pa.time32("ms"))
+
+
+def rebatch(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Combines rows into batches that are neither tiny nor huge: Spark pays a message and memory for each batch."""
+    held: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        for start in range(0, batch.num_rows, MAX_BATCH_ROWS):
+            held.append(batch.slice(start, MAX_BATCH_ROWS))
+            rows += held[-1].num_rows
+            if rows >= MIN_BATCH_ROWS:
+                yield _joined(held)
+                held, rows = [], 0
+    if held:
+        yield _joined(held)
+
+
+def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)

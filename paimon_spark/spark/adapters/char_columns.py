@@ -3,6 +3,9 @@
 Spark pads what tables return for a column of CHAR(n), and the literals that such a column is compared with; it knows
 the type from the metadata of the column. It pads the rows of data sources itself, but not those of functions and of
 this process, which a DataFrame of ours may have.
+
+The texts of a table as they are stored, beside those that Spark shows: CHAR is padded there, but not by all writers. A
+row that is written again keeps its texts, so that it has the key and the partition that it had.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from paimon_spark.spark.adapters.types import CHAR_VARCHAR
 
 PADS_READS = "spark.sql.readSideCharPadding"
 AS_STRINGS = "spark.sql.legacy.charVarcharAsString"
+_STORED = "_paimon_stored_"
 
 
 def pads_reads(spark: SparkSession) -> bool:
@@ -95,3 +99,18 @@ def as_stored(schema: st.StructType) -> st.StructType:
 
 def _plain(metadata: dict[str, object]) -> dict[str, object]:
     return {key: value for key, value in metadata.items() if key != CHAR_VARCHAR}
+
+
+def stored_name(field: DataField) -> str:
+    """The name under which rows of a target have the value of a column as it is stored; see TargetRows."""
+    return f"{_STORED}{field.name}" if has_char(field.type) else field.name
+
+
+def stored_column(field: DataField, alias: str | None = None) -> Column:
+    """The value of a column as it is stored.
+
+    Args:
+        alias: of the rows.
+    """
+    prefix = "" if alias is None else f"{quoted(alias)}."
+    return sf.col(f"{prefix}{quoted(stored_name(field))}")

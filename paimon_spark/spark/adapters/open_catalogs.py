@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import OptionError, SqlError
+from paimon_spark.sql.text.cursor import column_path, read_table_name
 from paimon_spark.sql.text.names import Names
-from paimon_spark.sql.text.single_name import column_path, read_table_name
 
 
 @dataclass(eq=False)

@@ -1,21 +1,30 @@
 """The options of a read or a write, split into those of the connector and those of the table.
 
 Spark hands option keys over in lower case; the table layer finds their true case again.
+
+Paths that somebody typed, where Spark plans: their tasks run elsewhere, and so does the planner of Spark Connect. On
+classic Spark a relative path begins where the session was started, for everything that has the session: the data source
+runs in processes that Spark starts there, and a program may go to another directory since.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.file_io import absolute_location, is_relative
 from paimon_spark.format.options.column_names import parse_columns
 from paimon_spark.format.options.option import Option, Settings
 from paimon_spark.format.options.value_texts import parse_bool, parse_choice
 from paimon_spark.format.rules.missing_columns import DEFAULT, ERROR, MISSING_COLUMNS
-from paimon_spark.spark.adapters.whole_path import whole_path
 from paimon_spark.store.evolution.merged_schema import Merging
 from paimon_spark.store.scan.time_travel import TIME_TRAVEL_OPTIONS
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 PATH = "path"
 PATHS = "paths"  # Spark's form of load([a, b])
@@ -42,7 +51,6 @@ ONCE_SKIPS_OLDER = "once.skips-older"
 UNKNOWN_BATCH = "write.stream.unknown-batch"
 _ONCE_ALIASES = {"txnappid": ONCE_APPLICATION, "txnversion": ONCE_VERSION}  # Delta Lake's names
 WRITE_MISSING_COLUMNS = Option("write.missing-columns", ERROR, parse_choice(*MISSING_COLUMNS))
-
 FAIL = "fail"
 _UNKNOWN = Option(UNKNOWN_BATCH, FAIL, parse_choice(FAIL, "skip", "write"))
 _PROVIDER = "provider"  # given by Spark, and only for CREATE TABLE
@@ -334,3 +342,36 @@ def _bool(key: str, text: str) -> bool:
         return parse_bool(text)
     except ValueError as error:
         raise OptionError(f"option '{key}' has the value '{text}': {error}") from None
+
+
+def whole_path(path: str) -> str:
+    """The path from the root. A relative one begins where the driver was started, as those of Spark's own sources do.
+
+    Raises:
+        OptionError: a relative path of Spark Connect, or one that absolute_location refuses.
+    """
+    if is_relative(path) and _is_folder_of_session():
+        raise OptionError(
+            f"the path '{path}' does not begin at the root, and on Spark Connect the server reads and writes it, in a "
+            "directory that goes with the session: give the whole path, such as /lake/shop.db/orders"
+        )
+    return absolute_location(path)
+
+
+def path_in_session(spark: SparkSession, path: str) -> str:
+    """A path that the driver was given, as the data source finds it; one that is not relative stays as it is.
+
+    On Spark Connect the data source refuses relative paths, and here one begins in the working directory of the client.
+    """
+    start = "file:" if path.startswith("file:") else ""
+    rest = path.removeprefix("file:")
+    java = getattr(spark, "_jvm", None)
+    if java is None or not path.strip() or not is_relative(path) or rest.startswith("~"):
+        return path
+    return f"{start}{java.java.lang.System.getProperty('user.dir')}/{rest}"
+
+
+def _is_folder_of_session() -> bool:
+    """Spark runs the Python of a Connect session in a folder named by the session's artifacts (PythonWorkerFactory)."""
+    artifacts = os.environ.get("SPARK_JOB_ARTIFACT_UUID", "default")
+    return artifacts != "default" and os.path.basename(os.getcwd()) == artifacts

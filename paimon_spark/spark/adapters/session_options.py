@@ -1,4 +1,4 @@
-"""Options of a Spark session: ``spark.paimon.<option>``, for all tables or for some (features 8.4; Java: OptionUtils).
+"""What a Spark session says: ``spark.paimon.<option>`` (features 8.4; Java: OptionUtils), and its dialect.
 
 ``spark.paimon.<catalog>.<database>.<table>.<option>``, in which each of the three names may be ``*``, comes before
 ``spark.paimon.<option>``; an option of the read or write itself comes before both.
@@ -11,10 +11,12 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession
 
+from paimon_spark.arrow.predicates.dialect import Dialect
 from paimon_spark.errors import OptionError
 from paimon_spark.format.options.catalogue import known_key
 from paimon_spark.format.options.connector_keys import CONNECTOR_KEYS
 from paimon_spark.format.options.value_texts import parse_bool
+from paimon_spark.spark.adapters.char_columns import AS_STRINGS, PADS_READS
 from paimon_spark.store.metadata.table_options import unknown_option
 from paimon_spark.store.scan.time_travel import TIME_TRAVEL_OPTIONS
 
@@ -30,6 +32,17 @@ _NOT_OF_WRITES = ("read.",)
 _NOT_OF_STREAMS = ("write.",)
 _ANY = "*"
 _NAMES = 3  # catalog, database, table
+_DEFAULTS = {
+    "spark.sql.timestampType": "timestamp_ltz",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "false",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.legacy.consecutiveStringLiterals.enabled": "false",
+    "spark.sql.legacy.literal.pickMinimumPrecision": "true",
+    "spark.sql.legacy.typeCoercion.datetimeToString.enabled": "false",
+    AS_STRINGS: "false",
+    "spark.sql.legacy.noCharPaddingInPredicate": "false",
+    PADS_READS: "true",
+}
 
 
 @dataclass(frozen=True)
@@ -150,3 +163,20 @@ def _switch(options: dict[str, str], key: str, default: bool) -> bool:
         return default if text is None else parse_bool(text)
     except ValueError as error:
         raise OptionError(f"the session sets '{PREFIX}{key}' to '{text}': {error}") from None
+
+
+def sql_dialect(spark: SparkSession) -> Dialect:
+    """The rules of a session as it is set now.
+
+    With ``spark.sql.caseSensitive`` = ``true`` two names in a text may be of two columns, which our reader of
+    conditions takes for one; other settings change what a literal is.
+    """
+    changed = any((spark.conf.get(key, value) or value).lower() != value for key, value in _DEFAULTS.items())
+    if changed or is_case_sensitive(spark):
+        return Dialect.OTHER
+    return Dialect.ANSI if is_ansi(spark) else Dialect.LENIENT
+
+
+def is_ansi(spark: SparkSession) -> bool:
+    """True if the session follows ANSI rules; Spark's own default depends on its environment."""
+    return (spark.conf.get("spark.sql.ansi.enabled") or "true").lower() == "true"

@@ -18,7 +18,7 @@ from paimon_spark.errors import DataError, PaimonError, SqlError
 from paimon_spark.spark.adapters.aligned_values import Naming
 from paimon_spark.spark.adapters.char_columns import takes_as_strings
 from paimon_spark.spark.adapters.errors import names_hidden_table, raised, sentence_of_job
-from paimon_spark.spark.adapters.sql_dialect import is_ansi
+from paimon_spark.spark.adapters.session_options import is_ansi
 from paimon_spark.spark.adapters.types import nullable_type
 
 POLICY = "spark.sql.storeAssignmentPolicy"

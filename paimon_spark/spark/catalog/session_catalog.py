@@ -1,4 +1,10 @@
-"""The object that ``paimon_spark.catalog`` returns."""
+"""The object that ``paimon_spark.catalog`` returns.
+
+It also gives tables permanent names in Spark's own catalog. Spark keeps neither the path nor the options of a table
+whose source is written in Python. It keeps the text of a view over such a table, though, and with it the options behind
+WITH. So a published table is two entries of Spark's catalog: a table that only has the columns, and a view over it that
+has the path.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +20,19 @@ from paimon_spark.catalogs.catalog_options import METASTORE, WAREHOUSE
 from paimon_spark.catalogs.factory import open_catalog
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.cdc.batches.decoding import DecodingOptions, decoding_of
-from paimon_spark.cdc.batches.table_names import TableNames
-from paimon_spark.errors import OptionError, SqlError, UnsupportedMethod
+from paimon_spark.cdc.batches.routing import TableNames
+from paimon_spark.errors import NameTaken, OptionError, SqlError, UnsupportedMethod
 from paimon_spark.format.options.foreign_names import ForeignNames
 from paimon_spark.format.options.other_systems import CATALOG_ADVICE
 from paimon_spark.format.quoting import quoted
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.spark.adapters.errors import named_batch
 from paimon_spark.spark.adapters.open_catalogs import add_catalog
+from paimon_spark.spark.adapters.options import PATH, path_in_session
 from paimon_spark.spark.adapters.session_options import settings_below
-from paimon_spark.spark.adapters.whole_path import path_in_session
-from paimon_spark.spark.catalog.database_sync import keys_by_table, sync_messages
-from paimon_spark.spark.catalog.publishing import publish
-from paimon_spark.spark.cdc.database_sync import DatabasePlan, NewTables
-from paimon_spark.spark.cdc.table_sync import Once
+from paimon_spark.spark.adapters.types import declared_type
+from paimon_spark.spark.cdc.database_sync import DatabasePlan, DatabaseTarget, NewTables, sync_database_batch
+from paimon_spark.spark.cdc.table_sync import Once, check_stream
 from paimon_spark.spark.native.read_table import ReadExplanation
 from paimon_spark.spark.queries.asking import Args
 from paimon_spark.spark.queries.reading import read_statement
@@ -33,17 +40,23 @@ from paimon_spark.spark.queries.run_query import parse_view, plan_query, read_na
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.queries.temporary_views import create_temporary_view
 from paimon_spark.spark.statements.run import run_sql
+from paimon_spark.spark.stream_sink.query import StreamIdentity
+from paimon_spark.spark.table.sync_methods import TableTarget
 from paimon_spark.spark.table.table_api import PaimonTable
 from paimon_spark.spark.write.write_job import WriteResult
 from paimon_spark.sql import statements as s
 from paimon_spark.sql.queries.query import Query, Travel, Use
-from paimon_spark.sql.row_statements import Delete, Merge, Update
-from paimon_spark.sql.statements import CreateView
+from paimon_spark.sql.statements import CreateView, Delete, Merge, Update
+from paimon_spark.sql.text.cursor import read_parts
+from paimon_spark.sql.text.literals import literal_text
 from paimon_spark.sql.text.names import TableName
+from paimon_spark.store.storage.publishers import CONNECTION
 
 NAME = "paimon"
 _CONFS = "spark.sql.catalog."
 _NO_OPTIONS: Mapping[str, str] = {}
+_COLUMNS_SUFFIX = "__paimon_columns"
+_SECRETS = ("secret", "password", "token", "access-key", "accesskey")
 
 
 @checked
@@ -387,3 +400,100 @@ def _by_metadata(read: ReadExplanation) -> list[str]:
     if read.from_metadata is not None:
         return [f"  answered by metadata: {read.from_metadata} files, of which none is opened"]
     return [f"  not answered by metadata, because {reason}" for reason in read.needs_rows]
+
+
+def sync_messages(
+    catalog: Catalog,
+    messages: DataFrame,
+    database: str,
+    plan: DatabasePlan,
+    dead_letters: str | None,
+    checkpoint: str | None,
+    once: Once | None,
+) -> dict[str, WriteResult] | DataStreamWriter:
+    """Writes a batch, or makes the writer of a stream.
+
+    Args:
+        database: of the catalog; it is made if it is missing.
+        dead_letters: the path of a table for them; None: there must be none.
+        checkpoint: of a stream.
+    """
+    check_stream(messages, checkpoint)
+    catalog.create_database(database, ignore_if_exists=True)
+    if not messages.isStreaming:
+        target = _target(messages.sparkSession, catalog, database, dead_letters)
+        return sync_database_batch(messages, plan, target, once)
+    identity = StreamIdentity(checkpoint)
+
+    def batch(frame: DataFrame, number: int) -> None:
+        spark = frame.sparkSession
+        with named_batch(number, f"the database {database}"):
+            target = _target(spark, catalog, database, dead_letters)
+            sync_database_batch(frame, plan, target, (identity.query(spark), number))
+
+    return messages.writeStream.foreachBatch(batch).option("checkpointLocation", checkpoint or "")
+
+
+def _target(spark: SparkSession, catalog: Catalog, database: str, dead_letters: str | None) -> DatabaseTarget:
+    options = catalog.table_options()
+
+    def opened(name: str) -> TableTarget:
+        return TableTarget(PaimonTable(spark, catalog.table_location(Identifier(database, name)), options))
+
+    def find(name: str) -> TableTarget | None:
+        return None if catalog.find_table(Identifier(database, name)) is None else opened(name)
+
+    def create(name: str, schema: TableSchema) -> TableTarget:
+        catalog.create_table(Identifier(database, name), schema, ignore_if_exists=True)
+        return opened(name)
+
+    place = None if dead_letters is None else path_in_session(spark, dead_letters)
+    letters = None if place is None else TableTarget(PaimonTable(spark, place, options))
+    return DatabaseTarget(find, create, letters)
+
+
+def keys_by_table(keys: Mapping[str, Sequence[str]] | Sequence[str]) -> Mapping[str, Sequence[str]]:
+    """The keys by table; a list of columns is the key of all tables."""
+    return keys if isinstance(keys, Mapping) else {"*": keys} if keys else {}
+
+
+def publish(session: SqlSession, name: TableName, as_: str) -> None:
+    """Makes the permanent view, or makes it anew; see SessionCatalog.publish.
+
+    Raises:
+        TableNotFound: there is no such table.
+        SqlError: the name for Spark is none.
+        OptionError: the options of the catalog hold secrets, which Spark would keep as plain text.
+        NameTaken: Spark has a table of that name, or a view that was not published.
+    """
+    secrets = sorted(key for key in session.storage_options if any(word in key.lower() for word in _SECRETS))
+    if secrets:
+        raise OptionError(
+            f"publishing {name}: the options {', '.join(secrets)} of the catalog would stand as plain text in Spark's "
+            "catalog; give the credentials through the environment of the processes instead"
+        )
+    columns = ", ".join(f"{quoted(f.name)} {declared_type(f.type)}" for f in session.fields(name))
+    parts = _parts(session, as_)
+    view = ".".join(quoted(part) for part in parts)
+    carrier = ".".join(quoted(part) for part in (*parts[:-1], f"{parts[-1]}{_COLUMNS_SUFFIX}"))
+    _check_free(session, view, carrier)
+    storage = {key: value for key, value in session.storage_options.items() if key != CONNECTION}  # a view only reads
+    options = {PATH: session.location(name), **storage}
+    pairs = ", ".join(f"{literal_text(key)} = {literal_text(value)}" for key, value in options.items())
+    session.spark.sql(f"DROP VIEW IF EXISTS {view}")
+    session.spark.sql(f"DROP TABLE IF EXISTS {carrier}")
+    session.spark.sql(f"CREATE TABLE {carrier} ({columns}) USING paimon")
+    session.spark.sql(f"CREATE VIEW {view} AS SELECT * FROM {carrier} WITH ({pairs})")
+
+
+def _parts(session: SqlSession, as_: str) -> tuple[str, ...]:
+    parts = read_parts(as_, session.names)
+    if session.names.is_certain(parts):
+        raise SqlError(f"publishing as {as_}: this is a name of the catalog {session.catalog.name}, not one of Spark's")
+    return parts
+
+
+def _check_free(session: SqlSession, view: str, carrier: str) -> None:
+    """Refuses a name that Spark has for something else than a table that was published."""
+    if session.spark.catalog.tableExists(view) and not session.spark.catalog.tableExists(carrier):
+        raise NameTaken(f"publishing as {view}: Spark's catalog has another table or view of that name; choose another")

@@ -10,15 +10,14 @@ from pyspark.sql import functions as sf
 
 from paimon_spark.cdc.batches.decoding import Decoding
 from paimon_spark.cdc.batches.inferred_columns import fields_of, inferred_columns
-from paimon_spark.cdc.batches.routed import COLUMNS, DATABASE, KEYS, PROBLEM, TABLE
-from paimon_spark.cdc.batches.table_names import TableNames
+from paimon_spark.cdc.batches.routing import COLUMNS, DATABASE, KEYS, PROBLEM, TABLE, TableNames
 from paimon_spark.cdc.formats.mysql_types import type_mappings
 from paimon_spark.errors import DataError, SchemaError
 from paimon_spark.format.rules.new_tables import assign_field_ids
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.options import CREATES_TABLE
-from paimon_spark.spark.cdc.message_frames import decoded_frame, message_columns, routed_frame
+from paimon_spark.spark.cdc.decode import decoded_frame, message_columns, routed_frame
 from paimon_spark.spark.cdc.table_sync import Once, Target, followed, write_changes
 from paimon_spark.spark.write.write_job import WriteResult
 

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from subprocess import STDOUT
 from typing import BinaryIO
 
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkConf, SparkContext
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
-from paimon_spark.errors import PaimonError
-from paimon_spark.spark.console.error_text import SPARK_ERRORS, error_text
+from paimon_spark.errors import PaimonError, SqlError
+from paimon_spark.spark.adapters.errors import error_of_task
 
 _LOCAL = {
     "spark.driver.host": "127.0.0.1",  # the name of the machine need not resolve
@@ -28,6 +31,10 @@ _LOCAL = {
 _QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.app.name": "paimon-spark sql"}
 _JAVA = "Spark needs Java 17 or newer"
 _MOST_READ = 64 * 1024  # bytes of the log that are looked at
+SPARK_ERRORS = (PySparkException, Py4JError)
+_PREFIX = re.compile(r"^(?:[\w.$]+(?:Exception|Error): )+")
+_WRAPPED = "Exception thrown in awaitResult"
+_FURTHER = re.compile(r"==|'|\+-|:[+-] |at |Traceback|Driver stacktrace|JVM stacktrace|File \"")
 
 
 @dataclass(frozen=True)
@@ -116,3 +123,32 @@ def _complaint(log: BinaryIO) -> str:
     lines = [line.strip() for line in log.read(_MOST_READ).decode(errors="replace").splitlines() if line.strip()]
     errors = (line for line in lines if "Error" in line or "Exception" in line)
     return next(errors, lines[-1] if lines else "")
+
+
+def in_our_words(error: Exception) -> PaimonError:
+    """An error of Spark as one of ours."""
+    kind = SqlError if isinstance(error, AnalysisException | ParseException) else PaimonError
+    return kind(error_text(error))
+
+
+def error_text(error: Exception) -> str:
+    """What a user needs of an error of Spark, on one line.
+
+    A PaimonError that was raised in a task of Spark stands in the stack of Python, and is what is shown.
+    """
+    text = _whole_text(error)
+    ours = error_of_task(text)
+    if ours is not None:
+        return ours[1]
+    lines = [line.strip() for line in text.strip().splitlines()]
+    head = takewhile(lambda line: line and not _FURTHER.match(line), lines)
+    return _PREFIX.sub("", " ".join(head)) or type(error).__name__
+
+
+def _whole_text(error: Exception) -> str:
+    if not isinstance(error, Py4JJavaError):
+        return str(error)
+    found = error.java_exception  # the text of the error itself begins with the name of a call of Py4J
+    while _WRAPPED in str(found.toString()) and found.getCause() is not None:
+        found = found.getCause()
+    return str(found.toString())

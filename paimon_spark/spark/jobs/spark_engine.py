@@ -6,28 +6,29 @@ nothing is repeated by Spark because of it.
 
 from __future__ import annotations
 
+import pickle
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from paimon_spark.arrow.predicates.predicate import Predicate
+from paimon_spark.errors import CorruptFile, StorageError
 from paimon_spark.file_io import FileIO
 from paimon_spark.format.options.option import MB
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.table_statistics import NUMBERS, TEXTS, ColumnStatistics, planned_size, value_text
 from paimon_spark.format.types import TIMESTAMPS, DataField
 from paimon_spark.spark.adapters.errors import job_errors
-from paimon_spark.spark.adapters.tasks import with_plain_names
-from paimon_spark.spark.jobs.bucket_routed_write import rewrite_with_spark
+from paimon_spark.spark.adapters.tasks import Task, one_a_task, with_plain_names
+from paimon_spark.spark.jobs.bucket_routed_write import compact_postponed_with_spark, rewrite_with_spark
 from paimon_spark.spark.jobs.cluster_job import cluster_with_spark
 from paimon_spark.spark.jobs.compact_job import SparkRunner
-from paimon_spark.spark.jobs.postpone_job import compact_postponed_with_spark
-from paimon_spark.spark.jobs.spark_tasks import run_pieces
 from paimon_spark.store.clean.orphans import ThreadedWork
 from paimon_spark.store.clean.orphans_listing import Listing, StorageWork
 from paimon_spark.store.clustering.work import ClusterWork, GroupResult
@@ -39,6 +40,10 @@ from paimon_spark.store.rescale.rewrite import Rewrite
 from paimon_spark.store.upkeep.compact_call import compact_on_call
 from paimon_spark.store.upkeep.copy_files import CopyAll, FileCopy, copy_here
 from paimon_spark.store.upkeep.rewrite_indexes import IndexTask, attempt_indexes, settled
+
+P = TypeVar("P")
+R = TypeVar("R")
+_OUTCOME = "outcome"
 
 
 @dataclass(frozen=True)
@@ -215,3 +220,48 @@ def storage_work_with_spark(spark: SparkSession, table: Table, distributed: bool
     if distributed is False:
         return ThreadedWork(table)
     return SparkWork(spark, table, 1, 1) if distributed else SparkWork(spark, table)
+
+
+def run_pieces(spark: SparkSession, pieces: Sequence[P], work: Callable[[P], R], what: str) -> list[R]:
+    """What the work gives for each of the pieces, in any order. No task is under way on return, also after an error.
+
+    Args:
+        what: is done with all of them, for errors, such as "copy 7 files".
+
+    Raises:
+        StorageError, CorruptFile: the work raised it in a task; Spark repeats nothing because of it.
+        StorageError: Spark failed the job.
+    """
+    if not pieces:
+        return []
+    tag = f"paimon-pieces-{uuid.uuid4()}"
+    spark.addTag(tag)  # of the jobs of this thread
+    try:
+        rows = one_a_task(spark, pieces).mapInArrow(_task(work), f"{_OUTCOME} binary").collect()
+    except BaseException as error:
+        spark.interruptTag(tag)  # what runs would go on after the caller has tidied up
+        if not isinstance(error, Exception):
+            raise
+        # Classic Spark raises what Py4J makes of Java's errors, Connect its own: no common base.
+        raise StorageError(f"Spark failed the job to {what}: {error}") from error
+    finally:
+        spark.removeTag(tag)
+    outcomes = [pickle.loads(row[_OUTCOME]) for row in rows]
+    for outcome in outcomes:
+        if isinstance(outcome, (OSError, CorruptFile)):
+            raise outcome
+    return outcomes
+
+
+def _task(work: Callable[[Any], Any]) -> Task:
+    def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for piece in batch.column(0).to_pylist():  # one
+                outcome: Any
+                try:
+                    outcome = work(pickle.loads(piece))
+                except (OSError, CorruptFile) as error:
+                    outcome = error
+                yield pa.RecordBatch.from_arrays([pa.array([pickle.dumps(outcome)], pa.binary())], names=[_OUTCOME])
+
+    return task

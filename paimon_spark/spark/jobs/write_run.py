@@ -8,12 +8,11 @@ from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
+from paimon_spark.spark.jobs.bucket_routed_write import place_staged_with_spark
 from paimon_spark.spark.jobs.compact_job import SparkRunner
-from paimon_spark.spark.jobs.postpone_job import place_staged_with_spark
-from paimon_spark.spark.write.bucket_routing import write_by_bucket
+from paimon_spark.spark.write.bucket_routing import Computed, write_by_bucket
 from paimon_spark.spark.write.commit_write import abort_job
 from paimon_spark.spark.write.end_write import commit_and_finish, find_committed
-from paimon_spark.spark.write.local_write import Computed
 from paimon_spark.spark.write.write_job import WriteJob, WriteResult
 
 

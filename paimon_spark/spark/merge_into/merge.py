@@ -5,29 +5,30 @@ Java: MergeSchemaEvolutionHelper (2.0).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark import StorageLevel
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, and_
-from paimon_spark.errors import DataError, UnsupportedFeature
+from paimon_spark.errors import DataError, PaimonError, SqlError, UnsupportedFeature
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import FLOATS, DataField, DataType, Root
 from paimon_spark.spark.adapters.aligned_values import Naming, has_fields
+from paimon_spark.spark.adapters.char_columns import stored_name
 from paimon_spark.spark.adapters.errors import raised
-from paimon_spark.spark.adapters.session_options import is_case_sensitive
-from paimon_spark.spark.adapters.sql_dialect import sql_dialect
+from paimon_spark.spark.adapters.session_options import is_case_sensitive, sql_dialect
 from paimon_spark.spark.adapters.types import loses_digits, spark_schema
 from paimon_spark.spark.merge_into.clauses import Action, Clause, When, check_clauses
 from paimon_spark.spark.merge_into.merge_join import MergePlan, assignments_of, merged_rows
 from paimon_spark.spark.merge_into.merge_keys import same_columns, source_range
-from paimon_spark.spark.merge_into.source_alias import check_qualifiers, source_alias_of
 from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER
 from paimon_spark.spark.rows.appended import write_appended
 from paimon_spark.spark.rows.assignments import Expression, new_values, read_assignments, without_alias
@@ -35,21 +36,25 @@ from paimon_spark.spark.rows.attempts import Job, run_attempts
 from paimon_spark.spark.rows.changes import KIND, Changes, Wanted
 from paimon_spark.spark.rows.checks import check_kept_digits, insert_kind
 from paimon_spark.spark.rows.expression_errors import Reading, empty_rows, expression_errors
+from paimon_spark.spark.rows.expressions import QUERIES, check_names, check_no_star
 from paimon_spark.spark.rows.keyed import wanted_of, write_keyed
-from paimon_spark.spark.rows.outcome import Outcome
 from paimon_spark.spark.rows.pruning import named_fields, named_metadata_fields, pruning_of
-from paimon_spark.spark.rows.reserved_names import check_names
-from paimon_spark.spark.rows.result import RowChangeResult
-from paimon_spark.spark.rows.star_expansion import check_no_star
-from paimon_spark.spark.rows.stored_texts import stored_name
+from paimon_spark.spark.rows.result import Outcome, RowChangeResult
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.spark.write.evolved_table import merged_table
 from paimon_spark.spark.write.write_job import Evolution
-from paimon_spark.sql.text.single_name import column_path
+from paimon_spark.sql.queries.references import dotted_names
+from paimon_spark.sql.text.cursor import column_path
+from paimon_spark.sql.text.lexer import tokenize
 from paimon_spark.store.evolution.merged_schema import Merging
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.bucket_filter import bucket_fields
 from paimon_spark.store.rows.change_strategies import ChangeStrategy, Statement, change_strategy, deletes_by_kind
+
+NONE = "source"
+"""The name of a source that has none, if no column is called so: users see it in messages of Spark."""
+HIDDEN = "_paimon_source"
+_BEFORE_POINT = re.compile(r"(?:`((?:[^`]|``)+)`|(\w+))\.")
 
 
 @dataclass(frozen=True)
@@ -292,3 +297,76 @@ def _unknown(clauses: Sequence[Clause], alias: str, names: Sequence[str], naming
             path = without_alias(column_path(key), [alias], names, naming)
             if len(path) == 1 and not naming.alike(path[0], names):
                 yield path[0]
+
+
+def source_alias_of(source: DataFrame, target: str, expressions: Sequence[Expression | None], what: str) -> str:
+    """The alias by which expressions name the columns of a source; NONE, if they use none.
+
+    Args:
+        source: such as ``df.alias("s")``.
+        target: the alias of the other side.
+        what: the statement, for messages.
+
+    Raises:
+        SqlError: expressions use the alias of the other side, and the source has the same one.
+    """
+    for name in dict.fromkeys(_qualifiers(expressions)):
+        if _is_alias(source, name):
+            if name.lower() != target.lower():
+                return name
+            raise SqlError(
+                f"{what}: the table and the source are both called {name}, so {name}.<column> would always mean the "
+                'table; give the source another name with source.alias("s")'
+            )
+    return HIDDEN if target.lower() == NONE or NONE in map(str.lower, source.columns) else NONE
+
+
+def check_qualifiers(condition: Expression, sides: Sequence[str], columns: Sequence[str], what: str) -> None:
+    """Refuses a condition that names a side by a name that it does not have.
+
+    Sub-queries and lambdas have further names, so that a condition with one is left to Spark.
+
+    Args:
+        sides: the aliases of the target and of the source.
+        columns: of both: a field of a struct has the column before it.
+
+    Raises:
+        SqlError: what stands before a column is no alias and no column.
+    """
+    if not isinstance(condition, str):
+        return
+    try:
+        tokens = tokenize(condition)
+    except PaimonError:
+        return
+    if QUERIES & {token.upper for token in tokens} or "->" in condition:
+        return
+    known = {name.lower() for name in (*sides, *columns)}
+    for _, last, parts in dotted_names(tokens):
+        is_call = last + 1 < len(tokens) and tokens[last + 1].upper == "("
+        if len(parts) == 2 and not is_call and parts[0].lower() not in known:
+            raise SqlError(
+                f"{what}: {parts[0]} in the condition is the name of neither side: the table is called {sides[0]}, and "
+                f'the source does not have this name; give it one with source.alias("{parts[0]}")'
+            )
+
+
+def _qualifiers(expressions: Sequence[Expression | None]) -> Iterator[str]:
+    """Names before a point: of a Column those that its text shows, where words of a literal may be among them."""
+    for expression in expressions:
+        if isinstance(expression, str):
+            try:
+                tokens = tokenize(expression)
+            except PaimonError:
+                continue
+            yield from (parts[0] for _, _, parts in dotted_names(tokens) if len(parts) > 1)
+        elif expression is not None:
+            yield from (plain or fenced.replace("``", "`") for fenced, plain in _BEFORE_POINT.findall(str(expression)))
+
+
+def _is_alias(source: DataFrame, name: str) -> bool:
+    """True if all columns have the name before them. A struct of that name has other fields than itself."""
+    try:
+        return source.select(f"{quoted(name)}.*").schema == source.schema
+    except AnalysisException:
+        return False

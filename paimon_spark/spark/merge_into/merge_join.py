@@ -19,7 +19,7 @@ from paimon_spark.errors import DataError, SqlError
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField, Root
 from paimon_spark.spark.adapters.aligned_values import Naming
-from paimon_spark.spark.adapters.char_columns import with_blanks
+from paimon_spark.spark.adapters.char_columns import stored_column, with_blanks
 from paimon_spark.spark.adapters.errors import raised
 from paimon_spark.spark.adapters.types import spark_type
 from paimon_spark.spark.merge_into.clauses import Action, Clause, When
@@ -35,8 +35,7 @@ from paimon_spark.spark.rows.assignments import (
 )
 from paimon_spark.spark.rows.changes import DELETE, KIND, OLD, UPDATE, Wanted, place_columns
 from paimon_spark.spark.rows.checks import delete_kind, insert_kind, update_kind
-from paimon_spark.spark.rows.nondeterminism import may_vary
-from paimon_spark.spark.rows.stored_texts import stored_column
+from paimon_spark.spark.rows.expressions import may_vary
 from paimon_spark.store.metadata.table import Table
 
 _TARGET, _SOURCE = "_paimon_t", "_paimon_s"

@@ -19,7 +19,7 @@ from paimon_spark.format.types import DataField, Root
 from paimon_spark.spark.adapters.types import spark_type
 from paimon_spark.spark.rows.assignments import Expression
 from paimon_spark.sql.queries.conjuncts import equalities
-from paimon_spark.sql.text.single_name import column_path
+from paimon_spark.sql.text.cursor import column_path
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.bucket_filter import bucket_fields
 

@@ -3,6 +3,10 @@
 Spark looks at each path of a list by itself: of more than 32 in a job with one task for each, which takes seconds for a
 thousand files. A directory is listed at once. It may hold other files too, so a pattern names those to read. Spark does
 not notice if one of them is gone, so the directories are listed here again after Spark has done it.
+
+Also finds out if Spark itself can read the store of a table. Local paths it can. For others Hadoop must have a client,
+and credentials, that this process knows nothing of: one file is read to find out, once for each bucket or authority in
+a session.
 """
 
 from __future__ import annotations
@@ -11,14 +15,21 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 
 from paimon_spark.file_io import FileIO, plain_location
+from paimon_spark.store.metadata.table_options import split_storage_options
 from paimon_spark.store.read.file_rows import missing_data_file
 from paimon_spark.store.storage.parallel import map_parallel
+from paimon_spark.store.storage.publishers import CONNECTION
 
 FEW = 32
 """Spark's own `spark.sql.sources.parallelPartitionDiscovery.threshold`, unless it is set."""
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+_found: WeakKeyDictionary[SparkSession, dict[str, str | None]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -92,3 +103,35 @@ def _is_exact(file_io: FileIO, directories: Mapping[str, frozenset[str]]) -> boo
 
 def _listed(file_io: FileIO, directory: str) -> frozenset[str]:
     return frozenset(status.name for status in file_io.list(directory))
+
+
+def store_refusal(spark: SparkSession, options: Mapping[str, str], path: str) -> str | None:
+    """Why Spark cannot read files of the store itself, in words; None: it can.
+
+    Args:
+        spark: the session.
+        options: of the read; storage options among them are for our reader, and Spark has other ones.
+        path: of a Parquet file in the store.
+    """
+    place = spark_path(path)
+    if place.startswith("file:"):
+        return None
+    if split_storage_options(options)[0].keys() - {CONNECTION}:
+        return "storage options were given, which Spark's own reader does not know"
+    known = _found.setdefault(spark, {})
+    store = "/".join(place.split("/")[:3])
+    if store not in known:
+        known[store] = _probe(spark, store, place)
+    return known[store]
+
+
+def _probe(spark: SparkSession, store: str, path: str) -> str | None:
+    try:
+        spark.read.schema("paimon_probe int").option("__globPaths__", "false").parquet(path).limit(1).collect()
+    except PySparkException as error:
+        return f"Spark's own reader cannot read {store} ({str(error).splitlines()[0]:.200})"
+    except Exception as error:  # py4j's own errors have no base in PySpark
+        if type(error).__module__.partition(".")[0] != "py4j":
+            raise
+        return f"Spark's own reader cannot read {store} ({str(error).splitlines()[0]:.200})"
+    return None

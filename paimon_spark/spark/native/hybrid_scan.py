@@ -16,16 +16,15 @@ from paimon_spark.format.paths import data_file_path
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField
-from paimon_spark.spark.adapters.batches import spark_arrow_schema
-from paimon_spark.spark.adapters.rebatch import rebatch
+from paimon_spark.spark.adapters.batches import rebatch, spark_arrow_schema
 from paimon_spark.spark.adapters.sizes import size_of_splits
 from paimon_spark.spark.adapters.tasks import rows_of_tasks
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
 from paimon_spark.spark.native.file_classifier import ClassifiedFiles, FileClassifier
+from paimon_spark.spark.native.file_lists import store_refusal
 from paimon_spark.spark.native.local_read import local_rows, rows_if_small
 from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER, scan_files
 from paimon_spark.spark.native.session_settings import SessionSettings
-from paimon_spark.spark.native.store_probe import store_refusal
 from paimon_spark.store.holds.expired import translate_missing_files
 from paimon_spark.store.read.lenient_read import STRICT
 from paimon_spark.store.read.row_places import named_metadata

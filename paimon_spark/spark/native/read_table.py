@@ -25,9 +25,8 @@ from paimon_spark.spark.native.conditions import NotExpressible, spark_condition
 from paimon_spark.spark.native.file_classifier import ClassifiedFiles
 from paimon_spark.spark.native.hybrid_scan import HybridScan
 from paimon_spark.spark.native.local_read import SMALL_BYTES, is_key_lookup, is_row_lookup, is_small, rows_if_small
-from paimon_spark.spark.native.requests import ReadExplanation, ReadRequest, TableFrame
 from paimon_spark.spark.native.session_settings import SessionSettings, session_settings
-from paimon_spark.spark.native.table_reading import Reading, whole_read_reason
+from paimon_spark.spark.native.table_reading import ReadExplanation, Reading, ReadRequest, TableFrame, whole_read_reason
 from paimon_spark.spark.source.readable import open_readable
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.read.row_places import named_metadata

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from paimon_spark.arrow.predicates.dialect import Dialect
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.native.aggregate_rows import aggregate_rows
-from paimon_spark.spark.native.requests import ReadExplanation, TableFrame
+from paimon_spark.spark.native.table_reading import ReadExplanation, TableFrame
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.sql.queries.query import Totals, Use, fold
 from paimon_spark.sql.queries.totals import ROWS

@@ -17,9 +17,8 @@ from paimon_spark.errors import SqlError, TableNotFound, UnsupportedFeature, sim
 from paimon_spark.spark.adapters.errors import without_plan
 from paimon_spark.spark.adapters.open_catalogs import of_another_catalog
 from paimon_spark.spark.queries.session import SqlSession
-from paimon_spark.sql.text.cursor import Cursor
+from paimon_spark.sql.text.cursor import Cursor, column_path
 from paimon_spark.sql.text.lexer import tokenize
-from paimon_spark.sql.text.single_name import column_path
 
 Args = Mapping[str, Any] | Sequence[Any] | None
 _CONVERT = re.compile(r"\s*CONVERT\s+TO\b", re.IGNORECASE)

@@ -7,16 +7,23 @@ from dataclasses import replace
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import DatabaseNotFound, SqlError, TableNotFound, UnsupportedFeature
 from paimon_spark.format.quoting import quoted, quoted_if_needed
-from paimon_spark.spark.queries.functions import with_functions
+from paimon_spark.spark.queries.run_query import with_functions
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.queries.temporary_views import refresh_temporary_views
 from paimon_spark.spark.stream_sink.query import local_query
 from paimon_spark.sql.parse import parse
 from paimon_spark.sql.queries.query import Query
-from paimon_spark.sql.row_statements import Delete, Merge, Update
-from paimon_spark.sql.statements import CreateTable, Statement
+from paimon_spark.sql.statements import (
+    CreateCatalogView,
+    CreateTable,
+    Delete,
+    Merge,
+    RenameView,
+    ReplaceViewQuery,
+    Statement,
+    Update,
+)
 from paimon_spark.sql.text.names import TableName
-from paimon_spark.sql.view_statements import CreateCatalogView, RenameView, ReplaceViewQuery
 from paimon_spark.store.system_tables.names import NAMES as SYSTEM_TABLES
 
 _OF_SPARK = "spark_catalog"

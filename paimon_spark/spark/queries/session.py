@@ -19,12 +19,11 @@ from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.live_session import LiveSession
 from paimon_spark.spark.adapters.open_catalogs import OpenCatalog, of_another_catalog
-from paimon_spark.spark.adapters.session_options import SessionOptions, chosen_options, paimon_settings
-from paimon_spark.spark.adapters.sql_dialect import sql_dialect
-from paimon_spark.spark.adapters.whole_path import path_in_session
+from paimon_spark.spark.adapters.options import path_in_session
+from paimon_spark.spark.adapters.session_options import SessionOptions, chosen_options, paimon_settings, sql_dialect
 from paimon_spark.spark.table.table_api import PaimonTable
+from paimon_spark.sql.text.cursor import column_path, read_table_name
 from paimon_spark.sql.text.names import Names, TableName
-from paimon_spark.sql.text.single_name import column_path, read_table_name
 from paimon_spark.store.open import ReadableTable, open_table
 from paimon_spark.store.system_tables.table import system_table
 

@@ -27,7 +27,7 @@ from paimon_spark.sql.queries.query import Query
 from paimon_spark.sql.queries.references import names_read
 from paimon_spark.sql.statements import CacheQuery, CreateView
 from paimon_spark.sql.text.lexer import tokenize
-from paimon_spark.sql.text.writing import literal_text
+from paimon_spark.sql.text.literals import literal_text
 
 _GLOBAL = "global_temp"
 Key: TypeAlias = tuple[str, ...]

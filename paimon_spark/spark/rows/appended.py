@@ -37,11 +37,10 @@ from paimon_spark.spark.adapters.tasks import (
 )
 from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER
 from paimon_spark.spark.rows.changes import DELETE, INSERT, KIND, UPDATE, Changes
-from paimon_spark.spark.rows.outcome import Outcome
+from paimon_spark.spark.rows.result import Outcome
 from paimon_spark.spark.rows.target import Target
-from paimon_spark.spark.write.bucket_routing import write_by_bucket
+from paimon_spark.spark.write.bucket_routing import rows_here, write_by_bucket, writes_here
 from paimon_spark.spark.write.commit_write import abort_job
-from paimon_spark.spark.write.local_write import rows_here, writes_here
 from paimon_spark.spark.write.open_write import job_for
 from paimon_spark.spark.write.task_rows import align_rows, write_rows
 from paimon_spark.spark.write.write_job import Texts, WriteJob, nothing_committed, texts_as_they_are
@@ -49,8 +48,7 @@ from paimon_spark.store.commit.vector_files import find_vector_files
 from paimon_spark.store.compact.task import AppendTask
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.rows.deleted_rows import delete_rows
-from paimon_spark.store.rows.live_files import LiveFile, append_tasks, bucket_places
+from paimon_spark.store.rows.live_files import LiveFile, append_tasks, bucket_places, delete_rows
 from paimon_spark.store.rows.rewrite_file import RowChanges, rewrite_file
 
 MAX_TASKS = 1000  # of one rewrite: many small files share a task

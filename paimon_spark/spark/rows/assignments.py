@@ -16,12 +16,11 @@ from paimon_spark.errors import SqlError
 from paimon_spark.format.quoting import did_you_mean
 from paimon_spark.format.types import DataField, DataType
 from paimon_spark.spark.adapters.aligned_values import Naming, aligned
-from paimon_spark.spark.adapters.char_columns import padded
+from paimon_spark.spark.adapters.char_columns import padded, stored_column
 from paimon_spark.spark.adapters.store_assignment import StoredAs, StorePolicy, has_names_of, stored
 from paimon_spark.spark.adapters.types import spark_type
-from paimon_spark.spark.rows.stored_texts import stored_column
+from paimon_spark.sql.text.cursor import column_path
 from paimon_spark.sql.text.default_texts import default_expression
-from paimon_spark.sql.text.single_name import column_path
 
 Expression = str | Column
 Path = tuple[str, ...]

@@ -9,19 +9,14 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
 
-from paimon_spark.errors import (
-    CommitConflict,
-    PaimonError,
-    UnsupportedFeature,
-)
+from paimon_spark.errors import CommitConflict, PaimonError, UnsupportedFeature
 from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.merge.compaction.rules import compaction_rules
 from paimon_spark.spark.adapters.errors import job_errors
 from paimon_spark.spark.adapters.options import FAIL, Once
 from paimon_spark.spark.jobs.compact_job import SparkRunner
-from paimon_spark.spark.rows.outcome import Outcome
-from paimon_spark.spark.rows.reserved_names import check_names
-from paimon_spark.spark.rows.result import RowChangeResult
+from paimon_spark.spark.rows.expressions import check_names
+from paimon_spark.spark.rows.result import Outcome, RowChangeResult
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.spark.write.commit_write import abort_job, commit_rows, publish_schema_of
 from paimon_spark.spark.write.end_write import commit_and_finish, find_committed
@@ -34,8 +29,8 @@ from paimon_spark.store.commit.table_commit import CommitResult
 from paimon_spark.store.compact.compaction import compact_table
 from paimon_spark.store.compact.live_buckets import live_buckets
 from paimon_spark.store.rows.change_strategies import ChangeStrategy, Statement, change_strategy
-from paimon_spark.store.scan.latest_only import refuse_travel
 from paimon_spark.store.scan.split_plan import skips_level_zero
+from paimon_spark.store.scan.time_travel import refuse_travel
 from paimon_spark.store.storage.retrying import retry
 from paimon_spark.store.stream_sink.batch import Batch
 from paimon_spark.store.stream_sink.once import begin_batch, end_batch

@@ -14,11 +14,11 @@ from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.quoting import quoted
 from paimon_spark.merge.engines.rules import aggregates
+from paimon_spark.spark.adapters.char_columns import stored_column
 from paimon_spark.spark.adapters.errors import raised
 from paimon_spark.spark.adapters.types import loses_digits
 from paimon_spark.spark.rows.assignments import Assignment
 from paimon_spark.spark.rows.changes import DELETE, INSERT, UPDATE
-from paimon_spark.spark.rows.stored_texts import stored_column
 from paimon_spark.store.metadata.table import Table
 
 _GROUP = ".sequence-group"

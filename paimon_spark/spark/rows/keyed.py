@@ -13,16 +13,15 @@ from pyspark.sql import types as st
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
+from paimon_spark.spark.adapters.char_columns import stored_column
 from paimon_spark.spark.adapters.dataframes import MOST_ROWS
 from paimon_spark.spark.adapters.options import WriteOptions
-from paimon_spark.spark.jobs.postpone_job import place_staged_with_spark
+from paimon_spark.spark.jobs.bucket_routed_write import place_staged_with_spark
 from paimon_spark.spark.rows.changes import DELETE, INSERT, KIND, OLD, UPDATE, Changes, Wanted
 from paimon_spark.spark.rows.checks import check_digits
-from paimon_spark.spark.rows.outcome import Outcome
-from paimon_spark.spark.rows.stored_texts import stored_column
+from paimon_spark.spark.rows.result import Outcome
 from paimon_spark.spark.rows.target import Target
-from paimon_spark.spark.write.bucket_routing import write_by_bucket
-from paimon_spark.spark.write.local_write import rows_here, writes_here
+from paimon_spark.spark.write.bucket_routing import rows_here, write_by_bucket, writes_here
 from paimon_spark.spark.write.open_write import job_for
 from paimon_spark.spark.write.task_rows import write_rows
 from paimon_spark.spark.write.write_job import Texts

@@ -19,6 +19,7 @@ from paimon_spark.format.bucket import Place
 from paimon_spark.format.manifest import ManifestEntry
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
+from paimon_spark.spark.adapters.char_columns import stored_column
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.options import WriteOptions
 from paimon_spark.spark.adapters.tasks import (
@@ -31,10 +32,9 @@ from paimon_spark.spark.adapters.tasks import (
 )
 from paimon_spark.spark.rows.assignments import Expression, as_column
 from paimon_spark.spark.rows.checks import check_digits
-from paimon_spark.spark.rows.nondeterminism import may_vary
-from paimon_spark.spark.rows.outcome import Outcome
+from paimon_spark.spark.rows.expressions import may_vary
 from paimon_spark.spark.rows.pruning import Pruning, named_metadata_fields
-from paimon_spark.spark.rows.stored_texts import stored_column
+from paimon_spark.spark.rows.result import Outcome
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.spark.write.commit_write import abort_job
 from paimon_spark.spark.write.open_write import job_for
@@ -43,9 +43,8 @@ from paimon_spark.spark.write.write_job import WriteJob, nothing_committed, text
 from paimon_spark.store.compact.live_buckets import place_of
 from paimon_spark.store.read.row_places import check_places
 from paimon_spark.store.read.splits import Split
-from paimon_spark.store.rows.bucket_rewrite import BucketRewrite, tells_changes
 from paimon_spark.store.rows.live_files import live_entries
-from paimon_spark.store.rows.merged_buckets import by_place, replaced_buckets
+from paimon_spark.store.rows.merged_buckets import BucketRewrite, by_place, replaced_buckets, tells_changes
 from paimon_spark.store.scan.split_plan import skips_level_zero
 
 _NUMBER = "_paimon_bucket"

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame
+import pyarrow as pa
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue
 from paimon_spark.errors import SqlError
-from paimon_spark.format.types import DataField
+from paimon_spark.format.quoting import quoted
+from paimon_spark.format.types import DataField, Root
 from paimon_spark.spark.adapters.aligned_values import Naming
-from paimon_spark.spark.adapters.session_options import is_case_sensitive
-from paimon_spark.spark.adapters.sql_dialect import sql_dialect
+from paimon_spark.spark.adapters.char_columns import read_columns, stored_column
+from paimon_spark.spark.adapters.session_options import is_case_sensitive, sql_dialect
+from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
 from paimon_spark.spark.rows.appended import write_appended
 from paimon_spark.spark.rows.assignments import (
     Assignment,
@@ -27,20 +31,27 @@ from paimon_spark.spark.rows.attempts import Job, run_attempts
 from paimon_spark.spark.rows.changes import DELETE, KIND, OLD, UPDATE, Changes, place_columns
 from paimon_spark.spark.rows.checks import check_kept_digits, delete_kind, update_kind
 from paimon_spark.spark.rows.expression_errors import Reading, empty_rows, expression_errors
+from paimon_spark.spark.rows.expressions import QUERIES, check_no_star, draws_for_rows
 from paimon_spark.spark.rows.keyed import wanted_of, write_keyed
 from paimon_spark.spark.rows.merged_buckets import delete_from_buckets
-from paimon_spark.spark.rows.outcome import Outcome
-from paimon_spark.spark.rows.partition_conditions import decides_partitions, matching_partitions
 from paimon_spark.spark.rows.pruning import Pruning, named_fields, named_metadata_fields, pruning_of
-from paimon_spark.spark.rows.result import RowChangeResult
-from paimon_spark.spark.rows.star_expansion import check_no_star
-from paimon_spark.spark.rows.stored_texts import stored_column
+from paimon_spark.spark.rows.result import Outcome, RowChangeResult
 from paimon_spark.spark.rows.target import Target
-from paimon_spark.store.clean.partition_rows import drop_partition_rows
-from paimon_spark.store.clean.truncate import TruncateResult, drop_partitions, truncate_table
+from paimon_spark.sql.queries.query import fold
+from paimon_spark.sql.text.lexer import tokenize
+from paimon_spark.store.clean.truncate import (
+    TruncateResult,
+    drop_partition_rows,
+    drop_partitions,
+    partition_columns,
+    partition_rows,
+    truncate_table,
+)
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.bucket_filter import bucket_fields
 from paimon_spark.store.rows.change_strategies import ChangeStrategy, change_strategy
+
+_NUMBER = "_paimon_number"
 
 
 @dataclass(frozen=True)
@@ -222,3 +233,53 @@ def _matching(rows: DataFrame, statement: RowStatement) -> DataFrame:
 def _needed(fields: Sequence[DataField], expressions: Sequence[Expression | None]) -> Sequence[DataField]:
     """A file is read by at least one column."""
     return named_fields(fields, expressions) or fields[:1]
+
+
+def decides_partitions(spark: SparkSession, table: Table, condition: Expression | None, alias: str) -> bool:
+    """True if a condition with a sub-query has one value for all rows of a partition.
+
+    That is so if Spark understands it without the other columns, and nothing in it is drawn for each row.
+
+    Args:
+        condition: SQL; a Column tells nothing.
+        alias: of the table in it.
+    """
+    fields = table.schema.partition_fields
+    if not isinstance(condition, str) or not fields or any(field.type.root is Root.TIME for field in fields):
+        return False
+    tokens = tokenize(condition)
+    if not QUERIES.intersection(token.upper for token in tokens) or draws_for_rows(spark, tokens):
+        return False
+    others = {fold(field.name) for field in table.schema.fields} - {fold(field.name) for field in fields}
+    words = {token.name for token in tokens if token.is_name}
+    variables = any(fold(word) in others and _is_understood(spark, word) for word in words)
+    no_rows = spark.createDataFrame([], nullable(shown_schema(spark_schema(fields)))).alias(alias)
+    return not variables and _is_understood(no_rows, condition)
+
+
+def _is_understood(rows: SparkSession | DataFrame, text: str) -> bool:
+    """True if Spark understands a condition on rows; with a session, a name that stands alone: a session variable."""
+    try:
+        found = rows.where(text) if isinstance(rows, DataFrame) else rows.sql(f"SELECT {quoted(text)}")
+        return bool(found.columns)  # which Spark Connect asks the server for
+    except AnalysisException:
+        return False
+
+
+def matching_partitions(target: Target, condition: str, alias: str) -> list[bytes]:
+    """The partitions (arity-prefixed BinaryRows) for which a condition is true. Spark decides.
+
+    Args:
+        condition: for which ``decides_partitions`` is true.
+    """
+    table, fields = target.table, target.table.schema.partition_fields
+    rows = partition_rows(table, target.snapshot)
+    if not rows:
+        return []
+    names = [field.name for field in fields]
+    known = pa.table([*partition_columns(table, rows), pa.array(range(len(rows)))], names=[*names, _NUMBER])
+    shown = target.shown(fields)
+    columns = [sf.col(quoted(f.name)).cast(f.dataType).alias(f.name) for f in shown.fields]
+    cast = target.spark.createDataFrame(known).select(*columns, _NUMBER)
+    frame = cast.select(*read_columns(target.spark, fields, shown), _NUMBER).alias(alias)
+    return [rows[row[0]] for row in frame.where(condition).select(_NUMBER).collect()]

@@ -16,12 +16,11 @@ from paimon_spark.format.paths import file_format_of
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField, has_char
-from paimon_spark.spark.adapters.char_columns import padded, read_columns
+from paimon_spark.spark.adapters.char_columns import padded, read_columns, stored_name
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
 from paimon_spark.spark.native.hybrid_scan import PLACE, HybridScan
 from paimon_spark.spark.native.local_read import is_key_lookup, is_small
 from paimon_spark.spark.native.session_settings import session_settings
-from paimon_spark.spark.rows.stored_texts import stored_name
 from paimon_spark.spark.write.write_job import Evolution
 from paimon_spark.store.clean.truncate import CommitName
 from paimon_spark.store.commit.row_conflicts import ReadState

@@ -13,10 +13,9 @@ from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.predicates.expressions import as_predicate
 from paimon_spark.arrow.predicates.predicate import Predicate, and_
 from paimon_spark.format.schema import ROW_KIND_FIELD
-from paimon_spark.spark.adapters.batches import spark_arrow_schema
+from paimon_spark.spark.adapters.batches import rebatch, spark_arrow_schema
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.readable_columns import Readable, asked_columns
-from paimon_spark.spark.adapters.rebatch import rebatch
 from paimon_spark.spark.source.filters import push_filters
 
 if TYPE_CHECKING:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import cast
 
+from pyspark.errors import ParseException
 from pyspark.sql import DataFrame
 from pyspark.sql import types as st
 
-from paimon_spark.errors import OptionError, SchemaError, UnsupportedFeature
+from paimon_spark.errors import OptionError, SchemaError, SqlError, UnsupportedFeature
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.types import MAX_LENGTH, STRINGS, DataType, Root
+from paimon_spark.format.types import MAX_LENGTH, STRINGS, DataField, DataType, Root
 from paimon_spark.spark.adapters.session_options import is_case_sensitive
 from paimon_spark.spark.adapters.store_assignment import can_store
+from paimon_spark.spark.adapters.types import COMMENT, paimon_field, spark_type
 from paimon_spark.spark.adapters.types import declared_type as declared_words
-from paimon_spark.spark.adapters.types import spark_type
 from paimon_spark.spark.queries.session import SqlSession
-from paimon_spark.spark.statements.declared_columns import declared_type
-from paimon_spark.sql import column_changes as q
 from paimon_spark.sql import statements as s
+from paimon_spark.sql.statements import ColumnDefinition
 from paimon_spark.sql.text.default_texts import stored_default
 from paimon_spark.store.evolution import changes as c
 from paimon_spark.store.evolution.alter import alter_table
@@ -29,7 +31,7 @@ _NESTED = (st.ArrayType, st.MapType, st.StructType)
 _OF_THE_CATALOG = ("location", "provider", "owner", "external", "is_managed_location")
 
 
-def run_alter_columns(session: SqlSession, alter: q.AlterColumns) -> DataFrame:
+def run_alter_columns(session: SqlSession, alter: s.AlterColumns) -> DataFrame:
     """Changes columns: all changes of the statement make one schema, or none is made.
 
     Raises:
@@ -105,9 +107,9 @@ def _check_fixed(key: str) -> None:
         )
 
 
-def _column_changes(schema: TableSchema, change: q.ColumnChange) -> Iterator[c.SchemaChange]:
+def _column_changes(schema: TableSchema, change: s.ColumnChange) -> Iterator[c.SchemaChange]:
     match change:
-        case q.AddColumn():
+        case s.AddColumn():
             if change.default is not None:
                 raise UnsupportedFeature(
                     f"ADD COLUMN {c.dotted(change.path)} DEFAULT: the rows that are there have NULL in a new column; "
@@ -115,20 +117,20 @@ def _column_changes(schema: TableSchema, change: q.ColumnChange) -> Iterator[c.S
                 )
             data_type = _type(change.path, change.type).with_nullable(change.nullable)
             yield c.AddColumn(change.path, data_type, change.comment, _position(change))
-        case q.RenameColumn():
+        case s.RenameColumn():
             yield c.RenameColumn(change.path, change.to)
-        case q.DropColumn():
+        case s.DropColumn():
             yield c.DropColumn(change.path, change.if_exists)
-        case q.ReplaceColumns():
+        case s.ReplaceColumns():
             raise UnsupportedFeature(
                 "REPLACE COLUMNS would drop all columns with their values; drop and add the columns that change, or "
                 "write CREATE OR REPLACE TABLE for a table with other columns"
             )
-        case q.ChangeColumn():
+        case s.ChangeColumn():
             yield from _change_column(schema, change)
 
 
-def _change_column(schema: TableSchema, change: q.ChangeColumn) -> Iterator[c.SchemaChange]:
+def _change_column(schema: TableSchema, change: s.ChangeColumn) -> Iterator[c.SchemaChange]:
     if change.type is not None:
         yield c.UpdateType(change.path, _type(change.path, change.type))
     if change.nullable is not None:
@@ -146,7 +148,7 @@ def _change_column(schema: TableSchema, change: q.ChangeColumn) -> Iterator[c.Sc
         yield c.MoveColumn(change.path, position)
 
 
-def _position(change: q.AddColumn | q.ChangeColumn) -> c.Position | None:
+def _position(change: s.AddColumn | s.ChangeColumn) -> c.Position | None:
     if change.first and change.after is not None:
         raise SchemaError(f"column {c.dotted(change.path)}: FIRST and AFTER exclude each other")
     if change.after is not None:
@@ -156,3 +158,50 @@ def _position(change: q.AddColumn | q.ChangeColumn) -> c.Position | None:
 
 def _type(path: c.Path, text: str) -> DataType:
     return declared_type(c.dotted(path), text)
+
+
+def declared_columns(columns: Sequence[ColumnDefinition]) -> tuple[DataField, ...]:
+    """The columns of CREATE TABLE, without ids; Spark reads all types in one question.
+
+    Raises:
+        SqlError: Spark does not have a type, or a default value is an expression.
+        SchemaError: a type cannot be stored.
+    """
+    if not columns:
+        return ()
+    ddl = ", ".join(f"c{number} {column.type}" for number, column in enumerate(columns))
+    try:
+        types = [field.dataType for field in cast(st.StructType, st.StructType.fromDDL(ddl)).fields]
+    except ParseException:
+        types = [_spark_type(column.name, column.type) for column in columns]
+    return tuple(
+        _with_default(column, paimon_field(st.StructField(column.name, spark, column.nullable, _metadata(column))))
+        for column, spark in zip(columns, types, strict=True)
+    )
+
+
+def declared_type(column: str, text: str) -> DataType:
+    """The type that a text of Spark's SQL means; it may hold NULL.
+
+    Raises:
+        SqlError: Spark does not have it.
+        SchemaError: it cannot be stored.
+    """
+    return paimon_field(st.StructField(column, _spark_type(column, text))).type
+
+
+def _spark_type(column: str, text: str) -> st.DataType:
+    try:
+        return st.DataType.fromDDL(text)
+    except ParseException:
+        raise SqlError(f"SQL: the column {column} has the type {text}, which Spark does not have") from None
+
+
+def _metadata(column: ColumnDefinition) -> dict[str, str]:
+    return {} if column.comment is None else {COMMENT: column.comment}
+
+
+def _with_default(column: ColumnDefinition, field: DataField) -> DataField:
+    if column.default is None:
+        return field
+    return replace(field, default_value=stored_default(column.name, column.default, field.type))

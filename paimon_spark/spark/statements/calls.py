@@ -12,8 +12,8 @@ from paimon_spark.catalogs.views import AddDialect, DropDialect, UpdateDialect, 
 from paimon_spark.format.options.read_settings import ScanSettings
 from paimon_spark.procedures.call.bind import Call, DatabaseCall, bind
 from paimon_spark.procedures.call.results import call_result
+from paimon_spark.spark.adapters.dataframes import rows_frame
 from paimon_spark.spark.jobs.spark_engine import SparkEngine
-from paimon_spark.spark.queries.results import rows_frame
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.table.table_api import PaimonTable
 from paimon_spark.sql import statements as s

@@ -23,15 +23,15 @@ from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.types import paimon_fields
 from paimon_spark.spark.queries.run_query import parse_view, plan_query
 from paimon_spark.spark.queries.session import SqlSession
-from paimon_spark.spark.statements.type_words import simple_type
-from paimon_spark.sql import view_statements as v
+from paimon_spark.spark.statements.table_words import simple_type
+from paimon_spark.sql import statements as s
+from paimon_spark.sql.text.literals import literal_text
 from paimon_spark.sql.text.names import TableName
-from paimon_spark.sql.text.writing import literal_text
 
 Row = tuple[str, str, str | None]
 
 
-def run_create(session: SqlSession, create: v.CreateCatalogView) -> DataFrame:
+def run_create(session: SqlSession, create: s.CreateCatalogView) -> DataFrame:
     """Stores a view. Its query is planned by Spark, which tells the columns, but does not run."""
     identifier = session.identifier(create.view)
     if create.if_not_exists and session.catalog.has_views and session.catalog.find_view(identifier) is not None:
@@ -44,30 +44,30 @@ def run_create(session: SqlSession, create: v.CreateCatalogView) -> DataFrame:
     return session.no_rows
 
 
-def run_drop(session: SqlSession, drop: v.DropView) -> DataFrame:
+def run_drop(session: SqlSession, drop: s.DropView) -> DataFrame:
     """Drops a view."""
     session.catalog.drop_view(session.identifier(drop.view), ignore_if_not_exists=drop.if_exists)
     return session.no_rows
 
 
-def run_rename(session: SqlSession, rename: v.RenameView) -> DataFrame:
+def run_rename(session: SqlSession, rename: s.RenameView) -> DataFrame:
     """Gives a view another name."""
     session.catalog.rename_view(_stored(session, rename.view), session.identifier(rename.to))
     return session.no_rows
 
 
-def run_set_properties(session: SqlSession, change: v.SetViewProperties) -> DataFrame:
+def run_set_properties(session: SqlSession, change: s.SetViewProperties) -> DataFrame:
     """Sets options of a view."""
     changes = [SetViewOption(key, value) for key, value in change.properties.items()]
     return _alter(session, change.view, changes)
 
 
-def run_unset_properties(session: SqlSession, change: v.UnsetViewProperties) -> DataFrame:
+def run_unset_properties(session: SqlSession, change: s.UnsetViewProperties) -> DataFrame:
     """Removes options of a view."""
     return _alter(session, change.view, [RemoveViewOption(key) for key in change.keys])
 
 
-def run_replace_query(session: SqlSession, change: v.ReplaceViewQuery) -> DataFrame:
+def run_replace_query(session: SqlSession, change: s.ReplaceViewQuery) -> DataFrame:
     """Gives a view another query for Spark, which must have the columns that the view was stored with."""
     view = session.catalog.load_view(_stored(session, change.view))
     found = _fields(session, change.view, change.text)
@@ -143,7 +143,7 @@ def _fields(session: SqlSession, view: TableName, text: str) -> tuple[DataField,
     return tuple(replace(field, id=number) for number, field in enumerate(fields))
 
 
-def _named(fields: tuple[DataField, ...], create: v.CreateCatalogView) -> tuple[DataField, ...]:
+def _named(fields: tuple[DataField, ...], create: s.CreateCatalogView) -> tuple[DataField, ...]:
     if create.columns and len(create.columns) != len(fields):
         raise SqlError(
             f"CREATE VIEW {create.view}: {len(create.columns)} columns are named, the query has {len(fields)}"

@@ -8,12 +8,12 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from paimon_spark.spark.adapters.dataframes import rows_frame
 from paimon_spark.spark.copy.file_format import export_format, import_format
 from paimon_spark.spark.copy.load import ABORT, LoadRequest, load_files
 from paimon_spark.spark.copy.unload import unload_rows
 from paimon_spark.spark.native.read_table import read_table
 from paimon_spark.spark.queries.asking import Args
-from paimon_spark.spark.queries.results import rows_frame
 from paimon_spark.spark.queries.run_query import run_query
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.queries.table_use import plan_read

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from paimon_spark.catalogs.identifier import Identifier
-from paimon_spark.spark.adapters.whole_path import path_in_session
+from paimon_spark.spark.adapters.options import path_in_session
 from paimon_spark.spark.queries.asking import ask_spark
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.sql import listings as q

@@ -17,13 +17,12 @@ from paimon_spark.format.schema import metadata_fields
 from paimon_spark.format.types import DataField, Root
 from paimon_spark.procedures.catalogue import PROCEDURES
 from paimon_spark.procedures.procedure import arguments_of, sql_signature
+from paimon_spark.spark.adapters.dataframes import rows_frame, texts
 from paimon_spark.spark.adapters.readable_columns import find_column
-from paimon_spark.spark.queries.results import rows_frame, texts
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements.catalog_views import description
 from paimon_spark.spark.statements.partition_specs import the_partition, whole_values
-from paimon_spark.spark.statements.table_words import shown_properties
-from paimon_spark.spark.statements.type_words import simple_type
+from paimon_spark.spark.statements.table_words import shown_properties, simple_type
 from paimon_spark.sql import listings as q
 from paimon_spark.sql.text.names import TableName
 from paimon_spark.store.open import ReadableTable

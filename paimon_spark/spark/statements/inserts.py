@@ -26,13 +26,11 @@ from paimon_spark.spark.statements.inserted_columns import (
     with_fixed_values,
 )
 from paimon_spark.spark.statements.partition_specs import dynamic_columns, fixed_values
-from paimon_spark.sql.queries.query import Query
-from paimon_spark.sql.queries.value_lists import lists_rows
+from paimon_spark.sql.queries.query import Query, lists_rows
 from paimon_spark.sql.statements import Insert, InsertSeveral
 from paimon_spark.sql.text.default_texts import default_expression
 from paimon_spark.sql.text.lexer import Token, tokenize
-from paimon_spark.sql.text.literals import Value
-from paimon_spark.sql.text.writing import partition_condition
+from paimon_spark.sql.text.literals import Value, partition_condition
 
 
 def run_insert(session: SqlSession, insert: Insert, args: Args = None) -> DataFrame:

@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import SqlError
 from paimon_spark.procedures.catalogue import PROCEDURES
+from paimon_spark.spark.adapters.dataframes import rows_frame, texts
 from paimon_spark.spark.adapters.types import spark_schema
-from paimon_spark.spark.queries.results import rows_frame, texts
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements.catalog_views import create_statement as create_view_statement
 from paimon_spark.spark.statements.partition_specs import find_partitions, required_values, the_partition

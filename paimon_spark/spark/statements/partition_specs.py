@@ -22,9 +22,8 @@ from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import BINARIES, STRINGS, TIMESTAMPS, DataField, Root
 from paimon_spark.spark.adapters.aligned_values import Naming
 from paimon_spark.spark.adapters.types import spark_type
-from paimon_spark.sql.text.literals import Value
-from paimon_spark.sql.text.partitions import PartitionSpec, PartitionValue
-from paimon_spark.sql.text.writing import literal_text, partition_condition
+from paimon_spark.sql.text.cursor import PartitionSpec, PartitionValue
+from paimon_spark.sql.text.literals import Value, literal_text, partition_condition
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.system_tables.request import Request
 from paimon_spark.store.system_tables.totals import PartitionTotal, partition_totals

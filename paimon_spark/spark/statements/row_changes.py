@@ -12,10 +12,10 @@ import pyarrow as pa
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
+from paimon_spark.spark.adapters.dataframes import rows_frame
 from paimon_spark.spark.merge_into.clauses import Action, Clause, When
 from paimon_spark.spark.native.read_table import ReadRequest, read_table
 from paimon_spark.spark.queries.asking import Args
-from paimon_spark.spark.queries.results import rows_frame
 from paimon_spark.spark.queries.run_query import UNKNOWN_NAME, run_query
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.queries.table_use import plan_use
@@ -24,7 +24,7 @@ from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.spark.table.row_methods import refreshing
 from paimon_spark.sql.queries.parameters import question_marks, with_arguments
 from paimon_spark.sql.queries.query import Query, Use
-from paimon_spark.sql.row_statements import PREFIX, Delete, Expression, Merge, Update
+from paimon_spark.sql.statements import PREFIX, Delete, Expression, Merge, Update
 
 
 def run_delete(session: SqlSession, delete: Delete, args: Args = None) -> DataFrame:

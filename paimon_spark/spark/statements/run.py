@@ -21,10 +21,8 @@ from paimon_spark.spark.statements.row_changes import run_delete, run_merge_into
 from paimon_spark.spark.statements.views import run_cache, run_create_view, run_explain, run_rename, run_replace_query
 from paimon_spark.sql import listings as q
 from paimon_spark.sql import statements as s
-from paimon_spark.sql import view_statements as v
-from paimon_spark.sql.column_changes import AlterColumns
 from paimon_spark.sql.queries.query import Query
-from paimon_spark.sql.row_statements import Delete, Merge, Update
+from paimon_spark.sql.statements import AlterColumns, Delete, Merge, Update
 
 Runner = Callable[[SqlSession, Any], DataFrame]
 RunnerWithArgs = Callable[[SqlSession, Any, Args], DataFrame]
@@ -94,12 +92,12 @@ _RUNNERS: Mapping[type, Runner] = {
     s.CreateTag: tables.run_create_tag,
     s.DeleteTag: tables.run_delete_tag,
     s.RenameTag: tables.run_rename_tag,
-    v.CreateCatalogView: catalog_views.run_create,
-    v.DropView: catalog_views.run_drop,
-    v.RenameView: run_rename,
-    v.ReplaceViewQuery: run_replace_query,
-    v.SetViewProperties: catalog_views.run_set_properties,
-    v.UnsetViewProperties: catalog_views.run_unset_properties,
+    s.CreateCatalogView: catalog_views.run_create,
+    s.DropView: catalog_views.run_drop,
+    s.RenameView: run_rename,
+    s.ReplaceViewQuery: run_replace_query,
+    s.SetViewProperties: catalog_views.run_set_properties,
+    s.UnsetViewProperties: catalog_views.run_unset_properties,
     q.ShowTables: listings.show_tables,
     q.ShowDatabases: listings.show_databases,
     q.ShowCatalogs: listings.show_catalogs,

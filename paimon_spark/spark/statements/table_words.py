@@ -1,13 +1,16 @@
-"""A table in the words of SQL: its properties, and the statement that makes such a table."""
+"""A table and the types of its columns in the words of SQL, and the statement that makes such a table."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.quoting import quoted_if_needed
-from paimon_spark.spark.statements.type_words import sql_type
-from paimon_spark.sql.text.writing import literal_text
+from paimon_spark.format.type_text import type_sql
+from paimon_spark.format.types import DataType, Root
+from paimon_spark.spark.adapters.types import spark_type, type_words
+from paimon_spark.sql.text.literals import literal_text
 from paimon_spark.store.metadata.table import Table
 
 PATH = "path"
@@ -40,3 +43,31 @@ def create_statement(name: str, table: Table) -> str:
         pairs = ",\n  ".join(f"{literal_text(key)} = {literal_text(value)}" for key, value in properties.items())
         lines.append(f"TBLPROPERTIES (\n  {pairs})")
     return "\n".join(lines) + "\n"
+
+
+def simple_type(data_type: DataType) -> str:
+    """``decimal(10,2)``, ``varchar(5)``, ``struct<a:char(3)>``: as DESCRIBE shows a type."""
+    return type_words(data_type, str, _plain)
+
+
+def sql_type(data_type: DataType) -> str:
+    """``DECIMAL(10,2)``, ``VARCHAR(5)``, ``STRUCT<a: INT NOT NULL>``: as CREATE TABLE has a type."""
+    match data_type.root:
+        case Root.ARRAY:
+            return f"ARRAY<{sql_type(data_type.inner)}>"
+        case Root.MAP:
+            return f"MAP<{sql_type(data_type.key_type)}, {sql_type(data_type.inner)}>"
+        case Root.ROW:
+            inner = (
+                f"{quoted_if_needed(field.name)}: {sql_type(field.type)}{'' if field.type.nullable else ' NOT NULL'}"
+                for field in data_type.fields
+            )
+            return f"STRUCT<{', '.join(inner)}>"
+    return simple_type(data_type).upper()
+
+
+def _plain(data_type: DataType) -> str:
+    try:
+        return spark_type(data_type).simpleString()
+    except UnsupportedFeature:
+        return type_sql(data_type.with_nullable(True)).lower()

@@ -14,9 +14,9 @@ from paimon_spark.spark.statements.partition_specs import (
     whole_values,
 )
 from paimon_spark.sql import statements as s
+from paimon_spark.sql.text.cursor import PartitionSpec
+from paimon_spark.sql.text.literals import partition_condition
 from paimon_spark.sql.text.names import TableName
-from paimon_spark.sql.text.partitions import PartitionSpec
-from paimon_spark.sql.text.writing import partition_condition
 
 _UNITS = {"DAYS": "d", "HOURS": "h", "MINUTES": "min"}
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
+from paimon_spark.spark.adapters.dataframes import rows_frame, texts
 from paimon_spark.spark.queries.asking import Args
-from paimon_spark.spark.queries.results import rows_frame, texts
 from paimon_spark.spark.queries.run_query import parse_view, run_query
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.queries.temporary_views import create_temporary_view, rename_temporary_view
 from paimon_spark.spark.statements import catalog_views
 from paimon_spark.sql.queries.query import Query
-from paimon_spark.sql.statements import CacheQuery, CreateView, Explain
-from paimon_spark.sql.view_statements import RenameView, ReplaceViewQuery
+from paimon_spark.sql.statements import CacheQuery, CreateView, Explain, RenameView, ReplaceViewQuery
 
 _NO_PLAN = "Row(plan='Error occurred during query planning"
 

@@ -13,10 +13,9 @@ from pyspark.sql.types import StructType
 from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.text_casts import padded_texts
 from paimon_spark.format.types import has_char
-from paimon_spark.spark.adapters.batches import spark_arrow_schema
+from paimon_spark.spark.adapters.batches import rebatch, spark_arrow_schema
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.readable_columns import asked_columns
-from paimon_spark.spark.adapters.rebatch import rebatch
 from paimon_spark.spark.stream_source.open_stream import open_stream
 from paimon_spark.store.metadata.remembered import remembering
 from paimon_spark.store.stream_source.position import Position, parse_position
@@ -24,7 +23,7 @@ from paimon_spark.store.stream_source.reading import UnitReader
 from paimon_spark.store.stream_source.settings import Limits
 from paimon_spark.store.stream_source.stream import TableStream
 from paimon_spark.store.stream_source.stream_read import StreamRead
-from paimon_spark.store.stream_source.tasks import Task
+from paimon_spark.store.stream_source.units import Task
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxFiles, SupportsTriggerAvailableNow

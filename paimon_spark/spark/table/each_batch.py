@@ -14,12 +14,11 @@ from pyspark.sql.types import TimestampType
 
 from paimon_spark.errors import TableNotFound
 from paimon_spark.format.quoting import quoted
-from paimon_spark.spark.adapters.batch_errors import named_batch
+from paimon_spark.spark.adapters.errors import named_batch
 from paimon_spark.spark.adapters.options import Once
 from paimon_spark.spark.jobs.write_run import run_write
-from paimon_spark.spark.stream_sink.identity import StreamIdentity
 from paimon_spark.spark.stream_sink.options import StreamOptions
-from paimon_spark.spark.stream_sink.query import compute, local_run
+from paimon_spark.spark.stream_sink.query import StreamIdentity, compute, local_run
 from paimon_spark.spark.write.open_write import open_job
 from paimon_spark.store.metadata.remembered import remembering
 from paimon_spark.store.metadata.table import Table

@@ -11,11 +11,15 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from paimon_spark.procedures.branches import CreateBranch, DeleteBranch, FastForward, RenameBranch
-from paimon_spark.procedures.consumers import ClearConsumers, ResetConsumer
-from paimon_spark.procedures.documentation import documented
-from paimon_spark.procedures.procedure import Procedure
-from paimon_spark.procedures.rollbacks import Rollback, RollbackToTimestamp, RollbackToWatermark
-from paimon_spark.procedures.state_commits import MergeBranch, RollbackToAsLatest
+from paimon_spark.procedures.procedure import Procedure, documented
+from paimon_spark.procedures.rollbacks import (
+    MergeBranch,
+    Rollback,
+    RollbackToAsLatest,
+    RollbackToTimestamp,
+    RollbackToWatermark,
+)
+from paimon_spark.procedures.snapshots import ClearConsumers, ResetConsumer
 from paimon_spark.procedures.tags import (
     CreateTag,
     CreateTagFromTimestamp,

@@ -7,34 +7,32 @@ process, as the official system does.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from pyspark.sql import SparkSession
 
+from paimon_spark.arguments.checks import checks_arguments
+from paimon_spark.format.options.foreign_names import ForeignNames
 from paimon_spark.procedures.analysis import Analyze
-from paimon_spark.procedures.compaction import CompactManifest
-from paimon_spark.procedures.copies import Copy
-from paimon_spark.procedures.documentation import documented
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.partitions import ExpirePartitions, MarkPartitionDone
-from paimon_spark.procedures.procedure import Procedure
-from paimon_spark.procedures.repair import RepairEarliestSnapshot
-from paimon_spark.procedures.rescaling import Rescale, RewriteFileIndex
+from paimon_spark.procedures.procedure import Procedure, documented
+from paimon_spark.procedures.rewrites import Compact, CompactManifest, Copy, Rescale, RewriteFileIndex
 from paimon_spark.procedures.row_removal import DropPartitions, PurgeFiles, RemoveUnexistingFiles, Truncate
-from paimon_spark.procedures.snapshot_expiry import ExpireChangelogs, ExpireSnapshots
-from paimon_spark.spark.adapters.whole_path import path_in_session
-from paimon_spark.store.clean.earliest_repair import RepairEarliestSnapshotResult
-from paimon_spark.store.clean.lost_files import RemoveUnexistingFilesResult
+from paimon_spark.procedures.snapshots import ExpireChangelogs, ExpireSnapshots, RepairEarliestSnapshot
+from paimon_spark.spark.adapters.options import path_in_session
+from paimon_spark.store.clean.lost_files import RemoveUnexistingFilesResult, RepairEarliestSnapshotResult
 from paimon_spark.store.clean.orphans import RemoveOrphanFilesResult
 from paimon_spark.store.clean.partition_expiry import ExpirePartitionsResult
 from paimon_spark.store.clean.purge import PurgeFilesResult
 from paimon_spark.store.clean.truncate import TruncateResult
+from paimon_spark.store.compact.compaction import CompactResult
 from paimon_spark.store.compact.partition_choice import Partitions
 from paimon_spark.store.expire.snapshots import ExpireSnapshotsResult
 from paimon_spark.store.history.tags import Duration
 from paimon_spark.store.holds.retention import Moment
-from paimon_spark.store.reporting.progress import Progress
+from paimon_spark.store.reporting.result import Progress
 from paimon_spark.store.rescale.rescale import RescaleResult
 from paimon_spark.store.upkeep.analyze import AnalyzeResult
 from paimon_spark.store.upkeep.copy_files import CopyResult
@@ -153,3 +151,53 @@ class MaintenanceMethods(ABC):
     @documented(Analyze)
     def analyze(self, columns: str | Sequence[str] | None = None) -> AnalyzeResult:
         return self._run(Analyze(columns))
+
+
+@checks_arguments
+class TableOptimizer(ForeignNames):
+    """Compacts or sorts a table; made by ``PaimonTable.optimize()``."""
+
+    def __init__(self, run: Callable[[Compact], CompactResult], where: str | None = None) -> None:
+        """
+        Args:
+            run: compacts the table as it is then.
+            where: a condition on partition columns, for calls that give none.
+        """
+        self._run = run
+        self._where = where
+
+    def where(self, condition: str) -> TableOptimizer:
+        """Only the partitions for which an SQL condition on partition columns is true."""
+        return TableOptimizer(self._run, condition)
+
+    def executeCompaction(self) -> CompactResult:
+        """Compacts with the defaults of ``compact``."""
+        return self.compact()
+
+    @documented(Compact)
+    def compact(
+        self,
+        where: str | None = None,
+        full: bool | None = None,
+        partitions: Partitions | None = None,
+        order_strategy: str = "none",
+        order_by: str | Sequence[str] | None = None,
+        partition_idle_time: Duration | None = None,
+    ) -> CompactResult:
+        where = where or self._where
+        return self._run(Compact(where, full, partitions, order_strategy, order_by, partition_idle_time))
+
+    def executeOrderBy(self, *columns: str) -> CompactResult:
+        """Sorts the rows of each partition by columns, one after the other; see ``compact``."""
+        return self._sorted("order", columns)
+
+    def executeZOrderBy(self, *columns: str) -> CompactResult:
+        """Sorts the rows of each partition along a z-order of columns; see ``compact``."""
+        return self._sorted("zorder", columns)
+
+    def executeHilbertOrderBy(self, *columns: str) -> CompactResult:
+        """Sorts the rows of each partition along a Hilbert curve of columns; see ``compact``."""
+        return self._sorted("hilbert", columns)
+
+    def _sorted(self, strategy: str, columns: Sequence[str]) -> CompactResult:
+        return self.compact(order_strategy=strategy, order_by=columns)

@@ -16,8 +16,8 @@ from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.live_session import LiveSession
 from paimon_spark.spark.adapters.open_catalogs import named_table
+from paimon_spark.spark.adapters.options import path_in_session
 from paimon_spark.spark.adapters.types import paimon_field
-from paimon_spark.spark.adapters.whole_path import path_in_session
 from paimon_spark.spark.table.schema_methods import read_type
 from paimon_spark.spark.write.table_creation import create, new_table_schema
 

@@ -13,8 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from paimon_spark.errors import OptionError
 from paimon_spark.spark.adapters.live_session import check_frame
 from paimon_spark.spark.adapters.options import FAIL, Once, merging_of
-from paimon_spark.spark.merge_into.builder import MergeBuilder
-from paimon_spark.spark.merge_into.clauses import Clause
+from paimon_spark.spark.merge_into.clauses import Clause, MergeBuilder
 from paimon_spark.spark.merge_into.merge import Merge, run_merge
 from paimon_spark.spark.rows.assignments import Expression
 from paimon_spark.spark.rows.attempts import Job

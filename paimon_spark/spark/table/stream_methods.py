@@ -13,8 +13,8 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from paimon_spark.format.options.column_names import format_columns
 from paimon_spark.spark.adapters.live_session import check_frame
 from paimon_spark.spark.adapters.options import COLUMNS, FILTER, PATH, ROW_KINDS
-from paimon_spark.spark.stream_sink.identity import StreamIdentity
 from paimon_spark.spark.stream_sink.options import stream_options
+from paimon_spark.spark.stream_sink.query import StreamIdentity
 from paimon_spark.spark.stream_sink.watermark import event_time_column
 from paimon_spark.spark.table.each_batch import EachBatch
 from paimon_spark.store.stream_source.settings import STREAM

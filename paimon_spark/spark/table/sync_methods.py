@@ -11,11 +11,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from paimon_spark.cdc.batches.decoding import DecodingOptions, decoding_of
-from paimon_spark.spark.adapters.batch_errors import named_batch
 from paimon_spark.spark.adapters.dataframes import Rows
-from paimon_spark.spark.adapters.whole_path import path_in_session
+from paimon_spark.spark.adapters.errors import named_batch
+from paimon_spark.spark.adapters.options import path_in_session
 from paimon_spark.spark.cdc.table_sync import Once, SyncPlan, check_stream, sync_batch
-from paimon_spark.spark.stream_sink.identity import StreamIdentity
+from paimon_spark.spark.stream_sink.query import StreamIdentity
 from paimon_spark.spark.write.write_job import WriteResult
 from paimon_spark.store.open import ReadableTable
 

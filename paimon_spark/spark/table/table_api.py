@@ -37,24 +37,23 @@ from paimon_spark.spark.adapters.options import (
     TIME_ZONE,
     UNKNOWN_BATCH,
     Once,
+    path_in_session,
     without_merging,
     write_options,
 )
-from paimon_spark.spark.adapters.whole_path import path_in_session
 from paimon_spark.spark.jobs.spark_engine import SparkEngine
 from paimon_spark.spark.jobs.write_run import run_write
 from paimon_spark.spark.native.read_table import ReadRequest, read_table
 from paimon_spark.spark.stream_sink.query import compute, local_query
 from paimon_spark.spark.table.count_methods import CountMethods
 from paimon_spark.spark.table.history_methods import HistoryMethods
-from paimon_spark.spark.table.maintenance_methods import MaintenanceMethods
+from paimon_spark.spark.table.maintenance_methods import MaintenanceMethods, TableOptimizer
 from paimon_spark.spark.table.new_table import NewTable
-from paimon_spark.spark.table.optimizer import TableOptimizer
 from paimon_spark.spark.table.row_methods import RowMethods
 from paimon_spark.spark.table.schema_methods import SchemaMethods
 from paimon_spark.spark.table.stream_methods import StreamMethods
 from paimon_spark.spark.table.sync_methods import SyncMethods
-from paimon_spark.spark.write.local_write import how_computed
+from paimon_spark.spark.write.bucket_routing import how_computed
 from paimon_spark.spark.write.open_write import open_job
 from paimon_spark.spark.write.write_job import WriteResult
 from paimon_spark.store.checks.report import CheckResult

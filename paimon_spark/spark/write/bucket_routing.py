@@ -1,20 +1,39 @@
-"""Which shuffles the rows of a DataFrame go through, by the bucket mode of the table (features 2.2)."""
+"""The way of rows to their buckets: written by this process if they are few, else shuffled (features 2.2).
+
+Writes of few rows that this process may hold: it writes their files itself. A job of Spark that runs Python takes
+longer to start than such a write takes, the first one of a session seconds.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeAlias
 
-from pyspark.sql import DataFrame
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as st
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from paimon_spark.spark.adapters.char_columns import takes_as_strings
+from paimon_spark.spark.adapters.dataframes import MOST_ROWS, FewRows, Rows, are_few
 from paimon_spark.spark.adapters.errors import job_errors
+from paimon_spark.spark.adapters.session_options import is_switched_on
+from paimon_spark.spark.adapters.tasks import with_plain_names
 from paimon_spark.spark.write.cross_partition_write import write_cross_partition
 from paimon_spark.spark.write.dynamic_write import write_dynamic
-from paimon_spark.spark.write.local_write import Computed, write_here, writes_here
 from paimon_spark.spark.write.shuffle_write import write_shuffled
+from paimon_spark.spark.write.task_rows import write_rows
 from paimon_spark.spark.write.write_job import Texts, WriteJob
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import BucketMode
+
+SETTING = "spark.paimon.write.local"
+_ASSIGNED = (BucketMode.HASH_DYNAMIC, BucketMode.KEY_DYNAMIC)
+_NUMBERS = (st.ByteType, st.ShortType, st.IntegerType, st.LongType, st.FloatType, st.DoubleType, st.DecimalType)
+_SAME = (*_NUMBERS, st.BooleanType, st.StringType, st.BinaryType)
+Computed: TypeAlias = Callable[[DataFrame], pa.Table]
+"""How this process gets the rows of a DataFrame, with its columns."""
 
 
 @job_errors()
@@ -41,3 +60,54 @@ def write_by_bucket(df: DataFrame, job: WriteJob, here: Computed | None = None) 
             return write_cross_partition(df, job)
         case _:
             return write_shuffled(df, job)
+
+
+def how_computed(rows: Rows) -> Computed | None:
+    """How this process gets rows that somebody writes; None: there may be too many for it."""
+    if isinstance(rows, FewRows):
+        return listed_rows
+    return rows_here if are_few(rows) else None
+
+
+def writes_here(spark: SparkSession, job: WriteJob) -> bool:
+    """True if this process may write few rows of a job: the session allows it, and no index of keys has to be read.
+
+    Raises:
+        OptionError: the setting `spark.paimon.write.local` is neither true nor false.
+    """
+    return job.table.bucket_mode not in _ASSIGNED and is_switched_on(spark, SETTING)
+
+
+def write_here(df: DataFrame, job: WriteJob, computed: Computed) -> list[CommitMessage] | None:
+    """Writes the rows and returns what is to be committed; None: there are more than MOST_ROWS, nothing is written.
+
+    Args:
+        df: its rows are computed once, and must fit into memory.
+
+    Raises:
+        DataError: a row does not fit the table.
+        StorageError: a file could not be written.
+        Spark's exception where it cannot compute the rows.
+    """
+    rows = computed(df)
+    return None if rows.num_rows > MOST_ROWS else write_rows(job, 0, rows.to_batches())
+
+
+def rows_here(df: DataFrame) -> pa.Table:
+    """The rows of a DataFrame in this process, computed once; they must fit into memory."""
+    return with_plain_names(df).toArrow().rename_columns(df.columns)
+
+
+def listed_rows(df: DataFrame) -> pa.Table:
+    """The rows of VALUES. Spark makes them while it plans: to collect them starts no job, as `toArrow` does.
+
+    They come as Python's values, which are the same for the types of _SAME only. A text that is no UTF-8 comes with
+    the replacement character in place of its bytes, so that one is read again.
+    """
+    if not all(type(field.dataType) in _SAME for field in df.schema.fields):
+        return rows_here(df)
+    rows, schema = df.collect(), to_arrow_schema(df.schema)
+    if any(isinstance(value, str) and "\N{REPLACEMENT CHARACTER}" in value for row in rows for value in row):
+        return rows_here(df)
+    columns = [pa.array([row[number] for row in rows], field.type) for number, field in enumerate(schema)]
+    return pa.Table.from_arrays(columns, schema=schema)

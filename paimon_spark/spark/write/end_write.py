@@ -95,7 +95,7 @@ def _finish(
     """What follows the commit of messages."""
     if batch is None:
         return lambda messages: finish_write(table, messages, runner)
-    from paimon_spark.store.stream_sink.rules import batch_rules
+    from paimon_spark.store.stream_sink.batch import batch_rules
 
     rules = batch_rules(table, batch, budget)
     return lambda messages: finish_write(table, messages, runner, rules)

@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from paimon_spark.sql.text.lexer import tokenize
 from paimon_spark.sql.text.names import TableName
+
+_QUERIES = frozenset({"SELECT", "FROM", "TABLE", "WITH", "UNION"})
 
 
 @dataclass(frozen=True)
@@ -255,3 +258,9 @@ def fold(name: str) -> str:
     if name.isascii():
         return name.lower()
     return "".join(letter.upper().lower()[:1] for letter in name)
+
+
+def lists_rows(query: Query) -> bool:
+    """True if a query is a list of rows and nothing else: it has as many of them as its text."""
+    words = [token.upper for token in tokenize(query.text)]
+    return words[:1] == ["VALUES"] and not _QUERIES.intersection(words)

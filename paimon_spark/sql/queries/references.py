@@ -2,6 +2,8 @@
 
 A name with points that begins with the catalog, or that the current database makes ours, is a *reference*: whether it
 is a table, or a column, is decided by the syntax tree.
+
+Functions that a catalog of ours would store (features 8.3) are refused by name: nobody runs them here.
 """
 
 from __future__ import annotations
@@ -12,7 +14,6 @@ from typing import NoReturn
 
 from paimon_spark.errors import SqlError, UnsupportedFeature
 from paimon_spark.format.options.other_systems import STATEMENT_ADVICE
-from paimon_spark.sql.queries.catalog_functions import is_called, refuse
 from paimon_spark.sql.queries.query import Increment, Travel
 from paimon_spark.sql.queries.time_travel import read_travel
 from paimon_spark.sql.text.cursor import Cursor
@@ -37,6 +38,14 @@ _CONDITIONS = (("IF", "EXISTS"), ("IF", "NOT", "EXISTS"))
 _NO_NAMES = frozenset({("IF", "EXISTS"), ("IF", "NOT"), ("EXTENDED", "IN"), ("EXTENDED", "FROM")})
 """What may begin behind TABLE and is no name of a table."""
 _BEFORE_TABLES = frozenset({"FROM", "JOIN", ",", "LATERAL", "TABLE", "("})
+_HOW = (
+    "make a function of Spark (CREATE TEMPORARY FUNCTION); the functions of a REST catalog are read and changed by "
+    "load_function, create_function, alter_function, drop_function and list_functions of cat.catalog"
+)
+_BEFORE_VALUES = frozenset(
+    {"SELECT", "DISTINCT", "WHERE", "AND", "OR", "NOT", "ON", "BY", "HAVING", "WHEN", "THEN", "ELSE", "CASE", "BETWEEN"}
+)
+_NO_OPERATORS = frozenset({")", "]", ".", ";"})
 
 
 @dataclass(frozen=True)
@@ -287,3 +296,25 @@ def _function(text: str, tokens: Sequence[Token], names: Names, first: int) -> R
     end = tokens[cursor.at - 1].end
     start = tokens[first].start
     return Reference(first, first, (word,), True, start, end, table=table, increment=Increment(word, arguments))
+
+
+def refuse(text: str, at: int, doing: str) -> NoReturn:
+    """Refuses what a text asks for at an offset.
+
+    Raises:
+        UnsupportedFeature: always.
+    """
+    message = f"{doing}: this release of paimon_spark runs no functions of a catalog of Paimon; {_HOW}"
+    raise UnsupportedFeature(str(error_at(text, at, message)))
+
+
+def is_called(tokens: Sequence[Token], first: int, last: int) -> bool:
+    """True if a name is that of a function: parentheses follow it, where a value stands.
+
+    Parentheses may follow the name of a table too, as in ``INSERT INTO paimon.shop.orders (id)``.
+    """
+    if first == 0 or last + 1 == len(tokens) or tokens[last + 1].upper != "(":
+        return False
+    before = tokens[first - 1]
+    is_operator = before.kind is Kind.SYMBOL and before.upper not in _NO_OPERATORS
+    return is_operator or before.upper in _BEFORE_VALUES

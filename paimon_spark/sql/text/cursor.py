@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from paimon_spark.errors import SqlError, UnsupportedFeature
-from paimon_spark.sql.text.lexer import Kind, Token, error_at
+from paimon_spark.sql.text.lexer import Kind, Token, error_at, tokenize
 from paimon_spark.sql.text.literals import Value, number_value, string_value
 from paimon_spark.sql.text.names import Names, TableName
 
 T = TypeVar("T")
 TYPED = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ"})
 """The words of a literal of a date or time, which stand before its text."""
-
 _CLOSE = {"(": ")", "<": ">", "[": "]"}
 
 
@@ -281,3 +281,90 @@ class Cursor:
 def property_text(value: Value) -> str:
     """The text of a property that is written as a literal."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def read_table_name(text: str, names: Names) -> TableName:
+    """The table of ours that a name means outside of SQL.
+
+    Args:
+        text: ``table``, ``database.table`` or ``catalog.database.table``, with backquotes where a part needs them; or
+            the catalog and a path, as in SQL.
+        names: with the database of names that have none.
+
+    Raises:
+        SqlError: it is no name of a table.
+    """
+    cursor = Cursor(text, tokenize(text), names)
+    found = cursor.own_table()
+    cursor.expect_end()
+    return replace(found, is_bare=False)
+
+
+def read_parts(text: str, names: Names) -> tuple[str, ...]:
+    """The parts of a name, without backquotes.
+
+    Raises:
+        SqlError: it is no name.
+    """
+    cursor = Cursor(text, tokenize(text), names)
+    parts = cursor.parts()
+    cursor.expect_end()
+    return parts
+
+
+def column_path(text: str) -> tuple[str, ...]:
+    """The parts of the name of a column, or of a field in it: ``address.city``, without backquotes.
+
+    Raises:
+        SqlError: it is no name.
+    """
+    return read_parts(text, Names("", None))
+
+
+@dataclass(frozen=True)
+class PartitionValue:
+    """A column of PARTITION (...).
+
+    Attributes:
+        is_given: it has a value; else it is dynamic, or stands for all values.
+        value: the literal.
+        type: the word before the literal, DATE or TIMESTAMP; "": there is none.
+    """
+
+    column: str
+    is_given: bool = False
+    value: Value = None
+    type: str = ""
+
+
+PartitionSpec: TypeAlias = tuple[PartitionValue, ...]
+
+
+def read_partition(cursor: Cursor) -> PartitionSpec:
+    """``PARTITION (dt = '2026-11-01', hour)``; (): the word does not come next.
+
+    Raises:
+        SqlError: a column is named twice, or its value is an expression.
+    """
+    return read_values(cursor) if cursor.accept("PARTITION") else ()
+
+
+def read_values(cursor: Cursor) -> PartitionSpec:
+    """``(dt = '2026-11-01', hour)``."""
+    found: dict[str, PartitionValue] = {}
+
+    def read() -> None:
+        at = cursor.offset()
+        column = cursor.name("a partition column")
+        if column.lower() in found:
+            raise cursor.error(f"the partition column {column} is named twice", at)
+        is_given = cursor.accept("=") or cursor.accept("==")
+        token = cursor.peek()
+        value = cursor.literal(f"the value of the partition column {column}") if is_given else None
+        if not cursor.is_literal_end():
+            raise cursor.error(f"the value of the partition column {column} must be a literal")
+        typed = token.upper if token is not None and token.upper in TYPED and is_given else ""
+        found[column.lower()] = PartitionValue(column, is_given, value, typed)
+
+    cursor.listed(read)
+    return tuple(found.values())

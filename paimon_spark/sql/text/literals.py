@@ -1,4 +1,4 @@
-"""Literals of Spark SQL: what the characters of a string or a number stand for."""
+"""Literals of Spark SQL: what their characters stand for, and values, names and conditions written as SQL text."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import TypeAlias
 
+from paimon_spark.format.quoting import quoted
+
 Value: TypeAlias = "str | int | float | Decimal | bool | bytes | tuple[Value, ...] | Mapping[Value, Value] | None"
 """A literal. An ARRAY is a tuple, a MAP a mapping; a DATE or TIMESTAMP literal is the text that stands in it."""
-
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|(.))", re.DOTALL)
 _MARKS = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 _INTEGER = re.compile(r"(\d+)([LlSsYy]?)")
@@ -53,3 +54,26 @@ def number_value(text: str) -> int | float | Decimal:
     if upper[-1] in "DF":
         return float(text[:-1])
     return float(text) if "E" in upper else Decimal(text)
+
+
+def partition_condition(values: Mapping[str, Value]) -> str:
+    """``dt = '2026-11-01' AND hour IS NULL``, in the SQL of conditions."""
+    return " AND ".join(f"{quoted(name)} {_is_value(value)}" for name, value in values.items())
+
+
+def literal_text(value: Value) -> str:
+    """A literal as SQL text."""
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return "TRUE" if value else "FALSE"
+        case str():
+            return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+        case bytes():
+            return f"X'{value.hex()}'"
+    return str(value)
+
+
+def _is_value(value: Value) -> str:
+    return "IS NULL" if value is None else f"= {literal_text(value)}"

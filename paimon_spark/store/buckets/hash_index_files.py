@@ -15,11 +15,10 @@ from paimon_spark.format.manifest import FileKind, IndexManifestEntry
 from paimon_spark.format.paths import index_file_path, index_name
 from paimon_spark.store.buckets.bucket_assigner import Hashes, KnownHashes
 from paimon_spark.store.metadata.file_paths import bucket_directory
-from paimon_spark.store.metadata.index_manifests import HASH
 from paimon_spark.store.metadata.live_files import canonical_row
-from paimon_spark.store.metadata.manifest_files import read_index_manifest
+from paimon_spark.store.metadata.manifest_files import HASH, read_index_manifest
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.storage.discard import discard
+from paimon_spark.store.storage.files import discard
 
 HashFiles = Mapping[bytes, Mapping[int, IndexManifestEntry]]
 """canonical partition -> bucket -> its HASH index file."""

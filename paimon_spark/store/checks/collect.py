@@ -22,6 +22,7 @@ from paimon_spark.format.paths import data_file_path, extra_file_path, file_form
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.store.checks.buckets import (
     OneRowTask,
+    check_one_partition,
     check_one_row,
     check_vector_file,
     double_files,
@@ -29,14 +30,13 @@ from paimon_spark.store.checks.buckets import (
     vector_faults,
 )
 from paimon_spark.store.checks.data_files import FileTask, check_data_file
-from paimon_spark.store.checks.partition_checks import check_one_partition
 from paimon_spark.store.checks.report import KEPT, Findings, Rule
 from paimon_spark.store.checks.snapshots import SnapshotState, place_in
 from paimon_spark.store.checks.value_checks import StoredStatistics
-from paimon_spark.store.metadata.commit_changes import DELETION_VECTORS
-from paimon_spark.store.metadata.entries import Identity
 from paimon_spark.store.metadata.file_paths import bucket_directory
-from paimon_spark.store.metadata.index_manifests import HASH
+from paimon_spark.store.metadata.live_files import Identity
+from paimon_spark.store.metadata.manifest_files import HASH
+from paimon_spark.store.metadata.messages import DELETION_VECTORS
 from paimon_spark.store.metadata.partitions import describe_partition
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.read.splits import DeletionFile

@@ -17,14 +17,7 @@ from paimon_spark.format.rules.supported import unreadable_root
 from paimon_spark.format.schema import KEY_PREFIX, TableSchema
 from paimon_spark.format.types import DataField, Root
 from paimon_spark.store.checks.report import Findings, Rule
-from paimon_spark.store.checks.row_checks import (
-    BucketCheck,
-    HashCheck,
-    KeyCheck,
-    PartitionCheck,
-    RowCheck,
-    SystemCheck,
-)
+from paimon_spark.store.checks.row_checks import BucketCheck, HashCheck, KeyCheck, PartitionCheck, RowCheck, SystemCheck
 from paimon_spark.store.checks.value_checks import ValueCheck
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.bucket_filter import bucket_fields

@@ -17,7 +17,7 @@ from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.checks.manifests import ManifestReader
 from paimon_spark.store.checks.report import Findings, Rule
 from paimon_spark.store.checks.value_checks import StoredStatistics
-from paimon_spark.store.metadata.entries import Identity, record_count
+from paimon_spark.store.metadata.live_files import Identity, record_count
 from paimon_spark.store.metadata.table import Table
 
 """Canonical partition, bucket."""

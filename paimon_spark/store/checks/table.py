@@ -34,9 +34,9 @@ from paimon_spark.store.metadata.schemas import branch_holds_files, broken_branc
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import resolve_keys, split_storage_options
 from paimon_spark.store.open import find_stored_table, open_table
-from paimon_spark.store.reporting.progress import Progress
-from paimon_spark.store.scan.latest_only import refuse_travel
-from paimon_spark.store.storage.listing import list_branches
+from paimon_spark.store.reporting.result import Progress
+from paimon_spark.store.scan.time_travel import refuse_travel
+from paimon_spark.store.storage.files import list_branches
 
 THREADS = 8
 

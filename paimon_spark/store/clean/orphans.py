@@ -35,12 +35,11 @@ from paimon_spark.store.clean.orphans_listing import (
 )
 from paimon_spark.store.clean.orphans_used import branches_of, used_names
 from paimon_spark.store.expire.delete import delete_stages, file_threads, remove_directory
-from paimon_spark.store.holds.expiry_marks import parse_expiry_mark
+from paimon_spark.store.holds.marks import parse_expiry_mark
 from paimon_spark.store.holds.retention import Moment, epoch_millis
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.reporting.progress import Progress
-from paimon_spark.store.reporting.result import Result
-from paimon_spark.store.storage.listing import list_ids
+from paimon_spark.store.reporting.result import Progress, Result
+from paimon_spark.store.storage.files import list_ids
 from paimon_spark.store.storage.parallel import map_parallel
 
 _log = logging.getLogger(__name__)

@@ -29,12 +29,12 @@ from paimon_spark.format.paths import (
     stream_sink_directory,
     tag_directory,
 )
-from paimon_spark.store.holds.hold_marks import HOLD_PREFIX
+from paimon_spark.store.holds.marks import HOLD_PREFIX
 from paimon_spark.store.metadata.external_paths import check_external_path, data_paths
 from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.reporting.progress import Progress
-from paimon_spark.store.storage.success_files import SUCCESS
+from paimon_spark.store.reporting.result import Progress
+from paimon_spark.store.storage.files import SUCCESS
 
 _BUCKET_PREFIX = "bucket-"
 _MANAGED_BLOBS = ".managed.blob"  # shared by tables; the official system never treats them as orphans

@@ -33,12 +33,12 @@ from paimon_spark.format.paths import (
 )
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.expire.reading import find_index_manifests, find_manifest_lists
-from paimon_spark.store.holds.expiry_marks import expiring_below
+from paimon_spark.store.holds.marks import expiring_below
 from paimon_spark.store.metadata.schemas import SchemaStore, branch_holds_files
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.reporting.progress import Progress
-from paimon_spark.store.storage.listing import find_bytes, list_branches, list_ids, read_hint
+from paimon_spark.store.reporting.result import Progress
+from paimon_spark.store.storage.files import find_bytes, list_branches, list_ids, read_hint
 from paimon_spark.store.storage.parallel import map_parallel
 from paimon_spark.store.storage.retrying import RetryRules, retry
 

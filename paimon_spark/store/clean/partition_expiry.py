@@ -29,15 +29,15 @@ from paimon_spark.format.types import BINARIES
 from paimon_spark.store.clean.truncate import TruncateResult, take_away, without_partitions
 from paimon_spark.store.commit.attempt import TableState, table_state
 from paimon_spark.store.history.tags import Duration, duration_millis
-from paimon_spark.store.metadata.commit_changes import CommitChanges
 from paimon_spark.store.metadata.live_files import canonical_partitions, canonical_row
 from paimon_spark.store.metadata.manifest_files import read_manifest_columns
+from paimon_spark.store.metadata.messages import CommitChanges
 from paimon_spark.store.metadata.partition_times import nanos_before, partition_times
 from paimon_spark.store.metadata.partitions import describe_partition, format_partition
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import check_dynamic_options
 from paimon_spark.store.reporting.result import Result
-from paimon_spark.store.scan.latest_only import refuse_travel
+from paimon_spark.store.scan.time_travel import refuse_travel
 from paimon_spark.store.storage.local_time import epoch_millis_of_wall
 
 _log = logging.getLogger(__name__)

@@ -15,12 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.format.paths import (
-    MAIN_BRANCH,
-    changelog_path,
-    snapshot_path,
-    tag_path,
-)
+from paimon_spark.format.paths import MAIN_BRANCH, changelog_path, snapshot_path, tag_path
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.clean.orphans import past_millis, remove_orphan_files
@@ -38,7 +33,7 @@ from paimon_spark.store.holds.retention import Moment, Retention, RetentionRules
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
 from paimon_spark.store.storage.parallel import map_parallel
-from paimon_spark.store.stream_notes.upkeep import clear_stream_notes
+from paimon_spark.store.stream_notes.notes import clear_stream_notes
 
 _log = logging.getLogger(__name__)
 
@@ -180,7 +175,7 @@ def all_files(table: Table) -> DeletionPlan:
 
 
 def _strays(table: Table) -> tuple[Snapshot, ...]:
-    """Snapshots before the earliest one, which do not expire because of a gap (see earliest_repair)."""
+    """Snapshots before the earliest one, which do not expire because of a gap (see lost_files)."""
     store = table.snapshots
     earliest = store.earliest_id() or 0
     return tuple(find_snapshots(store, [number for number in store.ids() if number < earliest]))

@@ -6,27 +6,34 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import pyarrow as pa
+
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate
+from paimon_spark.arrow.types import from_internal
 from paimon_spark.errors import OptionError
-from paimon_spark.format.manifest import ManifestEntry
+from paimon_spark.format.binary_row import decode_arity_row
+from paimon_spark.format.manifest import FileKind, ManifestEntry
+from paimon_spark.format.paths import MAIN_BRANCH
 from paimon_spark.format.rules.supported import check_writable
-from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
-from paimon_spark.store.clean.live_partitions import alive_elsewhere
+from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState, table_state
 from paimon_spark.store.commit.commit_loop import commit_request
 from paimon_spark.store.commit.commit_user import new_user
-from paimon_spark.store.commit.overwrite import overwritten
 from paimon_spark.store.commit.partition_registration import keeper_of, unregister_partitions
+from paimon_spark.store.commit.table_commit import overwritten
 from paimon_spark.store.compact.live_buckets import is_chosen
 from paimon_spark.store.compact.plan import partition_condition
-from paimon_spark.store.metadata.commit_changes import CommitChanges
+from paimon_spark.store.history.branches import on_branch
+from paimon_spark.store.metadata.live_files import canonical_partitions, canonical_row
 from paimon_spark.store.metadata.manifest_files import read_manifest_columns
-from paimon_spark.store.metadata.partition_filter import PartitionFilter
-from paimon_spark.store.metadata.partitions import describe_partition
+from paimon_spark.store.metadata.messages import CommitChanges
+from paimon_spark.store.metadata.partitions import PartitionFilter, describe_partition
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.pruning.file_filter import manifest_filter
 from paimon_spark.store.reporting.result import Result
-from paimon_spark.store.scan.latest_only import refuse_travel
+from paimon_spark.store.scan.time_travel import refuse_travel
+from paimon_spark.store.storage.files import list_branches
 
 
 @dataclass(frozen=True, repr=False)
@@ -174,3 +181,50 @@ def _metrics(table: Table, files: Sequence[ManifestEntry], began: float, snapsho
         millis=round((time.monotonic() - began) * 1000),
         snapshot_id=snapshot_id,
     )
+
+
+def live_partitions(table: Table) -> list[bytes]:
+    """The partitions (arity-prefixed BinaryRows) that have files in the latest snapshot, in no order."""
+    latest, types = table.snapshots.latest(), table.schema.partition_types
+    if latest is None:
+        return []
+    columns = read_manifest_columns(table.file_io, table.location, table_state(table, latest).manifests)
+    codes = canonical_partitions(columns, types)[columns.partition_code]
+    files = np.zeros(len(columns.partitions), np.int64)
+    np.add.at(files, codes, np.where(columns.kind == FileKind.DELETE, -1, 1))
+    return [canonical_row(columns.partitions[code], types) for code in np.flatnonzero(files > 0).tolist()]
+
+
+def alive_elsewhere(table: Table) -> set[bytes]:
+    """The partitions that have files in other branches of the table (Java: removePartitionsExistsInOtherBranches)."""
+    others = {MAIN_BRANCH, *list_branches(table.file_io, table.location)} - {table.branch}
+    return {row for name in others for row in live_partitions(on_branch(table, name))}
+
+
+def partition_rows(table: Table, snapshot: Snapshot | None) -> list[bytes]:
+    """The partitions (arity-prefixed BinaryRows) that the manifests of a snapshot name, some of which may be empty."""
+    if snapshot is None:
+        return []
+    metas = table_state(table, snapshot).manifests
+    return sorted(set(read_manifest_columns(table.file_io, table.location, metas).partitions))
+
+
+def partition_columns(table: Table, rows: Sequence[bytes]) -> list[pa.Array]:
+    """The values of the partition columns, a row for each partition."""
+    values = [decode_arity_row(row, table.schema.partition_types) for row in rows]
+    types = table.schema.partition_types
+    return [from_internal([value[at] for value in values], data_type) for at, data_type in enumerate(types)]
+
+
+def drop_partition_rows(table: Table, rows: Sequence[bytes], name: CommitName | None) -> TruncateResult:
+    """Removes all rows of some partitions, in one OVERWRITE snapshot, or does nothing if they have none.
+
+    Args:
+        name: of the commit; None: a new one.
+
+    Raises:
+        UnsupportedFeature: the table cannot be written.
+        CommitConflict, RetriesExhausted: other jobs committed concurrently; nothing was committed.
+        CommitStateUnknown: the store did not answer.
+    """
+    return take_away(table, lambda state: without_partitions(state, rows), "TRUNCATE", name=name)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from paimon_spark.merge.clustering.sort_keys import choose_bounds
 from paimon_spark.store.clustering.rows import ranged_rows, sampled_keys, write_group
 from paimon_spark.store.clustering.work import Bounds, ClusterWork, GroupResult
-from paimon_spark.store.storage.discard import discard
+from paimon_spark.store.storage.files import discard
 from paimon_spark.store.storage.parallel import map_parallel
 
 THREADS = 2  # each holds a range twice: as it was read and sorted

@@ -22,22 +22,20 @@ from paimon_spark.format.paths import statistics_path
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.store.commit.conflicts import ConflictRules, check_conflicts, check_total_buckets, check_vectors
 from paimon_spark.store.commit.manifest_merge import merge_fully, merge_manifests
-from paimon_spark.store.commit.partition_changes import partition_changes
-from paimon_spark.store.metadata.commit_changes import CommitChanges, numbered_by_snapshot
-from paimon_spark.store.metadata.entries import record_count
-from paimon_spark.store.metadata.index_manifests import combine_index_entries
-from paimon_spark.store.metadata.live_files import canonical_partitions, fold
+from paimon_spark.store.commit.partition_registration import partition_changes
+from paimon_spark.store.metadata.live_files import canonical_partitions, fold, record_count
 from paimon_spark.store.metadata.manifest_files import (
     ManifestWriter,
+    combine_index_entries,
     read_data_manifests,
     read_index_manifest,
     read_manifest_bytes,
     read_manifest_columns,
 )
-from paimon_spark.store.metadata.partition_filter import PartitionFilter
+from paimon_spark.store.metadata.messages import CommitChanges, numbered_by_snapshot
 from paimon_spark.store.metadata.partition_stats import same_partition
 from paimon_spark.store.metadata.partition_times import expired_by_values
-from paimon_spark.store.metadata.partitions import describe_partition
+from paimon_spark.store.metadata.partitions import PartitionFilter, describe_partition
 from paimon_spark.store.metadata.publish import publish
 from paimon_spark.store.metadata.table import BucketMode, Table
 

@@ -27,8 +27,8 @@ from enum import StrEnum
 from paimon_spark.errors import CommitStateUnknown, CorruptFile, MissingFile
 from paimon_spark.format.paths import snapshot_path
 from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.store.holds.expiry_marks import expiring_below
 from paimon_spark.store.holds.lineage import builds_on
+from paimon_spark.store.holds.marks import expiring_below
 from paimon_spark.store.metadata.publish import TRIES
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table

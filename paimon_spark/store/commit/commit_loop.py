@@ -1,25 +1,33 @@
 """One request becomes one snapshot, or none: attempt by attempt, until nobody is faster (Java: FileStoreCommitImpl).
 
 Invariants: protocol C1 to C3, C10 and C11.
+
+Also cleans up after a failed commit: deletes its files, unless its snapshot may exist. Invariants: protocol C7 and C8.
 """
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Generic
 
-from paimon_spark.errors import PaimonError, RetriesExhausted, TableNotFound
+from paimon_spark.errors import CommitStateUnknown, PaimonError, RetriesExhausted, TableNotFound
 from paimon_spark.format.manifest import FileKind
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.store.commit.attempt import CommitRequest, Detail, Proposal, TableState, attempt, table_state
 from paimon_spark.store.commit.base import confirm_published, may_be_withdrawn, withdrawn_error
-from paimon_spark.store.commit.history import CommitHistory
+from paimon_spark.store.commit.history import CommitHistory, is_committed
 from paimon_spark.store.commit.partition_registration import keeper_of, register_partitions
 from paimon_spark.store.metadata.manifest_files import read_manifest_list, read_manifests
 from paimon_spark.store.metadata.publish import write_hint
 from paimon_spark.store.metadata.table import BucketMode, Table
+from paimon_spark.store.storage.files import discard
 from paimon_spark.store.storage.retrying import RetryRules, retry
+
+_log = logging.getLogger(__name__)
 
 
 class _LostRace(Exception):
@@ -216,3 +224,36 @@ def _may_be_rescaled(state: TableState, overwritten: bool) -> bool:
         return False
     known = {TableSettings(table.schemas.load(i).options).bucket for i in state.schema_ids}
     return overwritten or known != {table.settings.bucket}
+
+
+@contextmanager
+def discarding_if_failed(
+    table: Table, request: CommitRequest[Any], since: int, created: Callable[[], Iterable[str]]
+) -> Iterator[None]:
+    """Deletes the files of the commit in the block if it certainly failed; the error is raised again.
+
+    After CommitStateUnknown they are kept, because the snapshot may exist.
+
+    Args:
+        table: the table.
+        request: the commit.
+        since: the latest snapshot id when the commit user was drawn: only later snapshots can be this commit.
+        created: returns the paths of the files of this commit; called after the failure.
+    """
+    try:
+        yield
+    except CommitStateUnknown:
+        raise
+    except (PaimonError, OSError):
+        if not _may_be_committed(table, request, since):
+            discard(table.file_io, created())
+        raise
+
+
+def _may_be_committed(table: Table, request: CommitRequest[Any], since: int) -> bool:
+    """When in doubt the files stay: orphans harm nobody."""
+    try:
+        return is_committed(table.snapshots, since, request.names)
+    except (PaimonError, OSError) as error:
+        _log.warning("a failed commit to %s leaves its files behind: %s", table.location, error)
+        return True

@@ -11,8 +11,8 @@ from paimon_spark.format.manifest import FileKind, IndexManifestEntry, ManifestE
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.format.types import DataType
 from paimon_spark.merge.keys.key_order import key_range_of
-from paimon_spark.store.metadata.commit_changes import DELETION_VECTORS
-from paimon_spark.store.metadata.entries import AddedTwice, fold_entries
+from paimon_spark.store.metadata.live_files import AddedTwice, fold_entries
+from paimon_spark.store.metadata.messages import DELETION_VECTORS
 
 _SHOWN = 5
 

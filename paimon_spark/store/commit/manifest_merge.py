@@ -14,9 +14,9 @@ from paimon_spark.format.manifest import FileKind, ManifestEntry, ManifestFileMe
 from paimon_spark.format.manifests.columns import decode_manifests
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.types import DataField
-from paimon_spark.store.metadata.entries import AddedTwice, fold_entries
+from paimon_spark.store.metadata.live_files import AddedTwice, fold_entries
 from paimon_spark.store.metadata.manifest_files import ManifestWriter
-from paimon_spark.store.metadata.partition_filter import PartitionFilter
+from paimon_spark.store.metadata.partitions import PartitionFilter
 
 ReadBytes = Callable[[Sequence[ManifestFileMeta]], list[tuple[str, bytes]]]
 

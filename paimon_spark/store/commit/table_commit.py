@@ -1,10 +1,13 @@
 """Commits the files of tasks as one new snapshot, or not at all (format section 3.2; Java: FileStoreCommitImpl).
 
 Invariants: protocol C1 to C3 and C10.
+
+The changes of an overwrite, and the level of its new files (Java: OverwriteChangesProvider, tryUpgrade).
 """
 
 from __future__ import annotations
 
+import itertools
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -12,29 +15,27 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from paimon_spark.errors import DataError
+from paimon_spark.format.manifest import FileKind, ManifestEntry
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
+from paimon_spark.format.types import DataType
+from paimon_spark.merge.keys.key_order import key_range_of
 from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState
 from paimon_spark.store.commit.commit_loop import commit_request
-from paimon_spark.store.commit.dynamic_conflicts import check_cross_partition
-from paimon_spark.store.commit.hash_index_changes import HashIndexUpdate
+from paimon_spark.store.commit.dynamic_buckets import HashIndexUpdate, check_cross_partition
 from paimon_spark.store.commit.history import is_committed
-from paimon_spark.store.commit.overwrite import overwritten, upgraded
 from paimon_spark.store.commit.partition_registration import check_registration
 from paimon_spark.store.commit.row_conflicts import ReadState, check_keys_unchanged
-from paimon_spark.store.metadata.commit_changes import CommitChanges, appended, compacted
 from paimon_spark.store.metadata.file_paths import changelog_paths, created_paths
-from paimon_spark.store.metadata.messages import CommitMessage
-from paimon_spark.store.metadata.partition_filter import PartitionFilter
-from paimon_spark.store.metadata.partitions import describe_partition
+from paimon_spark.store.metadata.messages import CommitChanges, CommitMessage, appended, compacted
+from paimon_spark.store.metadata.partitions import PartitionFilter, describe_partition
 from paimon_spark.store.metadata.postponed import created_at
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.reporting.result import Result
-from paimon_spark.store.storage.discard import discard
+from paimon_spark.store.storage.files import discard
 from paimon_spark.store.storage.local_time import local_wall_millis
 
 _log = logging.getLogger(__name__)
-
 Replaced = Mapping[str, Any] | Sequence[Mapping[str, Any]] | Literal["dynamic"] | None
 
 
@@ -291,3 +292,46 @@ class TableCommit:
             return new
         levels = settings.compaction.num_levels or settings.compaction.trigger + 1
         return replace(new, files=upgraded(new.files, tuple(f.type for f in schema.key_fields), levels - 1))
+
+
+def overwritten(state: TableState, new: CommitChanges, replaced: PartitionFilter | None) -> CommitChanges:
+    """The delta of an overwrite: deletes all live files and index files of the replaced partitions, adds the new ones.
+
+    Args:
+        state: the current state; after a lost race this is called again.
+        new: the new files.
+        replaced: the partitions; None means all.
+    """
+    table = state.table
+    if state.snapshot is None:
+        return new
+    postponed = table.bucket_mode == BucketMode.POSTPONE_MODE
+    live = [entry for entry in state.live_entries(replaced) if entry.bucket >= 0 or postponed]
+    index = [entry for entry in state.index_entries if replaced is None or replaced.matches(entry.partition)]
+    return CommitChanges(
+        files=(*(replace(entry, kind=FileKind.DELETE) for entry in live), *new.files),
+        index=(*(replace(entry, kind=FileKind.DELETE) for entry in index), *new.index),
+    )
+
+
+def upgraded(
+    files: Sequence[ManifestEntry], key_types: tuple[DataType, ...], max_level: int
+) -> tuple[ManifestEntry, ...]:
+    """The new files of an overwrite, upgraded to the highest level in buckets where they are one sorted run.
+
+    There are no older files below them, so readers need not merge. If any file is not of level 0 or has no real bucket,
+    all are left unchanged (Java: FileStoreCommitImpl.tryUpgrade, option overwrite-upgrade).
+    """
+    if not key_types or any(e.file.level > 0 or e.bucket < 0 for e in files):
+        return tuple(files)
+    key_range = key_range_of(key_types)
+    buckets: dict[tuple[bytes, int], list[ManifestEntry]] = {}
+    for entry in files:
+        buckets.setdefault((entry.partition, entry.bucket), []).append(entry)
+    result: list[ManifestEntry] = []
+    for found in buckets.values():
+        ranges = sorted(key_range(e.file) for e in found)
+        if all(last < first for (_, last), (first, _) in itertools.pairwise(ranges)):
+            found = [replace(e, file=replace(e.file, level=max_level)) for e in found]
+        result += found
+    return tuple(result)

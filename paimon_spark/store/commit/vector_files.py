@@ -28,12 +28,12 @@ from paimon_spark.format.deletion_vector import (
 from paimon_spark.format.manifest import FileKind, IndexManifestEntry
 from paimon_spark.format.paths import index_file_path, index_name
 from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.store.metadata.commit_changes import DELETION_VECTORS
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.live_files import canonical_row
 from paimon_spark.store.metadata.manifest_files import read_index_manifest
+from paimon_spark.store.metadata.messages import DELETION_VECTORS
 from paimon_spark.store.metadata.table import BucketMode, Table
-from paimon_spark.store.storage.discard import discard
+from paimon_spark.store.storage.files import discard
 
 VectorFiles: TypeAlias = Mapping[tuple[bytes, int], Sequence[IndexManifestEntry]]
 """(canonical partition, bucket) -> its live index files of deletion vectors."""

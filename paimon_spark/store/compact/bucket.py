@@ -29,13 +29,12 @@ from paimon_spark.merge.compaction.steps import CompactStep
 from paimon_spark.merge.engines.lookup import counts_levels, with_level
 from paimon_spark.merge.keys.sections import Section, SortedRun, runs_by_age
 from paimon_spark.merge.runs.sort_merge import merge_runs
-from paimon_spark.store.compact.bucket_rows import SYSTEM_FIELDS, BucketRows, Progress
+from paimon_spark.store.compact.bucket_rows import SYSTEM_FIELDS, BucketRows, Progress, UpperLevel, files_above
 from paimon_spark.store.compact.output import CompactOutput
 from paimon_spark.store.compact.task import AppendTask, CompactTask, CompactTaskResult, MergeTask
-from paimon_spark.store.compact.upper_rows import UpperLevel, files_above
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.read.external_merge import RunSpill, SizedRun
 from paimon_spark.store.read.file_rows import FileRequest
+from paimon_spark.store.read.sorted_runs import RunSpill, SizedRun
 
 BATCH_ROWS = 65536
 _OPEN_BYTES = 256 * MB  # approximate bytes of the rows of all batches that a merge has open at once

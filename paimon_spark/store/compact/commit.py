@@ -20,18 +20,16 @@ from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.write_settings import CommitSettings
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState, conflict_rules
-from paimon_spark.store.commit.commit_loop import commit_request, commit_retries
+from paimon_spark.store.commit.commit_loop import commit_request, commit_retries, discarding_if_failed
 from paimon_spark.store.commit.commit_user import new_user
 from paimon_spark.store.commit.conflicts import check_conflicts
-from paimon_spark.store.commit.failure import discarding_if_failed
 from paimon_spark.store.commit.vector_files import IndexChanges, VectorFiles, find_vector_files, vector_changes
 from paimon_spark.store.compact.live_buckets import place_of
 from paimon_spark.store.compact.task import CompactTask, CompactTaskResult
-from paimon_spark.store.metadata.commit_changes import compacted
-from paimon_spark.store.metadata.messages import CommitMessage
-from paimon_spark.store.metadata.partition_filter import PartitionFilter
+from paimon_spark.store.metadata.messages import CommitMessage, compacted
+from paimon_spark.store.metadata.partitions import PartitionFilter
 from paimon_spark.store.metadata.table import BucketMode, Table
-from paimon_spark.store.storage.discard import discard
+from paimon_spark.store.storage.files import discard
 from paimon_spark.store.storage.retrying import RetryRules
 
 TRIES = 101

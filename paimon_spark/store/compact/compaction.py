@@ -18,12 +18,7 @@ from paimon_spark.arrow.predicates.predicate import Predicate
 from paimon_spark.errors import CommitConflict, CompactionFailed, PaimonError, RetriesExhausted
 from paimon_spark.format.bucket import Place
 from paimon_spark.format.options.option import MB
-from paimon_spark.store.compact.commit import (
-    CompactedBuckets,
-    commit_compaction,
-    commits_together,
-    committed_units,
-)
+from paimon_spark.store.compact.commit import CompactedBuckets, commit_compaction, commits_together, committed_units
 from paimon_spark.store.compact.live_buckets import place_of
 from paimon_spark.store.compact.plan import CompactionPlan, plan_compaction
 from paimon_spark.store.compact.task import CompactTask, CompactTaskResult
@@ -31,7 +26,7 @@ from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.partitions import describe_partition
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
-from paimon_spark.store.storage.discard import discard
+from paimon_spark.store.storage.files import discard
 
 _log = logging.getLogger(__name__)
 

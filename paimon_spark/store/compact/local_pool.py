@@ -20,7 +20,7 @@ from paimon_spark.format.options.option import MB
 from paimon_spark.store.compact.compaction import Outcome, TaskFailure, run_here
 from paimon_spark.store.compact.task import CompactTask, CompactTaskResult
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.storage.discard import discard
+from paimon_spark.store.storage.files import discard
 
 MAX_PROCESSES = 4
 """However many cores: each process may hold some hundred MB, and others run on this machine too."""

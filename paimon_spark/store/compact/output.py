@@ -13,8 +13,8 @@ from paimon_spark.format.paths import data_file_name
 from paimon_spark.store.compact.task import AppendTask, CompactTask
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.storage.background import Background
-from paimon_spark.store.storage.discard import discard
+from paimon_spark.store.storage.files import discard
+from paimon_spark.store.storage.parallel import Background
 from paimon_spark.store.write.data_writer import BucketWriter, file_batch
 from paimon_spark.store.write.file_layout import FileLayout, changelog_layout, file_layout
 

@@ -26,7 +26,7 @@ from paimon_spark.store.expire.used import (
 from paimon_spark.store.holds.consumer_files import consumer_positions
 from paimon_spark.store.holds.retention import Limits, Moment, Retention, changelog_retention, retention
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.storage.listing import read_hint
+from paimon_spark.store.storage.files import read_hint
 from paimon_spark.store.storage.parallel import map_parallel
 
 _log = logging.getLogger(__name__)

@@ -11,20 +11,9 @@ import numpy as np
 from paimon_spark.format.bucket import StoredPlace
 from paimon_spark.format.manifest import DataFileMeta, FileKind, FileSource, ManifestFileMeta
 from paimon_spark.format.manifests.columns import ManifestColumns, decode_manifests
-from paimon_spark.format.paths import (
-    data_file_path,
-    extra_file_path,
-    index_file_path,
-    manifest_path,
-    statistics_path,
-)
+from paimon_spark.format.paths import data_file_path, extra_file_path, index_file_path, manifest_path, statistics_path
 from paimon_spark.format.snapshot import CommitKind, Snapshot
-from paimon_spark.store.expire.reading import (
-    find_index_manifests,
-    find_manifest_lists,
-    find_manifests,
-    found_entries,
-)
+from paimon_spark.store.expire.reading import find_index_manifests, find_manifest_lists, find_manifests, found_entries
 from paimon_spark.store.expire.used import ReferencedFiles
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.live_files import canonical_partitions, fold

@@ -13,7 +13,7 @@ from paimon_spark.format.paths import manifest_path
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.storage.listing import find_bytes
+from paimon_spark.store.storage.files import find_bytes
 from paimon_spark.store.storage.parallel import map_parallel
 
 _CHUNK = 64  # manifests decoded at a time

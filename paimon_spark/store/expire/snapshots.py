@@ -35,8 +35,7 @@ from paimon_spark.store.expire.used import (
     tags_before,
 )
 from paimon_spark.store.holds.consumer_files import consumer_positions
-from paimon_spark.store.holds.expiry_marks import delete_marks, expiring_below, write_mark
-from paimon_spark.store.holds.hold_marks import held_snapshot_ids
+from paimon_spark.store.holds.marks import delete_marks, expiring_below, held_snapshot_ids, write_mark
 from paimon_spark.store.holds.retention import Limits, Moment, Retention, RetentionRules, retention, retention_rules
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table

@@ -13,10 +13,16 @@ from collections.abc import Sequence
 
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.stream_notes.note import StreamNote
-from paimon_spark.store.stream_notes.note_file import find_note, find_search, store_search
-from paimon_spark.store.stream_notes.search import BatchSearch, has_all_since, is_commit_of
-from paimon_spark.store.stream_notes.upkeep import notes_and_searches
+from paimon_spark.store.stream_notes.notes import (
+    BatchSearch,
+    StreamNote,
+    find_note,
+    find_search,
+    has_all_since,
+    is_commit_of,
+    notes_and_searches,
+    store_search,
+)
 
 _CLOCKS_DIFFER_MILLIS = 3_600_000
 """How far the clock of the storage may be from that of a writer."""

@@ -15,17 +15,12 @@ import numpy as np
 from paimon_spark.format.manifest import FileKind, ManifestFileMeta
 from paimon_spark.format.paths import MAIN_BRANCH
 from paimon_spark.format.snapshot import CommitKind, Snapshot
-from paimon_spark.store.expire.reading import (
-    find_index_manifests,
-    find_manifest_lists,
-    find_snapshots,
-    found_entries,
-)
+from paimon_spark.store.expire.reading import find_index_manifests, find_manifest_lists, find_snapshots, found_entries
 from paimon_spark.store.metadata.live_files import canonical_partitions, fold
 from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_index_manifest, read_manifest_columns
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.storage.listing import list_branches
+from paimon_spark.store.storage.files import list_branches
 from paimon_spark.store.storage.parallel import map_parallel
 
 

@@ -20,7 +20,7 @@ from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableStat
 from paimon_spark.store.commit.commit_loop import commit_request
 from paimon_spark.store.history.branches import on_branch
 from paimon_spark.store.holds.tag_holds import hold_snapshot
-from paimon_spark.store.metadata.commit_changes import CommitChanges
+from paimon_spark.store.metadata.messages import CommitChanges
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
 from paimon_spark.store.storage.parallel import map_parallel

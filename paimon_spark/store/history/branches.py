@@ -13,14 +13,7 @@ from dataclasses import dataclass, replace
 from paimon_spark.errors import NameTaken, OptionError, SnapshotNotFound
 from paimon_spark.file_io import FileIO
 from paimon_spark.format.options.table_settings import TableSettings
-from paimon_spark.format.paths import (
-    MAIN_BRANCH,
-    RENAME_PREFIX,
-    branch_root,
-    schema_path,
-    snapshot_path,
-    tag_path,
-)
+from paimon_spark.format.paths import MAIN_BRANCH, RENAME_PREFIX, branch_root, schema_path, snapshot_path, tag_path
 from paimon_spark.format.snapshot import Snapshot, Tag, encode_snapshot, encode_tag
 from paimon_spark.store.holds.tag_holds import hold_snapshot
 from paimon_spark.store.metadata.publish import publish_file
@@ -28,7 +21,7 @@ from paimon_spark.store.metadata.schemas import SchemaStore, no_such_branch
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
-from paimon_spark.store.storage.listing import list_branches
+from paimon_spark.store.storage.files import list_branches
 from paimon_spark.store.storage.parallel import map_parallel
 from paimon_spark.store.storage.served import refuse_served
 

@@ -11,11 +11,11 @@ from paimon_spark.file_io import FileStatus
 from paimon_spark.format.json_text import format_json
 from paimon_spark.format.paths import consumer_path
 from paimon_spark.store.holds.consumer_files import consumer_files
-from paimon_spark.store.holds.expiry_marks import expiring_below
+from paimon_spark.store.holds.marks import expiring_below
 from paimon_spark.store.holds.retention import Moment, epoch_millis
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
-from paimon_spark.store.storage.listing import find_bytes
+from paimon_spark.store.storage.files import find_bytes
 
 
 @dataclass(frozen=True, repr=False)

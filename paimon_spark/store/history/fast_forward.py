@@ -14,13 +14,13 @@ from paimon_spark.format.paths import MAIN_BRANCH, schema_path, snapshot_path, t
 from paimon_spark.format.snapshot import Snapshot, Tag, encode_snapshot, encode_tag
 from paimon_spark.store.history.branches import on_branch
 from paimon_spark.store.history.rollback import delete_changelogs, delete_tag_files
-from paimon_spark.store.holds.hold_marks import hold
 from paimon_spark.store.holds.lineage import builds_on, delete_unrelated_after
+from paimon_spark.store.holds.marks import hold
 from paimon_spark.store.holds.tag_holds import hold_snapshot
 from paimon_spark.store.metadata.schemas import no_such_branch
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
-from paimon_spark.store.storage.listing import find_bytes
+from paimon_spark.store.storage.files import find_bytes
 from paimon_spark.store.storage.parallel import map_parallel
 
 _log = logging.getLogger(__name__)

@@ -20,8 +20,8 @@ from paimon_spark.errors import OptionError, SnapshotNotFound
 from paimon_spark.format.paths import LATEST, changelog_directory, changelog_path, snapshot_path, tag_path
 from paimon_spark.format.snapshot import Snapshot, Tag, encode_snapshot
 from paimon_spark.store.history.tags import tagged_snapshot
-from paimon_spark.store.holds.hold_marks import hold
 from paimon_spark.store.holds.lineage import delete_unrelated_after
+from paimon_spark.store.holds.marks import hold
 from paimon_spark.store.holds.retention import Moment, epoch_millis
 from paimon_spark.store.holds.tag_holds import hold_tagged
 from paimon_spark.store.metadata.publish import publish_file

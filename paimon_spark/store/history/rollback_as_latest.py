@@ -25,7 +25,7 @@ from paimon_spark.store.commit.commit_loop import commit_request
 from paimon_spark.store.history.rollback import rollback_target
 from paimon_spark.store.history.tags import keep_as_tag
 from paimon_spark.store.holds.tag_holds import hold_snapshot
-from paimon_spark.store.metadata.commit_changes import CommitChanges
+from paimon_spark.store.metadata.messages import CommitChanges
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
 

@@ -34,7 +34,7 @@ from paimon_spark.store.expire.used import (
     reviving_snapshots,
 )
 from paimon_spark.store.history.tags import success_file_path
-from paimon_spark.store.holds.hold_marks import held_snapshot_ids
+from paimon_spark.store.holds.marks import held_snapshot_ids
 from paimon_spark.store.holds.retention import Moment, epoch_millis
 from paimon_spark.store.holds.tag_holds import DELETION_PREFIX, deletion_mark_path, tags_being_deleted
 from paimon_spark.store.metadata.table import Table

@@ -18,13 +18,12 @@ from paimon_spark.format.rules.supported import check_tagging
 from paimon_spark.format.snapshot import Snapshot, Tag, encode_tag
 from paimon_spark.store.commit.partition_registration import register_tag
 from paimon_spark.store.holds.retention import Moment, epoch_millis
-from paimon_spark.store.holds.tag_files import new_tag, publish_tag
-from paimon_spark.store.holds.tag_holds import hold_snapshot
+from paimon_spark.store.holds.tag_holds import hold_snapshot, new_tag, publish_tag
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
 from paimon_spark.store.scan.auto_tag_names import auto_tag_time
-from paimon_spark.store.storage.success_files import touch_success_file
+from paimon_spark.store.storage.files import touch_success_file
 
 _log = logging.getLogger(__name__)
 

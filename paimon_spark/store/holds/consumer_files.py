@@ -1,13 +1,19 @@
-"""Reads the positions of the consumers of a table (format section 3.5; Java: ConsumerManager)."""
+"""The positions of the consumers of a table, and how far each is behind (format section 3.5; Java: ConsumerManager)."""
 
 from __future__ import annotations
+
+import time
+from dataclasses import dataclass
 
 from paimon_spark.errors import CorruptFile
 from paimon_spark.file_io import FileIO, FileStatus
 from paimon_spark.format.json_text import parse_json_object
 from paimon_spark.format.paths import CONSUMER_PREFIX, MAIN_BRANCH, consumer_directory
-from paimon_spark.store.storage.listing import find_bytes, list_named, with_way_out
+from paimon_spark.store.metadata.snapshots import SnapshotStore
+from paimon_spark.store.storage.files import find_bytes, list_named, with_way_out
 from paimon_spark.store.storage.parallel import map_parallel
+
+_COUNTED = 1000  # snapshots whose rows are counted
 
 
 def consumer_files(file_io: FileIO, table: str, branch: str = MAIN_BRANCH) -> dict[str, FileStatus]:
@@ -58,3 +64,36 @@ def readable_positions(
     found = dict(zip(paths, map_parallel(find, paths.values()), strict=True))  # None: deleted since the listing
     positions = {name: position for name, position in found.items() if isinstance(position, int)}
     return positions, [error for error in found.values() if isinstance(error, CorruptFile)]
+
+
+@dataclass(frozen=True)
+class ConsumerLag:
+    """What a consumer has not read.
+
+    Attributes:
+        next_snapshot: the id of the snapshot that it reads next.
+        snapshots: how many there are from that on.
+        rows: that these snapshots wrote, as their changelogs or new files have them; None: too many to count, or some
+            have expired.
+        millis: since the first of them was committed; 0 if there is none; None if it has expired.
+    """
+
+    next_snapshot: int
+    snapshots: int
+    rows: int | None
+    millis: int | None
+
+
+def consumer_lag(store: SnapshotStore, next_snapshot: int) -> ConsumerLag:
+    """How far a consumer that reads this snapshot next is behind."""
+    behind = max((store.latest_id() or 0) - next_snapshot + 1, 0)
+    if not behind:
+        return ConsumerLag(next_snapshot, 0, 0, 0)
+    first = store.find_change(next_snapshot)
+    millis = None if first is None else max(time.time_ns() // 1_000_000 - first.time_millis, 0)
+    if behind > _COUNTED:
+        return ConsumerLag(next_snapshot, behind, None, millis)
+    found = map_parallel(store.find_change, range(next_snapshot, next_snapshot + behind))
+    kept = [snapshot for snapshot in found if snapshot is not None]
+    written = [s.changelog_record_count or max(s.delta_record_count, 0) * (s.commit_kind == "APPEND") for s in kept]
+    return ConsumerLag(next_snapshot, behind, sum(written) if len(kept) == behind else None, millis)

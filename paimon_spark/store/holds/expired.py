@@ -14,7 +14,7 @@ from datetime import timedelta
 from paimon_spark.errors import MissingFile, SnapshotNotFound
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.upkeep_settings import RetentionSettings
-from paimon_spark.store.holds.expiry_marks import expiring_below
+from paimon_spark.store.holds.marks import expiring_below
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
 

@@ -14,7 +14,7 @@ from paimon_spark.errors import CommitConflict, MissingFile
 from paimon_spark.format.manifest import FileKind, ManifestFileMeta
 from paimon_spark.format.paths import snapshot_path
 from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.store.metadata.entries import Identity
+from paimon_spark.store.metadata.live_files import Identity
 from paimon_spark.store.metadata.manifest_files import read_manifest_list, read_manifests
 from paimon_spark.store.metadata.table import Table
 

@@ -19,7 +19,7 @@ from paimon_spark.format.names import is_bucket_directory, is_inside
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import MAIN_BRANCH
 from paimon_spark.store.metadata.schemas import SchemaStore
-from paimon_spark.store.storage.listing import list_branches
+from paimon_spark.store.storage.files import list_branches
 
 _GLOBAL_INDEX = "global-index.external-path"
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.manifest import FileKind
 from paimon_spark.format.paths import bucket_path, data_file_path, extra_file_path, index_file_path, partition_path
-from paimon_spark.store.metadata.commit_changes import created_files
-from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.messages import CommitMessage, created_files
 from paimon_spark.store.metadata.table import Table
 
 

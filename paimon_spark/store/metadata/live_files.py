@@ -1,19 +1,24 @@
-"""The live files of a snapshot: manifest entries folded, as columns (format section 4.5)."""
+"""The live files of a snapshot: manifest entries folded, as columns (format section 4.5).
+
+Folds manifest entries, which are changes, into live files (format section 4.5; Java: FileEntry.mergeEntries).
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
 from paimon_spark.format.binary_row import decode_arity_row, encode_arity_row
 from paimon_spark.format.bucket import Partition
-from paimon_spark.format.manifest import EMPTY_ROW, FileKind
+from paimon_spark.format.manifest import EMPTY_ROW, FileKind, ManifestEntry
 from paimon_spark.format.manifests.columns import ManifestColumns
 from paimon_spark.format.types import DataType
 
 Indices = np.ndarray[tuple[int], np.dtype[np.int64]]
+Identity: TypeAlias = tuple[bytes, int, int, str, tuple[str, ...], bytes | None, str | None]
 
 
 def canonical_row(partition: bytes, types: Sequence[DataType]) -> Partition:
@@ -90,3 +95,33 @@ def group_by_bucket(columns: ManifestColumns, partition_codes: Indices, live: In
     cuts = np.flatnonzero((partition[1:] != partition[:-1]) | (bucket[1:] != bucket[:-1])) + 1
     live, edges = live[order], [0, *cuts.tolist(), len(order)]
     return [live[start:end] for start, end in itertools.pairwise(edges)]
+
+
+class AddedTwice(ValueError):
+    """A file was added although it is already live."""
+
+
+def fold_entries(entries: Iterable[ManifestEntry]) -> list[ManifestEntry]:
+    """The result of changes applied in order: files added and not deleted, and deletions of files added elsewhere.
+
+    Raises:
+        AddedTwice: an ADD of a file that is already live, or that was deleted before.
+    """
+    folded: dict[Identity, ManifestEntry] = {}
+    for entry in entries:
+        identity = entry.identity
+        known = folded.get(identity)
+        if entry.kind == FileKind.ADD:
+            if known is not None:
+                raise AddedTwice(f"{entry.file.file_name} of level {entry.file.level} in bucket {entry.bucket}")
+            folded[identity] = entry
+        elif known is not None and known.kind == FileKind.ADD:
+            del folded[identity]
+        else:
+            folded[identity] = entry
+    return list(folded.values())
+
+
+def record_count(entries: Iterable[ManifestEntry]) -> int:
+    """Rows added minus rows deleted (format section 3.1, totals)."""
+    return sum(e.file.row_count if e.kind == FileKind.ADD else -e.file.row_count for e in entries)

@@ -1,10 +1,16 @@
-"""Commit messages: what a writer task hands to the committer (Java: CommitMessageImpl)."""
+"""Commit messages: what a writer task hands to the committer, and the manifest entries that they make.
+
+The changes of a commit: the messages of its tasks as manifest entries (Java: ManifestEntryChanges).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from paimon_spark.format.manifest import DataFileMeta, IndexManifestEntry
+from paimon_spark.format.manifest import DataFileMeta, FileKind, IndexManifestEntry, ManifestEntry
+
+DELETION_VECTORS = "DELETION_VECTORS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,3 +51,79 @@ class CommitMessage:
     compact_changelog: tuple[DataFileMeta, ...] = ()
     compact_index_entries: tuple[IndexManifestEntry, ...] = ()
     new_hashes: NewHashes | None = None
+
+
+@dataclass(frozen=True)
+class CommitChanges:
+    """The content of one snapshot's delta: data files, changelog files, index files."""
+
+    files: tuple[ManifestEntry, ...] = ()
+    changelog: tuple[ManifestEntry, ...] = ()
+    index: tuple[IndexManifestEntry, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.files or self.changelog or self.index)
+
+    @property
+    def deletes(self) -> bool:
+        """True if live data is removed, by file or by deletion vector, so that the commit is not an append."""
+        return any(e.kind == FileKind.DELETE for e in self.files) or any(
+            e.index_type == DELETION_VECTORS for e in self.index
+        )
+
+    @property
+    def partitions(self) -> set[bytes]:
+        """The partition rows of files and deletion vectors."""
+        vectors = (e.partition for e in self.index if e.index_type == DELETION_VECTORS)
+        return {e.partition for e in self.files} | set(vectors)
+
+
+def appended(messages: Sequence[CommitMessage]) -> CommitChanges:
+    """The part of messages that makes the APPEND (or OVERWRITE) snapshot."""
+    return CommitChanges(
+        files=(
+            *_entries(FileKind.ADD, ((m, m.new_files) for m in messages)),
+            *_entries(FileKind.DELETE, ((m, m.deleted_files) for m in messages)),
+        ),
+        changelog=tuple(_entries(FileKind.ADD, ((m, m.changelog_files) for m in messages))),
+        index=tuple(entry for m in messages for entry in m.index_entries),
+    )
+
+
+def compacted(messages: Sequence[CommitMessage]) -> CommitChanges:
+    """The part of messages that makes the COMPACT snapshot."""
+    return CommitChanges(
+        files=(
+            *_entries(FileKind.DELETE, ((m, m.compact_before) for m in messages)),
+            *_entries(FileKind.ADD, ((m, m.compact_after) for m in messages)),
+        ),
+        changelog=tuple(_entries(FileKind.ADD, ((m, m.compact_changelog) for m in messages))),
+        index=tuple(entry for m in messages for entry in m.compact_index_entries),
+    )
+
+
+def numbered_by_snapshot(files: Sequence[ManifestEntry], snapshot_id: int) -> tuple[ManifestEntry, ...]:
+    """The entries with the id of the snapshot as sequence number of added files (`sequence.snapshot-ordering`)."""
+
+    def numbered(file: DataFileMeta) -> DataFileMeta:
+        return replace(file, min_sequence_number=snapshot_id, max_sequence_number=snapshot_id)
+
+    return tuple(e if e.kind == FileKind.DELETE else replace(e, file=numbered(e.file)) for e in files)
+
+
+def created_files(message: CommitMessage) -> Iterator[DataFileMeta]:
+    """The data and changelog files that the task of a message wrote, without those that were only upgraded."""
+    moved = {file.file_name for file in message.compact_before}
+    yield from message.new_files
+    yield from message.changelog_files
+    yield from (file for file in message.compact_after if file.file_name not in moved)
+    yield from message.compact_changelog
+
+
+def _entries(
+    kind: FileKind, files: Iterable[tuple[CommitMessage, tuple[DataFileMeta, ...]]]
+) -> Iterator[ManifestEntry]:
+    for message, metas in files:
+        for file in metas:
+            yield ManifestEntry(kind, message.partition, message.bucket, message.total_buckets, file)

@@ -26,7 +26,7 @@ from paimon_spark.format.paths import (
     tag_path,
 )
 from paimon_spark.format.snapshot import Snapshot, Tag, decode_snapshot, decode_tag
-from paimon_spark.store.storage.listing import find_bytes, list_branches, list_ids, list_named, read_hint, with_way_out
+from paimon_spark.store.storage.files import find_bytes, list_branches, list_ids, list_named, read_hint, with_way_out
 from paimon_spark.store.storage.local_time import time_text
 from paimon_spark.store.storage.parallel import map_parallel
 from paimon_spark.store.storage.served import TableServer

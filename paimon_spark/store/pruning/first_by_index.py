@@ -22,7 +22,7 @@ from paimon_spark.format.file_index.settings import RANGE_BITMAP
 from paimon_spark.format.paths import file_format_of
 from paimon_spark.format.types import TIMESTAMPS, Root
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.pruning.bucket_parts import IndexedParts, Parts
+from paimon_spark.store.pruning.file_filter import IndexedParts, Parts
 from paimon_spark.store.pruning.index_filter import check_row_count, encode_few, index_readers, map_indexed
 from paimon_spark.store.pruning.top_n import PlacedRows, TopN, files_with_top_n
 from paimon_spark.store.read.deletion_files import read_deleted_positions

@@ -15,9 +15,9 @@ from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import bucket_path, index_file_path, partition_path
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.store.metadata.commit_changes import DELETION_VECTORS
 from paimon_spark.store.metadata.live_files import canonical_row
 from paimon_spark.store.metadata.manifest_files import read_index_manifest
+from paimon_spark.store.metadata.messages import DELETION_VECTORS
 from paimon_spark.store.read.splits import DeletionFile
 
 DeletionFiles: TypeAlias = dict[tuple[bytes, int], dict[str, DeletionFile]]

@@ -13,7 +13,7 @@ from paimon_spark.format.file_index.row_sets import decode_rows
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.paths import data_file_path
 from paimon_spark.store.holds.expired import translate_missing_files
-from paimon_spark.store.metadata.newer_schemas import schema_of_file
+from paimon_spark.store.metadata.schemas import schema_of_file
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.deletion_files import read_deleted_positions
 from paimon_spark.store.read.file_rows import FileRequest, Positions, StoredFile, read_file, snapshot_sequence

@@ -17,12 +17,7 @@ from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options.option import MB
 from paimon_spark.format.row_kind import DELETE, KIND_TEXTS
-from paimon_spark.format.schema import (
-    POSITION,
-    ROW_KIND_FIELD,
-    SEQUENCE_FIELD,
-    VALUE_KIND,
-)
+from paimon_spark.format.schema import POSITION, ROW_KIND_FIELD, SEQUENCE_FIELD, VALUE_KIND
 from paimon_spark.format.types import DataField
 from paimon_spark.merge.engines.choice import TableEngine
 from paimon_spark.merge.keys.sections import Section

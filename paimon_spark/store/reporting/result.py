@@ -1,17 +1,19 @@
-"""The base class of results, which defines how they are printed."""
+"""The base class of results, which defines how they are printed, and the callback that reports progress."""
 
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Sized
+from collections.abc import Callable, Sized
 from dataclasses import MISSING, Field, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 _SHORT = reprlib.Repr()
 _SHORT.maxtuple = _SHORT.maxlist = _SHORT.maxdict = 6
 _SHORT.maxstring = 300  # of a path
 _SHORT.maxother = 2_000
 _MILLIS = "millis"  # the duration of a call that had nothing to do
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""(what is being done, how much of it is done, how much there is); called from one thread."""
 
 
 class Result:

@@ -23,13 +23,11 @@ from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableStat
 from paimon_spark.store.commit.commit_loop import commit_request
 from paimon_spark.store.compact.live_buckets import is_chosen
 from paimon_spark.store.compact.plan import partition_condition
-from paimon_spark.store.metadata.commit_changes import compacted
 from paimon_spark.store.metadata.live_files import canonical_row
-from paimon_spark.store.metadata.messages import CommitMessage
-from paimon_spark.store.metadata.newer_schemas import check_rewritable
-from paimon_spark.store.metadata.partition_filter import PartitionFilter
-from paimon_spark.store.metadata.partitions import describe_partition
+from paimon_spark.store.metadata.messages import CommitMessage, compacted
+from paimon_spark.store.metadata.partitions import PartitionFilter, describe_partition
 from paimon_spark.store.metadata.postponed import in_write_order
+from paimon_spark.store.metadata.schemas import check_rewritable
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.reporting.result import Result
 from paimon_spark.store.rescale.postpone_placement import (

@@ -31,7 +31,7 @@ from paimon_spark.store.metadata.postponed import bucket_number, needed_buckets,
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.bucket_filter import bucket_fields
 from paimon_spark.store.read.file_rows import FileRequest, StoredFile, read_file
-from paimon_spark.store.storage.discard import discard
+from paimon_spark.store.storage.files import discard
 from paimon_spark.store.write.postpone_write import writes_fixed_buckets
 from paimon_spark.store.write.table_write import TableWrite
 from paimon_spark.store.write.write_plan import WritePlan

@@ -26,19 +26,16 @@ from paimon_spark.store.commit.table_commit import CommitResult
 from paimon_spark.store.compact.live_buckets import LiveBucket, live_buckets
 from paimon_spark.store.compact.plan import partition_condition
 from paimon_spark.store.metadata.alter import set_option
-from paimon_spark.store.metadata.commit_changes import CommitChanges, appended
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.live_files import canonical_row
-from paimon_spark.store.metadata.messages import CommitMessage
-from paimon_spark.store.metadata.newer_schemas import check_rewritable
-from paimon_spark.store.metadata.partition_filter import PartitionFilter
-from paimon_spark.store.metadata.partitions import describe_partition
+from paimon_spark.store.metadata.messages import CommitChanges, CommitMessage, appended
+from paimon_spark.store.metadata.partitions import PartitionFilter, describe_partition
+from paimon_spark.store.metadata.schemas import check_rewritable
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.read.splits import Split, pack_parts
 from paimon_spark.store.reporting.result import Result
 from paimon_spark.store.rescale.postpone_placement import delete_created
-from paimon_spark.store.rescale.rewrite import Rewrite, rewrite_here
-from paimon_spark.store.rescale.rewrite_sources import SplitSource
+from paimon_spark.store.rescale.rewrite import Rewrite, SplitSource, rewrite_here
 from paimon_spark.store.scan.split_plan import skips_level_zero
 from paimon_spark.store.write.write_plan import plan_write
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeAlias
 
 import pyarrow as pa
 
+from paimon_spark.arrow.predicates.predicate import AlwaysTrue
 from paimon_spark.format.bucket import Partition
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options.option import MB
@@ -20,14 +22,15 @@ from paimon_spark.store.compact.task import MergeTask
 from paimon_spark.store.metadata.live_files import canonical_row
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.read.splits import pack_ordered
-from paimon_spark.store.rescale.postpone_placement import delete_created
-from paimon_spark.store.rescale.rewrite_sources import PostponedSource, RowSource
+from paimon_spark.store.read.split_reader import SplitReader
+from paimon_spark.store.read.splits import Split, pack_ordered
+from paimon_spark.store.rescale.postpone_placement import delete_created, postponed_rows
 from paimon_spark.store.write.postpone_write import FixedBucketWrite
 from paimon_spark.store.write.write_plan import WritePlan
 from paimon_spark.store.write.write_rules import write_rules
 
 SOURCE_BYTES = 128 * MB  # of postponed files that one task reads
+Rows: TypeAlias = Iterator[tuple[pa.RecordBatch, Kinds | None]]
 
 
 @dataclass(frozen=True)
@@ -138,3 +141,34 @@ def rewrite_here(rewrite: Rewrite) -> list[CommitMessage]:
         CorruptFile: a file of a source is missing or damaged.
     """
     return rewrite.write(batch for source in rewrite.sources for batch in source.rows(rewrite.table))
+
+
+@dataclass(frozen=True)
+class PostponedSource:
+    """Postponed or staged files of one partition, oldest first."""
+
+    partition: bytes
+    files: tuple[DataFileMeta, ...]
+
+    def rows(self, table: Table) -> Rows:
+        """All columns of the table, in write order; and the kind of each row."""
+        return postponed_rows(table, self.partition, self.files)
+
+
+@dataclass(frozen=True)
+class SplitSource:
+    """A split: its merged rows."""
+
+    split: Split
+
+    @property
+    def partition(self) -> bytes:
+        return self.split.partition
+
+    def rows(self, table: Table) -> Rows:
+        """All columns of the table; all rows are inserts."""
+        reader = SplitReader(table, table.schema.fields, AlwaysTrue())
+        return ((batch, None) for batch in reader.read(self.split))
+
+
+RowSource: TypeAlias = PostponedSource | SplitSource

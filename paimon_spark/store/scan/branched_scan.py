@@ -29,10 +29,16 @@ from paimon_spark.store.metadata.table_options import other_branch
 from paimon_spark.store.read.branched_reader import BranchedReader
 from paimon_spark.store.read.splits import PostponeSplit, ReadUnit, Split
 from paimon_spark.store.scan.increments import reads_increment
-from paimon_spark.store.scan.read_optimized import of_level, top_level
 from paimon_spark.store.scan.read_spec import Plan, ReadSpec
 from paimon_spark.store.scan.read_tags import ReadTag
-from paimon_spark.store.scan.split_plan import data_lists, merges_postponed, read_entries, reads_compacted_only
+from paimon_spark.store.scan.split_plan import (
+    data_lists,
+    merges_postponed,
+    of_level,
+    read_entries,
+    reads_compacted_only,
+    top_level,
+)
 from paimon_spark.store.scan.table_scan import Scan, delete_read_tags
 from paimon_spark.store.scan.time_travel import travelled
 

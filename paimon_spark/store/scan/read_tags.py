@@ -14,7 +14,7 @@ from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import tag_path
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.holds.expired import expired_error
-from paimon_spark.store.holds.tag_files import new_tag, publish_tag
+from paimon_spark.store.holds.tag_holds import new_tag, publish_tag
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 
 _log = logging.getLogger(__name__)

@@ -1,12 +1,18 @@
 """Plans the splits of a snapshot (Java: AbstractFileStoreScan, SnapshotReaderImpl, the split generators).
 
 Entries are columns until they are chosen: only files that a split may read become objects.
+
+Splits of partitions with postponed rows, `postpone.merge-on-read` = true (Java: PostponeMergeReadBuilder). The official
+engines shuffle the postponed rows to their future buckets. Here a split has some buckets of a partition; it reads all
+postponed files of the partition, and uses the rows of its buckets.
+
+The files of a read-optimized read: those of the highest level, without a merge (Java: ReadOptimizedTable).
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias, TypeVar
@@ -17,27 +23,35 @@ from paimon_spark.arrow.predicates.predicate import AlwaysTrue, columns_of, rest
 from paimon_spark.arrow.predicates.pruning import match_values
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.binary_row import decode_arity_row
-from paimon_spark.format.manifest import DataFileMeta
+from paimon_spark.format.manifest import DataFileMeta, ManifestEntry
 from paimon_spark.format.manifests.columns import ManifestColumns
 from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import POSTPONE_BUCKET, bucket_path
 from paimon_spark.format.rules.supported import check_key_order
+from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.merge.compaction.rules import compaction_rules
+from paimon_spark.merge.keys.sections import partition_sections
 from paimon_spark.store.metadata.live_files import Indices, canonical_partitions, canonical_row, fold, group_by_bucket
 from paimon_spark.store.metadata.manifest_files import read_manifest_columns, read_manifest_list
-from paimon_spark.store.metadata.newer_schemas import schema_of_file
 from paimon_spark.store.metadata.postponed import in_write_order
+from paimon_spark.store.metadata.schemas import schema_of_file
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.pruning.bucket_parts import IndexedParts, Parts, append_parts, compacted_parts, merged_parts
-from paimon_spark.store.pruning.file_filter import FileFilter, manifest_filter
-from paimon_spark.store.pruning.index_filter import IndexFilter
-from paimon_spark.store.pruning.indexed_parts import leave_out_by_index
+from paimon_spark.store.pruning.file_filter import (
+    FileFilter,
+    IndexedParts,
+    Parts,
+    append_parts,
+    compacted_parts,
+    manifest_filter,
+    merged_parts,
+)
+from paimon_spark.store.pruning.index_filter import IndexFilter, leave_out_by_index
 from paimon_spark.store.pruning.integer_stats import leave_out_by_integers
 from paimon_spark.store.read.bucket_filter import BucketFilter, bucket_fields
 from paimon_spark.store.read.deletion_files import DeletionFiles, find_deletion_files, partition_directory
-from paimon_spark.store.read.splits import DeletionFile, PostponeSplit, Split, pack_parts
-from paimon_spark.store.scan.postpone_plan import PostponePlan
+from paimon_spark.store.read.splits import DeletionFile, PostponeSplit, ReadUnit, Split, pack_parts
 from paimon_spark.store.scan.read_spec import Plan, ReadSpec
 from paimon_spark.store.storage.local_time import local_wall_millis
 
@@ -328,3 +342,80 @@ def _of(split: Split, by_file: Mapping[str, _T]) -> dict[str, _T]:
     if not by_file:
         return {}
     return {file.file_name: by_file[file.file_name] for file in split.files if file.file_name in by_file}
+
+
+@dataclass(frozen=True)
+class PostponePlan:
+    """Plans the splits of partitions with postponed rows.
+
+    Attributes:
+        location: the location of the table.
+        keep: the filter whose condition on keys excludes files in buckets; postponed files have no statistics.
+        deletions: deletion vectors of files in buckets.
+        snapshot_id: the snapshot that is read.
+    """
+
+    location: str
+    schema: TableSchema
+    settings: TableSettings
+    keep: FileFilter
+    deletions: DeletionFiles
+    snapshot_id: int
+
+    def splits(self, entries: Sequence[ManifestEntry]) -> Iterator[PostponeSplit]:
+        """The splits of one partition: as many as its bytes fill, at most one per bucket.
+
+        Args:
+            entries: the files of the partition that are read, including postponed ones.
+        """
+        partition = entries[0].partition
+        directory = partition_directory(self.schema, self.settings, partition)
+        waiting = in_write_order(e.file for e in entries if e.bucket == POSTPONE_BUCKET)
+        real = [e for e in entries if e.bucket != POSTPONE_BUCKET]
+        total = max((e.total_buckets for e in real), default=1)
+        size = sum(e.file.file_size for e in entries)
+        every = min(total, -(-size // self.settings.scan.split_target_size) or 1)
+        newest = max((e.file.max_sequence_number for e in real), default=-1)
+        for first in range(every):
+            buckets: dict[int, list[DataFileMeta]] = {}
+            for entry in real:
+                if entry.bucket % every == first:
+                    buckets.setdefault(entry.bucket, []).append(entry.file)
+            yield PostponeSplit(
+                partition=partition,
+                real=tuple(self._bucket(partition, directory, bucket, files) for bucket, files in buckets.items()),
+                postponed=tuple(waiting),
+                postponed_path=bucket_path(self.location, directory, POSTPONE_BUCKET, self.settings),
+                first_sequence=newest + 1,
+                total_buckets=total,
+                every=every,
+                first=first,
+                snapshot_id=self.snapshot_id,
+            )
+
+    def _bucket(self, partition: bytes, directory: str, bucket: int, files: Sequence[DataFileMeta]) -> Split:
+        """A bucket with all its files in sections, in key order."""
+        types = self.schema.partition_types
+        sections = partition_sections(self.keep.matching_keys(files), [f.type for f in self.schema.key_fields])
+        where = bucket_path(self.location, directory, bucket, self.settings)
+        vectors = self.deletions.get((canonical_row(partition, types), bucket), {})
+        return Split(partition, bucket, where, (), tuple(sections), vectors, self.snapshot_id)
+
+
+def top_level(schema: TableSchema, settings: TableSettings) -> int | None:
+    """The highest level of a table; None for a table without primary key, which has no levels."""
+    return compaction_rules(settings).num_levels - 1 if schema.primary_keys else None
+
+
+def of_level(split: ReadUnit, level: int) -> Split:
+    """The split with only its files of one level; there may be none.
+
+    Raises:
+        UnsupportedFeature: the split is not of a state.
+    """
+    if not isinstance(split, Split):
+        raise UnsupportedFeature(
+            "reading $ro: it shows a state as it was compacted, not a change nor postponed rows; leave out the options "
+            "'incremental-*' and 'postpone.merge-on-read', or read the table itself"
+        )
+    return replace(split, raw_files=tuple(f for f in split.files if f.level == level), sections=())

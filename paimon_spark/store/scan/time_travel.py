@@ -22,7 +22,6 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.storage.local_time import parse_local_timestamp, time_text
 
 T = TypeVar("T", bound=Table)
-
 _TRAVEL = (
     ScanSettings.version,
     ScanSettings.snapshot_id,
@@ -37,7 +36,6 @@ _INCREMENTAL = (
     ScanSettings.incremental_to_auto_tag,
 )
 _CREATION = (ScanSettings.file_creation_time_millis, ScanSettings.creation_time_millis)
-
 # The options a mode needs one of; every other option of the three groups above contradicts it.
 _NEEDED: dict[str, Sequence[Option[Any]]] = {
     "from-timestamp": (ScanSettings.timestamp_millis, ScanSettings.timestamp),
@@ -271,3 +269,11 @@ def last_compacted(settings: TableSettings, snapshots: SnapshotStore) -> Snapsho
         if rhythm is None or identifier % rhythm == 0 or identifier == 2**63 - 1:
             return snapshot
     return snapshots.load(latest)
+
+
+def refuse_travel(table: Table, done: str) -> None:
+    """Raises OptionError if an option of the call chooses a snapshot; done is the participle of what the call does."""
+    stored = TableSettings(table.schema.options)
+    travel = [option.key for option in TIME_TRAVEL_OPTIONS if table.settings.text(option) != stored.text(option)]
+    if travel:
+        raise OptionError(f"'{travel[0]}' chooses what a read sees; the latest snapshot is {done}: leave it out")

@@ -6,7 +6,7 @@ import re
 
 from paimon_spark.file_io import FileIO
 from paimon_spark.format.paths import SNAPSHOT_PREFIX
-from paimon_spark.store.storage.listing import list_ids
+from paimon_spark.store.storage.files import list_ids
 
 FILES = ("parquet", "orc", "avro", "csv", "json")
 _PATTERN = re.compile(r"[*?{]|\[.*\]")

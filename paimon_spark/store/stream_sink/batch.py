@@ -8,6 +8,7 @@ from enum import StrEnum
 from paimon_spark.errors import OptionError
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.upkeep.write_rules import AS_OPTIONS_SAY, CompactionRules
 
 _MOST_NAME_BYTES = 200
 """A file name may have 255 on most systems; the file of a note is written under a longer name first."""
@@ -65,3 +66,17 @@ def stream_user(table: Table, name: str) -> str:
     """The commit user of a stream or application: its name, with the prefix in the options of the table."""
     prefix = table.settings.commits.user_prefix
     return f"{prefix}_spark-{name}" if prefix else f"spark-{name}"
+
+
+def batch_rules(table: Table, batch: Batch, budget: int | None = None) -> CompactionRules:
+    """With `full-compaction.delta-commits` = n a full compaction follows each n-th batch of a stream, as in Java.
+
+    Writes that an application names itself are batch jobs: each is.
+
+    Args:
+        budget: how many bytes a compaction may read that is not full; None: no bound.
+    """
+    if batch.named:
+        return AS_OPTIONS_SAY
+    every = table.settings.compaction.full_delta_commits or 0
+    return CompactionRules(full=every > 0 and (batch.number + 1) % every == 0, budget=budget)

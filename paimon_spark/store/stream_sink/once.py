@@ -14,10 +14,8 @@ from paimon_spark.store.metadata.file_paths import created_paths
 from paimon_spark.store.metadata.manifest_files import read_manifest_list, read_manifests
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.storage.discard import discard
-from paimon_spark.store.stream_notes.note import StreamNote
-from paimon_spark.store.stream_notes.note_file import find_note, store_note
-from paimon_spark.store.stream_notes.upkeep import expire_stream_notes
+from paimon_spark.store.storage.files import discard
+from paimon_spark.store.stream_notes.notes import StreamNote, expire_stream_notes, find_note, store_note
 from paimon_spark.store.stream_sink.batch import Batch
 from paimon_spark.store.stream_sink.written import Written, check_newest
 from paimon_spark.store.upkeep.write_rules import Committed

@@ -10,9 +10,7 @@ from paimon_spark.errors import CommitStateUnknown, StaleBatch
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.commit.history import recent_snapshots
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.stream_notes.note import StreamNote
-from paimon_spark.store.stream_notes.note_file import find_note, find_search
-from paimon_spark.store.stream_notes.search import has_all_since, is_commit_of
+from paimon_spark.store.stream_notes.notes import StreamNote, find_note, find_search, has_all_since, is_commit_of
 from paimon_spark.store.stream_sink.batch import Batch, UnknownBatch
 
 _log = logging.getLogger(__name__)

@@ -9,26 +9,33 @@ The engine keeps positions in its checkpoint and asks in this order, as Spark's 
 
 Where it stands is written before the first plan, which protects a long first phase, and whenever Spark asks for what
 comes after a position: all before that position is in the sink then. Java's source for Spark never writes it.
+
+Notices that the columns of a table change while a stream runs. A stream keeps the schema that it began with, as the
+query behind it does. Columns that are added or renamed do not concern it. A column that it reads and that is dropped or
+gets another type ends it: the next start reads the schema of then, and older files in it.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from paimon_spark.errors import OptionError, StreamPositionLost
+from paimon_spark.arrow.predicates.predicate import Predicate, columns_of
+from paimon_spark.errors import OptionError, StreamPositionLost, TableChanged
 from paimon_spark.format.json_text import format_json
 from paimon_spark.format.options.read_settings import StreamReadSettings
 from paimon_spark.format.paths import consumer_path
+from paimon_spark.format.schema import ROW_KIND_FIELD, SEQUENCE_FIELD
 from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.format.types import DataField
 from paimon_spark.store.holds.consumer_files import consumer_position
 from paimon_spark.store.holds.expired import translate_missing_files
+from paimon_spark.store.metadata.schemas import schema_of_file
 from paimon_spark.store.metadata.snapshots import has_watermark
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.stream_source.position import Position, identity
-from paimon_spark.store.stream_source.schema_watch import SchemaWatch
 from paimon_spark.store.stream_source.settings import Limits, StreamSettings
 from paimon_spark.store.stream_source.starts import start_position
 from paimon_spark.store.stream_source.units import StreamUnit, UnitPlanner, fingerprint
@@ -371,3 +378,48 @@ class Admission:
         """
         least, delay = self._limits.least_rows, self._limits.delay
         return least is not None and delay is not None and self.rows < least and millis_since_last < delay
+
+
+class SchemaWatch:
+    """Compares the schema of each snapshot with that of the stream.
+
+    Args:
+        table: in the schema of the stream.
+        fields: the columns that are read.
+        predicate: over columns that are read too.
+    """
+
+    def __init__(self, table: Table, fields: Sequence[DataField], predicate: Predicate) -> None:
+        self._table = table
+        conditions = (table.schema.by_name[name] for name in columns_of(predicate) if name in table.schema.by_name)
+        self._fields = [f for f in (*fields, *conditions) if f not in (ROW_KIND_FIELD, SEQUENCE_FIELD)]
+        self._seen = table.schema.id
+
+    def check(self, snapshot: Snapshot) -> None:
+        """Checks that the stream can read rows of a snapshot; schemas that were checked are not read again.
+
+        Raises:
+            TableChanged: a column that is read was dropped, or has another type.
+        """
+        if snapshot.schema_id <= self._seen:
+            return
+        table = self._table
+        try:
+            now = schema_of_file(table.schema, table.schemas, snapshot.schema_id, self._fields)
+        except TableChanged as error:
+            raise TableChanged(
+                f"the stream from {table.location} stops before snapshot {snapshot.id}, because a column that it reads "
+                f"has changed. {error}. Restart the query, with other columns if one was dropped: its checkpoint stays "
+                "valid, and nothing was lost or read twice"
+            ) from None
+        known = {field.id for field in table.schema.fields}
+        added = [field.name for field in now.fields if field.id not in known]
+        if added:
+            _log.warning(
+                "the stream from %s goes on without the columns %s, which schema %d has added; restart the query to "
+                "read them",
+                table.location,
+                ", ".join(added),
+                now.id,
+            )
+        self._seen = snapshot.schema_id

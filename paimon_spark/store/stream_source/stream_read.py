@@ -17,12 +17,10 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.scan.read_spec import find_fields, row_kind_field
 from paimon_spark.store.scan.time_travel import TIME_TRAVEL_OPTIONS
 from paimon_spark.store.stream_source.reading import UnitReader, unit_reader
-from paimon_spark.store.stream_source.schema_watch import SchemaWatch
 from paimon_spark.store.stream_source.settings import StreamSettings, stream_settings
 from paimon_spark.store.stream_source.starts import created_since
-from paimon_spark.store.stream_source.stream import TableStream
-from paimon_spark.store.stream_source.tasks import Task, share_units
-from paimon_spark.store.stream_source.units import StreamUnit, UnitPlanner
+from paimon_spark.store.stream_source.stream import SchemaWatch, TableStream
+from paimon_spark.store.stream_source.units import StreamUnit, Task, UnitPlanner, share_units
 from paimon_spark.store.system_tables.rows import view_fields
 
 SYSTEM_TABLES = ("audit_log", "binlog")

@@ -3,6 +3,10 @@
 First the state that a stream begins with is read: splits of a plan, because sections that are merged cannot be cut.
 Then what each snapshot changed, file by file: no row is merged (Java: DataTableStreamScan, DeltaFollowUpScanner,
 ChangelogFollowUpScanner).
+
+Shares the units of a micro-batch among tasks. The changes of one key are in one bucket, and one task reads them in
+their order: what a task passes on can be applied as it comes. Units of a state, and of tables without keys and buckets,
+need no order and are shared evenly.
 """
 
 from __future__ import annotations
@@ -12,6 +16,8 @@ import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import chain
+from typing import TypeAlias
 
 import numpy as np
 
@@ -25,14 +31,13 @@ from paimon_spark.format.rules.supported import check_key_order
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.merge.keys.sections import partition_sections
 from paimon_spark.store.metadata.live_files import Indices, canonical_row, group_by_bucket
-from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.pruning.file_filter import FileFilter
 from paimon_spark.store.read.deletion_files import DeletionFiles, find_deletion_files
-from paimon_spark.store.read.splits import DeletionFile, ReadUnit, Split
+from paimon_spark.store.read.splits import DeletionFile, ReadUnit, Split, fair_bins, weight_of
 from paimon_spark.store.scan.change_plan import directory_of, list_of, refuse_joined
-from paimon_spark.store.scan.read_optimized import top_level
 from paimon_spark.store.scan.read_spec import ReadSpec
-from paimon_spark.store.scan.split_plan import Entries, plan_state, read_entries
+from paimon_spark.store.scan.split_plan import Entries, plan_state, read_entries, top_level
 
 _log = logging.getLogger(__name__)
 _HASH_DIGITS = 8
@@ -53,6 +58,9 @@ class StreamUnit:
 
     split: ReadUnit
     kinds: Kinds = Kinds.CHANGED
+
+
+Task: TypeAlias = tuple[StreamUnit, ...]
 
 
 class UnitPlanner:
@@ -217,3 +225,25 @@ def fingerprint(units: Sequence[StreamUnit]) -> str:
     names = "\n".join(file.file_name for unit in units for file in unit.split.files)
     digest = hashlib.sha1(names.encode(), usedforsecurity=False).hexdigest()
     return f"{len(units)}-{digest[:_HASH_DIGITS]}"
+
+
+def share_units(table: Table, units: Sequence[StreamUnit]) -> list[Task]:
+    """The units in groups of about `source.split.target-size`, one for each task."""
+    ordered = table.bucket_mode is not BucketMode.BUCKET_UNAWARE and any(u.kinds is not Kinds.STATE for u in units)
+    if not ordered:
+        return _groups(table, [(unit,) for unit in units])
+    of_bucket: dict[tuple[bytes, int], list[StreamUnit]] = {}
+    types = table.schema.partition_types
+    for unit in units:
+        split = unit.split
+        assert isinstance(split, Split), "the units of changes are files of one bucket"
+        of_bucket.setdefault((canonical_row(split.partition, types), split.bucket), []).append(unit)
+    return _groups(table, [tuple(found) for found in of_bucket.values()])
+
+
+def _groups(table: Table, shares: Sequence[Task]) -> list[Task]:
+    """Neighbouring shares in groups of a good size; a share is never divided."""
+    target = table.settings.scan.split_target_size
+    cost = table.settings.scan.open_file_cost
+    weights = [sum(weight_of(unit.split, cost) for unit in share) for share in shares]
+    return [tuple(chain.from_iterable(shares[start:end])) for start, end in fair_bins(weights, target, cost)]

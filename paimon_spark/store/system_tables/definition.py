@@ -13,7 +13,7 @@ from paimon_spark.format.paths import statistics_path
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import format_field, type_sql
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.storage.listing import find_bytes
+from paimon_spark.store.storage.files import find_bytes
 from paimon_spark.store.system_tables.request import (
     NANOS_OF_MILLI,
     Columns,

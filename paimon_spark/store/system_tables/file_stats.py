@@ -20,7 +20,7 @@ from paimon_spark.format.manifests.columns import ManifestColumns
 from paimon_spark.format.types import NESTED, DataField, DataType, Root
 from paimon_spark.store.metadata.live_files import Indices
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.system_tables.row_groups import either, in_order
+from paimon_spark.store.system_tables.request import either, in_order
 
 _STATS = ("_FILE", "_VALUE_STATS")
 _WITHOUT = NESTED | {Root.VARIANT, Root.BLOB, Root.GEOMETRY, Root.GEOGRAPHY}  # no minimum, no maximum

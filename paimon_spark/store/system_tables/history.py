@@ -8,9 +8,8 @@ from typing import Any, TypeVar
 
 from paimon_spark.errors import CorruptFile
 from paimon_spark.format.snapshot import Snapshot, Tag
-from paimon_spark.store.holds.consumer_files import readable_positions
-from paimon_spark.store.holds.consumer_lag import consumer_lag
-from paimon_spark.store.storage.listing import list_branches
+from paimon_spark.store.holds.consumer_files import consumer_lag, readable_positions
+from paimon_spark.store.storage.files import list_branches
 from paimon_spark.store.storage.parallel import map_parallel
 from paimon_spark.store.system_tables.request import (
     NANOS_OF_MILLI,

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
 from paimon_spark.arrow.predicates.predicate import TRUE, AlwaysTrue, Predicate, restrict
@@ -16,6 +17,7 @@ from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import DataField
 from paimon_spark.store.holds.expired import translate_missing_files
+from paimon_spark.store.metadata.live_files import Indices
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.scan.increments import reads_increment
 from paimon_spark.store.scan.time_travel import resolve_snapshot
@@ -23,6 +25,7 @@ from paimon_spark.store.storage.local_time import local_wall_millis
 
 NANOS_OF_MILLI = 10**6
 Columns: TypeAlias = Mapping[str, pa.Array]
+Mask: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
 @dataclass(frozen=True)
@@ -107,3 +110,26 @@ def shown_snapshot(table: Table) -> Snapshot | None:
     if reads_increment(table.settings):
         return table.snapshots.latest()
     return resolve_snapshot(table.settings, table.snapshots).snapshot
+
+
+def by_group(group: Indices, make: Callable[[int, Indices], pa.Array]) -> pa.Array:
+    """Texts computed group by group; make gets the number of a group and the numbers of its rows."""
+    numbers = np.unique(group).tolist()
+    parts = [np.flatnonzero(group == number) for number in numbers]
+    return in_order([make(number, part) for number, part in zip(numbers, parts, strict=True)], parts)
+
+
+def either(mask: Mask, then: Callable[[Indices], pa.Array], otherwise: Callable[[Indices], pa.Array]) -> pa.Array:
+    """Texts computed by then for the rows of the mask and by otherwise for the others; both get numbers of rows."""
+    makes = ((then, np.flatnonzero(mask)), (otherwise, np.flatnonzero(~mask)))
+    used = [(make, part) for make, part in makes if len(part)]
+    return in_order([make(part) for make, part in used], [part for _, part in used])
+
+
+def in_order(made: Sequence[pa.Array], parts: Sequence[Indices]) -> pa.Array:
+    """The texts of parts of the rows in the order of the rows."""
+    if not made:
+        return pa.nulls(0, pa.string())
+    if len(made) == 1:
+        return made[0]
+    return pa.concat_arrays(made).take(pa.array(np.argsort(np.concatenate(parts))))

@@ -23,7 +23,7 @@ from paimon_spark.store.metadata.manifest_files import read_manifest_list
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.scan.read_spec import find_fields
 from paimon_spark.store.scan.split_plan import data_lists
-from paimon_spark.store.system_tables import definition, file_indexes, files, history, metadata, totals
+from paimon_spark.store.system_tables import definition, files, history, metadata, totals
 from paimon_spark.store.system_tables.names import NAMES, near_names
 from paimon_spark.store.system_tables.request import Columns, MetadataTable, Request, local_times
 from paimon_spark.store.system_tables.rows import RowScan, SystemRows, row_scan, view_fields
@@ -32,7 +32,6 @@ METADATA_TABLES: dict[str, MetadataTable] = {
     **history.TABLES,
     **definition.TABLES,
     **files.TABLES,
-    **file_indexes.TABLES,
     **totals.TABLES,
     **metadata.TABLES,
 }

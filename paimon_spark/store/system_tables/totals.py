@@ -1,7 +1,11 @@
-"""$partitions and $buckets: sums over manifest entries (Java: PartitionEntry, BucketEntry)."""
+"""$partitions and $buckets: sums over manifest entries (Java: PartitionEntry, BucketEntry).
+
+The largest value of the first partition column among the partitions that have files (Java: MaxPtFunction).
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -9,20 +13,22 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.manifest import FileKind
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField
 from paimon_spark.store.commit.partition_registration import is_marked_done
 from paimon_spark.store.holds.expired import translate_missing_files
-from paimon_spark.store.metadata.commit_changes import DELETION_VECTORS
 from paimon_spark.store.metadata.live_files import Indices, canonical_row
 from paimon_spark.store.metadata.manifest_files import read_index_manifest
+from paimon_spark.store.metadata.messages import DELETION_VECTORS
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.scan.new_scan import branches_read
 from paimon_spark.store.system_tables.entries import (
     Entries,
     PartitionTexts,
     braced_texts,
+    no_texts,
     partition_values,
     read_state,
 )
@@ -38,7 +44,6 @@ from paimon_spark.store.system_tables.request import (
 _NEVER = -(2**63)
 Total: TypeAlias = tuple[int, int, int, int | None]
 """Rows, bytes, files, and when the last file was made: the writer's wall clock in millis."""
-
 PARTITION_FIELDS = fields_of("""
     partition STRING
     record_count BIGINT NOT NULL
@@ -196,3 +201,22 @@ TABLES = {
     "partitions": MetadataTable(PARTITION_FIELDS, _partitions),
     "buckets": MetadataTable(BUCKET_FIELDS, _buckets),
 }
+
+
+def largest_partition_value(table: Table) -> Any:
+    """The largest value, as the internal value of its column; None: no partition with a value has files.
+
+    Texts are compared by their bytes in UTF-8, and NaN is larger than all other numbers, as in Java.
+
+    Args:
+        table: a table with partition columns.
+    """
+    types = table.schema.partition_types
+    found = (decode_arity_row(total.partition, types)[0] for total in partition_totals(Request(table), no_texts))
+    return max((value for value in found if value is not None), key=_order, default=None)
+
+
+def _order(value: Any) -> Any:
+    if isinstance(value, float):
+        return math.isnan(value), value
+    return value.encode() if isinstance(value, str) else value

@@ -20,16 +20,15 @@ from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Sn
 from paimon_spark.format.table_statistics import ANALYZED, ColumnStatistics, TableStatistics, encode_statistics
 from paimon_spark.format.types import DataField
 from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState
-from paimon_spark.store.commit.commit_loop import commit_request
+from paimon_spark.store.commit.commit_loop import commit_request, discarding_if_failed
 from paimon_spark.store.commit.commit_user import new_user
-from paimon_spark.store.commit.failure import discarding_if_failed
-from paimon_spark.store.metadata.commit_changes import CommitChanges
 from paimon_spark.store.metadata.live_files import canonical_partitions, fold
 from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_manifest_columns
+from paimon_spark.store.metadata.messages import CommitChanges
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
-from paimon_spark.store.scan.latest_only import refuse_travel
 from paimon_spark.store.scan.read_spec import find_fields
+from paimon_spark.store.scan.time_travel import refuse_travel
 
 ALL = "all"
 

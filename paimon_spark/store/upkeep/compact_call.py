@@ -14,7 +14,7 @@ from paimon_spark.store.clustering.sort_table import ClusterRows, sort_table
 from paimon_spark.store.compact.compaction import CompactResult, TaskRunner, compact_table
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.rescale.postpone_compact import CompactPostponedResult, compact_postponed
-from paimon_spark.store.scan.latest_only import refuse_travel
+from paimon_spark.store.scan.time_travel import refuse_travel
 from paimon_spark.store.upkeep.maintenance import maintain
 
 

@@ -22,22 +22,20 @@ from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import POSTPONE_BUCKET, data_file_path, extra_file_path, index_file_path, index_name
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState, table_state
-from paimon_spark.store.commit.commit_loop import commit_request
+from paimon_spark.store.commit.commit_loop import commit_request, discarding_if_failed
 from paimon_spark.store.commit.commit_user import new_user
-from paimon_spark.store.commit.failure import discarding_if_failed
-from paimon_spark.store.commit.overwrite import overwritten
+from paimon_spark.store.commit.table_commit import overwritten
 from paimon_spark.store.compact.live_buckets import is_chosen, place_of
 from paimon_spark.store.compact.plan import partition_condition
 from paimon_spark.store.expire.delete import delete_empty_directories
-from paimon_spark.store.metadata.commit_changes import DELETION_VECTORS, CommitChanges
 from paimon_spark.store.metadata.file_paths import bucket_directory
-from paimon_spark.store.metadata.index_manifests import HASH
-from paimon_spark.store.metadata.partition_filter import PartitionFilter
-from paimon_spark.store.metadata.partitions import describe_partition
+from paimon_spark.store.metadata.manifest_files import HASH
+from paimon_spark.store.metadata.messages import DELETION_VECTORS, CommitChanges
+from paimon_spark.store.metadata.partitions import PartitionFilter, describe_partition
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
-from paimon_spark.store.scan.latest_only import refuse_travel
-from paimon_spark.store.storage.discard import discard
+from paimon_spark.store.scan.time_travel import refuse_travel
+from paimon_spark.store.storage.files import discard
 from paimon_spark.store.storage.parallel import map_parallel
 from paimon_spark.store.upkeep.copy_target import CopyTarget, find_target
 

@@ -1,6 +1,10 @@
 """The steps after the commit of every write; batch writes, stream sinks and row changes use it.
 
 Features 3.15; Java: WriteHelper.reportToHms, PartitionStatisticsReporter.
+
+Compacts the buckets of a write right after it (features 3.23; Java: MergeTreeWriter, DataWrite). A Java writer compacts
+its buckets before it commits. Here the rows are committed first, and a separate compaction makes the same picks: even
+if it fails, the rows are in the table.
 """
 
 from __future__ import annotations
@@ -10,14 +14,16 @@ import time
 from collections.abc import Iterable, Sequence
 
 from paimon_spark.errors import PaimonError, RowsNotVisible
+from paimon_spark.format.bucket import Place
+from paimon_spark.merge.compaction.rules import needs_lookup
 from paimon_spark.store.commit.attempt import table_state
-from paimon_spark.store.commit.partition_changes import partition_changes
-from paimon_spark.store.commit.partition_registration import keeper_of
-from paimon_spark.store.compact.compaction import CompactResult, TaskRunner
+from paimon_spark.store.commit.partition_registration import keeper_of, partition_changes
+from paimon_spark.store.compact.compaction import CompactResult, TaskRunner, compact_table
+from paimon_spark.store.compact.live_buckets import live_buckets, place_of
 from paimon_spark.store.metadata.messages import CommitMessage
-from paimon_spark.store.metadata.partition_filter import PartitionFilter
-from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.upkeep.inline_compaction import compact_after_write
+from paimon_spark.store.metadata.partitions import PartitionFilter
+from paimon_spark.store.metadata.table import BucketMode, Table
+from paimon_spark.store.scan.split_plan import skips_level_zero
 from paimon_spark.store.upkeep.maintenance import maintain
 from paimon_spark.store.upkeep.partition_done import mark_written_partitions
 from paimon_spark.store.upkeep.write_rules import AS_OPTIONS_SAY, CompactionRules
@@ -110,3 +116,115 @@ def report_partitions(table: Table, messages: Sequence[CommitMessage]) -> None:
             keeper.report(table.location, one.spec, {key: str(number) for key, number in statistics.items()}, now)
     except (PaimonError, OSError) as error:
         _log.warning("the rows are committed to %s, but their numbers are not reported: %s", table.location, error)
+
+
+def compact_after_write(
+    table: Table, messages: Sequence[CommitMessage], runner: TaskRunner, rules: CompactionRules = AS_OPTIONS_SAY
+) -> CompactResult | None:
+    """Compacts the buckets that committed messages wrote to, as a writer of the official system would.
+
+    The picks are those of universal compaction, with level 0 forced up if the table needs it, or all files with
+    `full-compaction.delta-commits`. `commit.force-compact` and `num-sorted-run.stop-trigger` make a Java writer wait
+    for its compaction; this function always waits. With `write-only` nothing is compacted.
+
+    Args:
+        table: the table, with the options of the write.
+        messages: the committed messages.
+        runner: runs the tasks; stopped on return.
+        rules: what it does.
+
+    Returns:
+        The result; None if the table is not compacted by its writers. A failed compaction is logged, and does not make
+        the write fail.
+
+    Raises:
+        RowsNotVisible: the compaction failed, and readers of the table do not see the rows before a compaction.
+    """
+    try:
+        places = {
+            place_of(table, message.partition, message.bucket)
+            for message in messages
+            if message.new_files and message.bucket >= 0
+        }
+        if not places or table.bucket_mode is BucketMode.BUCKET_UNAWARE or table.settings.clustering.incremental:
+            return None
+        if table.settings.write_only:
+            _say_what_waits(table, messages)
+            return None
+        return _compact(table, messages, places, runner, rules)
+    finally:
+        runner.stop()
+
+
+def _compact(
+    table: Table, messages: Sequence[CommitMessage], places: set[Place], runner: TaskRunner, rules: CompactionRules
+) -> CompactResult | None:
+    full = (table.settings.compaction.full_delta_commits or 0) > 0 if rules.full is None else rules.full
+    hides_rows = bool(table.schema.primary_keys) and skips_level_zero(table.settings)
+    try:
+        budget = None if hides_rows else rules.budget
+        chosen = None if rules.full else places  # what earlier commits have written waits for it too
+        metrics = compact_table(table, runner, full=full, places=chosen, budget=None if full else budget)
+        waiting = _waiting_rows(table, messages, places) if hides_rows else 0
+    except (PaimonError, OSError) as error:
+        if hides_rows:
+            raise RowsNotVisible(_not_visible(table, messages, str(error))) from error
+        _log.warning(
+            "the rows are committed to %s, but compacting the buckets failed; %s takes them: %s",
+            table.location,
+            _call(table),
+            error,
+        )
+        return None
+    if waiting and metrics.dropped:
+        raise RowsNotVisible(_not_visible(table, messages, metrics.dropped[0].reason))
+    if waiting:  # lookup-compact = gentle waits for more files
+        _log.warning("%d rows of %s are not visible yet; %s shows them", waiting, table.location, _call(table))
+    return metrics
+
+
+def _waiting_rows(table: Table, messages: Sequence[CommitMessage], places: set[Place]) -> int:
+    """The number of rows of the messages that are still on level 0."""
+    written = {file.file_name for message in messages for file in message.new_files}
+    return sum(
+        entry.file.row_count
+        for bucket in live_buckets(table, table.snapshots.latest(), places=places)
+        for entry in bucket.entries
+        if entry.file.level == 0 and entry.file.file_name in written
+    )
+
+
+def _say_what_waits(table: Table, messages: Sequence[CommitMessage]) -> None:
+    if not table.schema.primary_keys:
+        return
+    if skips_level_zero(table.settings):
+        _log.warning(
+            "write-only: %d rows are committed to %s and not visible yet; %s shows them",
+            _rows(messages),
+            table.location,
+            _call(table),
+        )
+    elif needs_lookup(table.settings):
+        _log.warning(
+            "write-only: %d rows are committed to %s; %s writes their changelog",
+            _rows(messages),
+            table.location,
+            _call(table),
+        )
+    else:
+        _log.info("write-only: %d rows wait in level 0 of %s for %s", _rows(messages), table.location, _call(table))
+
+
+def _not_visible(table: Table, messages: Sequence[CommitMessage], why: str) -> str:
+    return (
+        f"{_rows(messages)} rows are committed to {table.location}, but readers do not see them yet, because "
+        f"compacting their buckets failed. Do not write them again: {_call(table)} shows them. The cause: {why}"
+    )
+
+
+def _rows(messages: Sequence[CommitMessage]) -> int:
+    return sum(file.row_count for message in messages for file in message.new_files)
+
+
+def _call(table: Table) -> str:
+    return f"PaimonTable.forPath(spark, '{table.location}').optimize().compact(full=False)"

@@ -31,7 +31,7 @@ from paimon_spark.format.load_history import (
 )
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.storage.listing import find_bytes, list_named
+from paimon_spark.store.storage.files import find_bytes, list_named
 from paimon_spark.store.storage.parallel import map_parallel
 
 _log = logging.getLogger(__name__)

@@ -22,7 +22,7 @@ from paimon_spark.store.history.auto_tags import create_batch_tag, create_due_ta
 from paimon_spark.store.history.consumers import expire_consumers
 from paimon_spark.store.holds.retention import retention_rules
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.stream_notes.upkeep import expire_stream_notes
+from paimon_spark.store.stream_notes.notes import expire_stream_notes
 
 _log = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableStat
 from paimon_spark.store.commit.commit_loop import commit_request
 from paimon_spark.store.commit.commit_user import new_user
 from paimon_spark.store.commit.manifest_merge import plan_full_merge
-from paimon_spark.store.metadata.commit_changes import CommitChanges
 from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_manifest_bytes
+from paimon_spark.store.metadata.messages import CommitChanges
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
 

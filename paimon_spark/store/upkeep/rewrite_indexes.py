@@ -33,7 +33,7 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.file_index_files import has_file_index, opened_file_index
 from paimon_spark.store.read.file_rows import FileRequest, StoredFile, read_file
 from paimon_spark.store.reporting.result import Result
-from paimon_spark.store.storage.discard import discard
+from paimon_spark.store.storage.files import discard
 from paimon_spark.store.storage.parallel import map_parallel
 
 _TASK_BYTES = 128 * MB

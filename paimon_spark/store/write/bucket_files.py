@@ -17,7 +17,7 @@ from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.partition_times import check_of_partitions
 from paimon_spark.store.metadata.partitions import describe_partition
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.storage.background import Background
+from paimon_spark.store.storage.parallel import Background
 from paimon_spark.store.write.data_writer import BucketWriter
 from paimon_spark.store.write.file_layout import FileLayout
 

@@ -23,8 +23,8 @@ from paimon_spark.format.manifest import EMPTY_ROW, DataFileMeta
 from paimon_spark.format.paths import INDEX_SUFFIX
 from paimon_spark.format.row_kind import DELETE, UPDATE_BEFORE
 from paimon_spark.format.schema import SEQUENCE_NUMBER, VALUE_KIND
-from paimon_spark.store.storage.background import Background
 from paimon_spark.store.storage.local_time import local_wall_millis
+from paimon_spark.store.storage.parallel import Background
 from paimon_spark.store.write.file_layout import FileLayout
 
 if TYPE_CHECKING:

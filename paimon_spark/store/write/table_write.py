@@ -29,7 +29,7 @@ from paimon_spark.merge.keys.window import is_retract
 from paimon_spark.merge.runs.write_order import sort_and_merge, sort_input
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import BucketMode, Table
-from paimon_spark.store.storage.discard import discard
+from paimon_spark.store.storage.files import discard
 from paimon_spark.store.write.bucket_files import BucketFiles, WriterThreads
 from paimon_spark.store.write.data_writer import SLICE_ROWS, file_batch
 from paimon_spark.store.write.file_layout import FileLayout, changelog_layout, data_rules, file_layout, layout_by

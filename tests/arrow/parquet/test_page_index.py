@@ -11,17 +11,7 @@ from hypothesis import strategies as st
 
 from paimon_spark.arrow.parquet.page_file import covering
 from paimon_spark.arrow.parquet.page_index import ColumnPages, PageLocations, RowPieces, decode_bounds, decode_locations
-from paimon_spark.arrow.parquet.thrift_compact import (
-    BINARY,
-    I32,
-    I64,
-    LIST,
-    STRUCT,
-    TRUE,
-    Field,
-    List,
-    encode_struct,
-)
+from paimon_spark.arrow.parquet.thrift_compact import BINARY, I32, I64, LIST, STRUCT, TRUE, Field, List, encode_struct
 
 SIZES = st.lists(st.tuples(st.integers(1, 2**31 - 1), st.integers(1, 10**6), st.integers(0, 2**40)), min_size=1)
 

@@ -9,7 +9,7 @@ from support.change_messages.decoding import columns
 
 from paimon_spark.cdc.batches.decoding import Decoding
 from paimon_spark.cdc.batches.inferred_columns import column_changes, fields_of, inferred_columns, widened
-from paimon_spark.cdc.batches.routed import COLUMNS, DATABASE, KEYS, PROBLEM, TABLE, route_batches
+from paimon_spark.cdc.batches.routing import COLUMNS, DATABASE, KEYS, PROBLEM, TABLE, route_batches
 from paimon_spark.cdc.formats.mysql_types import type_mappings
 from paimon_spark.errors import DataError, SchemaError
 from paimon_spark.format.type_text import parse_type, type_sql

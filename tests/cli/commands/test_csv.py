@@ -19,7 +19,7 @@ from support.tables.golden_tables import GoldenTable
 
 from paimon_spark import open_table
 from paimon_spark.cli.commands.listings import SHOWN
-from paimon_spark.cli.csv_rows import print_csv
+from paimon_spark.cli.values import print_csv
 
 ROWS = pa.table(
     {

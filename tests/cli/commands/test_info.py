@@ -16,7 +16,7 @@ from support.tables.golden_tables import GoldenTable
 from paimon_spark import open_table
 from paimon_spark.cli.facts import view_table
 from paimon_spark.store.history.consumers import reset_consumer
-from paimon_spark.store.holds.expiry_marks import write_mark
+from paimon_spark.store.holds.marks import write_mark
 
 OLD = 1_600_000_000_000
 

@@ -25,7 +25,7 @@ from support.tables.golden_tables import GoldenTable
 from paimon_spark import open_table
 from paimon_spark.cli.facts import TableView, view_table
 from paimon_spark.cli.picture.draw import drawn
-from paimon_spark.cli.picture.partitions import PartitionRuns, draw_partitions, partitions_inches, runs_of_partitions
+from paimon_spark.cli.picture.tree import PartitionRuns, draw_partitions, partitions_inches, runs_of_partitions
 from paimon_spark.store.compact.compaction import compact_table
 from paimon_spark.store.compact.local_pool import LocalRunner
 from paimon_spark.store.history.branches import create_branch

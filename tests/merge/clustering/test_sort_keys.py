@@ -12,14 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_spark.format.types import DataField, DataType, Root
-from paimon_spark.merge.clustering.sort_keys import (
-    choose_bounds,
-    keys_in,
-    ranges_of,
-    sort_keys,
-    sorted_rows,
-    with_keys,
-)
+from paimon_spark.merge.clustering.sort_keys import choose_bounds, keys_in, ranges_of, sort_keys, sorted_rows, with_keys
 from paimon_spark.merge.clustering.strategy import Clustering, Strategy
 
 TEXTS = st.sampled_from(["", "a", "a\0", "https://example.org/long/prefix/1", "https://example.org/long/prefix/2", "é"])

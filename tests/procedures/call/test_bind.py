@@ -10,20 +10,16 @@ import pytest
 
 from paimon_spark.errors import OptionError
 from paimon_spark.procedures.branches import CreateBranch, RenameBranch
-from paimon_spark.procedures.call.bind import Call, DatabaseCall, bind
-from paimon_spark.procedures.call.refused import OTHER_NAMES, REFUSED
+from paimon_spark.procedures.call.bind import OTHER_NAMES, REFUSED, Call, DatabaseCall, bind
 from paimon_spark.procedures.catalogue import DATABASE_PROCEDURES, PROCEDURES
-from paimon_spark.procedures.compaction import Compact, CompactManifest
-from paimon_spark.procedures.consumers import ResetConsumer
-from paimon_spark.procedures.copies import Copy
 from paimon_spark.procedures.databases import CompactDatabase, RemoveDatabaseOrphanFiles
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.partitions import ExpirePartitions, MarkPartitionDone
 from paimon_spark.procedures.procedure import Procedure
-from paimon_spark.procedures.rescaling import Rescale
+from paimon_spark.procedures.rewrites import Compact, CompactManifest, Copy, Rescale
 from paimon_spark.procedures.rollbacks import Rollback, RollbackToTimestamp
 from paimon_spark.procedures.row_removal import DropPartitions, RemoveUnexistingFiles
-from paimon_spark.procedures.snapshot_expiry import ExpireChangelogs, ExpireSnapshots
+from paimon_spark.procedures.snapshots import ExpireChangelogs, ExpireSnapshots, ResetConsumer
 from paimon_spark.procedures.tags import CreateTag, CreateTagFromTimestamp, DeleteTag
 
 NOON = dt.datetime(2026, 11, 1, 12)

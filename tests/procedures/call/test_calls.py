@@ -19,8 +19,7 @@ from support.oracles.checker import check_table
 from support.tables.warehouse import Warehouse
 
 from paimon_spark.errors import OptionError, SnapshotNotFound, UnsupportedFeature
-from paimon_spark.procedures.call.bind import DatabaseCall, bind
-from paimon_spark.procedures.call.refused import REFUSED
+from paimon_spark.procedures.call.bind import REFUSED, DatabaseCall, bind
 from paimon_spark.procedures.call.results import call_result
 from paimon_spark.procedures.catalogue import DATABASE_PROCEDURES, PROCEDURES
 from paimon_spark.procedures.databases import CompactDatabase, Tables

@@ -8,11 +8,9 @@ import pytest
 from support.official_procedures import OfficialArgument, official_procedures
 
 from paimon_spark.errors import OptionError, UnsupportedFeature
-from paimon_spark.procedures.call.bind import Call, DatabaseCall, bind
-from paimon_spark.procedures.call.refused import REFUSED
+from paimon_spark.procedures.call.bind import REFUSED, Call, DatabaseCall, bind
 from paimon_spark.procedures.catalogue import DATABASE_PROCEDURES, PROCEDURES
-from paimon_spark.procedures.kinds import Kind
-from paimon_spark.procedures.procedure import Declaration, arguments_of, common_arguments
+from paimon_spark.procedures.procedure import Declaration, Kind, arguments_of, common_arguments
 
 OFFICIAL = official_procedures()
 OURS: dict[str, type[Declaration]] = {**PROCEDURES, **DATABASE_PROCEDURES}

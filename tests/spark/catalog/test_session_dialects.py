@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 import paimon_spark
 from paimon_spark.arrow.predicates.dialect import Dialect
-from paimon_spark.spark.adapters.sql_dialect import sql_dialect
+from paimon_spark.spark.adapters.session_options import sql_dialect
 from paimon_spark.spark.catalog.session_catalog import SessionCatalog
 
 pytestmark = pytest.mark.spark

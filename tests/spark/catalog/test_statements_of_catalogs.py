@@ -18,7 +18,7 @@ from support.tables.catalog_script import SCRIPTS, Step
 import paimon_spark
 from paimon_spark.errors import PaimonError
 from paimon_spark.spark.catalog.session_catalog import SessionCatalog
-from paimon_spark.sql import listings, row_statements
+from paimon_spark.sql import listings
 from paimon_spark.sql import statements as s
 from paimon_spark.sql.parse import parse
 from paimon_spark.sql.queries.query import Query
@@ -27,8 +27,8 @@ from paimon_spark.sql.text.names import Names
 pytestmark = pytest.mark.spark
 
 OTHER_CHAPTERS = (
-    s.Untouched, Query, s.Explain, s.Call, s.Insert, s.InsertSeveral, s.CopyInto, row_statements.Delete,
-    row_statements.Update, row_statements.Merge, s.ShowProcedures, s.DescribeProcedure, listings.DropFunction,
+    s.Untouched, Query, s.Explain, s.Call, s.Insert, s.InsertSeveral, s.CopyInto, s.Delete,
+    s.Update, s.Merge, s.ShowProcedures, s.DescribeProcedure, listings.DropFunction,
     listings.ShowFunctions,
 )  # fmt: skip
 """Statements of features 2 and 7."""

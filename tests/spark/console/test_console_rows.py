@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from paimon_spark.cli.values import json_rows
-from paimon_spark.spark.console.arrow_rows import arrow_rows, unique_names
+from paimon_spark.spark.console.statement_thread import arrow_rows, unique_names
 
 QUERY = """
 SELECT interval '1' day AS d, interval '1' year AS y, array(interval '2' day) AS ds, parse_json('{"a": [1]}') AS v,

@@ -11,8 +11,13 @@ from pyspark.sql import SparkSession
 from support.tables.compacted_tables import append, new_table
 
 from paimon_spark.errors import PaimonError, SqlError
-from paimon_spark.spark.console.error_text import SPARK_ERRORS, in_our_words
-from paimon_spark.spark.console.quiet_session import SessionSettings, check_java, start_session
+from paimon_spark.spark.console.quiet_session import (
+    SPARK_ERRORS,
+    SessionSettings,
+    check_java,
+    in_our_words,
+    start_session,
+)
 
 
 def told(work: Callable[[], object]) -> PaimonError:

@@ -19,7 +19,7 @@ from support.tables.compacted_tables import NotedFileIO, append, levels, new_tab
 
 from paimon_spark import PaimonTable, open_table
 from paimon_spark.errors import CompactionFailed, OptionError
-from paimon_spark.procedures.compaction import Compact
+from paimon_spark.procedures.rewrites import Compact
 from paimon_spark.spark.jobs.compact_job import SparkRunner
 from paimon_spark.spark.jobs.spark_engine import SparkEngine
 from paimon_spark.store.compact.plan import plan_compaction

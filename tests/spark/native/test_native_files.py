@@ -19,9 +19,9 @@ from paimon_spark.errors import CorruptFile
 from paimon_spark.format.paths import data_file_path
 from paimon_spark.spark.native import file_classifier
 from paimon_spark.spark.native.file_classifier import NativeFile
+from paimon_spark.spark.native.file_lists import store_refusal
 from paimon_spark.spark.native.parquet_scan import with_unique_names
 from paimon_spark.spark.native.read_table import ReadExplanation, ReadRequest, read_table
-from paimon_spark.spark.native.store_probe import store_refusal
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 import paimon_spark
 from paimon_spark import PaimonTable
-from paimon_spark.spark.rows.partition_conditions import decides_partitions
+from paimon_spark.spark.rows.statements import decides_partitions
 
 pytestmark = pytest.mark.spark
 ROWS = "select * from values (1, 'a', 1), (2, 'a', 2), (3, 'b', 1), (4, null, 1), (5, 'c', 3) as v(id, dt, h)"

@@ -7,8 +7,8 @@ import pytest
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue
 from paimon_spark.errors import SqlError
 from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
+from paimon_spark.spark.rows.expressions import check_no_star
 from paimon_spark.spark.rows.pruning import Pruning, pruning_of
-from paimon_spark.spark.rows.star_expansion import check_no_star
 from paimon_spark.sql.queries.conjuncts import equalities
 
 FIELDS = tuple(

@@ -27,7 +27,7 @@ from paimon_spark.spark.rows.statements import RowStatement, delete_where, updat
 from paimon_spark.spark.statements.row_changes import SubQueryViews, with_sub_query_views
 from paimon_spark.spark.statements.run import run_sql
 from paimon_spark.sql.parse import parse
-from paimon_spark.sql.row_statements import Delete
+from paimon_spark.sql.statements import Delete
 from paimon_spark.store.open import open_table
 from paimon_spark.store.rows.change_strategies import Statement
 

@@ -17,9 +17,9 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.datasource import EqualTo, GreaterThan, InputPartition, IsNotNull
 
 from paimon_spark import PaimonTable, open_table, register
+from paimon_spark.spark.adapters.batches import MAX_BATCH_ROWS, MIN_BATCH_ROWS, rebatch
 from paimon_spark.spark.adapters.options import ReadOptions
 from paimon_spark.spark.adapters.readable_columns import readable_schema
-from paimon_spark.spark.adapters.rebatch import MAX_BATCH_ROWS, MIN_BATCH_ROWS, rebatch
 from paimon_spark.spark.adapters.types import spark_schema
 from paimon_spark.spark.source.reader import PaimonReader
 

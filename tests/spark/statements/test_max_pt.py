@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from paimon_spark.errors import PaimonError
 from paimon_spark.spark.catalog.session_catalog import SessionCatalog, catalog
-from paimon_spark.spark.queries.functions import with_functions
+from paimon_spark.spark.queries.run_query import with_functions
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,8 @@ from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.aligned_values import Naming
 from paimon_spark.spark.statements.partition_specs import fixed_values, leading_values, required_values, whole_values
+from paimon_spark.sql.text.cursor import PartitionValue
 from paimon_spark.sql.text.literals import Value
-from paimon_spark.sql.text.partitions import PartitionValue
 
 pytestmark = pytest.mark.spark
 FIELDS = [DataField(0, "dt", parse_type("STRING")), DataField(1, "h", parse_type("INT"))]

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 import paimon_spark
 from paimon_spark.errors import SqlError
-from paimon_spark.sql.text.argument_literals import argument_literal
+from paimon_spark.sql.queries.parameters import argument_literal
 
 pytestmark = pytest.mark.spark
 

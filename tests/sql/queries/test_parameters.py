@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from paimon_spark.errors import SqlError, UnsupportedFeature
-from paimon_spark.sql.queries.parameters import question_marks, with_arguments, with_values
-from paimon_spark.sql.text.argument_literals import argument_literal
+from paimon_spark.sql.queries.parameters import argument_literal, question_marks, with_arguments, with_values
 from paimon_spark.sql.text.lexer import tokenize
 from paimon_spark.sql.text.literals import string_value
 

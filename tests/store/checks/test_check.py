@@ -9,11 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from support.faults.damage import (
-    change_entries,
-    edit_json,
-    snapshot_file,
-)
+from support.faults.damage import change_entries, edit_json, snapshot_file
 from support.faults.faulty_store import FaultyFileIO, InjectedFault
 from support.oracles.checker import check_table
 from support.tables.expiring import live_on, new_table, state
@@ -22,7 +18,7 @@ from support.tables.golden_tables import GoldenTable, golden_tables
 
 from paimon_spark import check, open_table
 from paimon_spark.errors import CorruptFile, OptionError, TableNotFound
-from paimon_spark.store.checks.partition_checks import check_one_partition
+from paimon_spark.store.checks.buckets import check_one_partition
 from paimon_spark.store.checks.report import KEPT, Findings, Rule
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.table import Table

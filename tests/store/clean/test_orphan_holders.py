@@ -21,7 +21,7 @@ from paimon_spark.store.commit.commit_loop import commit_request
 from paimon_spark.store.compact.live_buckets import live_buckets
 from paimon_spark.store.expire.snapshots import expire_snapshots_by
 from paimon_spark.store.history.tags import create_tag
-from paimon_spark.store.metadata.commit_changes import CommitChanges
+from paimon_spark.store.metadata.messages import CommitChanges
 from paimon_spark.store.metadata.table import Table
 
 

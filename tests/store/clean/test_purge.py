@@ -24,7 +24,7 @@ from paimon_spark import open_table
 from paimon_spark.errors import OptionError, PaimonError, UnsupportedFeature
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.store.clean.earliest_repair import repair_earliest_snapshot
+from paimon_spark.store.clean.lost_files import repair_earliest_snapshot
 from paimon_spark.store.clean.orphans import remove_orphans_before
 from paimon_spark.store.clean.purge import purge_files
 from paimon_spark.store.commit.table_commit import TableCommit

@@ -13,8 +13,8 @@ from support.tables.compacting import live_files, make, rows_of, write
 from support.tables.sorting import COLUMNS, PLAIN, SmallParts, delete_rows, same, unordered
 
 from paimon_spark.errors import OptionError, UnsupportedFeature
-from paimon_spark.procedures.compaction import Compact
 from paimon_spark.procedures.local_engine import LocalEngine
+from paimon_spark.procedures.rewrites import Compact
 from paimon_spark.store.clustering.incremental import cluster_incrementally
 from paimon_spark.store.metadata.alter import set_option
 from paimon_spark.store.metadata.table import Table

@@ -11,7 +11,7 @@ from paimon_spark.format.snapshot import CommitKind
 from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState
 from paimon_spark.store.commit.commit_loop import commit_request
 from paimon_spark.store.commit.table_commit import TableCommit
-from paimon_spark.store.metadata.commit_changes import CommitChanges, appended
+from paimon_spark.store.metadata.messages import CommitChanges, appended
 from paimon_spark.store.metadata.table import Table
 
 

@@ -11,7 +11,7 @@ from support.tables.expiring import live_on, new_table
 
 from paimon_spark.errors import CommitStateUnknown
 from paimon_spark.store.commit.base import confirm_published
-from paimon_spark.store.holds.expiry_marks import delete_marks, write_mark
+from paimon_spark.store.holds.marks import delete_marks, write_mark
 
 
 def test_an_expiry_that_ends_while_a_commit_looks_for_its_place(tmp_path: Path) -> None:

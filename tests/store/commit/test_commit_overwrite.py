@@ -15,11 +15,9 @@ from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.manifest import DeletionRange, FileKind, IndexManifestEntry
 from paimon_spark.store.commit.attempt import table_state
 from paimon_spark.store.commit.table_commit import TableCommit
-from paimon_spark.store.metadata.manifest_files import (
-    read_index_manifest,
-)
+from paimon_spark.store.metadata.manifest_files import read_index_manifest
 from paimon_spark.store.metadata.messages import CommitMessage
-from paimon_spark.store.metadata.partition_filter import PartitionFilter
+from paimon_spark.store.metadata.partitions import PartitionFilter
 from paimon_spark.store.metadata.table import Table
 
 X, Y = partition("x"), partition("y")

@@ -11,7 +11,7 @@ from paimon_spark.errors import CommitConflict
 from paimon_spark.format.manifest import EMPTY_ROW, FileKind, ManifestEntry
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.store.commit.conflicts import ConflictRules, check_conflicts, check_total_buckets
-from paimon_spark.store.metadata.entries import AddedTwice, fold_entries, record_count
+from paimon_spark.store.metadata.live_files import AddedTwice, fold_entries, record_count
 from paimon_spark.store.metadata.partition_stats import same_partition
 
 ADD, DELETE = FileKind.ADD, FileKind.DELETE

@@ -18,7 +18,7 @@ from paimon_spark.format.manifest import FileKind, ManifestEntry, ManifestFileMe
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.types import DataField
 from paimon_spark.store.commit.manifest_merge import merge_manifests
-from paimon_spark.store.metadata.entries import fold_entries
+from paimon_spark.store.metadata.live_files import fold_entries
 from paimon_spark.store.metadata.manifest_files import (
     ManifestWriter,
     read_manifest_bytes,

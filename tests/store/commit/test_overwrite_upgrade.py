@@ -6,7 +6,7 @@ import pytest
 from support.tables.files_by_hand import BIGINT, entry, file, partition
 
 from paimon_spark.format.manifest import FileKind, ManifestEntry
-from paimon_spark.store.commit.overwrite import upgraded
+from paimon_spark.store.commit.table_commit import upgraded
 
 
 def new(name: str, low: int, high: int, **place: object) -> ManifestEntry:

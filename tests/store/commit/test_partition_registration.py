@@ -16,8 +16,7 @@ from support.tables.files_by_hand import partition
 from paimon_spark.errors import CatalogUnavailable, UnsupportedFeature
 from paimon_spark.file_io import ConfinedFileIO, FileIO, LocalFileIO
 from paimon_spark.store.clean.truncate import drop_partitions
-from paimon_spark.store.commit.partition_changes import partition_spec
-from paimon_spark.store.commit.partition_registration import check_registration, is_marked_done
+from paimon_spark.store.commit.partition_registration import check_registration, is_marked_done, partition_spec
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.history.branches import create_branch
 from paimon_spark.store.history.tag_deletion import delete_tags

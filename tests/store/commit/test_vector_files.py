@@ -22,7 +22,7 @@ from paimon_spark.format.paths import index_file_path
 from paimon_spark.format.snapshot import CommitKind
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.commit.vector_files import IndexChanges, find_vector_files, rolled, vector_changes
-from paimon_spark.store.metadata.index_manifests import combine_index_entries
+from paimon_spark.store.metadata.manifest_files import combine_index_entries
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.partition_stats import same_partition
 from paimon_spark.store.metadata.table import Table

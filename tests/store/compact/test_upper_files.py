@@ -13,9 +13,8 @@ from support.tables.files_by_hand import file
 
 from paimon_spark.format.manifest import EMPTY_ROW
 from paimon_spark.store.compact.bucket import run_task
-from paimon_spark.store.compact.bucket_rows import SYSTEM_FIELDS, BucketRows
+from paimon_spark.store.compact.bucket_rows import SYSTEM_FIELDS, BucketRows, UpperLevel, files_above
 from paimon_spark.store.compact.task import MergeTask
-from paimon_spark.store.compact.upper_rows import UpperLevel, files_above
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
 from paimon_spark.store.read.file_rows import FileRequest

@@ -40,10 +40,9 @@ from paimon_spark.store.expire.changelogs import expire_changelogs
 from paimon_spark.store.expire.snapshots import expire_snapshots, expire_snapshots_by
 from paimon_spark.store.expire.used import tags_before
 from paimon_spark.store.history.tags import create_tag
-from paimon_spark.store.holds.expiry_marks import expiring_below, write_mark
-from paimon_spark.store.holds.hold_marks import hold_file
+from paimon_spark.store.holds.marks import expiring_below, hold_file, write_mark
 from paimon_spark.store.holds.retention import Limits, retention, retention_rules
-from paimon_spark.store.metadata.commit_changes import CommitChanges
+from paimon_spark.store.metadata.messages import CommitChanges
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
 

@@ -15,13 +15,7 @@ from support.tables.commit_states import latest, with_rivals
 from support.tables.compacting import make, write
 from support.tables.expiring import copied, rules
 
-from paimon_spark.errors import (
-    CommitConflict,
-    OptionError,
-    SchemaError,
-    SnapshotNotFound,
-    UnsupportedFeature,
-)
+from paimon_spark.errors import CommitConflict, OptionError, SchemaError, SnapshotNotFound, UnsupportedFeature
 from paimon_spark.store.clean.truncate import truncate_table
 from paimon_spark.store.expire.snapshots import expire_snapshots_by
 from paimon_spark.store.history.branch_merge import merge_branch

@@ -22,7 +22,7 @@ from paimon_spark.store.history.branch_merge import merge_branch
 from paimon_spark.store.history.branches import branch_names, create_branch, delete_branch, rename_branch
 from paimon_spark.store.history.fast_forward import fast_forward
 from paimon_spark.store.history.tags import create_tag
-from paimon_spark.store.holds.expiry_marks import write_mark
+from paimon_spark.store.holds.marks import write_mark
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
 

@@ -23,7 +23,7 @@ from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.history.rollback_as_latest import rollback_to_as_latest
 from paimon_spark.store.history.tag_deletion import delete_tags
 from paimon_spark.store.history.tags import rename_tag
-from paimon_spark.store.metadata.commit_changes import CommitChanges
+from paimon_spark.store.metadata.messages import CommitChanges
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
 

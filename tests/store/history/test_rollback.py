@@ -24,7 +24,7 @@ from paimon_spark.store.expire.snapshots import expire_snapshots_by
 from paimon_spark.store.history.rollback import rollback, rollback_to_timestamp, rollback_to_watermark
 from paimon_spark.store.history.rollback_as_latest import rollback_to_as_latest
 from paimon_spark.store.history.tags import create_tag
-from paimon_spark.store.holds.expiry_marks import write_mark
+from paimon_spark.store.holds.marks import write_mark
 from paimon_spark.store.metadata.publish import write_hint
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table

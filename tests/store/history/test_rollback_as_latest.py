@@ -17,7 +17,7 @@ from paimon_spark.store.expire.snapshots import expire_snapshots_by
 from paimon_spark.store.history.rollback_as_latest import rollback_to_as_latest
 from paimon_spark.store.history.tag_deletion import delete_tags
 from paimon_spark.store.history.tags import create_tag
-from paimon_spark.store.holds.expiry_marks import write_mark
+from paimon_spark.store.holds.marks import write_mark
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
 

@@ -26,7 +26,7 @@ from paimon_spark.store.expire.snapshots import expire_snapshots_by
 from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.history.tag_deletion import delete_tags, expire_tags
 from paimon_spark.store.history.tags import create_tag, rename_tag, replace_tag
-from paimon_spark.store.holds.expiry_marks import write_mark
+from paimon_spark.store.holds.marks import write_mark
 from paimon_spark.store.holds.tag_holds import deletion_mark_path, hold_snapshot
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table

@@ -9,8 +9,8 @@ from typing import get_type_hints
 import pytest
 
 from paimon_spark import CompactResult, ExpireSnapshotsResult, PaimonTable, WriteResult
-from paimon_spark.spark.merge_into.builder import MergeBuilder
-from paimon_spark.spark.table.optimizer import TableOptimizer
+from paimon_spark.spark.merge_into.clauses import MergeBuilder
+from paimon_spark.spark.table.maintenance_methods import TableOptimizer
 from paimon_spark.store.clean.truncate import TruncateResult
 from paimon_spark.store.reporting.result import Result
 

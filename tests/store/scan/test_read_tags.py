@@ -17,7 +17,7 @@ from paimon_spark.errors import MissingFile, SnapshotNotFound
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.store.expire.snapshots import expire_snapshots_by
 from paimon_spark.store.history.tag_deletion import expire_tags
-from paimon_spark.store.holds.expiry_marks import write_mark
+from paimon_spark.store.holds.marks import write_mark
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.scan.new_scan import new_scan
 from paimon_spark.store.scan.table_scan import Scan

@@ -28,7 +28,7 @@ from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.commit.vector_files import find_vector_files
 from paimon_spark.store.open import ReadableTable, open_table
 from paimon_spark.store.pruning.top_n import TopN
-from paimon_spark.store.rows.deleted_rows import BucketPlace, delete_rows
+from paimon_spark.store.rows.live_files import BucketPlace, delete_rows
 from paimon_spark.store.scan.increments import reads_increment
 
 TABLES = tries("PAIMON_TOP_TABLES", ci=15, long=1000)

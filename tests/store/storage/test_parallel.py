@@ -1,5 +1,6 @@
 """Several small jobs at a time: in order, bounded, and over when the call returns. (At the end of a process: see
-test_async_maintenance.)"""
+test_async_maintenance.)
+"""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from paimon_spark.store.storage.parallel import LONG_WAIT, map_parallel, map_parallel_if_slow
+from paimon_spark.store.storage.parallel import LONG_WAIT, Background, map_parallel, map_parallel_if_slow
 
 
 class Broken(Exception):
@@ -104,3 +105,63 @@ def test_an_error_of_the_first_jobs_ends_all() -> None:
     with pytest.raises(Broken) as raised:
         map_parallel_if_slow(work, range(9), lambda: 0.0)
     assert (raised.value.args, begun) == ((0,), [0])
+
+
+def fail() -> None:
+    raise Broken
+
+
+def test_jobs_are_done_in_order() -> None:
+    done: list[int] = []
+    work = Background(limit=3)
+    for n in range(50):
+        work.run(lambda n=n: done.append(n))
+    work.wait()
+    assert done == list(range(50))
+
+
+def test_giving_out_waits_when_enough_jobs_wait() -> None:
+    gate = threading.Event()
+    work = Background(limit=2)
+    work.run(gate.wait)
+    work.run(gate.wait)
+    third = threading.Thread(target=lambda: work.run(lambda: None))
+    third.start()
+    third.join(0.05)
+    assert third.is_alive()
+    gate.set()
+    third.join()
+    work.wait()
+
+
+def test_an_error_stays_and_what_follows_is_not_done() -> None:
+    done: list[int] = []
+    work = Background(limit=10)
+    work.run(fail)
+    work.run(lambda: done.append(1))
+    with pytest.raises(Broken):
+        work.wait()
+    with pytest.raises(Broken):
+        work.run(lambda: done.append(2))
+    with pytest.raises(Broken):
+        work.wait()
+    assert done == []
+
+
+def test_stop_waits_for_the_running_job_only() -> None:
+    started, gate, done = threading.Event(), threading.Event(), []
+
+    def slow() -> None:
+        started.set()
+        gate.wait()
+        done.append("slow")
+
+    work = Background(limit=10)
+    work.run(slow)
+    work.run(lambda: done.append("never"))
+    started.wait()
+    threading.Timer(0.01, gate.set).start()
+    work.stop()
+    assert done == ["slow"]
+    Background(limit=1).stop()
+    Background(limit=1).wait()

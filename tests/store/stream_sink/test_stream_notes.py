@@ -23,8 +23,7 @@ from paimon_spark.store.history.branches import create_branch, delete_branch, re
 from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.stream_notes.note_file import find_note, find_search, store_note
-from paimon_spark.store.stream_notes.search import BatchSearch
+from paimon_spark.store.stream_notes.notes import BatchSearch, find_note, find_search, store_note
 from paimon_spark.store.stream_sink.batch import Batch
 from paimon_spark.store.stream_sink.once import begin_batch
 from paimon_spark.store.stream_sink.written import find_written

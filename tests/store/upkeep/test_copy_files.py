@@ -16,12 +16,7 @@ from support.tables.staging import put
 from support.tables.three_files import COLUMNS, ROWS, VECTORS, copied_beside, delete_rows, three_files
 
 from paimon_spark import open_table
-from paimon_spark.errors import (
-    OptionError,
-    SchemaError,
-    SnapshotNotFound,
-    UnsupportedFeature,
-)
+from paimon_spark.errors import OptionError, SchemaError, SnapshotNotFound, UnsupportedFeature
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.paths import schema_path
 from paimon_spark.format.schema import encode_schema

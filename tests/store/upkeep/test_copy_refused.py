@@ -11,11 +11,7 @@ from support.tables.compacting import make, write
 from support.tables.three_files import COLUMNS, ROWS, VECTORS, copied_beside, three_files
 
 from paimon_spark import open_table
-from paimon_spark.errors import (
-    CorruptFile,
-    OptionError,
-    SchemaError,
-)
+from paimon_spark.errors import CorruptFile, OptionError, SchemaError
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.upkeep.copy_files import copy_table
 

@@ -24,8 +24,7 @@ from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.store.commit.partition_registration import check_registration
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.upkeep.http_report import RETRIES, HttpReport
-from paimon_spark.store.upkeep.partition_done import mark_partition_done, mark_written_partitions
+from paimon_spark.store.upkeep.partition_done import RETRIES, HttpReport, mark_partition_done, mark_written_partitions
 
 DAY_AND_HOUR = pa.schema([("dt", pa.string()), ("hour", pa.int32()), ("v", pa.int64())])
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pyspark
 from pyspark.sql import SparkSession
 
-from paimon_spark.procedures.compaction import Compact
+from paimon_spark.procedures.rewrites import Compact
 from paimon_spark.spark.jobs.spark_engine import SparkEngine
 from paimon_spark.store.open import open_table
 from support.tables.compacted_tables import NotedFileIO

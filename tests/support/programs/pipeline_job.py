@@ -25,7 +25,7 @@ from paimon_spark.store.compact.compaction import compact_table
 from paimon_spark.store.compact.local_pool import LocalRunner
 from paimon_spark.store.expire.snapshots import expire_snapshots
 from paimon_spark.store.open import open_table
-from paimon_spark.store.stream_notes.note_file import find_note
+from paimon_spark.store.stream_notes.notes import find_note
 
 GROUPS, KEYS, ROWS = 7, 2_000, 200
 QUERY = "generator"

@@ -9,11 +9,7 @@ from paimon_spark.file_io import FileIO, LocalFileIO
 from paimon_spark.format.manifest import FileKind
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.commit.attempt import table_state
-from paimon_spark.store.metadata.manifest_files import (
-    read_data_manifests,
-    read_manifest_list,
-    read_manifests,
-)
+from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_manifest_list, read_manifests
 from paimon_spark.store.metadata.table import Table
 from support.faults.faulty_store import FaultyFileIO
 from support.tables.files_by_hand import partition

@@ -1,0 +1,42 @@
+"""Files that nobody needs are deleted as far as the store lets them be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.faults.faulty_store import FaultyFileIO
+from support.faults.refusing import Refusing
+
+from paimon_spark.file_io import FileIO, LocalFileIO
+from paimon_spark.store.storage.files import discard
+
+
+def left(root: Path, io: FileIO) -> list[str]:
+    """What is left of three files."""
+    paths = [root / name for name in "abc"]
+    for path in paths:
+        path.write_bytes(b"1")
+    discard(io, (str(path) for path in [*paths, root / "absent"]))
+    return sorted(path.name for path in root.iterdir())
+
+
+class InBulk(LocalFileIO):
+    """A store where one request for each file takes too long."""
+
+    def delete(self, path: str) -> None:
+        raise AssertionError(f"{path} is deleted on its own")
+
+
+def test_all_go_by_one_request(tmp_path: Path) -> None:
+    assert left(tmp_path, InBulk()) == []
+
+
+def test_a_bulk_request_that_fails_is_made_up_for(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert left(tmp_path, FaultyFileIO(LocalFileIO(), 0, named="!delete")) == []
+    assert caplog.text == ""
+
+
+def test_one_that_stays_holds_up_no_other(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert left(tmp_path, Refusing(LocalFileIO(), lambda path: path.endswith("a"))) == ["a"]
+    assert f"left behind {tmp_path}/a, which no snapshot names: no access" in caplog.text
