@@ -290,14 +290,15 @@ def picture() -> str:
         ' font-family="sans-serif" font-size="12">',
         f'  <rect width="{_WIDTH}" height="{y}" fill="#ffffff"/>',
         f'  <path d="M16 {_GAP}V{y - _GAP}m-5-9 5 9 5-9" stroke="#546e7a" stroke-width="1.5" fill="none"/>',
-        f'  <text x="30" y="{y // 2}" transform="rotate(-90 30 {y // 2})" text-anchor="middle">imports</text>',
+        f'  <text x="30" y="{y // 2}" transform="rotate(-90 30 {y // 2})" text-anchor="middle">'
+        "each imports only from the rows below it</text>",
     ]
     return "\n".join([*head, *lines, "</svg>", ""])
 
 
 def _wrapped(name: str, width: int) -> list[str]:
     title = charters()[name].title.replace("``", "").removesuffix(".")
-    return textwrap.wrap(title, int(width / 6.7), max_lines=3, placeholder=" ...")
+    return textwrap.wrap(title, int((width - 20) / 7))  # about 7 pixels a letter
 
 
 def _box(x: int, y: int, width: int, height: int, name: str, texts: Iterable[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Commits: turns commit messages into a snapshot.
+"""Commits: turns commit messages into a snapshot, and writes the index files of deletion vectors (``vector_files``).
 
 States of a commit::
 

@@ -1,5 +1,6 @@
 """Which files of a plan, and which of their rows, a read needs: by statistics and by file indexes.
 
 May import: ``store.read``, ``arrow.file_index``. No ``store.commit``.
-Invariant: what is left out has no row that the read wants; where rows are merged, keys alone decide.
+Invariant: what is left out has no row that the read wants. Where rows are merged, a single file is left out by its
+keys alone, and by values only a section as a whole.
 """

@@ -1,6 +1,6 @@
 """Writes the rows of one task to data files (Java: TableWriteImpl, MergeTreeWriter, AppendOnlyWriter).
 
-Their rows are stored in write order, not sorted and without sequence numbers (format section 1; Java:
+Postponed rows are stored in write order, not sorted and without sequence numbers (format section 1; Java:
 PostponeBucketFileStoreWrite, PostponeUtils).
 """
 
