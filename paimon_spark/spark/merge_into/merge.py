@@ -27,7 +27,7 @@ from paimon_spark.spark.adapters.errors import raised
 from paimon_spark.spark.adapters.session_options import is_case_sensitive, sql_dialect
 from paimon_spark.spark.adapters.types import loses_digits, spark_schema
 from paimon_spark.spark.merge_into.clauses import Action, Clause, When, check_clauses
-from paimon_spark.spark.merge_into.merge_join import MergePlan, assignments_of, merged_rows
+from paimon_spark.spark.merge_into.merge_join import MergePlan, assignments_of, merged_rows, several_rows
 from paimon_spark.spark.merge_into.merge_keys import same_columns, source_range
 from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER
 from paimon_spark.spark.rows.appended import write_appended
@@ -257,11 +257,7 @@ def _upsert(target: Target, plan: MergePlan, source: DataFrame) -> Outcome:
     insert = next(clause for clause in plan.clauses if clause.action is Action.INSERT)
     given = assignments_of(plan, insert)
     keys = [sf.col(f"{quoted(plan.source_alias)}.{quoted(key)}") for key in plan.table.schema.primary_keys]
-    several = sf.concat(
-        sf.lit(f"{plan.what}: several rows of the source have the key "),
-        sf.to_json(sf.struct(*keys)),
-        sf.lit(", so it is not clear which one counts; make the source have one row for each"),
-    )
+    several = several_rows(plan, "have the key", keys)
     count = sf.count("*").over(Window.partitionBy(*keys))
     values = new_values(rows, None, plan.fields, given, plan.what)
     kind = sf.when(count > 1, raised(DataError, several).cast("string")).otherwise(insert_kind(plan.table, values))

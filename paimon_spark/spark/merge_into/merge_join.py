@@ -191,11 +191,7 @@ def _counted(plan: MergePlan, joined: DataFrame, identity: Sequence[str], target
         shown = [sf.col(f"{quoted(plan.alias)}.{quoted(name)}") for name in named] or columns
     salt = sf.when(~applies, sf.monotonically_increasing_id())  # rows that are not compared must not be one group
     window = Window.partitionBy(*columns, salt)
-    several = sf.concat(
-        sf.lit(f"{plan.what}: several rows of the source match the row "),
-        sf.to_json(sf.struct(*shown)),
-        sf.lit(" of the target, so it is not clear which one counts; make the source have one row for each"),
-    )
+    several = several_rows(plan, "match the row", shown, " of the target")
     counted = joined.withColumn(_COUNT, sf.count("*").over(window))
     if plan.deletes_all_matched:
         matched = sf.col(_IN_SOURCE).isNotNull() & sf.col(_IN_TARGET).isNotNull()
@@ -203,6 +199,15 @@ def _counted(plan: MergePlan, joined: DataFrame, identity: Sequence[str], target
         counted = counted.withColumn(_TURN, sf.when(matched, turn).otherwise(1)).where(sf.col(_TURN) == 1)
         applies = applies & ~matched
     return counted.withColumn(_SEVERAL, sf.when(applies & (sf.col(_COUNT) > 1), several))
+
+
+def several_rows(plan: MergePlan, verb: str, shown: Sequence[Column], rest: str = "") -> Column:
+    """The error of several rows of the source that, as verb says, "match the row" which the columns show."""
+    return sf.concat(
+        sf.lit(f"{plan.what}: several rows of the source {verb} "),
+        sf.to_json(sf.struct(*shown)),
+        sf.lit(f"{rest}, so it is not clear which one counts; make the source have one row for each"),
+    )
 
 
 def _distinguished(plan: MergePlan, source_keys: Sequence[Column]) -> list[Column]:
