@@ -13,7 +13,14 @@ from paimon_spark.arguments.checks import checked
 from paimon_spark.arrow.default_values import check_defaults
 from paimon_spark.arrow.types import data_type
 from paimon_spark.catalogs.identifier import Identifier
-from paimon_spark.errors import CorruptFile, OptionError, SchemaError, TableAlreadyExists, UnsupportedFeature
+from paimon_spark.errors import (
+    CorruptFile,
+    OptionError,
+    SchemaError,
+    StorageError,
+    TableAlreadyExists,
+    UnsupportedFeature,
+)
 from paimon_spark.file_io import FileIO, NotCreated, absolute_location, file_io_for
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.value_texts import parse_list
@@ -25,6 +32,7 @@ from paimon_spark.merge.engines.choice import engine_for
 from paimon_spark.store.metadata.publish import publish_file
 from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.metadata.table_options import PATH, resolve_properties
+from paimon_spark.store.storage.wrong_path import check_new_place
 
 _TRIES = 20
 _TABLE_TYPES = ("table", "materialized-table")
@@ -81,7 +89,8 @@ def create_table(
         The schema of the table that is there now.
 
     Raises:
-        SchemaError: the schema breaks a rule, or the directory holds files of something else.
+        SchemaError: the schema breaks a rule; or the directory holds files of something else, or is within a table.
+        StorageError: the directory cannot be made.
         TableAlreadyExists: there is a table, and ignore_if_exists is false.
     """
     root = absolute_location(location)
@@ -92,16 +101,28 @@ def create_table(
     if first.primary_keys:
         engine_for(first, TableSettings(first.options))
     for _ in range(_TRIES):
+        failed: OSError | None = None
         existing = find_schema(store, root)
         if existing is None:
+            check_new_place(store, root, "creating a table at")
             _refuse_foreign_files(store, root)
-            if _publish_first(store, root, first):
-                return first
+            try:
+                if publish_file(store, schema_path(root, 0), encode_schema(first)):
+                    return first
+            except (FileNotFoundError, NotCreated) as error:
+                if isinstance(error, NotCreated) and error.errno != errno.ENOENT:
+                    raise
+                failed = error  # another job has moved the directory away, or nobody can make it
             existing = find_schema(store, root)
         if existing is not None:
             if not ignore_if_exists:
                 raise TableAlreadyExists(f"there is a table at {root} already; write to it, or choose another path")
             return existing
+    if failed is not None:
+        raise StorageError(
+            f"creating the table at {root}: its directory cannot be made ({failed}); check the path, and "
+            "where links in it lead"
+        )
     raise SchemaError(
         f"creating the table at {root}: other jobs create and drop it all the time; run it again when they are done"
     )
@@ -123,18 +144,6 @@ def find_schema(store: FileIO, root: str) -> TableSchema | None:
             if last == 1:
                 raise
     return None
-
-
-def _publish_first(store: FileIO, root: str, first: TableSchema) -> bool:
-    """False: there is another schema, or there was one that is dropped by now."""
-    try:
-        return publish_file(store, schema_path(root, 0), encode_schema(first))
-    except FileNotFoundError:
-        return False
-    except NotCreated as error:
-        if error.errno != errno.ENOENT:
-            raise
-        return False  # another job has moved the directory away
 
 
 def _refuse_foreign_files(store: FileIO, root: str) -> None:

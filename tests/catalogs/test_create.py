@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from support.faults.faulty_store import FaultyFileIO, InjectedFault, When
 from support.programs.process_pool import process_pool
 
 from paimon_spark.catalogs.create import create_table, new_schema
-from paimon_spark.errors import SchemaError, TableAlreadyExists
+from paimon_spark.errors import SchemaError, StorageError, TableAlreadyExists
 from paimon_spark.file_io import FileIO, LocalFileIO
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.store.open import open_table
@@ -58,6 +59,45 @@ def test_other_files_are_not_buried(tmp_path: Path) -> None:
     (tmp_path / "_SUCCESS").write_text("")
     (tmp_path / "schema").mkdir()
     create_table(str(tmp_path), schema())
+
+
+@pytest.mark.parametrize(
+    ("path", "advice"),
+    [
+        ("t/id=1", "it is within the table {}/t: give that path"),
+        ("t/a=1/b=2/bucket-0/x", "it is within the table {}/t: give that path"),
+        ("t/schema", "it is within the table {}/t: give that path"),
+        ("t$files", "`\\$files` is the name of a system table, which cannot be written, of the table {}/t"),
+        ("t$foo", "`\\$foo` is the name of a system table, .* give {}/t"),
+    ],
+)
+def test_no_table_is_made_within_another_or_in_the_place_of_its_system_table(
+    path: str, advice: str, tmp_path: Path
+) -> None:
+    create_table(f"{tmp_path}/t", schema())
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(
+        SchemaError, match=rf"creating a table at {re.escape(f'{tmp_path}/{path}')}: {advice.format(tmp_path)}"
+    ):
+        create_table(f"{tmp_path}/{path}", schema(), ignore_if_exists=True)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_directory_of_schemas_is_no_table(tmp_path: Path) -> None:
+    """The names of a database or of a user's directory may be those of a table's."""
+    (tmp_path / "schema").mkdir()
+    (tmp_path / "schema" / "orders.json").write_text("{}")
+    (tmp_path / "db").mkdir()
+    (tmp_path / "db" / "schema").write_text("")
+    create_table(f"{tmp_path}/db/t", schema())
+    create_table(f"{tmp_path}/db/u$files", schema())
+
+
+@pytest.mark.parametrize("path", ["dangling", "dangling/t"])
+def test_a_directory_that_cannot_be_made(path: str, tmp_path: Path) -> None:
+    (tmp_path / "dangling").symlink_to(tmp_path / "lost" / "deep")
+    with pytest.raises(StorageError, match=rf"{path}: its directory cannot be made \(.*No such file or directory\)"):
+        create_table(f"{tmp_path}/{path}", schema())
 
 
 def create_one(location: str, number: int) -> str:

@@ -1,11 +1,13 @@
-"""What a path holds that is not a table, and what to do about it: for messages."""
+"""What a path holds that is not a table, and what to do about it; and the paths at which no table can be made."""
 
 from __future__ import annotations
 
+import errno
 import re
 
+from paimon_spark.errors import AccessDenied, SchemaError, StorageError
 from paimon_spark.file_io import FileIO
-from paimon_spark.format.paths import SNAPSHOT_PREFIX
+from paimon_spark.format.paths import SCHEMA_PREFIX, SNAPSHOT_PREFIX, schema_directory
 from paimon_spark.store.storage.files import list_ids
 
 FILES = ("parquet", "orc", "avro", "csv", "json")
@@ -18,9 +20,11 @@ def what_is_there(file_io: FileIO, root: str) -> str:
     """A description of what a wrong path holds, with advice."""
     entries = {status.name: status for status in file_io.list(root)}
     files = [name for name, status in entries.items() if not status.is_directory and not name.startswith((".", "_"))]
-    inside = _table_around(file_io, root)
-    if inside is not None:
-        return inside
+    around = _table_around(file_io, root)
+    if around is not None:
+        values = [part.partition("=") for part in root.removeprefix(f"{around}/").split("/") if "=" in part]
+        where = " AND ".join(f"{name} = '{value}'" for name, _, value in values)
+        return f"it is within the table {around}: give that path" + (f', and the condition "{where}"' if where else "")
     if not entries and _PATTERN.search(root):
         return (
             "a path is no pattern: give that of one table; list_tables('<db>') of paimon_spark.open_catalog names "
@@ -56,16 +60,47 @@ def what_is_there(file_io: FileIO, root: str) -> str:
     return f"it holds {', '.join(sorted(entries)[:5])} but no schema directory. Check the path"
 
 
+def check_new_place(file_io: FileIO, root: str, doing: str) -> None:
+    """Refuses a new table that another one would take for its own files, or whose path names a part of another one.
+
+    Args:
+        file_io: reaches the new table.
+        root: its directory.
+        doing: "creating a table at", ... for the message.
+
+    Raises:
+        SchemaError: the path is within a table, or is that of a table with the suffix of a system table.
+    """
+    around = _table_around(file_io, root)
+    if around is not None:
+        raise SchemaError(
+            f"{doing} {root}: it is within the table {around}: give that path; rows go to a partition by the values "
+            "of its columns"
+        )
+    base, dollar, suffix = root.partition("$")
+    if dollar and "/" not in suffix and _is_table(file_io, base):
+        kind = "branch" if suffix.startswith("branch_") else "system table, which cannot be written,"
+        raise SchemaError(f"{doing} {root}: `${suffix}` is the name of a {kind} of the table {base}: give {base}")
+
+
 def _table_around(file_io: FileIO, root: str) -> str | None:
-    """What to do about a path within a table; None: it is in none."""
-    base, inner = root, list[str]()
-    while len(inner) < _DEPTH and "/" in base.rpartition("://")[2].strip("/"):  # a bucket is no name of a directory
-        base, _, name = base.rpartition("/")
-        inner.insert(0, name)
-        if file_io.exists(f"{base}/schema"):
-            values = [part.partition("=") for part in inner if "=" in part]
-            where = " AND ".join(f"{name} = '{value}'" for name, _, value in values)
-            return f"it is within the table {base}: give that path" + (
-                f', and the condition "{where}"' if where else ""
-            )
+    """The table that a path is within; None: it is in none that can be seen."""
+    base = root
+    for _ in range(_DEPTH):
+        if "/" not in base.rpartition("://")[2].strip("/"):  # a bucket is no name of a directory
+            return None
+        base = base.rpartition("/")[0]
+        if _is_table(file_io, base):
+            return base
     return None
+
+
+def _is_table(file_io: FileIO, root: str) -> bool:
+    try:
+        return bool(list_ids(file_io, schema_directory(root), SCHEMA_PREFIX))
+    except AccessDenied:
+        return False  # who may see only a part of the storage may work there
+    except StorageError as error:
+        if error.errno != errno.ENOTDIR:
+            raise
+        return False

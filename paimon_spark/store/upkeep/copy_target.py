@@ -25,6 +25,7 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import split_storage_options
 from paimon_spark.store.open import find_stored_table, open_table
 from paimon_spark.store.read.bucket_filter import bucket_fields
+from paimon_spark.store.storage.wrong_path import check_new_place
 
 _OWN = ("path", "branch", "data-file.external-paths", "global-index.external-path", "scan.fallback-", "scan.primary-")
 """Prefixes of options that speak of places and branches of the one table; two tables must not share a place."""
@@ -121,6 +122,7 @@ def find_target(source: Table, location: str, options: Mapping[str, str]) -> Cop
     there = SchemaStore(file_io, root)
     ids = there.ids()
     if not ids and find_stored_table(root, storage) is None:  # else it is a branch
+        check_new_place(file_io, root, f"copying {source.location} to")
         _check_empty(file_io, root)
         check_writable(latest, made.settings)
         return CopyTarget(made, schemas)

@@ -19,7 +19,7 @@ from pyspark.sql.datasource import WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from paimon_spark import PaimonTable, open_table
-from paimon_spark.errors import CommitStateUnknown, DataError
+from paimon_spark.errors import CommitStateUnknown, DataError, PaimonError
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.types import Root
 from paimon_spark.spark.adapters.options import write_options
@@ -103,6 +103,25 @@ def test_a_refused_creation_leaves_nothing(
     with pytest.raises(AnalysisException, match=message):
         save(spark.range(3), tmp_path / "t", options)
     assert not (tmp_path / "t").exists()
+
+
+def test_a_path_within_a_table_is_not_written_on_any_road(spark: SparkSession, tmp_path: Path) -> None:
+    frame = spark.createDataFrame([(1, "a")], "id int, d string")
+    save(frame, tmp_path / "t", {"partition": "d"})
+    before = data_files(tmp_path)
+    for path, words in (("t/d=b", "it is within the table"), ("t$files", "a system table, which cannot be written")):
+        place = str(tmp_path / path)
+        stream = spark.readStream.format("rate").load().selectExpr("cast(value as int) id", "'b' d").writeStream
+        stream = stream.format("paimon").option("checkpointLocation", f"{tmp_path}/ck{path[1]}")
+        for mode in ("append", "overwrite"):
+            with pytest.raises(PySparkException, match=words):
+                save(frame, Path(place), mode=mode)
+        with pytest.raises(PaimonError, match=words):
+            PaimonTable.create(spark).location(place).addColumn("id", "int").execute()
+        with pytest.raises(PySparkException, match=words):
+            stream.trigger(availableNow=True).start(place).awaitTermination()
+        assert not Path(place).exists()
+    assert data_files(tmp_path) == before
 
 
 def test_calls_that_spark_cannot_pass_on_say_what_to_do(spark: SparkSession, tmp_path: Path) -> None:

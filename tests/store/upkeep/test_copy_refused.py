@@ -49,6 +49,17 @@ def test_targets_that_do_not_fit(table: Table, tmp_path: Path) -> None:
         copy_table(table, f"{tmp_path}/full")
 
 
+def test_no_copy_is_made_within_a_third_table(table: Table, tmp_path: Path) -> None:
+    other = make(tmp_path / "other", COLUMNS, (), {"bucket": "-1"}, ["p"]).location
+    for path, words in (
+        (f"{other}/p=1", "it is within the table"),
+        (f"{other}$files", "is the name of a system table"),
+    ):
+        with pytest.raises(SchemaError, match=rf"copying {table.location} to {re.escape(path)}: .*{words}"):
+            copy_table(table, path)
+        assert not Path(path).exists()
+
+
 def test_vectors_need_a_target_that_reads_them(tmp_path: Path) -> None:
     table = three_files(tmp_path / "t", VECTORS)
     plain = make(tmp_path / "plain", COLUMNS, (), {"bucket": "-1"}, ["p"])
