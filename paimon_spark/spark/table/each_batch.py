@@ -60,7 +60,8 @@ class EachBatch:
         name = user or self.identity.query(spark)
         once = Once(name, number, user=user, of_stream=True)
         write = replace(options.write, once=once)
-        job = open_job(write, rows.schema, self.overwrites, partial(_refuse_lost_table, write.path))
+        missing = partial(_refuse_lost_table, write.path)
+        job = open_job(write, rows.schema, self.overwrites, missing, finds_keys=True)
         self._check_same_table(local_run(spark), job.table)
         if self.watermark_column is None:
             if run_write(spark, rows, job).repeated:

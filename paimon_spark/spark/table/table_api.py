@@ -421,7 +421,7 @@ class PaimonTable(
         read = write_options({**given, UNKNOWN_BATCH: _last(options, UNKNOWN_BATCH) or self._unknown})
         write = read if once is None else replace(read, once=once)
         missing = None if write.creates else partial(_refuse_lost_table, self._path)
-        job = open_job(write, df.schema, overwrite, missing)
+        job = open_job(write, df.schema, overwrite, missing, finds_keys=True)
         done = run_write(self._spark, df, job, here=how_computed(rows))
         if done.repeated and local_query(self._spark) is not None:
             compute(df)

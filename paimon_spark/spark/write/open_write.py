@@ -36,7 +36,11 @@ if TYPE_CHECKING:
 
 
 def open_job(
-    options: WriteOptions, schema: StructType, overwrite: bool, before_creation: Callable[[], None] | None = None
+    options: WriteOptions,
+    schema: StructType,
+    overwrite: bool,
+    before_creation: Callable[[], None] | None = None,
+    finds_keys: bool = False,
 ) -> WriteJob:
     """Opens the table, or creates it for the rows, and checks all that can be checked before a row is written.
 
@@ -45,6 +49,8 @@ def open_job(
         schema: of the DataFrame.
         overwrite: whether rows are replaced: all, those of `overwrite-where`, or the partitions of the rows.
         before_creation: called if there is no table; it may raise, and nothing is made then.
+        finds_keys: whether the write looks up the partitions of existing keys, as a table needs whose key is unique in
+            the whole table and leaves out partition columns.
 
     Raises:
         PaimonError: options, DataFrame and table do not fit together; nothing was written.
@@ -65,17 +71,17 @@ def open_job(
 
         stored = _stored(options, schema)
         unmade = replace(table_for_rows(options.path, options.table, stored), time_zone=options.time_zone)
-        _refuse_lookups(unmade)
+        _check_keys_found(unmade, finds_keys)
         job_for(unmade, options, schema, overwrite)  # what is refused leaves no table
         create_for_rows(options.path, options.table, stored)
         table = open_table(options.path, options.table, time_zone=options.time_zone)
-    _refuse_lookups(table)
+    _check_keys_found(table, finds_keys)
     return job_for(table, options, schema, overwrite)
 
 
-def _refuse_lookups(table: Table) -> None:
-    """Refuses a table whose tasks cannot know the partition of existing keys."""
-    if table.bucket_mode is BucketMode.KEY_DYNAMIC:
+def _check_keys_found(table: Table, finds_keys: bool) -> None:
+    """Refuses a table whose tasks must know the partition of existing keys, if nothing looks them up."""
+    if not finds_keys and table.bucket_mode is BucketMode.KEY_DYNAMIC:
         from paimon_spark.store.write.placement import cross_partition_refusal
 
         raise cross_partition_refusal(table.location)
