@@ -205,8 +205,8 @@ class CrossPartitionAssigner:
             return rows
         position = rows.schema.get_field_index(name)
         column = rows.column(position)
-        told = pa.compute.if_else(pa.array(changed), pa.scalar("-D", column.type), column)
-        return rows.set_column(position, rows.schema.field(position), told)
+        texts = pa.compute.if_else(pa.array(changed), pa.scalar("-D", column.type), column)
+        return rows.set_column(position, rows.schema.field(position), texts)
 
 
 def check_cross_partition_job(table: Table, overwrites: bool, whole: bool) -> None:

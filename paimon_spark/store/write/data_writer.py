@@ -97,7 +97,7 @@ class BucketWriter:
             layout: of the files.
             directory: of the bucket.
             new_name: gives a file name that no file has.
-            closing: makes finished files durable meanwhile.
+            closing: makes finished files durable concurrently.
             first_sequence: the number of the first row; only for files without sequence numbers of their own.
         """
         self.files: list[DataFileMeta] = []

@@ -183,16 +183,17 @@ class DynamicBuckets:
         self._files = read_hash_files(table, plan.index_manifest)
         self._canonical = same_partition(table.schema.partition_types)
         self._new: dict[Place, list[Hashes]] = {}
-        self._told: set[Place] = set()
+        self._given_places: set[Place] = set()
         self._created: list[IndexManifestEntry] = []
         self._kept: OrderedDict[tuple[bytes, int], tuple[KnownHashes, int]] = OrderedDict()
 
-    def place(self, rows: pa.RecordBatch, told: Buckets | None) -> list[tuple[Partition, int, Indices]]:
+    def place(self, rows: pa.RecordBatch, buckets: Buckets | None) -> list[tuple[Partition, int, Indices]]:
         """The rows by partition and bucket, as group_rows gives them.
 
         Args:
             rows: rows of the table.
-            told: the bucket of each row, if the caller chooses it and gives this task all rows of a bucket; else None.
+            buckets: the bucket of each row, if the caller chooses it and gives this task all rows of a bucket; None: it
+                does not.
 
         Raises:
             CorruptFile: a partition has data without an index, or an index file is missing or damaged.
@@ -201,16 +202,16 @@ class DynamicBuckets:
         fields = self._table.schema.partition_fields
         hashes = hash_rows(rows, self._table.schema.key_fields)
         known: Mask | None = None
-        if told is None:
-            told, known = self._spread(rows, hashes)
-        groups = group_rows(rows, fields, told)
+        if buckets is None:
+            buckets, known = self._spread(rows, hashes)
+        groups = group_rows(rows, fields, buckets)
         for partition, bucket, positions in groups:
             of_place = hashes[positions]
             if known is not None:
                 of_place = of_place[~known[positions]]
             else:
                 self._plan.check_indexed(self._table, partition)
-                self._told.add((partition, bucket))
+                self._given_places.add((partition, bucket))
             if len(of_place):
                 self._note((partition, bucket), of_place)
         return groups
@@ -272,14 +273,14 @@ class DynamicBuckets:
         parts = self._new.get(place, [])
         new = parts[0] if len(parts) == 1 else distinct(*parts)
         planned = self._plan.index_manifest
-        if place not in self._told:
+        if place not in self._given_places:
             return replace(message, new_hashes=NewHashes(new.astype("<i4").tobytes(), planned))
         entry = self._entries(message.partition).get(message.bucket)
         old = np.empty(0, np.int32) if entry is None else read_hashes(self._table, entry)
-        united = distinct(old, new)
+        merged = distinct(old, new)
         message = replace(message, new_hashes=NewHashes(b"", planned))
-        if len(united) == len(old):
+        if len(merged) == len(old):
             return message
-        created = create_hash_file(self._table, *place, united)
+        created = create_hash_file(self._table, *place, merged)
         self._created.append(created)
         return replace(message, index_entries=(*message.index_entries, created))

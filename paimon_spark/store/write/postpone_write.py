@@ -116,7 +116,7 @@ class FixedBucketWrite:
         """
         Args:
             table, commit_user, task_id, plan, rules: as of TableWrite.
-            moves_rows: the rows are in the table already, and older than what others write meanwhile.
+            moves_rows: the rows are in the table already, and older than what others write concurrently.
 
         Raises:
             UnsupportedFeature: the table cannot be written.
@@ -130,11 +130,11 @@ class FixedBucketWrite:
         self._rules = rules or write_rules(table)
         self._share = len(set(plan.buckets.values())) + 1
         self._writes: dict[int | None, TableWrite] = {}  # by number of buckets; None: staged
-        bucket_number(0, 0, table.settings)  # a bad option is told before the first row
+        bucket_number(0, 0, table.settings)  # a bad option is refused before the first row
         check_writable(table.schema, table.settings)
 
     def write(self, batch: pa.RecordBatch, kinds: Kinds | None = None, buckets: Buckets | None = None) -> None:
-        """As TableWrite.write, but for the buckets, which the keys tell."""
+        """As TableWrite.write, but for the buckets, which the keys choose."""
         batch, kinds = self._rules.rows.prepare(batch, kinds)
         by_number: dict[int | None, list[Rows]] = {}
         for partition, _, positions in group_rows(batch, self._table.schema.partition_fields, None):

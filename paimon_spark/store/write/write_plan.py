@@ -108,12 +108,12 @@ def _bucket_numbers(table: Table, columns: ManifestColumns) -> dict[Partition, i
     """The value of WritePlan.buckets. Files are folded only if the result may not be empty."""
     if table.bucket_mode not in (BucketMode.POSTPONE_MODE, BucketMode.HASH_FIXED):
         return {}
-    told = columns.total_buckets != table.settings.bucket  # postponed files say -2
-    if not (told & (columns.kind == FileKind.ADD)).any():
+    other = columns.total_buckets != table.settings.bucket  # postponed files say -2
+    if not (other & (columns.kind == FileKind.ADD)).any():
         return {}
     types = table.schema.partition_types
     codes = canonical_partitions(columns, types)[columns.partition_code]
-    live = fold(columns, codes, np.flatnonzero(told & (columns.bucket >= 0) & (columns.total_buckets > 0)))
+    live = fold(columns, codes, np.flatnonzero(other & (columns.bucket >= 0) & (columns.total_buckets > 0)))
     _, first = np.unique(codes[live], return_index=True)
     return {
         canonical_row(columns.partitions[codes[i]], types): int(columns.total_buckets[i]) for i in live[first].tolist()

@@ -163,7 +163,7 @@ def test_a_write_that_could_not_mark_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedFeature, match=words):
         check_registration(ending)
     with pytest.raises(UnsupportedFeature, match="this action, which is a class of Java"):
-        check_writable(ending.schema, ending.with_options({"partition.mark-done-action": "custom"}).options)
+        check_writable(ending.schema, ending.with_options({"partition.mark-done-action": "custom"}).settings)
 
 
 def test_whatever_fails_the_file_is_whole(tmp_path: Path) -> None:

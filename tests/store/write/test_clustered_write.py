@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -9,8 +10,9 @@ import pyarrow as pa
 import pytest
 from support.tables.compacting import file_rows, make, rows_of, write
 
-from paimon_spark.errors import OptionError
+from paimon_spark.errors import OptionError, SchemaError
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.write.table_write import TableWrite
 
 COLUMNS = pa.schema([("p", pa.string()), ("a", pa.int32()), ("b", pa.int32())])
 PLAIN = {"bucket": "-1"}
@@ -65,6 +67,9 @@ def test_when_a_write_sorts(tmp_path: Path, options: dict[str, str], is_sorted: 
 
 
 def test_columns_that_are_not_there(tmp_path: Path) -> None:
-    table = make(tmp_path / "t", COLUMNS, [], {**PLAIN, "clustering.columns": "nope"})
+    """They are refused where they are stored, and where another writer has stored them, in the write."""
+    with pytest.raises(SchemaError, match="'nope', which is no column"):
+        make(tmp_path / "refused", COLUMNS, [], {**PLAIN, "clustering.columns": "nope"})
+    table = make(tmp_path / "t", COLUMNS, [], PLAIN)
     with pytest.raises(OptionError, match="'nope', which is no column"):
-        write(table, ROWS)
+        TableWrite(replace(table, settings=table.settings.merged({"clustering.columns": "nope"})), "user")
