@@ -55,6 +55,14 @@ FAIL = "fail"
 _UNKNOWN = Option(UNKNOWN_BATCH, FAIL, parse_choice(FAIL, "skip", "write"))
 _PROVIDER = "provider"  # given by Spark, and only for CREATE TABLE
 _VIEW = "for a name in SQL use CREATE TEMPORARY VIEW v USING paimon OPTIONS (path '...')"
+_NO_WRITE_PATH = (
+    "write with .save('<path of the table>'); saveAsTable, insertInto and CREATE TABLE ... USING paimon lose it: "
+    f"{_VIEW}"
+)
+_NO_STREAM_PATH = (
+    "begin the stream with .option('path', '<path of the table>').start(). Of toTable('<name>') Spark hands no "
+    "path over, and keeps a table of that name in its own catalog, which cannot be read: drop it with DROP TABLE"
+)
 _READ_ONLY = (COLUMNS, FILTER, PUSH_FILTERS, ROW_KINDS, NATIVE, LOCAL)
 _NATIVE_VALUES: dict[str, bool | None] = {"auto": None, "true": True, "false": False}
 _WRITE_ONLY = (
@@ -216,11 +224,7 @@ def write_options(options: Mapping[str, str], save: str = "save") -> WriteOption
         OptionError: no path, a bad value, or an option that only a read has.
     """
     given = _lowered(options)
-    path = _path(
-        given,
-        f"write with .{save}('<path of the table>'); saveAsTable, insertInto and CREATE TABLE ... USING paimon lose "
-        f"it: {_VIEW}",
-    )
+    path = _path(given, _NO_STREAM_PATH if save == "start" else _NO_WRITE_PATH)
     _refuse(given, _READ_ONLY, "is an option of reads; select the rows and columns of the DataFrame before writing it")
     travel = [key for option in TIME_TRAVEL_OPTIONS for key in (option.key, *option.older)]
     _refuse(given, travel, "chooses what a read sees; a write always goes on top of the latest snapshot, leave it out")

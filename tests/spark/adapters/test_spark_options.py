@@ -44,7 +44,9 @@ def test_a_missing_path_says_how_to_give_one(options: dict[str, str]) -> None:
         read_options(options)
     with pytest.raises(OptionError, match=r"(?s)save\('<path of the table>'\).*saveAsTable.*TEMPORARY VIEW"):
         write_options(options)
-    with pytest.raises(OptionError, match=r"start\('<path of the table>'\)"):
+    with pytest.raises(
+        OptionError, match=r"option\('path', '<path of the table>'\)\.start\(\)\. Of toTable.* DROP TABLE"
+    ):
         stream_options(options)
 
 

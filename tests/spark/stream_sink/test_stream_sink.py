@@ -262,10 +262,11 @@ def test_a_running_stream_leaves_a_table_alone_that_was_made_anew(
     assert ids(table) == list(range(20, 30))
 
 
-def test_a_table_made_in_sql_words_is_no_target(events: Events, tmp_path: Path) -> None:
+def test_to_table_says_what_to_do_and_what_it_has_left(spark: SparkSession, events: Events, tmp_path: Path) -> None:
     writer = events.stream().writeStream.format("paimon").option("checkpointLocation", str(tmp_path / "ck"))
-    with pytest.raises(Exception, match=r"USING paimon is not supported|path|not support"):
+    with pytest.raises(Exception, match=r"no path was given: begin the stream with .option\('path'.*drop it with DROP"):
         writer.trigger(availableNow=True).toTable("no_such_table").awaitTermination()
+    spark.sql("DROP TABLE no_such_table")
 
 
 def test_write_stream_shuffles_compacts_and_updates(spark: SparkSession, events: Events, tmp_path: Path) -> None:

@@ -121,6 +121,8 @@ def test_a_refusal_names_the_call_the_argument_and_what_is_expected(
     assert said(table.write_stream, None).endswith("write_stream: the argument 'df' is None: expected a DataFrame")
     assert said(table.optimize().where, 5).startswith("TableOptimizer.where: the argument 'condition' is 5")
     assert said(table.append, None).startswith("writing rows given as NoneType: expected a Spark DataFrame")
+    for wrong in ("x", None, 5):
+        assert said(paimon_spark.register, wrong).endswith(": expected a SparkSession")
     assert said(PaimonTable.forPath, None, "/lake").endswith("the argument 'spark' is None: expected a SparkSession")
     assert "expected a text, a mapping from names to texts or None" in said(paimon_spark.catalog, table._spark, 5)
     assert said(open_catalog, None).startswith("open_catalog: the argument 'options' has the type NoneType")
