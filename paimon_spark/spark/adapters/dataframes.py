@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import pyarrow as pa
+import pyarrow.types as pt
+from pyspark.errors import PySparkTypeError
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type
 from pyspark.sql.types import StructType
 
 from paimon_spark.errors import DataError
@@ -18,6 +20,17 @@ from paimon_spark.store.read.arrow_rows import ArrowRows
 
 MOST_ROWS = 20_000
 """What this process may read or write itself."""
+_MOST_DIGITS = 38
+_WIDER = {
+    pa.uint8(): pa.int16(),
+    pa.uint16(): pa.int32(),
+    pa.uint32(): pa.int64(),
+    pa.uint64(): pa.decimal128(20, 0),
+    pa.float16(): pa.float32(),
+    pa.date64(): pa.date32(),
+    pa.string_view(): pa.string(),
+    pa.binary_view(): pa.binary(),
+}
 
 
 @dataclass(frozen=True)
@@ -32,26 +45,95 @@ Rows: TypeAlias = DataFrame | FewRows | pa.Table | Any
 
 
 def as_dataframe(spark: SparkSession, rows: Rows) -> DataFrame:
-    """The rows as ``spark.createDataFrame`` makes them of pandas and Arrow."""
+    """The rows as ``spark.createDataFrame`` makes them of pandas and Arrow; a timestamp without zone is TIMESTAMP_NTZ.
+
+    Raises:
+        DataError: Spark has no type that holds the values of a column; the message names it.
+    """
     if isinstance(rows, FewRows):
         return rows.frame
+    if isinstance(rows, DataFrame):
+        return check_frame(rows)
     if isinstance(rows, pa.Table):
-        return arrow_dataframe(spark, rows)
-    if not isinstance(rows, DataFrame) and not len(rows):  # PySpark looks at values to know the types
-        return arrow_dataframe(spark, pa.Table.from_pandas(rows, preserve_index=False))
-    return check_frame(rows) if isinstance(rows, DataFrame) else spark.createDataFrame(rows)
+        return arrow_dataframe(spark, spark_table(rows))
+    try:
+        table = pa.Table.from_pandas(rows, preserve_index=False)
+    except (pa.ArrowException, ValueError):  # values of several types in a column, or two columns of one name
+        return spark.createDataFrame(rows)
+    return arrow_dataframe(spark, spark_table(table))
 
 
 def arrow_dataframe(spark: SparkSession, rows: pa.Table, schema: StructType | None = None) -> DataFrame:
-    """A table of Arrow as a DataFrame, also one whose columns have no chunk, as one of no batches has none.
+    """A table of Arrow as a DataFrame, also one whose columns have no chunk, or some without rows.
 
-    PySpark fails on the nested columns of such a table.
+    PySpark fails on the nested columns of the former, and reads no further than to the first batch without rows.
 
     Args:
-        schema: of the DataFrame; None: as PySpark sees the columns.
+        schema: of the DataFrame; None: that of the columns, a timestamp without zone as TIMESTAMP_NTZ.
     """
-    held = rows if rows.num_rows else rows.schema.empty_table()  # it has one chunk in each column
-    return spark.createDataFrame(held) if schema is None else spark.createDataFrame(held, schema)
+    if not rows.num_rows:
+        held = rows.schema.empty_table()  # it has one chunk in each column
+    elif any(not len(chunk) for column in rows.columns for chunk in column.chunks):
+        held = pa.Table.from_batches([batch for batch in rows.to_batches() if batch.num_rows], rows.schema)
+    else:
+        held = rows
+    return spark.createDataFrame(held, schema or from_arrow_schema(rows.schema, prefer_timestamp_ntz=True))
+
+
+def spark_table(rows: pa.Table) -> pa.Table:
+    """The rows in types that Spark takes: each type that it lacks as the next larger one, with all values as they are.
+
+    Raises:
+        DataError: there is no such type, or a value has digits that Spark cuts; the message names the column.
+    """
+    columns, fields = [], []
+    for field, column in zip(rows.schema, rows.columns, strict=True):
+        nested = pt.is_nested(field.type)
+        try:
+            wanted = _taken(field.type)
+            from_arrow_type(wanted)
+            # PySpark misreads nested values that begin within their buffers
+            chunks = [
+                pa.concat_arrays([part]) if nested and part.offset else part for part in column.chunks if len(part)
+            ]
+            taken = pa.chunked_array(chunks, field.type)
+            columns.append(taken if wanted == field.type else taken.cast(wanted))
+        except PySparkTypeError:
+            raise DataError(
+                f"writing column '{field.name}': it is {field.type} of Arrow, which Spark does not take; cast it to "
+                "another type first"
+            ) from None
+        except pa.ArrowException as error:
+            raise DataError(
+                f"writing column '{field.name}': it is {field.type} of Arrow, which Spark takes as {wanted}: {error}; "
+                f"cast it to {wanted} first, by a function that says what becomes of such values"
+            ) from None
+        fields.append(field.with_type(wanted))
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields)) if columns else rows
+
+
+def _taken(have: pa.DataType) -> pa.DataType:
+    """The type of Spark for a type of Arrow, as Arrow has it; the same type where there is no other.
+
+    Raises:
+        PySparkTypeError: it is a decimal of more digits than Spark has.
+    """
+    if pt.is_dictionary(have):
+        return _taken(have.value_type)
+    if pt.is_list(have) or pt.is_large_list(have) or pt.is_fixed_size_list(have):
+        return pa.list_(have.value_field.with_type(_taken(have.value_type)))
+    if pt.is_map(have):
+        keys, items = have.key_field, have.item_field
+        return pa.map_(keys.with_type(_taken(keys.type)), items.with_type(_taken(items.type)))
+    if pt.is_struct(have):
+        return pa.struct([field.with_type(_taken(field.type)) for field in have])
+    if pt.is_timestamp(have):
+        return pa.timestamp("us", have.tz)
+    if pt.is_decimal(have):
+        if have.precision > _MOST_DIGITS:
+            raise PySparkTypeError(f"a decimal of {have.precision} digits")
+        return pa.decimal128(have.precision, have.scale)
+    return _WIDER.get(have, have)
 
 
 def held_rows(rows: Rows) -> Rows:
@@ -69,9 +151,7 @@ def held_rows(rows: Rows) -> Rows:
             "Table, or what has Arrow's stream, such as a scan or a DataFrame of Polars; "
             "spark.createDataFrame(rows, schema) makes a Spark DataFrame of others"
         )
-    table = rows.to_arrow() if isinstance(rows, ArrowRows) else pa.table(rows)
-    plain = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}  # PySpark takes no views
-    return table.cast(pa.schema([field.with_type(plain.get(field.type, field.type)) for field in table.schema]))
+    return rows.to_arrow() if isinstance(rows, ArrowRows) else pa.table(rows)
 
 
 def are_few(rows: Rows) -> bool:

@@ -7,14 +7,17 @@ They are cast by the rules of ANSI SQL, texts into numbers and dates too (Java: 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import Column, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as st
 
+from paimon_spark.arrow.alignment import match_columns
 from paimon_spark.errors import DataError, PaimonError, SqlError
+from paimon_spark.format.quoting import quoted
+from paimon_spark.format.types import STRINGS, DataField, DataType, Root
 from paimon_spark.spark.adapters.aligned_values import Naming
 from paimon_spark.spark.adapters.char_columns import takes_as_strings
 from paimon_spark.spark.adapters.errors import names_hidden_table, raised, sentence_of_job
@@ -27,8 +30,11 @@ _INTERVALS = (st.CalendarIntervalType, *_COUNTED)
 _ANY_CASE = Naming()
 _INTEGRAL = (st.ByteType, st.ShortType, st.IntegerType, st.LongType)
 _DATETIMES = (st.DateType, st.TimestampType, st.TimestampNTZType)
-
-
+_TIMES: dict[Root, st.DataType] = {
+    Root.DATE: st.DateType(),
+    Root.TIMESTAMP: st.TimestampNTZType(),
+    Root.TIMESTAMP_LTZ: st.TimestampType(),
+}
 _SEVERAL_ROWS = "SCALAR_SUBQUERY_TOO_MANY_ROWS"
 _NO_CAST = re.compile(
     r'The value (?P<value>.*) of the type "(?P<have>[^"]+)" cannot be cast to "(?P<want>[^"]+)"'
@@ -118,6 +124,48 @@ class Given:
     column: str
     have: st.DataType
     want: st.DataType
+
+
+def stored_times(df: DataFrame, fields: Sequence[DataField]) -> DataFrame:
+    """The rows with times cast to those of their columns in the zone of the session, which the tasks do not know.
+
+    Args:
+        fields: the columns of the table; they are matched by name.
+    """
+    found = match_columns(df.columns, fields)
+    values = [F.col(quoted(name)) for name in df.columns]
+    casts = False
+    for field in fields:
+        position = found.get(field.name)
+        if position is not None:
+            given = df.schema[position]
+            want = _zoned(given.dataType, field.type)
+            if want != given.dataType:
+                casts, values[position] = True, values[position].cast(want).alias(given.name)
+    return df.select(*values) if casts else df
+
+
+def _zoned(have: st.DataType, target: DataType) -> st.DataType:
+    """A type, with the times of another one at the places where a zone decides what becomes of a value."""
+    match have:
+        case st.ArrayType() if target.root in (Root.ARRAY, Root.VECTOR):
+            return st.ArrayType(_zoned(have.elementType, target.inner), have.containsNull)
+        case st.MapType() if target.root is Root.MAP:
+            items = _zoned(have.valueType, target.inner)
+            return st.MapType(_zoned(have.keyType, target.key_type), items, have.valueContainsNull)
+        case st.StructType() if target.root is Root.ROW:
+            found = match_columns(have.names, target.fields)
+            wanted = {found[field.name]: field.type for field in target.fields if field.name in found}
+            return st.StructType(
+                [
+                    st.StructField(f.name, _zoned(f.dataType, wanted[i]) if i in wanted else f.dataType, f.nullable)
+                    for i, f in enumerate(have.fields)
+                ]
+            )
+    want = st.StringType() if target.root in STRINGS else _TIMES.get(target.root)
+    if isinstance(have, st.TimestampType) and want is not None:
+        return want
+    return st.TimestampType() if isinstance(have, _DATETIMES) and target.root is Root.TIMESTAMP_LTZ else have
 
 
 def job_error(error: Exception, what: str, given: Callable[[], Iterable[Given]]) -> PaimonError | None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
+from paimon_spark.spark.adapters.store_assignment import stored_times
 from paimon_spark.spark.jobs.bucket_routed_write import place_staged_with_spark
 from paimon_spark.spark.jobs.compact_job import SparkRunner
 from paimon_spark.spark.write.bucket_routing import Computed, write_by_bucket
@@ -41,7 +42,10 @@ def run_write(
     runner = SparkRunner(spark)
     done, repeated = find_committed(job.table, job.batch, runner), True
     if done is None:
-        messages, repeated = place_staged_with_spark(spark, job, write_by_bucket(df, job, here)), False
+        messages, repeated = (
+            place_staged_with_spark(spark, job, write_by_bucket(stored_times(df, job.row_fields()), job, here)),
+            False,
+        )
         try:
             before_commit()
             if watermark is not None and messages:  # Spark observes nothing where it has found out that there is no row
