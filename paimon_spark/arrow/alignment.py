@@ -40,7 +40,10 @@ DATED = TIMESTAMPS | {Root.DATE}
 _COUNT = DataType(Root.INT, nullable=False)
 _SHOWN = 40
 """Characters of a value in a message."""
-_WHAT_THEN = "correct it, or give the column a type that holds it"
+_WHAT_THEN = (
+    "correct it, or give the column a type that holds it, as a write with 'write.merge-schema' = 'true' and "
+    "'write.merge-schema.type-widening' = 'true' does"
+)
 _MISSING_COLUMNS_ADVICE = (
     "all columns of the table, or choose with the option 'write.missing-columns' what becomes of those that are "
     "missing: 'null', or 'default' for their default values and null where there is none"

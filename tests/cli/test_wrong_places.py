@@ -27,7 +27,7 @@ def test_the_schemes_that_there_are(name: str) -> None:
 def test_an_option_that_is_not_known(table: Path, name: str) -> None:
     printed = command(name, table, "-o", "foo=bar")
     assert (printed.code, printed.out) == (2, "")
-    assert printed.err.endswith("the option 'foo' is not known\n")
+    assert printed.err.endswith("the option 'foo' is not known; docs/reference/options.md lists all options\n")
 
 
 @pytest.mark.parametrize(

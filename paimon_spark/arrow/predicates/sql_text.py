@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any, TypeAlias
@@ -110,6 +111,10 @@ _TYPES: dict[str, DataType] = {
 }
 
 
+_TEXT = re.compile(r"'[^']*'")
+_PYTHON_SIGN = re.compile(r"&&?|\|\|?")
+
+
 def parse_predicate(
     sql: str, fields: Sequence[DataField], time_zone: TimeZone | None, dialect: Dialect = Dialect.ANSI
 ) -> Predicate:
@@ -132,16 +137,20 @@ def parse_predicate(
         dialect.check_known()
         return reading.predicate(_parse(sql))
     except PredicateError as error:
-        quoted = _quoted_column(sql, fields)
-        advice = f"; double quotes make a text in Spark SQL: name a column `{quoted}`" if quoted else ""
-        raise PredicateError(f"cannot use the filter {sql!r}: {error}{advice}") from None
+        raise PredicateError(f"cannot use the filter {sql!r}: {error}{_advice(sql, fields)}") from None
     except RecursionError:
         raise PredicateError(f"cannot use the filter {sql[:200]!r}...: it is nested too deeply") from None
 
 
-def _quoted_column(sql: str, fields: Sequence[DataField]) -> str | None:
-    """A column whose name stands in double quotes in a condition."""
-    return next((field.name for field in fields if f'"{field.name.lower()}"' in sql.lower()), None)
+def _advice(sql: str, fields: Sequence[DataField]) -> str:
+    """What to do about words of Python in a condition, and about a column whose name stands in double quotes."""
+    if sql.startswith("Column<"):
+        return "; it is the text of a Column of Spark: write the condition itself in SQL, such as \"dt = '2026-11-01'\""
+    quoted = next((field.name for field in fields if f'"{field.name.lower()}"' in sql.lower()), None)
+    if quoted:
+        return f"; double quotes make a text in Spark SQL: name a column `{quoted}`"
+    sign = _PYTHON_SIGN.search(_TEXT.sub("", sql))
+    return f"; in SQL conditions are joined with {'AND' if sign[0][0] == '&' else 'OR'}, not {sign[0]}" if sign else ""
 
 
 def _parse(sql: str) -> Node:

@@ -1,4 +1,4 @@
-"""Option names of Delta Lake and Apache Iceberg, each with the name to use here.
+"""Option names of Delta Lake, Apache Iceberg and Spark, each with the name to use here.
 
 A foreign option is refused with an error that gives our name for it. It is never accepted as an alias, because the same
 word means something else there: version 1 of Delta is its second commit, `timestampAsOf` is read in the zone of the
@@ -53,7 +53,18 @@ _COLUMNS_BY_ID = "columns of each table can be renamed and dropped; leave it out
 _TARGET_SIZE = "'target-file-size' = '128 mb' says when a new file begins"
 _NOTHING = "it would do nothing here; leave it out, or name it 'user.{key}' if it is a property of your own"
 
+_PARTITIONS = "'partition' names the partition columns of a new table, which knows them from then on"
 _OPTIONS = {
+    "Spark's own sources": {
+        "partitionOverwriteMode": _DYNAMIC,
+        "maxRecordsPerFile": "'target-file-row-num' says how many rows a file takes, 'target-file-size' how many bytes",
+        "partitionBy": _PARTITIONS,
+        "partition-by": _PARTITIONS,
+        "partitionedBy": _PARTITIONS,
+        "partitioned-by": _PARTITIONS,
+        "bucketBy": "'bucket' and 'bucket-key' give a new table buckets",
+        "sortBy": "'clustering.columns' = 'a,b' sorts the rows of each write",
+    },
     "Delta Lake": {
         "delta.logRetentionDuration": _EXPIRY,
         "delta.deletedFileRetentionDuration": _EXPIRY,
@@ -71,7 +82,6 @@ _OPTIONS = {
         "replaceWhere": "'overwrite-where' = \"dt = '2026-11-01'\" with mode('overwrite') replaces whole partitions",
         "replaceUsing": _DYNAMIC,
         "replaceOn": _DYNAMIC,
-        "partitionOverwriteMode": _DYNAMIC,
         "versionAsOf": "'scan.snapshot-id' reads a snapshot, of which the first has the id 1, 'scan.tag-name' a tag",
         "timestampAsOf": "'scan.timestamp' = '2026-11-01 12:00:00' reads the state at a time",
         "mergeSchema": _MERGE_SCHEMA,
@@ -92,7 +102,6 @@ _OPTIONS = {
         ),
         "txnAppId": _NO_TRANSACTION,
         "txnVersion": _NO_TRANSACTION,
-        "maxRecordsPerFile": "'target-file-row-num' says how many rows a file takes, 'target-file-size' how many bytes",
         "optimizeWrite": _SHUFFLE,
     },
     "Apache Iceberg": {

@@ -30,14 +30,14 @@ class FileSettings(Settings):
     changelog_prefix = text("changelog-file.prefix", "changelog-", "How the names of changelog files begin.")
     changelog_format = text("changelog-file.format", None,
         "The format of changelog files. The default is `file.format`.",
-        refuses=(Refused(Moment.READ, DATA_FORMATS, "changelog files of this format"),))
+        refuses=(Refused(Moment.READ, DATA_FORMATS, "changelog files other than parquet, orc and avro"),))
     changelog_compression = text("changelog-file.compression", None,
         "The compression of changelog files. The default is `file.compression`.")
     changelog_stats_mode = text("changelog-file.stats-mode", None,
         "What manifests keep of the values of changelog files. The default is `metadata.stats-mode`.")
     format = word("file.format", "parquet",
         "The format of data files: `parquet`, `orc` or `avro`.",
-        refuses=(Refused(Moment.READ, DATA_FORMATS, "data files of this format"),))
+        refuses=(Refused(Moment.READ, DATA_FORMATS, "data files other than parquet, orc and avro"),))
     format_per_level = level_map("file.format.per.level",
         "Formats by level, such as `0:avro,5:orc`. Levels that are not named use `file.format`.")
     compression = word("file.compression", "zstd", "The compression of data files.")

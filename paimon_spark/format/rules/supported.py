@@ -64,9 +64,10 @@ def check_readable(schema: TableSchema, settings: TableSettings) -> None:
     if orders_otherwise(settings) and not settings.deletion_vectors_enabled:
         what = "files of a primary key in another order without deletion vectors"
         raise _refused(Moment.READ, _OTHER_ORDER, settings[_OTHER_ORDER], what)
-    for format_name in settings.files.format_per_level.values():
-        if format_name.lower() not in DATA_FORMATS:
-            raise _refused(Moment.READ, FileSettings.format_per_level.key, format_name, "data files of this format")
+    for name in settings.files.format_per_level.values():
+        if name.lower() not in DATA_FORMATS:
+            what = "data files other than parquet, orc and avro"
+            raise _refused(Moment.READ, FileSettings.format_per_level.key, name, what)
     _refuse_unknown(settings, schema.names, _ROW_NAMESPACES, Moment.READ)
 
 

@@ -94,7 +94,8 @@ class Table:
         if self.schemas.ids():
             raise TableChanged(
                 f"{doing} the table at {self.location}{branch}: since it was opened, another one was made at its "
-                f"place, or a fast-forward has given it the schema of another branch{found}. Open it again"
+                f"place, or a fast-forward has given it the schema of another branch{found}. Open it again, "
+                "or load the DataFrame again"
             )
         raise TableNotFound(
             f"{doing} the table at {self.location}{branch}: it is not there; it was dropped or renamed since it "

@@ -31,6 +31,7 @@ WITHOUT_FALLBACK = {ScanSettings.fallback_branch.key: "", ScanSettings.primary_b
 _SESSION_PREFIX = "spark.paimon."
 _LABEL_PREFIX = "user."
 _NEAR_MISS = 0.8
+_LIST = "docs/reference/options.md"
 
 
 def split_storage_options(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
@@ -144,8 +145,8 @@ def unknown_option(key: str) -> str:
         name = connector[key.lower()]
         return f"the option '{name}' is one {CONNECTOR_KEYS[name]}, and would do nothing here; leave it out"
     near = similar_names(key.replace("_", "-"), (*CONNECTOR_KEYS, *_plain_keys()), count=3)
-    hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-    return f"the option '{key}' is not known{hint}"
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"{_LIST} lists all options"
+    return f"the option '{key}' is not known; {hint}"
 
 
 def check_dynamic_options(schema: TableSchema, dynamic: Mapping[str, str]) -> None:

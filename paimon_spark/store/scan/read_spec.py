@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -76,6 +77,16 @@ def row_kind_field(schema: TableSchema) -> DataField:
     return ROW_KIND_FIELD
 
 
+def _hint(name: str, schema: TableSchema) -> str:
+    """What to do about a name that no column has; it begins as a further part of a sentence."""
+    if name.endswith("*"):
+        return ": to read all columns leave the list out"
+    if re.search(r"\sas\s", name, re.IGNORECASE):
+        return ": a column is read by its own name; give it another one in the select of the DataFrame"
+    near = similar_names(name, schema.names)
+    return f", did you mean '{near[0]}'?" if near else ""
+
+
 def find_fields(
     schema: TableSchema, columns: str | Sequence[str], hidden: Sequence[DataField] = ()
 ) -> tuple[DataField, ...]:
@@ -98,9 +109,7 @@ def find_fields(
         if len(found) > 1:
             raise OptionError(f"the column '{name}' fits {', '.join(f.name for f in found)}: write its exact name")
         if not found:
-            near = similar_names(name, schema.names)
-            hint = f", did you mean '{near[0]}'?" if near else ""
-            raise OptionError(f"no column '{name}'{hint}; the columns are {', '.join(schema.names)}")
+            raise OptionError(f"no column '{name}'{_hint(name, schema)}; the columns are {', '.join(schema.names)}")
         if found[0] in fields:
             raise OptionError(f"the column '{found[0].name}' is named twice among the columns to read")
         fields.append(found[0])

@@ -31,6 +31,20 @@ def test_columns_with_nan(condition: str) -> None:
     assert told.endswith("filter the rows in Arrow, or use Spark")
 
 
+@pytest.mark.parametrize(
+    ("condition", "advice"),
+    [
+        ("Column<'(k = 1)'>", "write the condition itself in SQL"),
+        ("(k = 1) & (d > 2)", "joined with AND, not &"),
+        ("k = 1 && d > 2", "joined with AND, not &&"),
+        ("k = 1 | k = 2", "joined with OR, not |"),
+    ],
+)
+def test_words_of_python(condition: str, advice: str) -> None:
+    assert advice in refusal(condition)
+    assert "joined with" not in refusal("k = 'a & b'")
+
+
 def test_a_name_in_double_quotes() -> None:
     told = refusal('"k" = 1')
     assert told.endswith("; double quotes make a text in Spark SQL: name a column `k`")

@@ -54,7 +54,9 @@ ARROW = "paimon_spark.open_table(path).scan()"
 def test_a_foreign_option_is_unknown_here_and_those_in_its_advice_are_known(name: str) -> None:
     assert known_key(name) is None
     assert name not in OURS
-    with pytest.raises(OptionError, match=r"^the option '.*' is one of (Delta Lake|Apache Iceberg) and not") as error:
+    with pytest.raises(
+        OptionError, match=r"^the option '.*' is one of (Delta Lake|Apache Iceberg|Spark's own sources) and not"
+    ) as error:
         resolve_keys({name.upper(): "x"}, ["id"])
     advice = str(error.value).partition("known here: ")[2]
     for quoted in re.findall(r"'([a-z][a-z.-]+)'", advice):
@@ -70,6 +72,8 @@ PROPERTIES = [
     ("history.expire.max-snapshot-age-ms", "Apache Iceberg .*'snapshot.time-retained'"),
     ("write.distribution-mode", "Apache Iceberg"),
     ("format-version", "Apache Iceberg"),
+    ("partitionBy", "Spark's own sources .*'partition' names the partition columns of a new table"),
+    ("maxRecordsPerFile", "Spark's own sources .*'target-file-row-num'"),
 ]
 
 
@@ -226,7 +230,9 @@ def test_foreign_options_are_answered_by_the_source(tmp_path: Path, key: str, va
     path = str(tmp_path / "t")
     columns = st.StructType([st.StructField("id", st.LongType()), st.StructField("dt", st.StringType())])
     create(path, {"partition": "dt"}, paimon_fields(columns))
-    answer = pytest.raises(OptionError, match=rf"the option '{key}' is one of (Delta Lake|Apache Iceberg).*{message}")
+    answer = pytest.raises(
+        OptionError, match=rf"the option '{key}' is one of (Delta Lake|Apache Iceberg|Spark's own sources).*{message}"
+    )
     with answer:
         PaimonDataSource({"path": path, key.lower(): value}).schema()
     for target in (path, f"{path}-new"):

@@ -211,7 +211,7 @@ def test_deletion_vectors_change_only_where_it_is_allowed() -> None:
         ({}, {"merge-engine": None}, "cannot change once a table has rows"),
         ({}, {"write-onyl": "true"}, "'write-onyl' is not known; did you mean 'write-only'"),
         ({}, {"snapshot.num-retained.min": "0"}, "must be at least 1"),
-        ({}, {"file.format": "csv"}, "does not support data files of this format"),
+        ({}, {"file.format": "csv"}, "does not support data files other than parquet, orc and avro"),
     ],
 )
 def test_options_that_cannot_change(options: Mapping[str, str], update: Mapping[str, str | None], words: str) -> None:

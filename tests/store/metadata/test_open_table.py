@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -138,6 +139,19 @@ def test_options_in_any_letter_case(table: str) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("columns", "advice"),
+    [
+        ("*", "to read all columns leave the list out"),
+        ("id as x", "give it another one in the select of the DataFrame"),
+    ],
+)
+def test_what_is_no_name_of_a_column(table: str, columns: str, advice: str) -> None:
+    for given in (columns, [columns]):
+        with pytest.raises(OptionError, match=rf"no column '{re.escape(columns)}': .*{advice}"):
+            open_table(table).scan(columns=given)
+
+
 def test_storage_options_are_none_of_the_table(table: str) -> None:
     found = open_table(table, {"s3.endpoint": "http://x", "fs.s3a.access.key": "k"})
     assert dict(found.settings) == {"bucket": "2"}
@@ -148,7 +162,7 @@ def test_storage_options_are_none_of_the_table(table: str) -> None:
     [
         ("scan.snapshotid", "'scan.snapshot-id'"),
         ("mergeengine", "'merge-engine'"),
-        ("qqqqqqqq", "is not known$"),
+        ("qqqqqqqq", "is not known; docs/reference/options.md lists all options$"),
         ("row_kinds", "did you mean 'row-kinds'"),
         ("rowkind-column", "did you mean 'row-kind-column'"),
         ("maxfilespertrigger", "did you mean 'read.stream.maxFilesPerTrigger'"),
