@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from paimon_spark.arrow.predicates.binding import (
     bind_boolean,
@@ -24,7 +24,7 @@ from paimon_spark.arrow.predicates.binding import (
 from paimon_spark.arrow.predicates.literals import items_of, literal_of
 from paimon_spark.arrow.predicates.predicate import TRUE, IsNotNull, IsNull, Op, Predicate, UnlessNull, and_, not_, or_
 from paimon_spark.arrow.zones import TimeZone, session_zone
-from paimon_spark.errors import PredicateError
+from paimon_spark.errors import PredicateError, UnsupportedMethod
 from paimon_spark.format.types import DataField
 
 
@@ -62,6 +62,25 @@ class ColumnExpr(Expr):
     """A column, or a field inside a ROW; a BOOLEAN one is a condition by itself."""
 
     names: tuple[str, ...]
+
+    if not TYPE_CHECKING:  # a checker of types shall go on to see that the name is not there
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("_"):  # as pickle and copy ask for
+                raise AttributeError(f"'ColumnExpr' has no attribute '{name}'", name=name, obj=self)
+            from paimon_spark.format.options.other_systems import ANY_COLUMN_ADVICE, COLUMN_ADVICE
+
+            raise UnsupportedMethod(f"a column has no '{name}': {COLUMN_ADVICE.get(name, ANY_COLUMN_ADVICE)}")
+
+        def _no_value(self, *_: object) -> NoReturn:
+            raise PredicateError(
+                f"col({self.names[-1]!r}) is compared with values and computes none: field('a') is a field of a ROW, "
+                "and what needs arithmetic or a function is done in Arrow, after the read"
+            )
+
+        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _no_value
+        __mod__ = __neg__ = __abs__ = __getitem__ = _no_value
+        __iter__ = None  # else Python would ask for the items
 
     def field(self, name: str) -> ColumnExpr:
         """A field of the ROW in this column."""

@@ -175,7 +175,10 @@ _TRAVEL = "toDF(options={'scan.snapshot-id': '3'}) reads a snapshot, or PaimonTa
 _MORE_METHODS: Mapping[str, str] = MappingProxyType(
     {
         _FRAME: _FRAME_METHODS,
-        _WRITES: "write writeTo save saveAsTable insertInto insertAll",
+        _WRITES: "add write writeTo save saveAsTable insertInto insertAll",
+        "toDF() is a DataFrame; as Arrow and pandas paimon_spark.open_table(path).scan() reads the table": (
+            "to_arrow to_pandas to_polars to_duckdb to_batches"
+        ),
         _COLUMNS_CHANGE: "updateSchema addColumns add_column add_columns addColumn rename_column drop_column alter",
         "merge(source, condition) says which rows match": "mergeInto merge_into",
         "delete(condition) deletes the rows for which a condition is true": "delete_where deleteWhere remove",
@@ -311,7 +314,7 @@ _SCAN_NAMES: Mapping[str, str] = MappingProxyType(
     {
         _CHOICE: "where select filter columns with_columns drop withColumn project with_filter with_projection",
         _ROWS: "collect fetchall execute read rows to_list to_pylist to_dicts to_table toDF df iter",
-        _FIRST: "show limit take first tail fetchone sort order_by orderBy",
+        _FIRST: "show limit take first tail fetchone sort order_by orderBy sort_by sort_values",
         "arrow_schema is the names and types of the columns": "schema dtypes printSchema print_schema describe",
         "polars.DataFrame(scan) takes a scan as it is": "to_polars",
         'duckdb.sql("FROM scan") takes a scan as it is': "to_duckdb",
@@ -319,7 +322,8 @@ _SCAN_NAMES: Mapping[str, str] = MappingProxyType(
         "plan() finds the splits": "splits planFiles plan_files",
         "count() is the number of rows": "num_rows shape size height",
         "explain() of a scan of the table itself tells what a condition leaves": "explain",
-        "to_pandas() is all rows, of which pandas makes groups": "groupBy group_by groupby agg join",
+        "to_pandas() is all rows, of which pandas makes groups": "groupBy group_by groupby agg join sum mean",
+        "to_batches() gives the rows piece by piece": "to_record_batches iter_batches fetch_record_batch",
         _READS_ONLY: "write append save insert",
     }
 )
@@ -327,6 +331,26 @@ SCAN_ADVICE: Mapping[str, str] = MappingProxyType(
     {name: advice for advice, names in _SCAN_NAMES.items() for name in names.split()}
 )
 """Method or attribute of a DataFrame, or of another library's read -> what a scan has in its place."""
+
+_NULLS = "is_null() and is_not_null() look for NULL"
+_FUNCTIONS = "what needs a function is done in Arrow, after the read"
+_COLUMN_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        _NULLS: "isNull isNotNull isnull notnull isna notna is_valid",
+        "is_nan() looks for NaN": "isnan isNaN is_not_nan",
+        "isin(1, 2) takes the values": "is_in isIn in_ any_of",
+        "eq_null_safe(value) is <=>": "eqNullSafe eq_missing",
+        "startswith('a'), endswith('a'), contains('a') and like('a%') look at texts": (
+            "starts_with startsWith ends_with endsWith str rlike ilike match match_substring"
+        ),
+    }
+)
+COLUMN_ADVICE: Mapping[str, str] = MappingProxyType(
+    {name: advice for advice, names in _COLUMN_NAMES.items() for name in names.split()}
+)
+"""Method of a column in Spark, Polars, pandas or Arrow -> what ``col(...)`` has in its place."""
+ANY_COLUMN_ADVICE = f"{_NULLS}; isin(...), startswith('a'), ...; field('a') is a field of a ROW; {_FUNCTIONS}"
+"""What is said of all other names."""
 
 _WITH_SPARK = (
     "rows are written with Spark: catalog['<database>.<table>'] of paimon_spark.catalog(spark, ...) has append"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import re
 from typing import Any
 
@@ -9,9 +11,11 @@ import pyarrow as pa
 import pytest
 
 from paimon_spark import col
+from paimon_spark.arrow.predicates.expressions import ColumnExpr
 from paimon_spark.arrow.predicates.sql_text import parse_predicate
 from paimon_spark.catalogs.create import new_schema
-from paimon_spark.errors import PredicateError
+from paimon_spark.errors import PredicateError, UnsupportedMethod
+from paimon_spark.format.options.other_systems import COLUMN_ADVICE
 
 FIELDS = new_schema(
     pa.schema([("k", pa.int64()), ("d", pa.float64()), ("f", pa.float32()), ("tn", pa.timestamp("us"))])
@@ -69,3 +73,28 @@ def test_comparisons_without_brackets() -> None:
         _ = column > column & column < 3
     with told:
         1 | column
+
+
+@pytest.mark.parametrize("name", [*COLUMN_ADVICE, "upper", "cast", "a"])
+def test_a_method_of_another_library_is_answered(name: str) -> None:
+    column = col("k")
+    with pytest.raises(AttributeError) as caught:
+        getattr(column, name)
+    assert isinstance(caught.value, UnsupportedMethod)
+    assert str(caught.value).startswith(f"a column has no '{name}': ")
+    named = re.findall(r"(\w+)\(", str(caught.value))
+    assert named
+    assert all(hasattr(ColumnExpr, method) for method in named)
+
+
+def test_a_column_is_copied_and_computes_nothing() -> None:
+    column = col("r", "x")
+    for twin in (copy.deepcopy(column), pickle.loads(pickle.dumps(column))):
+        assert twin.names == column.names
+    assert not hasattr(column, "upper")
+    assert not hasattr(column, "__array__")
+    for use in (lambda: column + 1, lambda: 1 - column, lambda: column["a"], lambda: -column):
+        with pytest.raises(PredicateError, match=r"col\('x'\) is compared with values and computes none"):
+            use()
+    with pytest.raises(TypeError, match="iter"):
+        list(column)
