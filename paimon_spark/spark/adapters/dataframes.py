@@ -149,9 +149,25 @@ def held_rows(rows: Rows) -> Rows:
         raise DataError(
             f"writing rows given as {type(rows).__name__}: expected a Spark DataFrame, a pandas DataFrame or a pyarrow "
             "Table, or what has Arrow's stream, such as a scan or a DataFrame of Polars; "
-            "spark.createDataFrame(rows, schema) makes a Spark DataFrame of others"
+            f"{_made_of(rows)}"
         )
     return rows.to_arrow() if isinstance(rows, ArrowRows) else pa.table(rows)
+
+
+def _made_of(rows: Any) -> str:
+    """How rows of somebody become such as are taken, as the end of a message."""
+    first = next(iter(rows), None) if isinstance(rows, Sequence) else None
+    if isinstance(rows, dict):
+        return "pyarrow.table(rows) makes a Table of columns, pyarrow.Table.from_pylist([row]) of a row"
+    if isinstance(first, pa.RecordBatch):
+        return "pyarrow.Table.from_batches(rows) makes a Table of batches"
+    if isinstance(first, dict):
+        return "pyarrow.Table.from_pylist(rows) makes a Table of such rows"
+    if hasattr(rows, "scan"):
+        return "table.scan() is the rows of a table of open_table"
+    if hasattr(rows, "collect"):
+        return "rows.collect() computes a LazyFrame"
+    return "spark.createDataFrame(rows, schema) makes a Spark DataFrame of others"
 
 
 def are_few(rows: Rows) -> bool:

@@ -15,10 +15,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as hs
 from pyspark.sql import SparkSession
+from support.tables.compacting import make
 
 from paimon_spark import PaimonTable, open_table
 from paimon_spark.errors import DataError
-from paimon_spark.spark.adapters.dataframes import arrow_dataframe, as_dataframe, spark_table
+from paimon_spark.spark.adapters.dataframes import arrow_dataframe, as_dataframe, held_rows, spark_table
 
 pytestmark = pytest.mark.spark
 ZONE = "spark.sql.session.timeZone"
@@ -212,3 +213,24 @@ def test_types_that_spark_lacks_keep_their_values(
 def test_types_that_no_type_of_spark_holds_are_refused(kind: pa.DataType) -> None:
     with pytest.raises(DataError, match=r"column 'v'.* of Arrow, which Spark does not take; cast it to"):
         spark_table(pa.table({"v": pa.array([None], kind)}))
+
+
+def test_rows_in_another_form_are_answered_with_what_makes_a_table_of_them(tmp_path: Path) -> None:
+    schema = pa.schema([("v", pa.int32())])
+    stored = make(tmp_path / "t", schema, ("v",), {})
+    batch = pa.record_batch({"v": pa.array([1], pa.int32())})
+    lazy = type("LazyFrame", (), {"collect": lambda self: None})()
+    for rows, advice in (
+        ({"v": [1]}, "pyarrow.table(rows) makes a Table of columns, pyarrow.Table.from_pylist([row]) of a row"),
+        ([{"v": 1}], "pyarrow.Table.from_pylist(rows) makes a Table of such rows"),
+        ([batch], "pyarrow.Table.from_batches(rows) makes a Table of batches"),
+        (open_table(stored.location), "table.scan() is the rows of a table of open_table"),
+        (lazy, "rows.collect() computes a LazyFrame"),
+        ([(1,)], "spark.createDataFrame(rows, schema) makes a Spark DataFrame of others"),
+        ("v", "spark.createDataFrame(rows, schema) makes a Spark DataFrame of others"),
+    ):
+        with pytest.raises(DataError) as caught:
+            held_rows(rows)
+        assert str(caught.value).endswith(f"; {advice}")
+    made = [pa.table({"v": [1]}), pa.Table.from_pylist([{"v": 1}]), pa.Table.from_batches([batch])]
+    assert [table.to_pylist() for table in made] == [[{"v": 1}]] * 3
