@@ -105,6 +105,7 @@ def run_merge(merge: Merge) -> RowChangeResult:
     check_no_star(what, merge.expressions)
     check_names(f"{what}: the source", merge.source.columns)
     name = merge.source_alias or source_alias_of(merge.source, merge.alias, merge.expressions, what)
+    _check_compares(merge, NONE if name == HIDDEN else name, what)
     kept: list[DataFrame] = []
 
     def source() -> DataFrame:
@@ -150,6 +151,23 @@ def run_merge(merge: Merge) -> RowChangeResult:
         return run_attempts(merge.job, write)
 
 
+def _check_compares(merge: Merge, source_alias: str, what: str) -> None:
+    """Refuses a condition that is the name of a column and no more, as joins of DataFrames take it."""
+    if not isinstance(merge.condition, str):
+        return
+    try:
+        name = column_path(merge.condition)[-1]
+    except PaimonError:
+        return
+    fields = [*spark_schema(merge.job.open_table().schema.fields).fields, *merge.source.schema.fields]
+    found = next((field.dataType for field in fields if field.name.lower() == name.lower()), None)
+    if found is not None and not isinstance(found, st.BooleanType):
+        raise SqlError(
+            f"{what}: the condition '{merge.condition}' is {found.simpleString().upper()}, and no comparison; write "
+            f"'{merge.alias}.{name} = {source_alias}.{name}'"
+        )
+
+
 def _readings(merge: Merge, source_alias: str, what: str, naming: Naming) -> list[Reading]:
     """The expressions, each over the sides that it may name."""
     fields = merge.job.open_table().schema.fields
@@ -168,7 +186,7 @@ def _readings(merge: Merge, source_alias: str, what: str, naming: Naming) -> lis
 
 
 def _keys(table: Table) -> list[DataField]:
-    return [table.schema.by_name[name] for name in table.schema.primary_keys]
+    return [table.schema.by_name[name] for name in table.unique_names]
 
 
 def _check_deletes(table: Table, merge: Merge, keyed: bool) -> None:
@@ -190,7 +208,7 @@ def _needed(plan: MergePlan, expressions: Sequence[Expression | None]) -> Sequen
     """The columns of the target that matter where only its keys are looked at."""
     fields = plan.fields
     named = named_fields(fields, expressions)
-    keys = [] if plan.wanted.places else [f for f in fields if f.name in plan.table.schema.primary_keys]
+    keys = [] if plan.wanted.places else [f for f in fields if f.name in plan.table.unique_names]
     return list({field.name: field for field in (*named, *keys)}.values()) or fields[:1]
 
 
@@ -237,11 +255,11 @@ def _is_upsert(plan: MergePlan) -> bool:
         clauses == both
         and len(plan.clauses) == len(both)
         and plan.same.is_all
-        and plan.same.pairs.keys() == set(plan.table.schema.primary_keys)
+        and plan.same.pairs.keys() == set(plan.table.unique_names)
         and settings.merge_engine is MergeEngine.DEDUPLICATE
         and settings.changelog_producer is not ChangelogProducer.INPUT
         and not settings.sequence_field
-        and all(plan.same.pairs[key] == key for key in plan.table.schema.primary_keys)
+        and all(plan.same.pairs[key] == key for key in plan.table.unique_names)
         and not any(_has_equals(field.type) for field in plan.table.schema.fields if field.name in plan.same.pairs)
     )
 
@@ -256,7 +274,7 @@ def _upsert(target: Target, plan: MergePlan, source: DataFrame) -> Outcome:
     rows = source.alias(plan.source_alias)
     insert = next(clause for clause in plan.clauses if clause.action is Action.INSERT)
     given = assignments_of(plan, insert)
-    keys = [sf.col(f"{quoted(plan.source_alias)}.{quoted(key)}") for key in plan.table.schema.primary_keys]
+    keys = [sf.col(f"{quoted(plan.source_alias)}.{quoted(key)}") for key in plan.table.unique_names]
     several = several_rows(plan, "have the key", keys)
     count = sf.count("*").over(Window.partitionBy(*keys))
     values = new_values(rows, None, plan.fields, given, plan.what)

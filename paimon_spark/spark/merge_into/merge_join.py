@@ -12,12 +12,12 @@ import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as sf
 
 from paimon_spark.errors import DataError, SqlError
 from paimon_spark.format.quoting import quoted
-from paimon_spark.format.types import DataField, Root
+from paimon_spark.format.types import FLOATS, DataField, Root
 from paimon_spark.spark.adapters.aligned_values import Naming
 from paimon_spark.spark.adapters.char_columns import stored_column, with_blanks
 from paimon_spark.spark.adapters.errors import raised
@@ -39,7 +39,7 @@ from paimon_spark.spark.rows.expressions import may_vary
 from paimon_spark.store.metadata.table import Table
 
 _TARGET, _SOURCE = "_paimon_t", "_paimon_s"
-_IN_TARGET, _IN_SOURCE, _COUNT = "_paimon_in_target", "_paimon_in_source", "_paimon_count"
+_IN_TARGET, _IN_SOURCE, _NUMBER = "_paimon_in_target", "_paimon_in_source", "_paimon_source_row"
 _SEVERAL, _INSERTED, _TURN = "_paimon_several", "_paimon_inserted", "_paimon_turn"
 _MADE = "_paimon_made"
 _HOW = {(False, False): "inner", (True, False): "left", (False, True): "right", (True, True): "full"}
@@ -111,7 +111,8 @@ def merged_rows(plan: MergePlan, target: DataFrame, source: DataFrame, identity:
         rows = source.join(target.alias(plan.alias), on, "left_anti")
         return _new_rows(plan, rows)
     inserts, by_source = bool(plan.of(When.NOT_MATCHED)), bool(plan.of(When.NOT_MATCHED_BY_SOURCE))
-    joined = source.withColumns({_IN_SOURCE: sf.lit(True), _INSERTED: _inserted(plan, source)}).join(
+    marks = {_IN_SOURCE: sf.lit(True), _INSERTED: _inserted(plan, source), _NUMBER: sf.monotonically_increasing_id()}
+    joined = source.withColumns(marks).join(
         target.alias(plan.alias).withColumn(_IN_TARGET, sf.lit(True)), on, _HOW[inserts, by_source]
     )
     counted = _counted(plan, joined, identity, target.columns)
@@ -177,28 +178,33 @@ def _counted(plan: MergePlan, joined: DataFrame, identity: Sequence[str], target
     """
     if not plan.of(When.MATCHED):
         return joined.withColumn(_SEVERAL, sf.lit(None).cast("string"))
+    matched = sf.col(_IN_SOURCE).isNotNull() & sf.col(_IN_TARGET).isNotNull()
+    places = [sf.col(f"{quoted(plan.alias)}.{quoted(name)}") for name in identity]
+    floats = [f.name for f in plan.fields if f.name in identity and f.type.root in FLOATS]
+    places += [sf.col(f"{quoted(plan.alias)}.{quoted(name)}").cast("string") for name in floats]  # -0.0 is not 0.0
     keys = plan.same.key_columns(plan.table)
     if keys is not None:
-        columns = [sf.col(f"{quoted(plan.source_alias)}.{quoted(name)}") for name in keys]
-        shown, columns = columns, _distinguished(plan, columns)
+        shown = [sf.col(f"{quoted(plan.source_alias)}.{quoted(name)}") for name in keys.values()]
+        columns = _padded(plan, shown, list(keys))
         has_key = functools.reduce(operator.and_, (column.isNotNull() for column in shown))  # NULL is no key
-        counts = sf.col(_IN_TARGET).isNotNull() | sf.col(_INSERTED)
-        applies = sf.col(_IN_SOURCE).isNotNull() & has_key & counts
+        applies = sf.col(_IN_SOURCE).isNotNull() & has_key & (matched | sf.col(_INSERTED))
     else:
-        columns = [sf.col(f"{quoted(plan.alias)}.{quoted(name)}") for name in identity]
-        applies = sf.col(_IN_SOURCE).isNotNull() & sf.col(_IN_TARGET).isNotNull()
+        columns, applies = places, matched
         named = [name for name in target_columns if name in plan.table.schema.names]
         shown = [sf.col(f"{quoted(plan.alias)}.{quoted(name)}") for name in named] or columns
-    salt = sf.when(~applies, sf.monotonically_increasing_id())  # rows that are not compared must not be one group
-    window = Window.partitionBy(*columns, salt)
+    window = _window(columns, applies)
     several = several_rows(plan, "match the row", shown, " of the target")
-    counted = joined.withColumn(_COUNT, sf.count("*").over(window))
-    if plan.deletes_all_matched:
-        matched = sf.col(_IN_SOURCE).isNotNull() & sf.col(_IN_TARGET).isNotNull()
-        turn = sf.row_number().over(window.orderBy(sf.lit(0)))
-        counted = counted.withColumn(_TURN, sf.when(matched, turn).otherwise(1)).where(sf.col(_TURN) == 1)
-        applies = applies & ~matched
-    return counted.withColumn(_SEVERAL, sf.when(applies & (sf.col(_COUNT) > 1), several))
+    differs = sf.min(_NUMBER).over(window) < sf.max(_NUMBER).over(window)  # one row may match several of the target
+    if not plan.deletes_all_matched:
+        return joined.withColumn(_SEVERAL, sf.when(applies & differs, several))
+    counted = joined.withColumn(_SEVERAL, sf.when(applies & ~matched & differs, several))
+    turn = sf.row_number().over(_window(places, matched).orderBy(sf.lit(0)))
+    return counted.withColumn(_TURN, sf.when(matched, turn).otherwise(1)).where(sf.col(_TURN) == 1)
+
+
+def _window(columns: Sequence[Column], applies: Column) -> WindowSpec:
+    """The rows of equal columns; those that are not compared must not be one group, of one task."""
+    return Window.partitionBy(*columns, sf.when(~applies, sf.monotonically_increasing_id()))
 
 
 def several_rows(plan: MergePlan, verb: str, shown: Sequence[Column], rest: str = "") -> Column:
@@ -210,19 +216,17 @@ def several_rows(plan: MergePlan, verb: str, shown: Sequence[Column], rest: str 
     )
 
 
-def _distinguished(plan: MergePlan, source_keys: Sequence[Column]) -> list[Column]:
-    """What is equal in rows of one key: the key of the source; a CHAR is padded, and equals several keys of the target.
+def _padded(plan: MergePlan, source_keys: Sequence[Column], names: Sequence[str]) -> list[Column]:
+    """The columns of the source as they are compared: a text meets a CHAR with blanks.
 
-    These are keys that other writers have not padded.
+    Args:
+        names: of the columns of the target.
     """
-    schema = plan.table.schema
-    keys = [schema.by_name[name] for name in schema.primary_keys]
-    texts = [key.type.root is Root.CHAR for key in keys]
-    padded = [
-        with_blanks(column, key.type.length or 1) if is_text else column
-        for column, key, is_text in zip(source_keys, keys, texts, strict=True)
+    fields = [plan.table.schema.by_name[name] for name in names]
+    return [
+        with_blanks(column, field.type.length or 1) if field.type.root is Root.CHAR else column
+        for column, field in zip(source_keys, fields, strict=True)
     ]
-    return [*padded, *(stored_column(key, plan.alias) for key in keys)] if any(texts) else padded
 
 
 def _inserted(plan: MergePlan, source: DataFrame) -> Column:
@@ -288,10 +292,16 @@ def assignments_of(plan: MergePlan, clause: Clause) -> list[Assignment]:
             others = plan.same.source_names if clause.when is When.MATCHED else ()
             if keeps_itself(item, value, plan.alias, plan.fields, others):
                 continue
+            pair = f"{plan.alias}.{item.field.name} = {plan.source_alias}.{item.field.name}"
+            how = (
+                "compare it with the value in the condition of the MERGE, by = alone, with a column of the same type, "
+                f"each with the name of its side: {pair}"
+                if isinstance(plan.condition, str)
+                else f"give the condition of the MERGE as text, because a Column cannot be looked into: {pair}"
+            )
             raise SqlError(
                 f"{plan.what}: '{item.field.name}' belongs to the primary key and cannot be updated; leave it out, or "
-                "compare it with the value in the condition of the MERGE, each with the name of its side: "
-                f"{plan.alias}.{item.field.name} = {plan.source_alias}.{item.field.name}"
+                f"{how}"
             )
         kept.append(item)
     return kept
@@ -313,8 +323,8 @@ def _by_name(plan: MergePlan) -> dict[str, Expression]:
             problem = "several columns" if alike else "no column"
             raise SqlError(
                 f"{plan.what}: the source has {problem} '{field.name}', which * assigns to the column of the target; "
-                f"it has {', '.join(names)}. Name the columns to assign, or let the schema evolve, so that * assigns "
-                "the columns that both have"
+                f"it has {', '.join(names)}. Name the columns to assign, or let the schema evolve with "
+                "withSchemaEvolution(), in SQL MERGE WITH SCHEMA EVOLUTION: then * assigns the columns that both have"
             )
         found[quoted(field.name)] = f"{quoted(plan.source_alias)}.{quoted(alike[0])}"
     return found

@@ -45,10 +45,14 @@ class SameColumns:
     source_names: Sequence[str]
     fixed: frozenset[str]
 
-    def key_columns(self, table: Table) -> list[str] | None:
-        """The columns of the source that the primary key is compared with; None: some of it is not."""
+    def key_columns(self, table: Table) -> dict[str, str] | None:
+        """The columns of the key, and those of the source that they are compared with; None: some of it is not.
+
+        Where a key is unique only in its partition, with those that the partition is compared with.
+        """
         keys = table.schema.primary_keys
-        return [self.pairs[key] for key in keys] if keys and all(key in self.pairs for key in keys) else None
+        compared = {name: self.pairs[name] for name in table.unique_names if name in self.pairs}
+        return compared if keys and compared.keys() >= set(keys) else None
 
     def is_same(self, column: str, value: Expression) -> bool:
         """True if a matched row has the value in the column already."""

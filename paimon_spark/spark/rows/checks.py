@@ -19,7 +19,7 @@ from paimon_spark.spark.adapters.errors import raised
 from paimon_spark.spark.adapters.types import loses_digits
 from paimon_spark.spark.rows.assignments import Assignment
 from paimon_spark.spark.rows.changes import DELETE, INSERT, UPDATE
-from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.metadata.table import BucketMode, Table
 
 _GROUP = ".sequence-group"
 
@@ -57,6 +57,8 @@ def update_kind(table: Table, given: Sequence[Assignment], values: Sequence[Colu
                 "written one is NULL, so it cannot be set to NULL; give it another value"
             )
             kind = _unless(new[name].isNull() & old[name].isNotNull(), kind, text)
+    for name in sorted(assigned & _fixed_partitions(table)):
+        kind = _unless(~new[name].eqNullSafe(old[name]), kind, _moves(table, name))
     return _unless_removing(table, kind, new)
 
 
@@ -141,6 +143,29 @@ def _keeping(table: Table, groups: Mapping[tuple[str, ...], tuple[str, ...]]) ->
     members = [name for names in groups.values() for name in names]
     functions = aggregates(table.schema, table.settings, members, None)
     return {name for name, function in functions.items() if function.name == "last_non_null_value"}
+
+
+def _fixed_partitions(table: Table) -> set[str]:
+    """The partition columns that the key leaves out, if a row with another value does not replace the stored one.
+
+    Only a table whose keys are unique in all partitions moves a key, if its engine keeps the last row (features 5.2).
+    """
+    is_global = table.bucket_mode is BucketMode.KEY_DYNAMIC
+    if is_global and table.settings.merge_engine is MergeEngine.DEDUPLICATE:
+        return set()
+    return set(table.schema.partition_keys) - set(table.schema.primary_keys)
+
+
+def _moves(table: Table, name: str) -> str:
+    if table.bucket_mode is BucketMode.KEY_DYNAMIC:
+        why = "the merge engine keeps a key in the partition where it is"
+    else:
+        why = "the table would then have the row twice, because the key is unique only within each partition"
+    return (
+        f"updating {table.location}: a row would move to another partition, because '{name}' is a partition column "
+        f"that the primary key ({', '.join(table.schema.primary_keys)}) leaves out and gets another value: {why}; "
+        f"delete the row, then insert it with the new '{name}'"
+    )
 
 
 def _struct(columns: dict[str, Column], names: Sequence[str]) -> Column:

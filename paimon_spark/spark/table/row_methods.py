@@ -80,6 +80,12 @@ class RowMethods(ABC):
                 "give a condition, or call delete() without an argument to delete all rows",
                 arguments=("condition",),
             )
+        if isinstance(condition, str) and not condition.strip():
+            raise OptionError(
+                f"DELETE of {self._alias or self._path}: the condition is empty, and nothing was deleted; give a "
+                "condition, or call delete() without an argument to delete all rows",
+                arguments=("condition",),
+            )
         job = self._job(Statement.DELETE, Once.of(once, once_skips_older))
         where = None if isinstance(condition, str) and condition == _ALL_ROWS else condition
         return delete_where(RowStatement(job, self._alias or _ALIAS, where))

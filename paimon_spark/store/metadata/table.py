@@ -132,6 +132,17 @@ class Table:
         return BucketMode.HASH_FIXED
 
     @property
+    def unique_names(self) -> list[str]:
+        """The columns whose values only one row has: the primary key, with the partition where a key is unique in each.
+
+        Only the dynamic buckets of a key without partition columns keep it unique in the whole table.
+        """
+        keys = self.schema.primary_keys
+        if not keys or self.bucket_mode is BucketMode.KEY_DYNAMIC:
+            return list(keys)
+        return [*keys, *(name for name in self.schema.partition_keys if name not in keys)]
+
+    @property
     def without_fallback(self) -> Self:
         """The table without its fallback branch, for writers."""
         return replace(self, settings=self.settings.merged(WITHOUT_FALLBACK))

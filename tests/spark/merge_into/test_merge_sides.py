@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
 from paimon_spark import PaimonTable
-from paimon_spark.errors import SqlError
+from paimon_spark.errors import DataError, SqlError
 
 pytestmark = pytest.mark.spark
 
@@ -78,3 +78,26 @@ def test_sides_of_one_name_are_refused(
     with pytest.raises(SqlError, match="are both called"):
         table.merge(new, sf.col(f"{side}.id") == 99).whenMatchedUpdate(set={"s": f"{theirs}.s"}).execute()
     assert table.toDF().count() == 2
+
+
+def test_one_row_of_the_source_may_match_several_keys_that_are_equal(quick_spark: SparkSession, tmp_path: Path) -> None:
+    """0.0 and -0.0 are two keys: one row of the source changes both, two of them are too many."""
+    path = str(tmp_path / "t")
+    old = quick_spark.sql("SELECT * FROM VALUES (0.0d, 1), (-0.0d, 2), (1.0d, 3) AS v(id, v)")
+    old.write.format("paimon").mode("append").options(**{"primary-key": "id", "bucket": "1"}).save(path)
+    table = PaimonTable.forPath(quick_spark, path).alias("t")
+    new = quick_spark.sql("SELECT -0.0d AS id, 9 AS v").alias("s")
+
+    def rows() -> list[tuple[str, int]]:
+        return sorted((str(row.id), row.v) for row in table.toDF().collect())
+
+    table.merge(new, "t.id = s.id").whenMatchedUpdate(set={"v": "t.v + s.v"}).execute()
+    assert rows() == [("-0.0", 11), ("0.0", 10), ("1.0", 3)]
+    table.merge(new, "t.v > s.v").whenMatchedUpdate(set={"v": "t.v - s.v"}).execute()
+    assert rows() == [("-0.0", 2), ("0.0", 1), ("1.0", 3)]
+    two = quick_spark.sql("SELECT explode(array(-0.0d, 0.0d)) AS id, 9 AS v").alias("s")
+    for condition in ("t.id = s.id", "t.v < s.v"):
+        with pytest.raises(DataError, match="several rows of the source match"):
+            table.merge(two, condition).whenMatchedUpdate(set={"v": "s.v"}).execute()
+    table.merge(two, "t.id = s.id").whenMatchedDelete().execute()
+    assert rows() == [("1.0", 3)]

@@ -318,6 +318,21 @@ def test_what_is_wrong_is_said_before_anything_is_written(spark: SparkSession, t
         (SqlError, r"belongs to the primary key.*: t\.id = s\.id$", lambda: (
             table.alias("t").merge(updates, "t.v = s.v").whenMatchedUpdateAll().execute()
         )),
+        (SqlError, r"by = alone, with a column of the same type.*: t\.id = s\.id$", lambda: (
+            table.alias("t").merge(updates, "t.id <=> s.id").whenMatchedUpdateAll().execute()
+        )),
+        (SqlError, r"as text, because a Column cannot be looked into: t\.id = s\.id$", lambda: (
+            table.alias("t").merge(updates, sf.expr("t.id = s.id")).whenMatchedUpdateAll().execute()
+        )),
+        (SqlError, r"the condition 'id' is BIGINT, and no comparison; write 't\.id = s\.id'", lambda: (
+            table.alias("t").merge(updates, "id", source_alias="s").whenMatchedUpdateAll().execute()
+        )),
+        (SqlError, r"the condition 'v' is BIGINT, and no comparison; write 'target\.v = source\.v'", lambda: (
+            table.merge(updates, "v").whenMatchedDelete().execute()
+        )),
+        (OptionError, r"DELETE of .*/t: the condition is empty, and nothing was deleted.*delete\(\) without", lambda: (
+            table.delete(" ")
+        )),
     ]  # fmt: skip
     for error, message, call in wrong:
         with pytest.raises(error, match=message):
