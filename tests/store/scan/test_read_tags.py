@@ -152,7 +152,7 @@ def test_a_snapshot_that_expires_just_now(tmp_path: Path) -> None:
     table = new_table(tmp_path / "t")
     live_on(table, "www")
     write_mark(table.snapshots, 3)
-    with pytest.raises(SnapshotNotFound, match=r"tagging snapshot 2 .* it expires just now; .*needs a tag"):
+    with pytest.raises(SnapshotNotFound, match=r"tagging snapshot 2 .* it expires just now; .*must stay with a tag"):
         scan(table, HOUR | OLD).to_arrow()
     assert kept(table) == []
 
