@@ -83,17 +83,20 @@ def _list_on_a_snapshot(file_io: FileIO, table: str) -> str | None:
     """The name of a manifest list that was written on top of a snapshot; None: a first commit may have left them all.
 
     The lists of one writer have a number, and each of its attempts to commit begins with a base list. That of a first
-    commit is empty; it is followed by one list of changes, and one of changelogs at most.
+    commit is empty; it is followed by one list of changes, and one of changelogs at most. Lists of manifests that are
+    not there say nothing: a job that had opened a table which was dropped and made anew may leave them.
     """
     from paimon_spark.format.manifests.codec import decode_manifest_list  # only here is one read
 
     def is_filled(name: str) -> bool:
         data = find_bytes(file_io, manifest_path(table, name))
-        return data is not None and bool(decode_manifest_list(data, manifest_path(table, name)))
+        found = [] if data is None else decode_manifest_list(data, manifest_path(table, name))
+        return bool(found) and all(manifest.file_name in names for manifest in found)
 
+    names = {status.name for status in file_io.list(manifest_directory(table))}
     writers: dict[str, list[int]] = {}
-    for status in file_io.list(manifest_directory(table)):
-        writer, _, number = status.name.rpartition("-")
+    for name in names:
+        writer, _, number = name.rpartition("-")
         if writer.startswith(MANIFEST_LIST_PREFIX) and number.isascii() and number.isdigit():
             writers.setdefault(writer, []).append(int(number))
     for writer, numbers in sorted(writers.items()):
