@@ -10,6 +10,8 @@ Types of the names: ``__init__.pyi``.
 """
 
 from importlib import import_module
+from importlib.util import find_spec
+from sys import modules
 
 from paimon_spark import errors
 
@@ -47,6 +49,10 @@ def __getattr__(name: str) -> object:
     name = _FORMER_NAMES.get(name, name)
     home = _HOMES.get(name)
     if home is None:
+        if not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:
+            advice = import_module(f"{__name__}.format.options.other_systems").MODULE_ADVICE
+            refuse_name = import_module(f"{__name__}.format.options.foreign_names").refuse_name
+            refuse_name(modules[__name__], name, modules[__name__], advice)
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     value = getattr(import_module(f"{__name__}.{home}"), name)
     if name in _CHECKED:

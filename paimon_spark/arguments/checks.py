@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, wraps
 from itertools import pairwise
-from types import FunctionType
+from types import FunctionType, MappingProxyType
 from typing import Any, TypeVar, Unpack, cast, get_args, get_origin, get_type_hints
 
 from paimon_spark.arguments.kinds import Kind, Misfit, described, kind_of
@@ -54,7 +54,7 @@ def checks_arguments(cls: C) -> C:
     return cls
 
 
-def checked(function: F, of_class: bool = False) -> F:
+def checked(function: F, of_class: bool = False, advice: Mapping[str, str] = MappingProxyType({})) -> F:
     """A function that refuses arguments of other types than its annotations say, before it does anything.
 
     An error that tells the user what to do leaves it without the calls below it (``shortened``).
@@ -63,6 +63,7 @@ def checked(function: F, of_class: bool = False) -> F:
         function: its annotations must have a meaning in its module when it is called; of a parameter whose type is
             imported for checkers of types alone, the function itself looks at the value.
         of_class: whether its first parameter is the object or the class that is called, which the message names.
+        advice: what to give instead, by the call with the argument: ``call(name)``; that of a class is its own.
     """
     if hasattr(function, _MARK):
         return function
@@ -70,7 +71,7 @@ def checked(function: F, of_class: bool = False) -> F:
     @wraps(function)
     def call(*args: Any, **named: Any) -> Any:
         try:
-            given, more = _checked_arguments(function, of_class, args, named)
+            given, more = _checked_arguments(function, of_class, args, named, advice)
             return function(*given, **more)
         except Exception as error:
             if not needs_no_trace(error):
@@ -81,8 +82,21 @@ def checked(function: F, of_class: bool = False) -> F:
     return cast(F, call)
 
 
+def checked_with(advice: Mapping[str, str]) -> Callable[[F], F]:
+    """``checked`` for a function that others call otherwise; advice: as there."""
+
+    def decorate(function: F) -> F:
+        return checked(function, advice=advice)
+
+    return decorate
+
+
 def _checked_arguments(
-    function: Callable[..., Any], of_class: bool, args: tuple[Any, ...], named: dict[str, Any]
+    function: Callable[..., Any],
+    of_class: bool,
+    args: tuple[Any, ...],
+    named: dict[str, Any],
+    advice: Mapping[str, str],
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments as the function gets them.
 
@@ -98,7 +112,7 @@ def _checked_arguments(
         given = signature.bind(*args, **named)
     except TypeError:
         parameters = list(signature.parameters.values())[of_class:]
-        advice = getattr(args[0], "_advice", {}) if of_class else {}
+        advice = getattr(args[0], "_advice", {}) if of_class else advice
         found = _wrong_names(function, parameters, args[of_class:], named, advice)
         call = f"{function.__name__}({', '.join(_shown(parameters))})"
         then = " The" if found.endswith("?") else "; the"
@@ -108,7 +122,9 @@ def _checked_arguments(
             try:
                 given.arguments[name] = takes[name](value)
             except OptionError as error:
-                raise OptionError(f"{owner}{function.__name__}: {error}", arguments=error.arguments) from None
+                then = advice.get(f"{function.__name__}({name})", "")
+                said = f"{owner}{function.__name__}: {error}{'; ' if then else ''}{then}"
+                raise OptionError(said, arguments=error.arguments) from None
     return given.args, given.kwargs
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from operator import index
 from os import PathLike, fspath
@@ -93,6 +94,10 @@ def _whole_number(value: Any) -> int:
 
 def _text(value: Any) -> str:
     found = fspath(value) if isinstance(value, PathLike) else value
+    if isinstance(found, datetime):
+        raise Misfit(wanted="a text, such as '2026-11-01 12:00:00'")
+    if isinstance(found, tuple) and len(found) > 1 and all(isinstance(part, str) for part in found):
+        raise Misfit(wanted=f"one text, such as '{'.'.join(found)}'")
     if not isinstance(found, str):
         raise Misfit
     return found
@@ -108,6 +113,8 @@ def _instance(cls: type, value: Any) -> Any:
     """Spark Connect has classes of its own, which have the names of Spark's but not always their types."""
     same = ((c.__name__, c.__module__.partition(".")[0]) for c in type(value).__mro__)
     if not isinstance(value, cls) and (cls.__name__, "pyspark") not in same:
+        if cls.__name__ == "DataFrame" and isinstance(value, str):
+            raise Misfit(wanted=f"a DataFrame, such as spark.table('{value}')")
         raise Misfit
     return value
 
@@ -129,7 +136,7 @@ def _one_of(members: Sequence[Kind]) -> Kind:
             try:
                 return member.take(value)
             except Misfit as misfit:
-                inner = misfit if misfit.found else inner
+                inner = misfit if misfit.found or misfit.wanted else inner
         raise inner
 
     words = [member.words for member in members]

@@ -131,7 +131,7 @@ class FileCatalog(OpensByName, NoFunctions):
             if not cascade:
                 others = self.names.others(name)
                 if tables or any(others.values()):
-                    raise database_not_empty(name, {"tables": tables, **others})
+                    raise database_not_empty(self.name, name, {"tables": tables, **others})
             for table in tables:
                 self.drop_table(Identifier(name, table), ignore_if_not_exists=True)
             failure = self.names.remove_database(name, cascade)

@@ -56,14 +56,14 @@ def database_not_found(catalog: _ListsDatabases, name: str) -> DatabaseNotFound:
     )
 
 
-def database_not_empty(name: str, held: Mapping[str, Sequence[str]]) -> DatabaseNotEmpty:
+def database_not_empty(catalog: str, name: str, held: Mapping[str, Sequence[str]]) -> DatabaseNotEmpty:
     """The error for dropping a database without cascade. held: the names in it, by what they are."""
     names = [one for some in held.values() for one in some]
     counts = [f"{len(some)} {kind}" for kind, some in held.items() if some or kind == "tables"]
     shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
     return DatabaseNotEmpty(
-        f"dropping the database '{name}': it holds {' and '.join(counts)} ({shown}); drop them first, or ask for them "
-        "to be dropped too (cascade)"
+        f"dropping the database '{name}': it holds {' and '.join(counts)} ({shown}); drop them first, or drop "
+        f"them too: DROP DATABASE {catalog}.{name} CASCADE in SQL, drop_database('{name}', cascade=True) in Python"
     )
 
 

@@ -120,6 +120,7 @@ OTHER_OPTIONS: dict[str, str] = {
     "--json": "It is --output json.",
     "--csv": "It is --output csv, where a command prints rows.",
     "--format": "It is --output.",
+    "--version": "A snapshot, a tag or a time is --at.",
     "-n": "A number of rows is --limit, of the command 'read'; 'tail' prints what comes from now on.",
 }
 """The same for options."""

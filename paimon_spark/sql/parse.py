@@ -81,11 +81,10 @@ def parse(text: str, names: Names) -> Statement:
         return Untouched(text)
     for token, following in pairwise(tokens):
         if token.upper == ";":
-            named = named_tables(tokens, names)
-            if not named:
-                return Untouched(text)
-            said = "one statement at a time: a second one begins here"
+            said = "one statement at a time: a second one begins here; run each by a call of its own"
             if tokens[0].upper == "BEGIN":
+                if not named_tables(tokens, names):
+                    return Untouched(text)
                 said = "one statement at a time: Spark runs scripts (BEGIN ... END), and does not know tables of ours"
             raise error_at(text, following.start, said)
     return _statement(text, tokens, names)

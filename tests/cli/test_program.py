@@ -129,6 +129,7 @@ def test_a_mistyped_command(typed: str, meant: str) -> None:
         (["fsck", "t"], "No such command 'fsck'. Damage is found by the command 'check'"),
         (["version"], "No such command 'version'. The version is told by --version."),
         (["vacuum", "t"], "No such command 'vacuum'. Old snapshots go with the command 'expire'"),
+        (["read", "t", "--version", "3"], "No such option: --version. A snapshot, a tag or a time is --at."),
         (["info", "--json", "t"], "No such option: --json. It is --output json."),
         (["tail", "-n", "5", "t"], "No such option: -n. A number of rows is --limit, of the command 'read'"),
     ],

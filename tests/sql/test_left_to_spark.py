@@ -55,6 +55,13 @@ def test_a_statement_of_spark_does_not_take_a_table_of_ours_for_one_of_spark(tex
         parse(text, IN_SHOP)
 
 
+def test_of_two_statements_none_goes_to_spark() -> None:
+    with pytest.raises(SqlError, match="one statement at a time: a second one begins here; run each by a call of its"):
+        parse("SELECT 1; SELECT 2", IN_SHOP)
+    assert isinstance(parse("BEGIN SELECT 1; END", IN_SHOP), Untouched)
+    assert isinstance(parse("SELECT 1;", IN_SHOP), Untouched)
+
+
 @pytest.mark.parametrize("text", ["BEGIN SELECT a FROM t; END", "BEGIN INSERT INTO b.t VALUES (1); END"])
 def test_a_script_of_spark_does_not_take_a_table_of_ours_for_one_of_spark(text: str) -> None:
     with pytest.raises(SqlError, match="one statement at a time: Spark runs scripts"):
@@ -67,7 +74,7 @@ def test_a_script_of_spark_does_not_take_a_table_of_ours_for_one_of_spark(text: 
         ("OPTIMIZE t ZORDER BY (a, b)", "CALL sys.compact(table => 't') compacts, and sorts with order_strategy"),
         ("OPTIMIZE paimon.shop.t WHERE a = 1", "CALL sys.compact(table => 'paimon.shop.t')"),
         ("VACUUM b.t RETAIN 1 HOURS DRY RUN", "CALL sys.expire_snapshots(table => 'b.t')"),
-        ("RESTORE TABLE t TO VERSION AS OF 5", "CALL sys.rollback(table => 't', version => '3')"),
+        ("RESTORE TABLE t TO VERSION AS OF 5", "CALL sys.rollback(table => 't', version => '5')"),
         ("FSCK REPAIR TABLE t", "CALL sys.remove_unexisting_files(table => 't')"),
         ("REORG TABLE t APPLY (PURGE)", "CALL sys.compact(table => 't', compact_strategy => 'full')"),
         ("CREATE TABLE u SHALLOW CLONE b.t", "CALL sys.copy(source_table => 'b.t'"),

@@ -98,7 +98,7 @@ class RestCatalog(RestViews, RestFunctions, OpensByName):
         try:
             tables = [] if cascade else self.api.list_tables(name)
             if tables:
-                raise database_not_empty(name, {"tables": sorted(tables)})
+                raise database_not_empty(self.name, name, {"tables": sorted(tables)})
             self.api.drop_database(name)
         except Refused as error:
             if not error.is_missing:

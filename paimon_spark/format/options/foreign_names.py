@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABCMeta
 from collections.abc import Mapping
+from types import ModuleType
 from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from paimon_spark.errors import UnsupportedMethod
 from paimon_spark.format.options.other_systems import METHOD_ADVICE
 
 
-def refuse_name(owner: type, name: str, asked: object, advice_of: Mapping[str, str]) -> NoReturn:
+def refuse_name(owner: type | ModuleType, name: str, asked: object, advice_of: Mapping[str, str]) -> NoReturn:
     """
     Args:
         advice_of: what to call, by the name that another system has.

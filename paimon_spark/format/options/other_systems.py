@@ -265,6 +265,24 @@ METHOD_ADVICE: Mapping[str, str] = MappingProxyType(
 ``call(name)`` is an argument of a call that there it has, or may leave out.
 """
 
+_TABLE = "PaimonTable.forPath(spark, '<path>') is a table, PaimonTable.forName(spark, '<database>.<table>') one by name"
+_OPENED = "open_table('<path>') reads a table without Spark, PaimonTable.forPath(spark, '<path>') is one for Spark"
+_CATALOG = "catalog(spark, '<warehouse>') is a catalog for Spark, open_catalog('<warehouse>') one without"
+_MODULE_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        _TABLE: "DeltaTable IcebergTable Table forPath forName for_path for_name isDeltaTable",
+        _OPENED: "load_table load read read_table scan StaticTable",
+        _CATALOG: "Catalog SessionCatalog load_catalog CatalogFactory connect create_catalog",
+        "PaimonTable.create(spark) makes a table, cat.sql('CREATE TABLE ...') one in a catalog": "create create_table",
+        "PaimonTable.forPath(spark, '<path>') has append, overwrite, merge, ...": "write write_deltalake",
+        "a session needs no jar and no setting": "configure_spark_with_delta_pip",
+    }
+)
+MODULE_ADVICE: Mapping[str, str] = MappingProxyType(
+    {name: advice for advice, names in _MODULE_NAMES.items() for name in names.split()}
+)
+"""Name in a package of another system -> what paimon_spark has in its place."""
+
 _ALL = "whenMatchedUpdateAll(), whenNotMatchedInsertAll(), ... say what is done to rows, and execute() does it"
 _CLAUSE_NAMES: Mapping[str, str] = MappingProxyType(
     {
@@ -444,8 +462,8 @@ STATEMENT_ADVICE: Mapping[tuple[str, ...], str] = MappingProxyType(
             "CALL sys.remove_orphan_files(table => '{t}') removes the files of jobs that crashed"
         ),
         ("RESTORE",): (
-            "CALL sys.rollback(table => '{t}', version => '3') goes back to a snapshot or a tag and deletes what came "
-            "later, CALL sys.rollback_to_timestamp to a time"
+            "CALL sys.rollback(table => '{t}', version => '{n}') goes back to a snapshot or a tag and deletes what "
+            "came later, CALL sys.rollback_to_timestamp to a time"
         ),
         ("DESCRIBE", "HISTORY"): "SELECT * FROM {t}$snapshots shows the snapshots",
         ("DESCRIBE", "DETAIL"): "DESCRIBE EXTENDED {t} shows the table, SELECT * FROM {t}$options its options",

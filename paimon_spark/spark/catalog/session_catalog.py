@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from paimon_spark.arguments.checks import checked, checks_arguments
+from paimon_spark.arguments.checks import checked_with, checks_arguments
 from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.catalog_options import METASTORE, WAREHOUSE
 from paimon_spark.catalogs.factory import open_catalog
@@ -59,7 +59,13 @@ _COLUMNS_SUFFIX = "__paimon_columns"
 _SECRETS = ("secret", "password", "token", "access-key", "accesskey")
 
 
-@checked
+_ADVICE = {
+    "catalog(name)": "options of the catalog are given in place of the warehouse, which is one of them: "
+    "catalog(spark, {'warehouse': '/lake', ...})"
+}
+
+
+@checked_with(_ADVICE)
 def catalog(spark: SparkSession, options: str | Mapping[str, str] | None = None, name: str = NAME) -> SessionCatalog:
     """The catalog of a warehouse, for a Spark session.
 

@@ -30,9 +30,14 @@ def replaced_partitions(schema: TableSchema, where: str, time_zone: TimeZone | N
     others = sorted(p.columns_of(predicate) - set(schema.partition_keys))
     if others:
         keys = ", ".join(schema.partition_keys) or "none"
+        instead = (
+            "rows of a table with a primary key can be replaced by appending them"
+            if schema.primary_keys
+            else f"DELETE WHERE {where} first, then append the rows, or use MERGE"
+        )
         raise OptionError(
             f"overwrite where {where}: {', '.join(others)} is no partition column (those are: {keys}), and an "
-            f"overwrite replaces whole partitions; rows of a table with a primary key can be replaced by appending them"
+            f"overwrite replaces whole partitions; {instead}"
         )
     patterns = _patterns(predicate)
     if not patterns:

@@ -226,7 +226,9 @@ def refuse_foreign(cursor: Cursor, words: tuple[str, ...], table: str, at: int) 
     Raises:
         UnsupportedFeature: always.
     """
-    said = f"{' '.join(words)} is of another system: {STATEMENT_ADVICE[words].replace('{t}', table)}"
+    number = next((token.text for token in reversed(cursor.tokens) if token.text.isdigit()), "3")
+    advice = STATEMENT_ADVICE[words].replace("{t}", table).replace("{n}", number)
+    said = f"{' '.join(words)} is of another system: {advice}"
     raise UnsupportedFeature(str(error_at(cursor.text, at, said)))
 
 

@@ -200,6 +200,8 @@ def _commits(from_id: int, to_id: int, settings: TableSettings, snapshots: Snaps
     ids = range(from_id + 1, to_id + 1)
     what = f"reading what the commits {ids[0]} to {ids[-1]} did to the table at {snapshots.table}"
     oldest, newest = snapshots.earliest_change_id(), snapshots.latest_id() or 0
+    if oldest <= ids[0] <= newest < ids[-1]:
+        raise SnapshotNotFound(f"{what}: there are commits {oldest} to {newest}; give '{from_id},{newest}'")
     if ids[0] < oldest or ids[-1] > newest:
         raise expired_error(
             snapshots,

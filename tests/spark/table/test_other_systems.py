@@ -15,6 +15,7 @@ from pyspark.errors import AnalysisException, IllegalArgumentException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import types as st
 
+import paimon_spark
 from paimon_spark import PaimonTable, open_catalog, open_table
 from paimon_spark.catalogs.file_catalog import FileCatalog
 from paimon_spark.errors import OptionError, PaimonError, UnsupportedFeature, UnsupportedMethod
@@ -25,6 +26,7 @@ from paimon_spark.format.options.other_systems import (
     CATALOG_ADVICE,
     MERGE_ADVICE,
     METHOD_ADVICE,
+    MODULE_ADVICE,
     OPTION_ADVICE,
     SCAN_ADVICE,
     STATEMENT_ADVICE,
@@ -118,6 +120,17 @@ def test_a_foreign_method_of_a_catalog_is_not_there_and_those_in_its_advice_are(
 def one_row(tmp_path: Path) -> Scan:
     create(str(tmp_path / "d.db" / "t"), {}, paimon_fields(st.StructType([st.StructField("id", st.LongType())])))
     return open_catalog(str(tmp_path))["d.t"].scan()
+
+
+@pytest.mark.parametrize("name", MODULE_ADVICE)
+def test_a_foreign_name_of_the_package_is_not_there_and_those_in_its_advice_are(name: str) -> None:
+    assert not hasattr(paimon_spark, name)
+    with pytest.raises(UnsupportedMethod, match=f"^paimon_spark has no '{name}': "):
+        getattr(paimon_spark, name)
+    with pytest.raises(ImportError, match=f"cannot import name '{name}' from 'paimon_spark'"):
+        exec(f"from paimon_spark import {name}", {})
+    for function in re.findall(r"(?<![.\w])(\w+)\('", MODULE_ADVICE[name]):
+        assert hasattr(paimon_spark, function)
 
 
 ELSEWHERE = re.compile(r"PaimonTable\.forPath\([^)]*\)|paimon_spark\.catalog\([^)]*\)|open_table\([^)]*\)")

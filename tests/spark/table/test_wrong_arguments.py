@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,13 @@ def test_a_refusal_names_the_call_the_argument_and_what_is_expected(
     assert said(table.toDF, [1, 2]) == f"PaimonTable.toDF: the argument 'columns' holds 1: {wanted}"
     assert said(catalog.table, None) == "SessionCatalog.table: the argument 'name' is None: expected a text"
     assert said(table.write_stream, None).endswith("write_stream: the argument 'df' is None: expected a DataFrame")
+    assert said(table.merge, "src", "id").endswith("expected a DataFrame, such as spark.table('src')")
+    assert said(catalog.table, "d.t", timestamp=datetime(2026, 11, 1)).endswith("such as '2026-11-01 12:00:00'")
+    assert said(catalog.__getitem__, ("shop", "cust")).endswith("expected one text, such as 'shop.cust'")
+    third = said(paimon_spark.catalog, table._spark, "lake2", {"s3.endpoint": "x"})
+    assert third.endswith(
+        "in place of the warehouse, which is one of them: catalog(spark, {'warehouse': '/lake', ...})"
+    )
     assert said(table.optimize().where, 5).startswith("TableOptimizer.where: the argument 'condition' is 5")
     assert said(table.append, None).startswith("writing rows given as NoneType: expected a Spark DataFrame")
     for wrong in ("x", None, 5):
