@@ -173,7 +173,7 @@ class Life:
     pickled: bytes
 
 
-@pytest.fixture(scope="module", params=some_of(KINDS, 2))
+@pytest.fixture(scope="module", params=some_of(KINDS, 1))
 def life(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
     """One catalog of each kind. Its storage is S3, except for those of REST servers, whose is here."""
     kind, place = str(request.param), tmp_path_factory.mktemp("life")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -49,7 +50,10 @@ def test_conditions_that_list_no_values_are_refused(where: str) -> None:
 
 
 def test_other_columns_and_nonsense_are_refused() -> None:
-    with pytest.raises(OptionError, match=r"v is no partition column \(those are: dt, Hour\)"):
+    with pytest.raises(OptionError, match=r"v is no partition column \(those are: dt, Hour\).*; DELETE WHERE .* first"):
         replaced_partitions(SCHEMA, "hour = 1 and v = 'x'", None)
+    keyed = replace(SCHEMA, primary_keys=("dt", "Hour"))
+    with pytest.raises(OptionError, match=r"; rows of a table with a primary key can be replaced by appending them"):
+        replaced_partitions(keyed, "v = 'x'", None)
     with pytest.raises(PredicateError):
         replaced_partitions(SCHEMA, "hour =", None)

@@ -281,7 +281,7 @@ def test_vectors_that_changed_concurrently(tmp_path: Path) -> None:
 
 
 def test_users_get_the_prefix_of_the_table(tmp_path: Path) -> None:
-    table = make(tmp_path, ("part", "id"), ("part",), {"bucket": "2", "commit.user-prefix": "nightly"})
+    table = make(tmp_path / "t", ("part", "id"), ("part",), {"bucket": "2", "commit.user-prefix": "nightly"})
     append(table, A)
     commit(table, 1, result(table, [A], [replace(A, level=5)]))
     assert latest(table).commit_user.startswith("nightly_")

@@ -274,8 +274,8 @@ def test_the_explanation_tells_what_the_order_leaves(tmp_path: Path) -> None:
 
 
 def test_what_is_refused(tmp_path: Path) -> None:
-    append_table(tmp_path, rows(0))
-    table = open_table(str(tmp_path))
+    append_table(tmp_path / "t", rows(0))
+    table = open_table(str(tmp_path / "t"))
     with pytest.raises(OptionError, match="no column 'm'"):
         table.scan().top("m", 1)
     with pytest.raises(OptionError, match="'n' of the order is not among the columns"):

@@ -62,7 +62,7 @@ def test_files_that_are_written_and_compacted(tmp_path: Path, keys: tuple[str, .
 
 
 def test_the_threshold_divides_what_is_embedded_from_what_is_not(tmp_path: Path) -> None:
-    table = make(tmp_path, COLUMNS, (), {"bucket": "-1", **BITMAP})
+    table = make(tmp_path / "all", COLUMNS, (), {"bucket": "-1", **BITMAP})
     write(table, ROWS)
     (file,) = live_files(open_table(table.location))
     size = len(file.embedded_index or b"")
