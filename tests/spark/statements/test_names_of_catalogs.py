@@ -167,7 +167,11 @@ def test_a_procedure_that_is_not_of_this_catalog_is_reported_with_its_name(
         with pytest.raises(SqlError, match=of_other):
             first.sql("CALL words_two.sys.compact(table => 'default.b')")
         for name in ("never_opened.sys.compact", "system.compact", "compact", "spark_catalog.sys.compact"):
-            with pytest.raises(SqlError, match=rf"^SQL: CALL {name}: .* this one words_one\.sys\.compact, "):
+            is_bare = name == "compact" and current.startswith("words_one")
+            words = r"compact names no procedure .* write sys\.compact$"
+            if not is_bare:
+                words = rf"^SQL: CALL {name}: .* this one words_one\.sys\.compact, "
+            with pytest.raises(SqlError, match=words):
                 first.sql(f"/* of */ CALL {name}(table => 'default.t')")
     first.sql("CALL words_one.sys.compact(table => 'default.t')")
     with pytest.raises(AnalysisException, match="UNRESOLVED_ROUTINE"):
