@@ -188,7 +188,10 @@ def test_an_argument_that_is_missing_or_unknown_is_named_with_the_call(
             "unset_options(*keys, dry_run=...)",
         ),
         (table.sync, "the argument 'rows' is missing: expected a DataFrame; the call is sync(rows, format"),  # type: ignore[call-arg]
-        (paimon_spark.register, "register: the argument 'spark' is missing; the call is register(spark)"),  # type: ignore[call-arg]
+        (
+            paimon_spark.register,
+            "register: the argument 'spark' is missing: expected a SparkSession; the call is register(spark)",
+        ),  # type: ignore[call-arg]
     ]
     with pytest.raises(TypeError, match=r"update\(\) missing .* 'self'"):
         PaimonTable.update()  # type: ignore[call-arg]
