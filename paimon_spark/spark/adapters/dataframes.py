@@ -69,7 +69,8 @@ def arrow_dataframe(spark: SparkSession, rows: pa.Table, schema: StructType | No
     PySpark fails on the nested columns of the former, and reads no further than to the first batch without rows.
 
     Args:
-        schema: of the DataFrame; None: that of the columns, a timestamp without zone as TIMESTAMP_NTZ.
+        schema: of the DataFrame; None: that of the columns, a timestamp without zone as TIMESTAMP_NTZ. Spark Connect
+            takes none from a table without rows.
     """
     if not rows.num_rows:
         held = rows.schema.empty_table()  # it has one chunk in each column
@@ -186,10 +187,7 @@ def rows_frame(spark: SparkSession, schema: pa.Schema, rows: Iterable[Sequence[A
     """
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)
     arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
-    table = pa.Table.from_arrays(arrays, schema=schema)
-    if not table.num_rows:  # Spark Connect takes no schema from a table without rows
-        return spark.createDataFrame(table, from_arrow_schema(schema, prefer_timestamp_ntz=True))
-    return spark.createDataFrame(table)
+    return arrow_dataframe(spark, pa.Table.from_arrays(arrays, schema=schema))
 
 
 def texts(*names: str) -> pa.Schema:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -102,10 +102,11 @@ class HybridScan:
         Args:
             splits: at least one.
         """
-        read = self._read()
+        scan, schema, placed = self.scan, spark_arrow_schema(self.schema), self.placed
 
         def work(group: tuple[Split, ...]) -> Iterator[pa.RecordBatch]:
-            return rebatch(read(group))
+            rows_of = _reader(scan, placed)
+            return rebatch(conform_batch(batch, schema) for split in group for batch in rows_of(split))
 
         size = size_of_splits(splits, self.scan.fields, self.scan.table.schema.fields)
         groups = self.scan.tasks_of([split.without_statistics() for split in splits])
@@ -113,18 +114,7 @@ class HybridScan:
 
     def here(self, splits: Sequence[Split], bounded: bool = True) -> DataFrame | None:
         """The rows of splits, read now and by this process; None: they are larger than SMALL_BYTES, and bounded."""
-        read = self._read()
-        return rows_if_small(self.spark, lambda split: read((split,)), splits, self.schema, bounded)
-
-    def _read(self) -> Callable[[Iterable[Split]], Iterator[pa.RecordBatch]]:
-        scan, schema, placed = self.scan, spark_arrow_schema(self.schema), self.placed
-
-        def read(splits: Iterable[Split]) -> Iterator[pa.RecordBatch]:
-            reader = replace(scan.split_reader(), tolerance=STRICT)
-            rows_of = reader.read_with_places if placed else reader.read
-            return (conform_batch(batch, schema) for split in splits for batch in rows_of(split))
-
-        return read
+        return rows_if_small(self.spark, _reader(self.scan, self.placed), splits, self.schema, bounded)
 
     def _fields(self, where: Column | None) -> tuple[DataField, ...]:
         """The columns of the result, then those that only the condition needs."""
@@ -159,3 +149,9 @@ class HybridScan:
             if raw is None
             else store_refusal(self.spark, table.settings, data_file_path(raw[0].bucket_path, raw[1]))
         )
+
+
+def _reader(scan: Scan, placed: bool) -> Callable[[Split], Iterator[pa.RecordBatch]]:
+    """Reads a split of a scan, here or in a task: the columns of the scan, then with places those of PLACE."""
+    reader = replace(scan.split_reader(), tolerance=STRICT)
+    return reader.read_with_places if placed else reader.read

@@ -67,13 +67,14 @@ def open_job(
                 f"writing to {options.path}: there is no table any more; it was dropped or renamed, and "
                 f"'{CREATES_TABLE}' = 'false' says that a write makes none. Nothing was written"
             )
-        from paimon_spark.spark.write.table_creation import create_for_rows, table_for_rows
+        from paimon_spark.catalogs.create import create_table
+        from paimon_spark.spark.write.table_creation import table_for_rows
 
         stored = _stored(options, schema)
         unmade = replace(table_for_rows(options.path, options.table, stored), time_zone=options.time_zone)
         _check_keys_found(unmade, finds_keys)
         job_for(unmade, options, schema, overwrite)  # what is refused leaves no table
-        create_for_rows(options.path, options.table, stored)
+        create_table(options.path, unmade.schema, unmade.file_io, ignore_if_exists=True)
         table = open_table(options.path, options.table, time_zone=options.time_zone)
     _check_keys_found(table, finds_keys)
     return job_for(table, options, schema, overwrite)

@@ -26,17 +26,7 @@ _NOT_YET = re.compile(r"^cannot (?:read|write(?: to)?) the table: ")  # which th
 
 
 def table_for_rows(location: str, options: Mapping[str, str], schema: StructType) -> Table:
-    """The table that create_for_rows would make, which is not there; arguments and errors are the same."""
-    _refuse_served(location)
-    storage, given = split_storage_options(options)
-    resolve_keys(given, schema.names)  # options of a write: a label would be a typing error
-    made = new_table_schema(location, given, nullable_fields(schema), with_rows=True)
-    validate_table(made)
-    return Table(absolute_location(location), file_io_for(location, storage), made, TableSettings(made.options))
-
-
-def create_for_rows(location: str, options: Mapping[str, str], schema: StructType) -> None:
-    """Creates the table for the rows of a DataFrame unless another job has just done so.
+    """The table for the rows of a DataFrame, which is not there yet; ``create_table`` makes it.
 
     All columns may hold NULL, as in every table Spark makes from a query, except those of the primary key.
 
@@ -50,7 +40,12 @@ def create_for_rows(location: str, options: Mapping[str, str], schema: StructTyp
         OptionError: an option is unknown or bad.
         UnsupportedFeature: this release could not write to such a table.
     """
-    create(location, options, nullable_fields(schema), ignore_if_exists=True, with_rows=True)
+    _refuse_served(location)
+    storage, given = split_storage_options(options)
+    resolve_keys(given, schema.names)  # options of a write: a label would be a typing error
+    made = new_table_schema(location, given, nullable_fields(schema), with_rows=True)
+    validate_table(made)
+    return Table(absolute_location(location), file_io_for(location, storage), made, TableSettings(made.options))
 
 
 def create(
@@ -59,7 +54,6 @@ def create(
     fields: Sequence[DataField],
     comment: str | None = None,
     ignore_if_exists: bool = False,
-    with_rows: bool = False,
 ) -> TableSchema:
     """Creates a table with these columns; their ids are assigned here.
 
@@ -69,7 +63,6 @@ def create(
         fields: its columns.
         comment: of the table.
         ignore_if_exists: take the table that is there.
-        with_rows: rows are written by the same call, so that the options ask for something at once.
 
     Raises:
         TableAlreadyExists: there is one, and ignore_if_exists is false.
@@ -79,7 +72,7 @@ def create(
     """
     _refuse_served(location)
     storage, given = split_storage_options(options)
-    schema = new_table_schema(location, given, fields, comment, with_rows)
+    schema = new_table_schema(location, given, fields, comment)
     return create_table(location, schema, file_io_for(location, storage), ignore_if_exists)
 
 
