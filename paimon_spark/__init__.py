@@ -56,7 +56,8 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     value = getattr(import_module(f"{__name__}.{home}"), name)
     if name in _CHECKED:
-        value = import_module(f"{__name__}.arguments.checks").checked(value)
+        advice = import_module(f"{__name__}.format.options.other_systems").ARGUMENT_ADVICE
+        value = import_module(f"{__name__}.arguments.checks").checked(value, advice=advice)
         value.__module__ = __name__  # where pickle finds it
     globals()[name] = value
     return value

@@ -46,7 +46,6 @@ DOORS = frozenset(
         "store/metadata/snapshots",
         "store/metadata/table_options",
         "store/open",
-        "store/read/arrow_rows",
         "store/pruning/index_filter",
         "store/scan/new_scan",
         "store/scan/split_plan",

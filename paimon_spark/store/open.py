@@ -13,12 +13,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.arrow.zones import TimeZone, ZoneUnknown, session_zone
 from paimon_spark.errors import OptionError, StorageError, TableNotFound, UnsupportedFeature, UnsupportedMethod
 from paimon_spark.file_io import FileIO, absolute_location, file_io_for, named_location
+from paimon_spark.format.options.other_systems import ARGUMENT_ADVICE, READER_ADVICE
 from paimon_spark.format.options.read_settings import ScanSettings
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.rules.supported import check_readable
@@ -55,7 +56,9 @@ if TYPE_CHECKING:
 @checks_arguments
 @dataclass(frozen=True, repr=False)
 class ReadableTable(Table):
-    """An open table: a Table that can be read; picklable."""
+    """An open table: a Table that can be read; picklable. Libraries that know Arrow's streams take all its rows."""
+
+    _advice: ClassVar = ARGUMENT_ADVICE
 
     def __repr__(self) -> str:
         branch = "" if self.branch == "main" else f"$branch_{self.branch}"
@@ -64,12 +67,30 @@ class ReadableTable(Table):
     if not TYPE_CHECKING:  # a checker of types shall go on to see that the name is not there
 
         def __getattr__(self, name: str) -> NoReturn:
-            from paimon_spark.format.options.other_systems import READER_ADVICE
-
             advice = READER_ADVICE.get(name)
             if advice is None:
                 raise AttributeError(f"'ReadableTable' has no attribute '{name}'", name=name, obj=self)
             raise UnsupportedMethod(f"a table of open_table has no '{name}': {advice}")
+
+        def __len__(self) -> NoReturn:
+            raise UnsupportedMethod("a table of open_table has no len(): scan().count() is the number of rows")
+
+        def __bool__(self) -> bool:
+            return True  # without a look at the length
+
+        def __iter__(self) -> NoReturn:
+            raise UnsupportedMethod(
+                "a table of open_table is no iterator: scan() reads it, scan().to_pandas() as a pandas DataFrame, "
+                "scan().to_arrow().to_pylist() each as a dict, scan().to_batches() batch by batch"
+            )
+
+    def __arrow_c_schema__(self) -> Any:
+        """The schema of all columns, by Arrow's PyCapsule interface."""
+        return self.scan().__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The rows of ``scan()``, by Arrow's PyCapsule interface."""
+        return self.scan().__arrow_c_stream__(requested_schema)
 
     @cached_property
     def hidden_fields(self) -> tuple[DataField, ...]:

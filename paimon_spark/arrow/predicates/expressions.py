@@ -10,8 +10,10 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from paimon_spark.arguments.checks import checked
 from paimon_spark.arrow.predicates.binding import (
     bind_boolean,
     bind_compare,
@@ -110,7 +112,9 @@ class ColumnExpr(Expr):
         """``<=>``: equal, or both null; never NULL."""
         return _Comparison(self.names, Op.NULL_SAFE_EQ, value)
 
+    @partial(checked, of_class=True)
     def between(self, low: object, high: object) -> Expr:
+        """From ``low`` to ``high``, with both."""
         return (self >= low) & (self <= high)
 
     def isin(self, *values: object) -> Expr:

@@ -159,6 +159,8 @@ def _parse(sql: str) -> Node:
         trees = dialect.parser().parse(_join_strings(dialect.tokenize(sql), sql), sql)
     except SqlglotError as error:
         raise PredicateError(f"it is not a condition in SQL: {_reason(error)}") from None
+    if trees in ([], [None]):
+        raise PredicateError("it is empty; write one such as \"dt = '2026-11-01'\", or give none for all rows")
     if len(trees) != 1 or trees[0] is None:
         raise PredicateError("it must hold exactly one condition")
     return trees[0]

@@ -350,6 +350,52 @@ SCAN_ADVICE: Mapping[str, str] = MappingProxyType(
 )
 """Method or attribute of a DataFrame, or of another library's read -> what a scan has in its place."""
 
+_ROWS_WHERE = "where=\"total > 10\", or where=col('total') > 10 with paimon_spark.col, chooses the rows"
+_FILTERS = "filter filters row_filter predicate condition expr expression"
+_STATE = "version=3 reads snapshot 3, version='<tag>' a tag, timestamp='2026-11-01 12:00:00+00:00' the state at a time"
+_STATE_NAMES = "tag tag_name snapshot snapshot_id as_of at version_as_of timestamp_as_of snapshot_timestamp"
+_COUNT = {"count=... is how many": "n limit num_rows"}
+_CHOICE_NAMES = {_CHOICE: "columns where filter filters select limit"}
+_ARGUMENTS: Mapping[str, Mapping[str, str]] = {
+    "open_table": {
+        **_CHOICE_NAMES,
+        _STATE: _STATE_NAMES,
+        "open_table('<path>$branch_<name>') opens a branch": "branch branch_name",
+        "options={'s3.endpoint': ...} says how to reach the storage": "storage_options catalog_options properties",
+        "location=... is the path of the table": "path table table_uri uri table_path",
+    },
+    "table": {
+        _CHOICE.replace("open_table('<path>')", "table('<table>')"): "columns where filter filters select limit",
+        _STATE: _STATE_NAMES,
+        "table('<table>$branch_<name>') opens a branch": "branch branch_name",
+    },
+    "scan": {
+        _ROWS_WHERE: _FILTERS,
+        "columns='id, dt' chooses the columns": "select selected_fields projection fields",
+        f"of a scan {_FIRST}": "limit n count order_by sort_by",
+        f"open_table('<path>', ...) takes it: {_STATE}": f"version timestamp {_STATE_NAMES}",
+        "with_options({...}).scan() reads with further options": "options",
+        "batch.slice(0, 1000) of pyarrow is a part of a batch that to_batches() gives": "batch_size",
+    },
+    "system_table": {_ROWS_WHERE: _FILTERS},
+    "head": _COUNT,
+    "top": {**_COUNT, "descending=True takes the greatest values first": "ascending reverse desc"},
+    **dict.fromkeys(("to_arrow", "to_pandas", "count"), _CHOICE_NAMES),
+    "to_batches": {
+        **_CHOICE_NAMES,
+        "batch.slice(0, 1000) of pyarrow is a part of a batch": "batch_size chunk_size max_chunksize",
+    },
+}
+ARGUMENT_ADVICE: Mapping[str, str] = MappingProxyType(
+    {
+        f"{call}({name})": advice
+        for call, arguments in _ARGUMENTS.items()
+        for advice, names in arguments.items()
+        for name in names.split()
+    }
+)
+"""``call(name)``, an argument that another library has -> what is given to this call without Spark in its place."""
+
 _NULLS = "is_null() and is_not_null() look for NULL"
 _FUNCTIONS = "what needs a function is done in Arrow, after the read"
 _COLUMN_NAMES: Mapping[str, str] = MappingProxyType(
@@ -392,6 +438,7 @@ _STORE_NAMES: Mapping[str, str] = MappingProxyType(
 )
 STORE_CATALOG_ADVICE: Mapping[str, str] = MappingProxyType(
     {name: advice for advice, names in _STORE_NAMES.items() for name in names.split()}
+    | {call: advice for call, advice in ARGUMENT_ADVICE.items() if call.startswith("table(")}
 )
 """Method of the catalog of another library, or of Spark -> what a catalog of open_catalog has in its place."""
 

@@ -1,6 +1,6 @@
 """Reads the rows of splits: data files, deletion vectors, the merge of sorted runs.
 
-May import: ``store.holds``, ``merge.compaction``, ``arrow.formats``, ``arrow.predicates``, ``arguments``.
+May import: ``store.holds``, ``merge.compaction``, ``arrow.formats``, ``arrow.predicates``.
 No ``store.commit``.
 Libraries: ``pandas`` in ``arrow_rows``.
 Invariant: a condition on values is applied after the merge, so that no replaced row comes back.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import pyarrow as pa
 
 from paimon_spark.arguments.checks import needs_no_trace, shortened
 from paimon_spark.errors import OptionError, UnsupportedMethod
+from paimon_spark.format.options.foreign_names import refuse_name
+from paimon_spark.format.options.other_systems import ARGUMENT_ADVICE, SCAN_ADVICE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,14 +22,13 @@ class ArrowRows(ABC):
     ``polars.DataFrame(scan)`` read it batch by batch.
     """
 
+    _advice: ClassVar = ARGUMENT_ADVICE
+
     if not TYPE_CHECKING:  # a checker of types shall go on to see that the name is not there
 
         def __getattr__(self, name: str) -> NoReturn:
             if name.startswith("_"):  # as pickle asks for
                 raise AttributeError(f"'{type(self).__name__}' has no attribute '{name}'", name=name, obj=self)
-            from paimon_spark.format.options.foreign_names import refuse_name
-            from paimon_spark.format.options.other_systems import SCAN_ADVICE
-
             refuse_name(type(self), name, self, SCAN_ADVICE)
 
         def __len__(self) -> NoReturn:
@@ -38,7 +39,8 @@ class ArrowRows(ABC):
 
         def __iter__(self) -> NoReturn:
             raise UnsupportedMethod(
-                f"'{type(self).__name__}' is no iterator: to_batches() reads the rows piece by piece"
+                f"'{type(self).__name__}' is no iterator: to_pandas() is all rows as a pandas DataFrame, "
+                "to_arrow().to_pylist() each as a dict, and to_batches() gives them batch by batch"
             )
 
     @property

@@ -14,7 +14,7 @@ from paimon_spark import col
 from paimon_spark.arrow.predicates.expressions import ColumnExpr
 from paimon_spark.arrow.predicates.sql_text import parse_predicate
 from paimon_spark.catalogs.create import new_schema
-from paimon_spark.errors import PredicateError, UnsupportedMethod
+from paimon_spark.errors import ArgumentError, PredicateError, UnsupportedMethod
 from paimon_spark.format.options.other_systems import COLUMN_ADVICE
 
 FIELDS = new_schema(
@@ -73,6 +73,13 @@ def test_comparisons_without_brackets() -> None:
         _ = column > column & column < 3
     with told:
         1 | column
+
+
+def test_between_needs_both_ends() -> None:
+    between: Any = col("k").between
+    for ends in ((1,), ([1, 2],)):
+        with pytest.raises(ArgumentError, match=r"the argument 'high' is missing; the call is between\(low, high\)"):
+            between(*ends)
 
 
 @pytest.mark.parametrize("name", [*COLUMN_ADVICE, "upper", "cast", "a"])

@@ -14,8 +14,17 @@ import pyarrow as pa
 import pytest
 from support.tables.compacting import make, write
 
+import paimon_spark
 from paimon_spark import col, open_catalog, open_table
-from paimon_spark.errors import OptionError, PaimonError, SnapshotNotFound, TableNotFound, UnsupportedMethod
+from paimon_spark.errors import (
+    ArgumentError,
+    OptionError,
+    PaimonError,
+    SnapshotNotFound,
+    TableNotFound,
+    UnsupportedMethod,
+)
+from paimon_spark.format.options.other_systems import ARGUMENT_ADVICE
 from paimon_spark.store.open import ReadableTable
 
 COLUMNS = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", pa.string()), ("a", pa.list_(pa.int32()))])
@@ -44,6 +53,58 @@ def test_other_libraries_take_a_scan(table: ReadableTable) -> None:
     empty = table.scan(where="k > 7")
     assert (pa.table(empty).num_rows, pa.table(empty).schema) == (0, scan.arrow_schema)
     assert empty.to_pandas().shape == (0, 3)
+
+
+def test_other_libraries_take_a_table(table: ReadableTable) -> None:
+    everything: Any = table
+    assert pa.table(everything) == table.scan().to_arrow()
+    assert pa.schema(everything) == table.scan().arrow_schema
+    assert pa.RecordBatchReader.from_stream(everything).read_all().num_rows == 3
+    earlier: Any = open_table(table.location, version=1)
+    assert pa.table(earlier).column("k").to_pylist() == [1]
+    assert table  # without a look at the rows
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda t: pd.DataFrame(t.scan()), "'Scan' is no iterator: to_pandas() is all rows as a pandas DataFrame"),
+        (lambda t: list(t.scan()), "to_arrow().to_pylist() each as a dict"),
+        (lambda t: len(t.scan()), "count() is the number of rows"),
+        (pd.DataFrame, "a table of open_table is no iterator: scan() reads it, scan().to_pandas()"),
+        (list, "scan().to_arrow().to_pylist() each as a dict"),
+        (len, "scan().count() is the number of rows"),
+    ],
+)
+def test_a_read_is_no_sequence(call: Callable[[Any], object], words: str, table: ReadableTable) -> None:
+    with pytest.raises(UnsupportedMethod) as raised:
+        call(table)
+    assert words in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ARGUMENT_ADVICE)
+def test_an_argument_of_another_library_is_answered(name: str, table: ReadableTable, tmp_path: Path) -> None:
+    call, argument = name.removesuffix(")").split("(")
+    scan = table.scan()
+    owners: dict[str, list[Any]] = {"open_table": [paimon_spark], "table": [open_catalog(str(tmp_path))]}
+    owners |= {"scan": [table], "system_table": [table]}
+    own = {"open_table": table.location, "table": "shop.t", "system_table": "files", "top": "k"}.get(call)
+    for owner in owners.get(call, [scan, table.system_table("files"), table.system_table("ro")]):
+        with pytest.raises(ArgumentError) as raised:
+            getattr(owner, call)(*[own] if own else [], **{argument: 1})
+        assert f"{call}: the argument '{argument}' is not known; {ARGUMENT_ADVICE[name]}" in str(raised.value)
+
+
+def test_what_the_advice_about_arguments_says_works(table: ReadableTable) -> None:
+    table = open_table(location=table.location, options={"s3.endpoint": "x"})
+    scans = [table.scan(where="k > 1"), table.scan(where=col("k") > 1), table.with_options({}).scan(columns="k, v")]
+    assert [scan.count() for scan in scans] == [2, 2, 3]
+    assert next(table.scan().to_batches()).slice(0, 1).num_rows == 1
+    assert table.scan().top("k", 1, descending=True).column("k").to_pylist() == [3]
+    with pytest.raises(SnapshotNotFound, match="nope"):
+        open_table(f"{table.location}$branch_nope")
+    with pytest.raises(SnapshotNotFound, match="nope"):
+        open_catalog(table.location.removesuffix("/shop.db/t")).table("shop.t$branch_nope")
 
 
 def test_pandas_has_the_whole_numbers_that_the_table_has(tmp_path: Path) -> None:
