@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
+from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.sql.queries.references import refuse_foreign
 from paimon_spark.sql.read_column_changes import read_column_changes
 from paimon_spark.sql.read_create import same_database
 from paimon_spark.sql.statements import (
     AddPartition,
-    Analyze,
-    CreateTag,
-    DeleteTag,
+    Call,
+    CallByTag,
     DropPartition,
     DropTable,
     Refresh,
     RenameTable,
-    RenameTag,
-    RepairTable,
     SetProperties,
     Statement,
-    TruncateTable,
+    TruncatePartitions,
     UnsetProperties,
 )
 from paimon_spark.sql.text.cursor import Cursor, PartitionSpec, read_partition
 from paimon_spark.sql.text.lexer import Kind
+from paimon_spark.sql.text.literals import Value
 from paimon_spark.sql.text.names import TableName
 
-_UNITS = ("DAYS", "HOURS", "MINUTES")
+_UNITS = {"DAYS": "d", "HOURS": "h", "MINUTES": "min"}
 _OF_OTHERS = {
     ("CREATE", "BRANCH"): ("BRANCH",),
     ("CREATE", "OR", "REPLACE", "BRANCH"): ("BRANCH",),
@@ -72,7 +72,11 @@ def read_truncate(cursor: Cursor) -> Statement | None:
         return None
     partition = read_partition(cursor)
     cursor.expect_end()
-    return TruncateTable(table, partition)
+    return TruncatePartitions(table, partition) if partition else _call("truncate", table)
+
+
+def _call(procedure: str, table: TableName, **named: Value) -> Call:
+    return Call(procedure, (), named, table)
 
 
 def read_analyze(cursor: Cursor) -> Statement | None:
@@ -82,15 +86,24 @@ def read_analyze(cursor: Cursor) -> Statement | None:
         return None
     partition = read_partition(cursor)
     cursor.expect("COMPUTE", "STATISTICS")
-    columns: tuple[str, ...] | None = ()
+    columns: Value = None
     no_scan = cursor.accept("NOSCAN")
     if cursor.accept("FOR", "ALL", "COLUMNS"):
-        columns = None
+        columns = "all"
     elif cursor.accept("FOR"):
         cursor.expect("COLUMNS")
         columns = _names(cursor)
     cursor.expect_end()
-    return Analyze(table, columns, no_scan, partition)
+    if partition:
+        raise UnsupportedFeature(
+            f"ANALYZE TABLE {table} PARTITION: statistics are those of whole tables; leave PARTITION out"
+        )
+    if no_scan:
+        raise UnsupportedFeature(
+            f"ANALYZE TABLE {table} NOSCAN: the sizes of a table are known from its manifests, and nothing is stored; "
+            "leave NOSCAN out to count rows"
+        )
+    return _call("analyze", table, columns=columns)
 
 
 def _names(cursor: Cursor) -> tuple[str, ...]:
@@ -118,7 +131,7 @@ def read_repair(cursor: Cursor) -> Statement | None:
     if cursor.accept_any("ADD", "DROP", "SYNC"):
         cursor.expect("PARTITIONS")
     cursor.expect_end()
-    return RepairTable(table)
+    return _repair(cursor, table)
 
 
 # ---------------------------------------------------------------------------------------------------------------- ALTER
@@ -186,16 +199,27 @@ def _drop_partition(cursor: Cursor, table: TableName) -> Statement:
 
 
 def _repair(cursor: Cursor, table: TableName) -> Statement:
-    return RepairTable(table)
+    """Refused: there is no list of partitions beside the table that could differ from it."""
+    raise UnsupportedFeature(
+        f"REPAIR TABLE {table}: a table of the catalog {cursor.names.catalog} has no list of partitions beside its "
+        "manifests, so there is nothing to repair; paimon-spark check verifies a table"
+    )
 
 
 def _create_tag(cursor: Cursor, table: TableName) -> Statement:
-    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
-    return _tag(cursor, table, create=True, replace=False, if_not_exists=if_not_exists)
+    if not cursor.accept("IF", "NOT", "EXISTS"):
+        return _tag(cursor, table)
+    call = _tag(cursor, table)
+    return CallByTag(table, str(call.named["tag"]), None, call)
 
 
-def _tag(cursor: Cursor, table: TableName, create: bool, replace: bool, if_not_exists: bool = False) -> Statement:
-    tag, snapshot, retain = tag_name(cursor), None, None
+def _create_or_replace_tag(cursor: Cursor, table: TableName) -> Statement:
+    call = _tag(cursor, table)
+    return CallByTag(table, str(call.named["tag"]), replace(call, procedure="replace_tag"), call)
+
+
+def _tag(cursor: Cursor, table: TableName, procedure: str = "create_tag") -> Call:
+    tag, snapshot, retained = tag_name(cursor), None, None
     if cursor.accept("AS", "OF"):
         cursor.expect("VERSION")
         snapshot = _integer(cursor, "the id of a snapshot")
@@ -204,8 +228,8 @@ def _tag(cursor: Cursor, table: TableName, create: bool, replace: bool, if_not_e
         unit = cursor.accept_any(*_UNITS)
         if unit is None:
             raise cursor.error("DAYS, HOURS or MINUTES is needed here")
-        retain = (number, unit)
-    return CreateTag(table, tag, snapshot, retain, if_not_exists, create, replace)
+        retained = f"{number} {_UNITS[unit]}"
+    return _call(procedure, table, tag=tag, snapshot=snapshot, time_retained=retained)
 
 
 def tag_name(cursor: Cursor) -> str:
@@ -224,14 +248,14 @@ def _integer(cursor: Cursor, what: str) -> int:
 
 
 def _delete_tag(cursor: Cursor, table: TableName) -> Statement:
-    if_exists = cursor.accept("IF", "EXISTS")
-    return DeleteTag(table, tag_name(cursor), if_exists)
+    cursor.accept("IF", "EXISTS")  # a tag that is not there is no error without it either (Java: the same)
+    return _call("delete_tag", table, tag=tag_name(cursor))
 
 
 def _rename_tag(cursor: Cursor, table: TableName) -> Statement:
     tag = tag_name(cursor)
     cursor.expect("TO")
-    return RenameTag(table, tag, tag_name(cursor))
+    return _call("rename_tag", table, tag=tag, target_tag=tag_name(cursor))
 
 
 _ALTERS: dict[tuple[str, ...], Callable[[Cursor, TableName], Statement]] = {
@@ -244,8 +268,8 @@ _ALTERS: dict[tuple[str, ...], Callable[[Cursor, TableName], Statement]] = {
     ("ADD", "PARTITION"): lambda cursor, table: _partitions_again(cursor, table, 2),
     ("RECOVER", "PARTITIONS"): _repair,
     ("CREATE", "TAG"): _create_tag,
-    ("CREATE", "OR", "REPLACE", "TAG"): lambda cursor, table: _tag(cursor, table, create=True, replace=True),
-    ("REPLACE", "TAG"): lambda cursor, table: _tag(cursor, table, create=False, replace=True),
+    ("CREATE", "OR", "REPLACE", "TAG"): _create_or_replace_tag,
+    ("REPLACE", "TAG"): lambda cursor, table: _tag(cursor, table, "replace_tag"),
     ("DELETE", "TAG"): _delete_tag,
     ("RENAME", "TAG"): _rename_tag,
 }

@@ -90,11 +90,31 @@ class Explain:
 
 @dataclass(frozen=True)
 class Call:
-    """CALL of a procedure. procedure: its name, without catalog and ``sys``, in small letters."""
+    """CALL of a procedure, or a statement that does what a procedure does.
+
+    Attributes:
+        procedure: its name, without catalog and ``sys``, in small letters.
+        table: of a statement that is no CALL, and shows no result; None: the arguments of CALL name it.
+    """
 
     procedure: str
     positional: tuple[Value, ...] = ()
     named: Mapping[str, Value] = field(default_factory=dict)
+    table: TableName | None = None
+
+
+@dataclass(frozen=True)
+class CallByTag:
+    """CREATE TAG with IF NOT EXISTS or OR REPLACE: whether the table has the tag chooses what is done.
+
+    Attributes:
+        there: what is done if the table has the tag; None: nothing.
+    """
+
+    table: TableName
+    tag: str
+    there: Call | None
+    absent: Call
 
 
 @dataclass(frozen=True)
@@ -217,9 +237,11 @@ class RenameTable:
 
 
 @dataclass(frozen=True)
-class TruncateTable:
+class TruncatePartitions:
+    """TRUNCATE TABLE ... PARTITION: partition names some or all of the partition columns."""
+
     table: TableName
-    partition: PartitionSpec = ()
+    partition: PartitionSpec
 
 
 @dataclass(frozen=True)
@@ -253,65 +275,11 @@ class UnsetProperties:
 
 
 @dataclass(frozen=True)
-class Analyze:
-    """ANALYZE TABLE ... COMPUTE STATISTICS. columns: None: those of all columns; (): of the table alone."""
-
-    table: TableName
-    columns: tuple[str, ...] | None = ()
-    no_scan: bool = False
-    partition: PartitionSpec = ()
-
-
-@dataclass(frozen=True)
 class Refresh:
     """REFRESH TABLE, or UNCACHE TABLE. if_exists: a table that is not there is passed over."""
 
     table: TableName
     if_exists: bool = False
-
-
-@dataclass(frozen=True)
-class RepairTable:
-    """MSCK REPAIR TABLE, or ALTER TABLE ... RECOVER PARTITIONS."""
-
-    table: TableName
-
-
-# ----------------------------------------------------------------------------------------------------------------- tags
-
-
-@dataclass(frozen=True)
-class CreateTag:
-    """ALTER TABLE ... CREATE [OR REPLACE] TAG, REPLACE TAG.
-
-    Attributes:
-        snapshot: of AS OF VERSION; None: the latest.
-        retain: (number, "DAYS", "HOURS" or "MINUTES"); None: for ever.
-        create: False: the tag must be there.
-        replace: the tag may be there.
-    """
-
-    table: TableName
-    tag: str
-    snapshot: int | None = None
-    retain: tuple[int, str] | None = None
-    if_not_exists: bool = False
-    create: bool = True
-    replace: bool = False
-
-
-@dataclass(frozen=True)
-class DeleteTag:
-    table: TableName
-    tag: str
-    if_exists: bool = False
-
-
-@dataclass(frozen=True)
-class RenameTag:
-    table: TableName
-    tag: str
-    to: str
 
 
 @dataclass(frozen=True)
@@ -506,10 +474,9 @@ class Merge:
 
 
 Statement: TypeAlias = (
-    Untouched | Query | CreateView | CacheQuery | Explain | Call | Insert | InsertSeveral | Delete | Update | Merge
-    | CopyInto | CreateTable | DropTable | RenameTable | TruncateTable | AddPartition | DropPartition
-    | SetProperties | UnsetProperties | AlterColumns | Analyze | Refresh | RepairTable
-    | CreateTag | DeleteTag | RenameTag
+    Untouched | Query | CreateView | CacheQuery | Explain | Call | CallByTag | Insert | InsertSeveral
+    | Delete | Update | Merge | CopyInto | CreateTable | DropTable | RenameTable | TruncatePartitions
+    | AddPartition | DropPartition | SetProperties | UnsetProperties | AlterColumns | Refresh
     | CreateCatalogView | DropView | RenameView | ReplaceViewQuery | SetViewProperties | UnsetViewProperties
     | ShowTables | ShowDatabases | ShowCatalogs | ShowProcedures | ShowNamespace | ShowPartitions | ShowColumns
     | ShowCreateTable | ShowProperties | ShowTags | DescribeTable | DescribeDatabase | DescribeProcedure

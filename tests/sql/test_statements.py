@@ -33,34 +33,40 @@ from paimon_spark.sql.queries.query import Query
 from paimon_spark.sql.statements import (
     AddPartition,
     AlterColumns,
-    Analyze,
     Call,
+    CallByTag,
     ColumnDefinition,
     CopyInto,
     CreateTable,
-    CreateTag,
-    DeleteTag,
     DropPartition,
     DropTable,
     Explain,
     Insert,
     Refresh,
     RenameTable,
-    RenameTag,
-    RepairTable,
     SetProperties,
     Statement,
-    TruncateTable,
+    TruncatePartitions,
     UnsetProperties,
     Untouched,
 )
 from paimon_spark.sql.text.cursor import PartitionValue
+from paimon_spark.sql.text.literals import Value
 from paimon_spark.sql.text.names import Names, TableName
 
 NAMES = Names()
 IN_SHOP = Names(database="shop")
 T = TableName(("paimon", "a", "t"), "a", "t")
 DAY = PartitionValue("dt", True, "2026-11-01")
+
+
+def does(procedure: str, **named: Value) -> Call:
+    """What a statement about the table T does that is no CALL."""
+    return Call(procedure, (), named, T)
+
+
+def tagged(procedure: str, tag: str, snapshot: int | None = None, kept: str | None = None) -> Call:
+    return does(procedure, tag=tag, snapshot=snapshot, time_retained=kept)
 
 
 @pytest.mark.parametrize(
@@ -99,8 +105,8 @@ def test_procedures_may_be_called_like_functions() -> None:
         ("DROP TABLE paimon.a.t", DropTable(T)),
         ("ALTER TABLE paimon.a.t RENAME TO u", RenameTable(T, TableName(("u",), "a", "u"))),
         ("ALTER TABLE paimon.a.t RENAME TO b.u", RenameTable(T, TableName(("b", "u"), "b", "u"))),
-        ("TRUNCATE TABLE paimon.a.t", TruncateTable(T)),
-        ("TRUNCATE TABLE paimon.a.t PARTITION (dt = '2026-11-01')", TruncateTable(T, (DAY,))),
+        ("TRUNCATE TABLE paimon.a.t", Call("truncate", table=T)),
+        ("TRUNCATE TABLE paimon.a.t PARTITION (dt = '2026-11-01')", TruncatePartitions(T, (DAY,))),
         ("ALTER TABLE paimon.a.t DROP IF EXISTS PARTITION (dt = '2026-11-01'), PARTITION (h = 3)",
          DropPartition(T, ((DAY,), (PartitionValue("h", True, 3),)), True)),
         ("ALTER TABLE paimon.a.t DROP PARTITION (dt = DATE '2026-11-01') PURGE",
@@ -139,23 +145,19 @@ def test_procedures_may_be_called_like_functions() -> None:
         ("ALTER TABLE paimon.a.t CHANGE x X BIGINT COMMENT 'c' AFTER y",
          AlterColumns(T, (s.ChangeColumn(("x",), "BIGINT", comment="c", after="y"),))),
         ("ALTER TABLE paimon.a.t REPLACE COLUMNS (x INT, y STRING)", AlterColumns(T, (s.ReplaceColumns(),))),
-        ("ALTER TABLE paimon.a.t RECOVER PARTITIONS", RepairTable(T)),
-        ("MSCK REPAIR TABLE paimon.a.t SYNC PARTITIONS", RepairTable(T)),
-        ("ANALYZE TABLE paimon.a.t COMPUTE STATISTICS", Analyze(T)),
-        ("ANALYZE TABLE paimon.a.t COMPUTE STATISTICS NOSCAN", Analyze(T, no_scan=True)),
-        ("ANALYZE TABLE paimon.a.t COMPUTE STATISTICS FOR COLUMNS x, `y z`", Analyze(T, ("x", "y z"))),
-        ("ANALYZE TABLE paimon.a.t PARTITION (h) COMPUTE STATISTICS FOR ALL COLUMNS",
-         Analyze(T, None, partition=(PartitionValue("h"),))),
+        ("ANALYZE TABLE paimon.a.t COMPUTE STATISTICS", does("analyze", columns=None)),
+        ("ANALYZE TABLE paimon.a.t COMPUTE STATISTICS FOR COLUMNS x, `y z`", does("analyze", columns=("x", "y z"))),
+        ("ANALYZE TABLE paimon.a.t COMPUTE STATISTICS FOR ALL COLUMNS", does("analyze", columns="all")),
         ("REFRESH TABLE paimon.a.t", Refresh(T)),
         ("UNCACHE TABLE paimon.a.t", Refresh(T)),
-        ("ALTER TABLE paimon.a.t CREATE TAG v1", CreateTag(T, "v1")),
+        ("ALTER TABLE paimon.a.t CREATE TAG v1", tagged("create_tag", "v1")),
         ("ALTER TABLE paimon.a.t CREATE TAG IF NOT EXISTS `v-1` AS OF VERSION 3 RETAIN 2 DAYS",
-         CreateTag(T, "v-1", 3, (2, "DAYS"), True)),
+         CallByTag(T, "v-1", None, tagged("create_tag", "v-1", 3, "2 d"))),
         ("ALTER TABLE paimon.a.t CREATE OR REPLACE TAG v1 RETAIN 24 hours",
-         CreateTag(T, "v1", retain=(24, "HOURS"), replace=True)),
-        ("ALTER TABLE paimon.a.t REPLACE TAG 'v1' AS OF VERSION 2", CreateTag(T, "v1", 2, create=False, replace=True)),
-        ("ALTER TABLE paimon.a.t DELETE TAG IF EXISTS v1", DeleteTag(T, "v1", True)),
-        ("ALTER TABLE paimon.a.t RENAME TAG v1 TO v2", RenameTag(T, "v1", "v2")),
+         CallByTag(T, "v1", tagged("replace_tag", "v1", kept="24 h"), tagged("create_tag", "v1", kept="24 h"))),
+        ("ALTER TABLE paimon.a.t REPLACE TAG 'v1' AS OF VERSION 2", tagged("replace_tag", "v1", 2)),
+        ("ALTER TABLE paimon.a.t DELETE TAG IF EXISTS v1", does("delete_tag", tag="v1")),
+        ("ALTER TABLE paimon.a.t RENAME TAG v1 TO v2", does("rename_tag", tag="v1", target_tag="v2")),
         ("SHOW TAGS paimon.a.t", ShowTags(T)),
         ("SHOW TABLES IN paimon.a LIKE 'x*'", ShowTables("a", pattern="x*")),
         ("SHOW TABLES FROM paimon.a 'x*|y'", ShowTables("a", pattern="x*|y")),
@@ -439,6 +441,10 @@ def test_wrong_statements_are_refused_with_their_place(text: str, message: str) 
         ("CREATE TABLE s LIKE paimon.a.t", "a table of Spark cannot be created LIKE one of Paimon"),
         ("ALTER TABLE paimon.a.t SET SERDE 'x'", "ALTER TABLE ... SET SERDE is not supported for a table of Paimon"),
         ("ALTER TABLE paimon.a.t ADD PARTITION (x = 1) LOCATION '/x'", "has no location of its own"),
+        ("ALTER TABLE paimon.a.t RECOVER PARTITIONS", "REPAIR TABLE paimon.a.t: a table of the catalog paimon has no"),
+        ("MSCK REPAIR TABLE paimon.a.t SYNC PARTITIONS", "so there is nothing to repair"),
+        ("ANALYZE TABLE paimon.a.t COMPUTE STATISTICS NOSCAN", "leave NOSCAN out to count rows"),
+        ("ANALYZE TABLE paimon.a.t PARTITION (h) COMPUTE STATISTICS FOR ALL COLUMNS", "leave PARTITION out"),
         ("FROM s INSERT INTO paimon.a.t SELECT x INSERT INTO b SELECT y", "this table is Spark's, and another INSERT"),
         ("LOAD DATA INPATH '/x' INTO TABLE paimon.a.t", "paimon.a.t stands in a statement that begins with LOAD DATA"),
     ],

@@ -1,4 +1,4 @@
-"""CALL: a procedure of the room ``procedures``, and its result as the official procedure shows it (features 7)."""
+"""CALL, and statements that do what a procedure does; CALL shows the result as the official procedure (features 7)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from paimon_spark.catalogs.views import AddDialect, DropDialect, UpdateDialect, 
 from paimon_spark.format.options.read_settings import ScanSettings
 from paimon_spark.procedures.call.bind import Call, DatabaseCall, bind
 from paimon_spark.procedures.call.results import call_result
+from paimon_spark.procedures.procedure import TABLE
 from paimon_spark.spark.adapters.dataframes import rows_frame
 from paimon_spark.spark.jobs.spark_engine import SparkEngine
 from paimon_spark.spark.queries.session import SqlSession
@@ -22,25 +23,32 @@ from paimon_spark.store.metadata.table import Table
 
 
 def run_call(session: SqlSession, call: s.Call) -> DataFrame:
-    """Runs a procedure.
+    """Runs a procedure, and shows its result if the statement is a CALL.
 
     Raises:
         OptionError: there is no such procedure or argument, one is missing or given twice, or a value does not fit.
         UnsupportedFeature: this release does not have the procedure.
         PaimonError: as the procedure says.
     """
-    bound = bind(call.procedure, call.positional, call.named)
+    named = call.named if call.table is None else {TABLE: str(call.table), **call.named}
+    bound = bind(call.procedure, call.positional, named)
     if isinstance(bound, DatabaseCall):
         procedure, engine = bound.procedure, SparkEngine(session.spark, _reads_no_rows)
         schema, rows = call_result(procedure, procedure.run(_Tables(session), engine))
     else:
         located = bound.located(lambda name: session.location(session.table_name(name)))
-        schema, rows = call_result(located.procedure, _run(session, located))
-    return rows_frame(session.spark, schema, rows)
+        result = _run(session, located, call.table or session.table_name(located.table))
+        schema, rows = call_result(located.procedure, result)
+    return rows_frame(session.spark, schema, rows) if call.table is None else session.no_rows
 
 
-def _run(session: SqlSession, call: Call) -> Any:
-    name = session.table_name(call.table)
+def run_call_by_tag(session: SqlSession, given: s.CallByTag) -> DataFrame:
+    """Creates a tag, or does with one that is there what the statement says."""
+    call = given.there if given.tag in session.open(given.table).snapshots.tag_names() else given.absent
+    return session.no_rows if call is None else run_call(session, call)
+
+
+def _run(session: SqlSession, call: Call, name: TableName) -> Any:
     said = {**session.said_of(name).of_writes, **call.options}
     frames = PaimonTable(session.spark, session.location(name), {**session.storage_options, **said})
 

@@ -13,7 +13,7 @@ from paimon_spark.spark.queries.reading import named_in_spark, read_statement
 from paimon_spark.spark.queries.run_query import run_query, run_untouched
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements import alters, catalog_views, databases, descriptions, listings, tables
-from paimon_spark.spark.statements.calls import run_call
+from paimon_spark.spark.statements.calls import run_call, run_call_by_tag
 from paimon_spark.spark.statements.copies import run_copy
 from paimon_spark.spark.statements.inserts import run_insert, run_inserts
 from paimon_spark.spark.statements.new_tables import run_create_table
@@ -78,20 +78,16 @@ _WITH_ARGS: Mapping[type, RunnerWithArgs] = {
 
 _RUNNERS: Mapping[type, Runner] = {
     s.Call: run_call,
+    s.CallByTag: run_call_by_tag,
     s.SetProperties: alters.run_set_properties,
     s.UnsetProperties: alters.run_unset_properties,
     AlterColumns: alters.run_alter_columns,
     s.DropTable: tables.run_drop,
     s.RenameTable: tables.run_rename,
-    s.TruncateTable: tables.run_truncate,
+    s.TruncatePartitions: tables.run_truncate_partitions,
     s.AddPartition: tables.run_add_partition,
     s.DropPartition: tables.run_drop_partition,
-    s.Analyze: tables.run_analyze,
     s.Refresh: tables.run_refresh,
-    s.RepairTable: tables.run_repair,
-    s.CreateTag: tables.run_create_tag,
-    s.DeleteTag: tables.run_delete_tag,
-    s.RenameTag: tables.run_rename_tag,
     s.CreateCatalogView: catalog_views.run_create,
     s.DropView: catalog_views.run_drop,
     s.RenameView: run_rename,

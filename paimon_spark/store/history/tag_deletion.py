@@ -37,6 +37,7 @@ from paimon_spark.store.history.tags import success_file_path
 from paimon_spark.store.holds.marks import held_snapshot_ids
 from paimon_spark.store.holds.retention import Moment, epoch_millis
 from paimon_spark.store.holds.tag_holds import DELETION_PREFIX, deletion_mark_path, tags_being_deleted
+from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
 from paimon_spark.store.storage.parallel import map_parallel
@@ -84,7 +85,8 @@ def delete_tags(table: Table, names: str | Iterable[str], dry_run: bool = False)
 
     Args:
         table: the table, opened on the branch of the tags.
-        names: the names of the tags; a text may hold several, separated by commas. Missing tags are ignored.
+        names: the names of the tags; a text may hold several, separated by commas, unless it is the name of a tag and
+            none of the several is. Missing tags are ignored.
         dry_run: True only reports what would be deleted.
 
     Raises:
@@ -94,8 +96,8 @@ def delete_tags(table: Table, names: str | Iterable[str], dry_run: bool = False)
     """
     check_tagging(table.settings)
     began = time.monotonic()
-    wanted = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     store = table.snapshots
+    wanted = _wanted(store, names) if isinstance(names, str) else list(names)
     going = tags_being_deleted(store)
     asked = [name for name in dict.fromkeys(wanted) if name]
     found = dict(zip(asked, map_parallel(store.tag_or_error, asked), strict=True))
@@ -120,6 +122,12 @@ def delete_tags(table: Table, names: str | Iterable[str], dry_run: bool = False)
         )
     deletion, deleted = _delete(table, tags, unfinished) if tags or unfinished else (DeletionPlan(), ())
     return _result(names, deletion, [*paths, *deleted], dry_run=False, began=began)
+
+
+def _wanted(store: SnapshotStore, text: str) -> list[str]:
+    several = [name.strip() for name in text.split(",")]
+    is_one = len(several) > 1 and {text, *several}.intersection(store.tag_names()) == {text}
+    return [text] if is_one else several
 
 
 def expire_tags(table: Table, older_than: Moment | None = None, dry_run: bool = False) -> DeleteTagResult:

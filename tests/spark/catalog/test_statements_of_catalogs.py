@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from support.shares import some_of
 from support.tables.catalog_script import SCRIPTS, Step
 
 import paimon_spark
-from paimon_spark.errors import PaimonError
+from paimon_spark.errors import PaimonError, UnsupportedFeature
 from paimon_spark.spark.catalog.session_catalog import SessionCatalog
 from paimon_spark.sql import listings
 from paimon_spark.sql import statements as s
@@ -83,4 +84,8 @@ class TestStatements:
 def test_every_kind_of_statement_is_tried() -> None:
     names = Names("paimon", "d")
     texts = [step.of("d", "/p").text for part, steps in SCRIPTS.items() if part != "functions" for step in steps]
-    assert set(typing.get_args(s.Statement)) - set(OTHER_CHAPTERS) <= {type(parse(text, names)) for text in texts}
+    tried = set()
+    for text in texts:
+        with suppress(UnsupportedFeature):  # what no catalog does is refused when it is read
+            tried.add(type(parse(text, names)))
+    assert set(typing.get_args(s.Statement)) - set(OTHER_CHAPTERS) <= tried

@@ -220,6 +220,13 @@ def test_several_tags_at_once_are_as_one_after_the_other(tmp_path: Path) -> None
     assert left[0] == left[1]
 
 
+def test_a_text_with_a_comma_is_one_tag_where_none_of_its_parts_is(tmp_path: Path) -> None:
+    table = life(tmp_path / "t", "w")
+    for name in ("a", "a,b"):
+        create_tag(table, name)
+    assert [delete_tags(table, "a,b").names for _ in range(3)] == [("a",), ("a,b",), ()]
+
+
 def kinds(table: Table) -> dict[str, int]:
     """How many files of each kind there are; names are drawn by chance."""
     numbers: dict[str, int] = {}

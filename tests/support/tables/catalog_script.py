@@ -204,7 +204,7 @@ TAGS = (
     do("ALTER TABLE t CREATE OR REPLACE TAG late AS OF VERSION 1"),
     show("SELECT id FROM t VERSION AS OF 'late'", (1,)),
     do("ALTER TABLE t REPLACE TAG late AS OF VERSION 2 RETAIN 5 HOURS"),
-    refused("ALTER TABLE t REPLACE TAG none", "no such tag"),
+    refused("ALTER TABLE t REPLACE TAG none", "has no tag 'none'"),
     do("ALTER TABLE t RENAME TAG late TO two"),
     show("SHOW TAGS t", ("one",), ("two",)),
     do("ALTER TABLE t CREATE TAG three"),
