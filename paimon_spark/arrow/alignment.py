@@ -2,8 +2,9 @@
 
 Columns are matched by name, first exactly, then in any letter case. A value is stored only where Spark's ANSI rules
 allow it: numbers into numbers if they fit, dates into timestamps and back, any plain value into a string; never text
-into numbers. A column that the rows lack is an error, because its values would be lost silently. If the caller allows
-it to be absent, it is null, which later becomes its default value.
+into numbers. Between an instant and a local time the zone of the session decides. A column that the rows lack is an
+error, because its values would be lost silently. If the caller allows it to be absent, it is null, which later becomes
+its default value.
 
 For writes that may change the schema (`write.merge-schema`): what is missing is null at any depth, and a text becomes
 the value of its column, as Java casts it. Everything else is left to the store assignment.
@@ -16,9 +17,10 @@ from collections.abc import Collection, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_spark.arrow.casts import cast_array, integer_part
+from paimon_spark.arrow.casts import as_instants, as_local_times, cast_array, integer_part
 from paimon_spark.arrow.conform import batch_of, conform, list_of, map_of, struct_of
 from paimon_spark.arrow.types import arrow_schema, arrow_type, data_type
+from paimon_spark.arrow.zones import TimeZone, session_zone
 from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.format.quoting import did_you_mean
 from paimon_spark.format.type_text import type_sql
@@ -52,7 +54,10 @@ _EXTRA_COLUMNS_ADVICE = "Drop the columns that the table lacks, or let 'write.me
 
 
 def align_batch(
-    batch: pa.RecordBatch, fields: Sequence[DataField], omissible: Collection[str] = frozenset()
+    batch: pa.RecordBatch,
+    fields: Sequence[DataField],
+    omissible: Collection[str] = frozenset(),
+    zone: TimeZone | None = None,
 ) -> pa.RecordBatch:
     """The rows in exactly ``arrow_schema(fields)``.
 
@@ -60,10 +65,12 @@ def align_batch(
         batch: rows with columns in any order.
         fields: the columns of the table.
         omissible: names of columns that the rows may lack; they are null then.
+        zone: of the session, for values that go from an instant to a local time or back; None: it is not known.
 
     Raises:
         DataError: columns are missing, too many or of a type that cannot be stored (the message lists only the
-            differences), a value overflows, is too long, or is null in a NOT NULL column without default.
+            differences), a value overflows, is too long, is null in a NOT NULL column without default, or needs a zone
+            that is not known.
     """
     positions = _positions(batch.schema, fields, omissible)
     arrays: list[pa.Array] = []
@@ -75,7 +82,7 @@ def align_batch(
             continue
         array = _plain(batch.column(position))
         try:
-            arrays.append(_store(array, field.type))
+            arrays.append(_store(array, field.type, zone))
         except (DataError, UnsupportedFeature, pa.ArrowInvalid) as error:
             raise DataError(f"writing column '{field.name}': {error}") from None
     for field, array in zip(fields, arrays, strict=True):
@@ -179,7 +186,7 @@ def _plain(array: pa.Array) -> pa.Array:
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
-def _store(array: pa.Array, target: DataType) -> pa.Array:
+def _store(array: pa.Array, target: DataType, zone: TimeZone | None) -> pa.Array:
     """The values as the target type.
 
     Raises:
@@ -192,14 +199,33 @@ def _store(array: pa.Array, target: DataType) -> pa.Array:
         return pa.nulls(len(array), arrow)
     source = data_type(array.type)
     if target.root in NESTED:
-        return _store_nested(array, source, target)
+        return _store_nested(array, source, target, zone)
     if source.root in NUMERIC and target.root in NUMERIC:
         return array if array.type == arrow else _store_number(array, source, target)
+    if (source.root is Root.TIMESTAMP_LTZ) != (target.root is Root.TIMESTAMP_LTZ):
+        array, source = _in_zone(array, source, zone)
     if target.root in STRINGS | BINARIES:
         return _store_text(array, source, target)
     if source.root is target.root:
         return conform(array, arrow)
     return cast_array(conform(array, arrow_type(source)), source, target)
+
+
+def _in_zone(array: pa.Array, source: DataType, zone: TimeZone | None) -> tuple[pa.Array, DataType]:
+    """An instant as the time on a clock of the zone, a local time or a date as the instant that it is there."""
+    to_local = source.root is Root.TIMESTAMP_LTZ
+    held = DataType(Root.TIMESTAMP if to_local else Root.TIMESTAMP_LTZ, precision=6)
+    if array.null_count == len(array):
+        return pa.nulls(len(array), arrow_type(held)), held
+    if zone is None:
+        raise DataError(
+            f"the time zone of the session decides what becomes of a value of {type_sql(source)} in this column, and "
+            "Spark does not say it in this write: set it, with spark.conf.set('spark.sql.session.timeZone', "
+            "'<zone>'), or cast the column first"
+        )
+    found = session_zone(zone)
+    array = conform(array, arrow_type(source))
+    return (as_local_times(array, found) if to_local else as_instants(array, source, found)), held
 
 
 def _without_fraction(array: pa.Array) -> pa.Array:
@@ -284,33 +310,33 @@ def _as_text(array: pa.Array, source: DataType) -> pa.Array:
     return pc.replace_substring_regex(shortened, r"\.$", "")
 
 
-def _store_nested(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
+def _store_nested(array: pa.Array, source: DataType, target: DataType, zone: TimeZone | None) -> pa.Array:
     arrow = arrow_type(target)
     if array.offset:
         array = pa.concat_arrays([array])  # else children of rows outside the slice would count
     if target.root is Root.ROW:
         positions = match_columns([field.name for field in source.fields], target.fields)
         children = [array.field(positions[field.name]) for field in target.fields]
-        stored = [_store_inner(child, field.type) for child, field in zip(children, target.fields, strict=True)]
+        stored = [_store_inner(child, field.type, zone) for child, field in zip(children, target.fields, strict=True)]
         for field, child in zip(target.fields, stored, strict=True):
             if not field.type.nullable and child.null_count:
                 _refuse_nulls(pc.and_(child.is_null(), array.is_valid()), f"the NOT NULL field '{field.name}'")
         return struct_of(array, stored, list(arrow))
     if target.root in (Root.MAP, Root.MULTISET):
         key, item = (target.key_type, target.inner) if target.root is Root.MAP else (target.inner, _COUNT)
-        keys, items = _store_inner(array.keys, key.with_nullable(False)), _store_inner(array.items, item)
+        keys, items = _store_inner(array.keys, key.with_nullable(False), zone), _store_inner(array.items, item, zone)
         if not item.nullable:
             _refuse_nulls(items.is_null(), "a NOT NULL value of a map")
         return map_of(array, keys, items, arrow)
     array = array if pa.types.is_list(array.type) else array.cast(pa.list_(array.type.value_field))
-    stored_values = _store_inner(array.values, target.inner)
+    stored_values = _store_inner(array.values, target.inner, zone)
     if not target.inner.nullable:
         _refuse_nulls(array.flatten().is_null(), "a NOT NULL element of an array")
     return list_of(array, stored_values, arrow)
 
 
-def _store_inner(array: pa.Array, target: DataType) -> pa.Array:
-    return _store(_plain(array), target)
+def _store_inner(array: pa.Array, target: DataType, zone: TimeZone | None) -> pa.Array:
+    return _store(_plain(array), target, zone)
 
 
 def _refuse_nulls(nulls: pa.BooleanArray, what: str) -> None:

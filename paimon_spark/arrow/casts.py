@@ -7,6 +7,7 @@ cannot be parsed is an error. Java uses its default time zone between TIMESTAMP_
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable
 from decimal import Decimal
 
@@ -19,6 +20,7 @@ from paimon_spark.arrow.conform import conform, rescale
 from paimon_spark.arrow.raw_values import int64_array, int64_values, with_nulls
 from paimon_spark.arrow.text_casts import cut_text, format_texts, parse_texts
 from paimon_spark.arrow.types import NANOS_PER_UNIT, arrow_type, timestamp_unit
+from paimon_spark.arrow.zones import DAY, start_of_day, to_instant, to_local
 from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import (
@@ -36,7 +38,6 @@ from paimon_spark.format.types import (
 Cast = Callable[[pa.Array, DataType, DataType], pa.Array]
 
 _PRIMITIVE = INTEGERS | FLOATS
-_DAY_NANOS = 86_400 * 10**9
 _TEXT = DataType(Root.VARCHAR, length=MAX_LENGTH)
 _INTEGER_BITS = {Root.TINYINT: np.int8, Root.SMALLINT: np.int16, Root.INT: np.int32, Root.BIGINT: np.int64}
 
@@ -244,7 +245,7 @@ def _timestamp_to_seconds(array: pa.Array, source: DataType, target: DataType) -
 
 
 def _timestamp_to_date(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
-    return _in_unit(array, _DAY_NANOS, pa.int64()).cast(pa.int32()).view(pa.date32())
+    return _in_unit(array, DAY, pa.int64()).cast(pa.int32()).view(pa.date32())
 
 
 def _timestamp_to_time(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
@@ -259,9 +260,35 @@ def _seconds_to_timestamp(array: pa.Array, source: DataType, target: DataType) -
 
 def _date_to_timestamp(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
     unit = NANOS_PER_UNIT[timestamp_unit(target.precision)]
-    return rescale(array.view(pa.int32()).cast(pa.int64()), _DAY_NANOS // unit, 1, arrow_type(target))
+    return rescale(array.view(pa.int32()).cast(pa.int64()), DAY // unit, 1, arrow_type(target))
 
 
 def _time_to_timestamp(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
     unit = NANOS_PER_UNIT[timestamp_unit(target.precision)]
     return rescale(array.view(pa.int32()).cast(pa.int64()), 10**6 // unit, 1, arrow_type(target))
+
+
+def as_local_times(array: pa.Array, zone: dt.tzinfo) -> pa.Array:
+    """Instants as the times that a clock in the zone shows, without a zone and in the same unit."""
+    return _moved(array, lambda instant: to_local(instant, zone), pa.timestamp(array.type.unit))
+
+
+def as_instants(array: pa.Array, source: DataType, zone: dt.tzinfo) -> pa.Array:
+    """Local times or dates of a zone as the instants that they are there, as Spark casts them to TIMESTAMP."""
+    local = DataType(Root.TIMESTAMP, precision=6)
+    first = start_of_day if source.root is Root.DATE else to_instant
+    array = array if source.root is Root.TIMESTAMP else cast_array(array, source, local)
+    return _moved(array, lambda time: first(time, zone), pa.timestamp(array.type.unit, "UTC"))
+
+
+def _moved(array: pa.Array, move: Callable[[int], int], target: pa.DataType) -> pa.Array:
+    """Timestamps, each moved by a function of nanoseconds, which is asked twice a day unless the clocks change then."""
+    nanos = NANOS_PER_UNIT[array.type.unit]
+    values = int64_values(pc.fill_null(array, pa.scalar(0).cast(array.type)))
+    days, day_of = np.unique(values // (DAY // nanos), return_inverse=True)
+    bounds = np.array([[move(int(d + end) * DAY) - int(d + end) * DAY for end in (0, 1)] for d in days]) // nanos
+    offsets = bounds[day_of, 0] if len(days) else values
+    for row in np.flatnonzero((bounds[:, 0] != bounds[:, 1])[day_of]) if len(days) else ():
+        time = int(values[row]) * nanos
+        offsets[row] = (move(time) - time) // nanos
+    return int64_array(values + offsets, array, target)

@@ -129,6 +129,13 @@ def to_instant(local: int, zone: dt.tzinfo) -> int:
     return local - _offset(_moment(local).replace(tzinfo=zone))
 
 
+def start_of_day(midnight: int, zone: dt.tzinfo) -> int:
+    """The instant at which a day begins, given as its local midnight: behind the gap if there is no such time."""
+    instant = to_instant(midnight, zone)
+    resumed = end_of_gap(instant, zone)
+    return instant if resumed is None else to_instant(resumed, zone)
+
+
 def to_local(instant: int, zone: dt.tzinfo) -> int:
     """The local nanoseconds that a clock in the zone shows at an instant."""
     return instant + _offset(_moment(instant).replace(tzinfo=dt.UTC).astimezone(zone))

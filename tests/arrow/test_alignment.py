@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from decimal import Decimal
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pytest
 from hypothesis import assume, given, settings
+from hypothesis import strategies as hs
 from support.draws.typed_batches import batches, rows_of
 from support.long_runs import examples
 
@@ -18,6 +21,7 @@ from paimon_spark.errors import DataError
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import DataField, has_char
 
+LTZ = "TIMESTAMP(6) WITH LOCAL TIME ZONE"
 UTC_MICROS, MICROS, MILLIS = pa.timestamp("us", "UTC"), pa.timestamp("us"), pa.timestamp("ms")
 
 
@@ -25,12 +29,68 @@ def fields_of(**columns: Any) -> tuple[DataField, ...]:
     return tuple(DataField(i, name, parse_type(t)) for i, (name, t) in enumerate(columns.items()))
 
 
-def stored(array: pa.Array, target: Any) -> list[Any]:
+def stored(array: pa.Array, target: Any, zone: str | None = "UTC") -> list[Any]:
     fields = fields_of(c=target)
-    batch = align_batch(pa.record_batch([array], ["c"]), fields)
+    batch = align_batch(pa.record_batch([array], ["c"]), fields, zone=zone)
     assert batch.schema.equals(arrow_schema(fields))
     batch.validate(full=True)
     return [row[0] for row in rows_of(batch)]
+
+
+@settings(max_examples=examples(200))
+@given(
+    zone=hs.sampled_from(("Europe/Berlin", "America/Toronto", "Pacific/Apia", "Australia/Lord_Howe", "-04:30", "PST")),
+    moments=hs.lists(
+        hs.none()
+        | hs.datetimes(dt.datetime(1, 1, 3), dt.datetime(9999, 12, 29))
+        | hs.datetimes(dt.datetime(2011, 12, 28), dt.datetime(2012, 1, 1))  # Apia left a day out
+        | hs.datetimes(dt.datetime(2026, 3, 28), dt.datetime(2026, 4, 6))
+        | hs.datetimes(dt.datetime(2026, 10, 3), dt.datetime(2026, 10, 26)),
+        max_size=8,
+    ),
+    unit=hs.sampled_from(("s", "ms", "us")),
+)
+def test_times_are_those_of_a_clock_in_the_zone(zone: str, moments: list[dt.datetime | None], unit: str) -> None:
+    """Python's own zones say what they are: a time that the clock has twice is the first one."""
+    known: dt.tzinfo = dt.timezone(-dt.timedelta(hours=4, minutes=30))
+    if not zone.startswith("-"):
+        known = ZoneInfo("America/Los_Angeles" if zone == "PST" else zone)
+    given_times = pa.array(moments, MICROS).cast(pa.timestamp(unit), safe=False)
+    times = [m and m.replace(tzinfo=None) for m in given_times.cast(MICROS).to_pylist()]
+    there = [m and m.replace(tzinfo=known).astimezone(dt.UTC) for m in times]
+    here = [m and m.replace(tzinfo=dt.UTC).astimezone(known).replace(tzinfo=None) for m in times]
+    epoch = dt.datetime(1970, 1, 1)
+
+    def nanos(moments: list[dt.datetime | None]) -> list[int | None]:
+        return [m and (m.replace(tzinfo=None) - epoch) // dt.timedelta(microseconds=1) * 1000 for m in moments]
+
+    assert stored(given_times, LTZ, zone) == nanos(there)
+    instants = given_times.cast(pa.timestamp(unit, "UTC"))
+    assert stored(instants, "TIMESTAMP(6)", zone) == nanos(here)
+    assert stored(instants, "DATE", zone) == [m and (m - epoch).days for m in here]
+
+
+def test_a_day_begins_behind_a_gap() -> None:
+    """In Toronto the clocks went from 23:30 to 00:30 in the night to 31 March 1919 (java.time: atStartOfDay)."""
+    day = dt.date(1919, 3, 31)
+    assert stored(pa.array([day]), LTZ, "America/Toronto") == [
+        (dt.datetime(1919, 3, 31, 4, 30) - dt.datetime(1970, 1, 1)) // dt.timedelta(seconds=1) * 10**9
+    ]
+
+
+def test_a_zone_that_is_not_known_is_an_error_where_a_value_needs_it() -> None:
+    for array, target in (
+        (pa.array([5], MICROS), LTZ),
+        (pa.array([[5]], pa.list_(UTC_MICROS)), "ARRAY<DATE>"),
+        (pa.array([5], UTC_MICROS), "STRING"),
+    ):
+        with pytest.raises(
+            DataError, match=r"column 'c': .*set it, with spark\.conf\.set\('spark.sql.session.timeZone'"
+        ):
+            stored(array, target, None)
+        assert stored(pa.nulls(2, array.type), target, None) == [None, None]
+        assert stored(array.slice(1), target, None) == []
+    assert stored(pa.array([5], UTC_MICROS), LTZ, None) == [5000]
 
 
 @settings(max_examples=examples(40))

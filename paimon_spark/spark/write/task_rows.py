@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.types as pt
 from pyspark import TaskContext
 
 from paimon_spark.arrow.alignment import align_batch, complete_batch
@@ -13,7 +14,7 @@ from paimon_spark.errors import DataError, OptionError
 from paimon_spark.format.row_kind import KIND_TEXTS, Kinds
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.batches import with_times
-from paimon_spark.spark.adapters.options import DYNAMIC_OVERWRITE, OVERWRITE_MODE, OVERWRITE_SCHEMA
+from paimon_spark.spark.adapters.options import DYNAMIC_OVERWRITE, OVERWRITE_MODE, OVERWRITE_SCHEMA, SESSION_ZONE
 from paimon_spark.spark.write.write_job import WriteJob, nothing_committed
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.write.postpone_write import open_task_write
@@ -75,7 +76,24 @@ def job_rows(job: WriteJob, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Kind
 
 
 def _aligned(job: WriteJob, batch: pa.RecordBatch) -> pa.RecordBatch:
-    return align_rows(batch, job.row_fields(), job.omissible, job.completes)
+    return align_rows(batch, job.row_fields(), job.omissible, job.completes, _session_zone(batch.schema))
+
+
+def _session_zone(rows: Iterable[pa.Field]) -> str | None:
+    """The time zone of the session of this task; None: it is not known.
+
+    Spark hands the settings of a session to its tasks, but not their defaults; instants come in its zone at any rate.
+    """
+    context = TaskContext.get()
+    given = None if context is None else context.getLocalProperty(SESSION_ZONE)
+    return given or next((zone for field in rows if (zone := _zone_within(field.type)) is not None), None)
+
+
+def _zone_within(kind: pa.DataType) -> str | None:
+    if pt.is_timestamp(kind):
+        zone: str | None = kind.tz
+        return zone
+    return next((z for i in range(kind.num_fields) if (z := _zone_within(kind.field(i).type)) is not None), None)
 
 
 def current_task() -> int:
@@ -89,11 +107,13 @@ def align_rows(
     fields: Sequence[DataField],
     omissible: frozenset[str] = frozenset(),
     completes: bool = False,
+    zone: str | None = None,
 ) -> pa.RecordBatch:
     """Rows as Spark hands them over, brought to the columns of the table; they may lack the omissible ones.
 
     Args:
         completes: they may also lack fields of structs, and have texts for other values.
+        zone: as for align_batch.
 
     Raises:
         DataError: they do not fit.
@@ -101,7 +121,7 @@ def align_rows(
     timed = with_times(batch, fields)
     if completes:
         timed = complete_batch(timed, fields)
-    return align_batch(timed, fields, omissible)
+    return align_batch(timed, fields, omissible, zone)
 
 
 def row_kinds(column: pa.Array, name: str) -> Kinds:

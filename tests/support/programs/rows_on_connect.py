@@ -42,6 +42,12 @@ def main(lake: str, *names: str) -> None:
     days.where("id = 1").write.format("paimon").mode("overwrite").save(f"{lake}/days")
     found = sorted(tuple(row) for row in spark.read.format("paimon").load(f"{lake}/days").collect())
     assert found == [(0, "0"), (1, "1"), (2, "0")], found
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    times = spark.sql("SELECT TIMESTAMP'2026-07-01 08:00:00' AS t, TIMESTAMP_NTZ'2026-07-01 08:00:00' AS n")
+    times.write.format("paimon").mode("append").save(f"{lake}/times")
+    times.selectExpr("n AS t", "t AS n").write.format("paimon").mode("append").save(f"{lake}/times")
+    stored = spark.read.format("paimon").load(f"{lake}/times")
+    assert stored.where("t = TIMESTAMP'2026-06-30 23:00:00Z' AND n = TIMESTAMP_NTZ'2026-07-01 08:00:00'").count() == 2
     print("rows are as they should be")
 
 
