@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -14,6 +16,8 @@ from paimon_spark.arguments.checks import SETTING, checked, checks_arguments
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import OptionError, PaimonError, StorageError
 from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.open import ReadableTable
+from paimon_spark.store.read.arrow_rows import ArrowRows
 from paimon_spark.store.write.table_write import TableWrite
 
 
@@ -115,15 +119,55 @@ def test_tables_and_catalogs_without_spark(tmp_path: Path) -> None:
         assert f"paimon_spark.errors.{sentence}" in text
 
 
-def test_an_error_that_leaves_by_the_stream_of_arrow(tmp_path: Path) -> None:
+@pytest.fixture
+def stored(tmp_path: Path) -> ReadableTable:
+    """A table of two files, each of which is a batch of a read."""
     create_table(str(tmp_path / "t"), new_schema(pa.schema([("id", pa.int64())])))
     table = open_table(str(tmp_path / "t"))
-    write = TableWrite(table, "user")
-    write.write(pa.record_batch({"id": [1]}))
-    TableCommit(table, "user").append(write.finish())
-    scan = table.scan()
-    for path in (tmp_path / "t").rglob("*.parquet"):
-        path.unlink()
-    with pytest.raises(Exception, match=r"does not exist|is missing|is not there") as caught:
-        pa.table(scan)
-    assert str(caught.value).count('File "') <= 1
+    for number in (1, 2):
+        write = TableWrite(table, f"user {number}")
+        write.write(pa.record_batch({"id": [number]}))
+        TableCommit(table, f"user {number}").append(write.finish())
+    return open_table(table.location, {"source.split.target-size": "1 b"})
+
+
+def test_an_error_before_a_stream_of_arrow_begins(stored: ReadableTable) -> None:
+    readers: list[Any] = [stored, stored.scan(), stored.system_table("files"), stored.system_table("audit_log")]
+    shutil.rmtree(stored.location)
+    for rows in readers:
+        for taken in (pa.table, pa.RecordBatchReader.from_stream):
+            text = shown(lambda taken=taken, rows=rows: taken(rows))  # type: ignore[misc]
+            assert "paimon_spark.errors.TableNotFound: reading the table at " in text
+            assert "in to_batches" not in text
+
+
+@pytest.mark.parametrize("name", ["scan", "audit_log"])
+def test_an_error_in_the_middle_of_a_stream_of_arrow(name: str, stored: ReadableTable) -> None:
+    """Arrow's own error has our sentence, and no call."""
+    rows: Any = stored.scan() if name == "scan" else stored.system_table(name)
+    reader = pa.RecordBatchReader.from_stream(rows)
+    assert reader.read_next_batch().num_rows == 1
+    shutil.rmtree(stored.location)
+    with pytest.raises(pa.ArrowInvalid) as raised:
+        reader.read_all()
+    text = str(raised.value)
+    assert "it was dropped or renamed since it was opened" in text
+    assert "Open it again where it is now" in text
+    assert 'File "' not in text
+    assert "Traceback" not in text
+    assert len(text.strip().splitlines()) == 1
+
+
+def test_a_bug_in_the_middle_of_a_stream_of_arrow_stays_whole() -> None:
+    class Faulty(ArrowRows):
+        arrow_schema = pa.schema([("id", pa.int64())])
+
+        def to_batches(self) -> Iterator[pa.RecordBatch]:
+            yield pa.record_batch({"id": [1]})
+            raise ZeroDivisionError("a fault of ours")
+
+        def to_arrow(self) -> pa.Table:
+            return pa.Table.from_batches(self.to_batches())
+
+    with pytest.raises(pa.ArrowInvalid, match=r"(?s)Traceback.*in to_batches.*a fault of ours"):
+        pa.table(Faulty())

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from functools import partial
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import pyarrow as pa
 
-from paimon_spark.arguments.checks import needs_no_trace, shortened
+from paimon_spark.arguments.checks import checked, needs_no_trace, shortened
 from paimon_spark.errors import OptionError, UnsupportedMethod
 from paimon_spark.format.options.foreign_names import refuse_name
 from paimon_spark.format.options.other_systems import ARGUMENT_ADVICE, SCAN_ADVICE
@@ -90,24 +92,36 @@ class ArrowRows(ABC):
                 break
         return pa.Table.from_batches(found, self.arrow_schema)
 
-    def _without_calls(self) -> Iterator[pa.RecordBatch]:
-        """The batches; Arrow writes the calls of an error into the message of its own."""
-        try:
-            yield from self.to_batches()
-        except Exception as error:
-            if not needs_no_trace(error):
-                raise
-            raise shortened(error)  # noqa: B904  # its cause is its own
-
     def __arrow_c_schema__(self) -> Any:
         """The schema, by Arrow's PyCapsule interface."""
         return self.arrow_schema.__arrow_c_schema__()
 
+    @partial(checked, of_class=True)
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """The rows, by Arrow's PyCapsule interface; each call begins a new read of the newest state.
+
+        A read that cannot begin raises its own error. One that fails later ends with an error of Arrow, because such a
+        stream passes on a text alone: the sentence of our error.
 
         Args:
             requested_schema: what the caller wishes; None: arrow_schema.
         """
-        reader = pa.RecordBatchReader.from_batches(self.arrow_schema, self._without_calls())
-        return reader.__arrow_c_stream__(requested_schema)
+        batches, failed = self.to_batches(), list[Exception]()
+        rows = chain(list(islice(batches, 1)), _until_error(batches, failed), map(_EXHAUSTED.throw, failed))
+        return pa.RecordBatchReader.from_batches(self.arrow_schema, rows).__arrow_c_stream__(requested_schema)
+
+
+_EXHAUSTED: Generator[pa.RecordBatch] = (batch for batch in list[pa.RecordBatch]())
+next(_EXHAUSTED, None)
+"""What an exhausted generator throws has no call, and Arrow writes all calls of an error into the text of its own."""
+
+
+def _until_error(batches: Iterator[pa.RecordBatch], failed: list[Exception]) -> Iterator[pa.RecordBatch]:
+    """The batches before an error, which is put into the list if its sentence is all that the user needs."""
+    try:
+        yield from batches
+    except Exception as error:
+        if not needs_no_trace(error):
+            raise
+        error.__cause__ = None
+        failed.append(shortened(error))

@@ -144,7 +144,9 @@ def test_other_objects_have_no_foreign_method_either(owner: type[ForeignNames], 
     for name, sentence in advice.items():
         assert name not in dir(owner)
         assert all(hasattr(owner, method) for method in called(ELSEWHERE.sub("", sentence))), sentence
-        with pytest.raises(UnsupportedMethod, match=f"^{owner.__name__} has no '{name}': {re.escape(sentence)}$"):
+        with pytest.raises(
+            UnsupportedMethod, match=f"^{owner.__name__} has no '{re.escape(name)}': {re.escape(sentence)}$"
+        ):
             getattr(owner, name)
 
 
