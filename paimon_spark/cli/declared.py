@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -30,7 +30,7 @@ class Shown:
 
 
 def takes(
-    procedure: type[Procedure[Any]], *names: str, **shown: Shown
+    procedure: type[Procedure[Any]], *names: str, without: Sequence[str] = (), **shown: Shown
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Lets a command take arguments of a procedure in place of its parameter of that type.
 
@@ -38,6 +38,7 @@ def takes(
 
     Args:
         names: of the arguments, in the order of the help.
+        without: parameters that the command does not offer; they keep their defaults.
         shown: arguments that look different, after the others.
     """
     looks = {**dict.fromkeys(names, Shown()), **shown}
@@ -47,6 +48,8 @@ def takes(
         parameters: list[inspect.Parameter] = []
         [place] = [p.name for p in _parameters(command) if p.annotation is procedure]
         for parameter in _parameters(command):
+            if parameter.name in without:
+                continue
             made = [_parameter(declared[name], look) for name, look in looks.items()]
             parameters += made if parameter.name == place else [parameter]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from rich.box import SIMPLE_HEAD
@@ -17,9 +17,12 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from paimon_spark.cli.arguments import Output
 from paimon_spark.cli.texts import printable, size_text
 from paimon_spark.cli.values import cell, is_number, json_rows
+from paimon_spark.store.reporting.result import Result
 
+R = TypeVar("R", bound=Result)
 PAGE = 500
 """Rows that are laid out at once; the first page fixes the widths of all."""
 
@@ -95,6 +98,14 @@ def print_whole(names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 def print_json(value: Any) -> None:
     """Prints one document on stdout."""
     print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def print_result(result: R, words: Callable[[R], str], output: Output) -> None:
+    """Prints what was done: in words, or all its fields as JSON."""
+    if output is Output.JSON:
+        print_json(asdict(result))
+    else:
+        print(words(result))
 
 
 def print_json_lines(rows: Iterable[Any]) -> None:

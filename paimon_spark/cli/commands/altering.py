@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
 from paimon_spark.cli.arguments import Branch, Output, OutputFormat, TableOptions, TablePath, parse_options, parse_pairs
 from paimon_spark.cli.messages import if_stopped
-from paimon_spark.cli.tables import print_json
+from paimon_spark.cli.tables import print_result
 from paimon_spark.store.evolution.alter import AlterResult, alter
 from paimon_spark.store.evolution.changes import SchemaChange, SetOption
 from paimon_spark.store.evolution.schema_update import SchemaUpdate
@@ -119,10 +119,7 @@ def alter_schema(
     table = open_table(path, parse_options(option, branch))
     with if_stopped("the schema is as it was, or changed as a whole: the command 'schema' shows it"):
         done = alter(table, update.changes, case_sensitive=False, dry_run=dry_run)
-    if output is Output.JSON:
-        print_json(asdict(done))
-    else:
-        print("\n".join([_text(done), *_what_follows(table, update.changes, done)]))
+    print_result(done, lambda _: "\n".join([_text(done), *_what_follows(table, update.changes, done)]), output)
 
 
 def _checked(name: str, words: Sequence[str], place: _Place) -> _Action:

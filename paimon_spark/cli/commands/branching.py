@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
-from paimon_spark.cli.arguments import (
-    DryRun,
-    Output,
-    OutputFormat,
-    TableOptions,
-    TablePath,
-    Yes,
-    parse_options,
-    tag_or_snapshot,
-)
-from paimon_spark.cli.commands.removal import remove
+from paimon_spark.cli.arguments import Output, OutputFormat, TableOptions, TablePath, parse_options, tag_or_snapshot
+from paimon_spark.cli.commands.removal import removes
 from paimon_spark.cli.declared import Shown, takes
 from paimon_spark.cli.messages import if_stopped
-from paimon_spark.cli.tables import print_json
+from paimon_spark.cli.tables import print_result
 from paimon_spark.cli.texts import count_text, ids_text, list_text, names_text
 from paimon_spark.procedures.branches import CreateBranch, DeleteBranch, FastForward
-from paimon_spark.procedures.local_engine import LocalEngine, dry_or_real
+from paimon_spark.procedures.local_engine import LocalEngine
 from paimon_spark.store.history.branches import CreateBranchResult, DeleteBranchResult
 from paimon_spark.store.history.fast_forward import FastForwardResult
 from paimon_spark.store.open import open_table
@@ -48,42 +39,7 @@ def make_branch(
     tag, snapshot = (None, None) if at is None else tag_or_snapshot(path, options, at)
     with if_stopped("the branch is made, or the same call makes it"):
         made = replace(call, tag=tag, snapshot=snapshot).run(open_table(path, options), LocalEngine())
-    if output is Output.JSON:
-        print_json(asdict(made))
-    else:
-        print(_made(made))
-
-
-@app.command("delete-branch")
-@takes(DeleteBranch, "names")
-def drop_branch(
-    path: TablePath,
-    call: DeleteBranch,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    option: TableOptions = None,
-    output: OutputFormat = Output.TEXT,
-) -> None:
-    """Deletes branches; data files that only they need go with the orphans."""
-    table = open_table(path, parse_options(option))
-    left = "the branches that are still listed are whole; call it again for the others"
-    remove(dry_or_real(call, table), _deleted, dry_run, yes, output, left)
-
-
-@app.command("fast-forward")
-@takes(FastForward, branch=Shown(metavar="NAME"))
-def forward(
-    path: TablePath,
-    call: FastForward,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    option: TableOptions = None,
-    output: OutputFormat = Output.TEXT,
-) -> None:
-    """Gives the table what a branch has, in place of its own snapshots since the branch began."""
-    table = open_table(path, parse_options(option))
-    left = "the table can be read; call it again to go all the way"
-    remove(dry_or_real(call, table), _forwarded, dry_run, yes, output, left)
+    print_result(made, _made, output)
 
 
 def _made(made: CreateBranchResult) -> str:
@@ -91,11 +47,29 @@ def _made(made: CreateBranchResult) -> str:
     return f"branch '{made.name}' {begins}"
 
 
+@removes(
+    app,
+    "delete-branch",
+    DeleteBranch,
+    "names",
+    left="the branches that are still listed are whole; call it again for the others",
+    on_branches=False,
+)
 def _deleted(result: DeleteBranchResult) -> str:
+    """Deletes branches; data files that only they need go with the orphans."""
     return f"{names_text(result.names, 'branch', 'branches')}, {count_text(len(result.paths), 'file')} of metadata"
 
 
+@removes(
+    app,
+    "fast-forward",
+    FastForward,
+    left="the table can be read; call it again to go all the way",
+    on_branches=False,
+    branch=Shown(metavar="NAME"),
+)
 def _forwarded(result: FastForwardResult) -> str:
+    """Gives the table what a branch has, in place of its own snapshots since the branch began."""
     gone = [ids_text(result.removed_snapshots, "snapshot"), names_text(result.removed_tags, "tag")]
     come = [ids_text(result.added_snapshots, "snapshot"), names_text(result.added_tags, "tag")]
     return f"{list_text(gone) or 'nothing'}; what comes: {list_text(come)}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -13,7 +12,7 @@ from paimon_spark.cli.arguments import Branch, Output, OutputFormat, TableOption
 from paimon_spark.cli.declared import Shown, takes
 from paimon_spark.cli.messages import if_stopped
 from paimon_spark.cli.progress import progress_bars, working
-from paimon_spark.cli.tables import print_json
+from paimon_spark.cli.tables import print_result
 from paimon_spark.cli.texts import count_text, printable, size_text, span_text
 from paimon_spark.procedures.local_engine import LocalEngine
 from paimon_spark.procedures.rewrites import Compact, CompactManifest
@@ -77,10 +76,7 @@ def compact(
     table = open_with(path, option, branch)
     with if_stopped(_LEFT), progress_bars() as bars:
         metrics = call.run(table, LocalEngine(_CountingRunner(processes, bars)))
-    if output is Output.JSON:
-        print_json(asdict(metrics))
-    else:
-        print(_words(metrics))
+    print_result(metrics, _words, output)
 
 
 @app.command()
@@ -94,10 +90,7 @@ def compact_manifest(
     """Merges the manifests, in one snapshot."""
     with if_stopped("the manifests are as they were, or merged; nothing is in between"), working("merging manifests"):
         metrics = CompactManifest(dry_run).run(open_with(path, option, branch), LocalEngine())
-    if output is Output.JSON:
-        print_json(asdict(metrics))
-    else:
-        print(_manifest_words(metrics))
+    print_result(metrics, _manifest_words, output)
 
 
 def _words(metrics: CompactResult) -> str:

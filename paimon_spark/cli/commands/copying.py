@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import typer
 
@@ -10,7 +10,7 @@ from paimon_spark.cli.arguments import Branch, Output, OutputFormat, TableOption
 from paimon_spark.cli.declared import Shown, takes
 from paimon_spark.cli.messages import if_stopped
 from paimon_spark.cli.progress import working
-from paimon_spark.cli.tables import print_json
+from paimon_spark.cli.tables import print_result
 from paimon_spark.cli.texts import count_text, size_text, span_text
 from paimon_spark.procedures.local_engine import LocalEngine
 from paimon_spark.procedures.rewrites import Copy
@@ -35,10 +35,7 @@ def copy(
     table = open_with(path, option, branch)
     with if_stopped("the target is as it was; a new one is absent, or empty"), working("copying"):
         metrics = replace(call, options=parse_options(option)).run(table, LocalEngine())
-    if output is Output.JSON:
-        print_json(asdict(metrics))
-    else:
-        print(_words(metrics))
+    print_result(metrics, _words, output)
 
 
 def _words(metrics: CopyResult) -> str:

@@ -5,27 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import asdict
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import TypeVar
 
 import typer
 
-from paimon_spark.cli.arguments import Output
+from paimon_spark.cli.arguments import Branch, DryRun, Output, OutputFormat, TableOptions, TablePath, Yes, open_with
+from paimon_spark.cli.declared import Shown, takes
 from paimon_spark.cli.messages import if_stopped, say
 from paimon_spark.cli.progress import working
 from paimon_spark.cli.tables import print_json
 from paimon_spark.cli.texts import printable
+from paimon_spark.procedures.local_engine import dry_or_real
+from paimon_spark.procedures.procedure import Procedure
+from paimon_spark.store.reporting.result import Result
 
 NOT_WANTED = 1
 _SHOWN = 5
-
-
-R = TypeVar("R", bound="Removed")
-
-
-class Removed(Protocol):
-    """What went, or would go if it was a dry run: a frozen dataclass, perhaps with the paths or partitions."""
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
+R = TypeVar("R", bound=Result)
 
 
 def remove(
@@ -80,6 +76,45 @@ def remove(
         print("\n".join([f"gone: {text}" if text else nothing, *_kept(stays, done)]))
 
 
+def removes(
+    app: typer.Typer,
+    name: str,
+    procedure: type[Procedure[R]],
+    *names: str,
+    left: str,
+    on_branches: bool = True,
+    **shown: Shown,
+) -> Callable[[Callable[[R], str]], Callable[[R], str]]:
+    """Makes a command of a procedure that has a dry run; see remove.
+
+    It decorates the function that says what went in words, whose docstring is the help of the command.
+
+    Args:
+        name: of the command.
+        names, shown: as for takes.
+        left: as for remove.
+        on_branches: whether the command has --branch.
+    """
+
+    def declare(words: Callable[[R], str]) -> Callable[[R], str]:
+        def run(
+            path: TablePath,
+            call: Procedure[R],
+            dry_run: DryRun = False,
+            yes: Yes = False,
+            branch: Branch = None,
+            option: TableOptions = None,
+            output: OutputFormat = Output.TEXT,
+        ) -> None:
+            remove(dry_or_real(call, open_with(path, option, branch)), words, dry_run, yes, output, left)
+
+        run.__doc__, run.__annotations__["call"] = words.__doc__, procedure
+        app.command(name)(takes(procedure, *names, without=() if on_branches else ("branch",), **shown)(run))
+        return words
+
+    return declare
+
+
 def _agreed() -> bool:
     """What the user answers; no if nobody is there."""
     try:
@@ -95,7 +130,7 @@ def _kept(stays: Callable[[R], str] | None, result: R) -> list[str]:
     return [f"left alone: {kept}"] if kept else []
 
 
-def _some(planned: Removed) -> list[str]:
+def _some(planned: Result) -> list[str]:
     """The first paths, or partitions where no file goes yet."""
     fields = asdict(planned)
     names = fields.get("paths", fields.get("partitions", ()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
@@ -26,7 +26,7 @@ from paimon_spark.cli.commands.removal import remove
 from paimon_spark.cli.declared import Shown, takes
 from paimon_spark.cli.messages import if_stopped
 from paimon_spark.cli.progress import progress_bars
-from paimon_spark.cli.tables import print_json
+from paimon_spark.cli.tables import print_result
 from paimon_spark.cli.texts import count_text, ids_text, list_text, names_text, size_text, span_text, time_text
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.procedures.local_engine import LocalEngine, dry_or_real
@@ -122,10 +122,7 @@ def make_tag(
     snapshot = None if at is None else snapshot_id(path, options, at)
     with if_stopped("the tag is made, or all is as it was"):
         made = replace(call, snapshot=snapshot).run(open_table(path, options), LocalEngine())
-    if output is Output.JSON:
-        print_json(asdict(made))
-    else:
-        print(_tagged(made))
+    print_result(made, _tagged, output)
 
 
 @app.command("delete-tag")
