@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -25,7 +26,8 @@ from paimon_spark.file_io import FileIO, NotCreated, absolute_location, file_io_
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.value_texts import parse_list
 from paimon_spark.format.paths import schema_path
-from paimon_spark.format.rules.new_tables import assign_field_ids, validate_table
+from paimon_spark.format.rules.new_tables import assign_field_ids, check_written_compressions, validate_table
+from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.schema import TableSchema, encode_schema
 from paimon_spark.format.types import DataField
 from paimon_spark.merge.engines.choice import engine_for
@@ -37,6 +39,7 @@ from paimon_spark.store.storage.wrong_path import check_new_place
 _TRIES = 20
 _TABLE_TYPES = ("table", "materialized-table")
 _AUTO_CREATE = "auto-create"
+_NOT_YET = re.compile(r"^cannot (?:read|write(?: to)?) the table: ")  # which there is not
 
 
 @checked
@@ -161,28 +164,47 @@ def _foreign_names(store: FileIO, root: str) -> list[str]:
     return sorted(s.name for s in store.list(root) if not s.name.startswith((".", "_")) and s.name != "schema")
 
 
-def check_creatable(identifier: Identifier, options: Mapping[str, str]) -> None:
-    """Checks the options of a new table (Java: AbstractCatalog.createTable).
+def check_written_here(what: str, schema: TableSchema) -> None:
+    """Checks that this release writes to such a table, before it is made.
+
+    Args:
+        what: the new table, for the message.
+        schema: its first one.
+
+    Raises:
+        UnsupportedFeature: it does not; the message names the option or column.
+    """
+    settings = TableSettings(schema.options)
+    try:
+        check_writable(schema, settings)
+        check_written_compressions(schema, settings)
+    except UnsupportedFeature as error:
+        raise UnsupportedFeature(f"creating {what}: {_NOT_YET.sub('', str(error))}") from None
+
+
+def check_creatable(identifier: Identifier, schema: TableSchema, has_external_tables: bool) -> None:
+    """Checks the options of a new table (Java: AbstractCatalog.createTable), and that this release writes to it.
 
     Raises:
         UnsupportedFeature: they ask for a location of its own, or for something else than a table with snapshots.
         OptionError: they ask readers to create the table.
     """
-    if PATH in options:
+    if PATH in schema.options and not has_external_tables:
         raise UnsupportedFeature(
             f"creating {identifier} with the option 'path', which is LOCATION in SQL: this catalog decides where its "
             "tables are, only a Hive or REST catalog has tables at other places; leave LOCATION out, or make a table "
             "without a name, with PaimonTable.create(spark).location(...)"
         )
-    kind = TableSettings(options).table_type
+    kind = TableSettings(schema.options).table_type
     if kind.lower() not in _TABLE_TYPES:
         raise UnsupportedFeature(
             f"creating {identifier} with 'type' = '{kind}': a catalog in files holds {' and '.join(_TABLE_TYPES)} only"
         )
-    if options.get(_AUTO_CREATE, "false").strip().lower() != "false":
+    if schema.options.get(_AUTO_CREATE, "false").strip().lower() != "false":
         raise OptionError(
             f"creating {identifier}: 'auto-create' must be false, because the catalog itself creates the table"
         )
+    check_written_here(str(identifier), schema)
 
 
 def same_schema(identifier: Identifier, schema: TableSchema, there: TableSchema, location: str) -> TableSchema:

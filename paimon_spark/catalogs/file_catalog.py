@@ -43,7 +43,6 @@ from paimon_spark.errors import (
 )
 from paimon_spark.file_io import plain_location
 from paimon_spark.format.schema import TableSchema
-from paimon_spark.store.metadata.table_options import PATH
 from paimon_spark.store.open import ReadableTable, find_stored_table, open_table
 
 _SUFFIX = "$"
@@ -206,14 +205,14 @@ class FileCatalog(OpensByName, NoFunctions):
         """As Catalog.create_table. With the option `path` the table is external, and may be there already."""
         check_not_system(identifier, "creating")
         check_new_name(identifier.table, "table")
-        self._check_options(identifier, schema)
+        check_creatable(identifier, schema, self.names.has_external_tables)
         self._check_database(identifier.database)
         with self.names.lock(identifier):
             found = self._existing(identifier, ignore_if_exists)
             if found is not None:
                 return found
             complete = replace(schema, options={**table_defaults(self.options), **schema.options})
-            self._check_options(identifier, complete)
+            check_creatable(identifier, complete, self.names.has_external_tables)
             return self._create(identifier, complete, ignore_if_exists)
 
     def drop_table(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
@@ -299,10 +298,6 @@ class FileCatalog(OpensByName, NoFunctions):
         if found is not None and not ignore_if_exists:
             raise TableAlreadyExists(f"there is a table {identifier} already; write to it, or choose another name")
         return found
-
-    def _check_options(self, identifier: Identifier, schema: TableSchema) -> None:
-        allowed = {PATH} if self.names.has_external_tables else set()
-        check_creatable(identifier, {key: text for key, text in schema.options.items() if key not in allowed})
 
     def _may_exist(self, identifier: Identifier) -> bool:
         """False: there is no such table. True: it has a name, or its files say whether it is there."""

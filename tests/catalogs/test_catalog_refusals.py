@@ -25,6 +25,12 @@ from paimon_spark.store.history.branches import create_branch
         ({"type": "format-table"}, UnsupportedFeature, "'type' = 'format-table'"),
         ({"type": "iceberg-table"}, UnsupportedFeature, "'type' = 'iceberg-table'"),
         ({"auto-create": "true"}, OptionError, "'auto-create' must be false"),
+        ({"file.format": "csv"}, UnsupportedFeature, "^creating shop.orders: its option 'file.format' is 'csv', and"),
+        ({"file.format": "Lance"}, UnsupportedFeature, "other than parquet, orc and avro"),
+        ({"file.compression": "lzo"}, UnsupportedFeature, "^creating shop.orders: the option 'file.compression' is"),
+        ({"file.format": "orc", "file.compression": "Brotli"}, UnsupportedFeature, "choose one of zstd, none"),
+        ({"row-tracking.enabled": "true"}, UnsupportedFeature, "does not support row tracking"),
+        ({"manifest.format": "orc"}, UnsupportedFeature, "manifests of another format than Avro"),
     ],
 )
 def test_tables_that_it_cannot_hold(
@@ -32,6 +38,13 @@ def test_tables_that_it_cannot_hold(
 ) -> None:
     with pytest.raises(error, match=words):
         local.create_table(ORDERS, schema(**options))
+    assert local.list_tables("shop") == []
+
+
+def test_default_options_of_the_catalog_are_those_of_a_table(local: Catalog, lake: Path) -> None:
+    defaults = open_catalog({"warehouse": str(lake), "table-default.file.format": "csv"})
+    with pytest.raises(UnsupportedFeature, match=r"'file\.format' is 'csv'"):
+        defaults.create_table(ORDERS, schema())
     assert local.list_tables("shop") == []
 
 

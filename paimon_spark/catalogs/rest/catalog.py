@@ -11,7 +11,7 @@ from paimon_spark.arrow.default_values import check_defaults
 from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.catalogs.catalog import NO_OPTIONS, Database, OpensByName
 from paimon_spark.catalogs.catalog_options import CASE_SENSITIVE, DEFAULT_DATABASE, bool_option, table_defaults
-from paimon_spark.catalogs.create import find_schema
+from paimon_spark.catalogs.create import check_written_here, find_schema
 from paimon_spark.catalogs.identifier import (
     SYSTEM_DATABASE,
     Identifier,
@@ -25,7 +25,7 @@ from paimon_spark.catalogs.rest.base import DATABASE
 from paimon_spark.catalogs.rest.failures import Refused
 from paimon_spark.catalogs.rest.functions_part import RestFunctions
 from paimon_spark.catalogs.rest.schema_json import schema_json
-from paimon_spark.catalogs.rest.served import check_kind
+from paimon_spark.catalogs.rest.served import QUERY_AUTH, check_kind
 from paimon_spark.catalogs.rest.views_part import RestViews
 from paimon_spark.errors import (
     DatabaseAlreadyExists,
@@ -160,6 +160,10 @@ class RestCatalog(RestViews, RestFunctions, OpensByName):
         check_kind(f"creating {identifier}", complete.options)
         validate_table(complete)
         check_defaults(f"creating {identifier}", complete.fields)
+        written = {
+            key: text for key, text in complete.options.items() if key != QUERY_AUTH
+        }  # the server tells its limits
+        check_written_here(str(identifier), replace(complete, options=written))
         try:
             self.api.create_table(identifier.database, identifier.table, schema_json(complete))
         except Refused as error:

@@ -37,7 +37,7 @@ from paimon_spark.format.snapshot import Snapshot, decode_snapshot, encode_snaps
 from paimon_spark.store.metadata.table_options import PATH
 from paimon_spark.store.storage.served import PartitionChange, ServedTable
 
-_QUERY_AUTH = "query-auth.enabled"
+QUERY_AUTH = "query-auth.enabled"
 _KINDS = ("table", "materialized-table")
 _APIS = 32  # servers and credentials in one process
 _DATABASE, _TABLE, _SNAPSHOT, _BRANCH, _TAG = "DATABASE", "TABLE", "SNAPSHOT", "BRANCH", "TAG"
@@ -93,9 +93,9 @@ def served_table(options: RestOptions, database: str, table: str, found: Mapping
         file_io = TokenFileIO(options, database, table, location)
     server = None if external else RestTable(options, database, table, found.get("id"))
     known = {key: str(text) for key, text in table_options.items() if key != PATH}
-    if known.get(_QUERY_AUTH, "false").lower() != "false":
+    if known.get(QUERY_AUTH, "false").lower() != "false":
         _check_unlimited(options, database, table)
-        known[_QUERY_AUTH] = "false"
+        known[QUERY_AUTH] = "false"
     return ServedTable(location, file_io, server, known)
 
 
@@ -105,7 +105,7 @@ def _check_unlimited(options: RestOptions, database: str, table: str) -> None:
     if limits.get("filter") or limits.get("columnMasking"):
         raise UnsupportedFeature(
             f"opening {database}.{table}: the server of the REST catalog filters rows or masks columns for this user "
-            f"('{_QUERY_AUTH}'), and this release cannot apply that; read the table with the official system"
+            f"('{QUERY_AUTH}'), and this release cannot apply that; read the table with the official system"
         )
 
 

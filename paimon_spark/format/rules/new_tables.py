@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from paimon_spark.errors import OptionError, SchemaError
+from paimon_spark.errors import OptionError, SchemaError, UnsupportedFeature
 from paimon_spark.format.file_index.settings import check_indexes, index_settings
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
-from paimon_spark.format.options.option import Option
+from paimon_spark.format.options.option import OFFICIAL, Option
 from paimon_spark.format.options.table_settings import TABLE_OPTIONS, TableSettings
 from paimon_spark.format.options.upkeep_settings import RetentionSettings
 from paimon_spark.format.options.write_settings import (
@@ -37,6 +37,8 @@ CODECS = {
     "avro": ("zstd", "zstandard", "none", "null", "snappy", "deflate", "bzip2", "xz"),
 }
 """File format -> compressions of its files, of this release and of the official system."""
+NOT_WRITTEN = {"parquet": ("lzo",), "orc": ("lzo", "brotli")}
+"""File format -> those of CODECS that this release does not write."""
 _STATS_MODE = re.compile(r"none|counts|full|truncate\([1-9]\d*\)")
 _EXPIRE_ROOTS = frozenset({Root.INT, Root.BIGINT}) | TIMESTAMPS
 
@@ -240,6 +242,22 @@ def _check_compressions(schema: TableSchema, settings: TableSettings) -> Iterato
             yield f"the option '{format_key}' is '{file_format}': expected one of {', '.join(CODECS)}"
         if known is not None and codec.lower() not in known:
             yield f"the option '{codec_key}' is '{codec}': expected one of {', '.join(known)} for {file_format} files"
+
+
+def check_written_compressions(schema: TableSchema, settings: TableSettings) -> None:
+    """Checks that this release writes files with the compressions that the options name.
+
+    Raises:
+        UnsupportedFeature: it does not; the message names the option and those that it writes.
+    """
+    for (_, file_format), (key, codec) in _written_files(schema, settings):
+        refused = NOT_WRITTEN.get(file_format.lower(), ())
+        if codec.lower() in refused:
+            written = [known for known in CODECS[file_format.lower()] if known not in refused]
+            raise UnsupportedFeature(
+                f"the option '{key}' is '{codec}', and this release does not write {file_format} files so: choose one "
+                f"of {', '.join(written)}, or {OFFICIAL}"
+            )
 
 
 def _written_files(schema: TableSchema, settings: TableSettings) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:

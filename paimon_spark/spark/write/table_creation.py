@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pyspark.sql.types import StructType
 
-from paimon_spark.catalogs.create import create_table
-from paimon_spark.errors import OptionError, TableNotFound, UnsupportedFeature
+from paimon_spark.catalogs.create import check_written_here, create_table
+from paimon_spark.errors import OptionError, TableNotFound
 from paimon_spark.file_io import absolute_location, file_io_for
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.value_texts import parse_list
 from paimon_spark.format.rules.new_tables import assign_field_ids, validate_table
-from paimon_spark.format.rules.supported import check_call, check_writable
+from paimon_spark.format.rules.supported import check_call
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField, DataType
 from paimon_spark.spark.adapters.types import paimon_fields
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import resolve_keys, resolve_properties, split_storage_options
 from paimon_spark.store.storage.served import is_served
-
-_NOT_YET = re.compile(r"^cannot (?:read|write(?: to)?) the table: ")  # which there is not
 
 
 def table_for_rows(location: str, options: Mapping[str, str], schema: StructType) -> Table:
@@ -115,11 +112,7 @@ def new_table_schema(
     schema = TableSchema(0, numbered, highest, partition_keys, primary_keys, stored, comment)
     if with_rows:
         check_call(stored)
-    try:
-        check_writable(schema, TableSettings(stored))
-    except UnsupportedFeature as error:
-        why = _NOT_YET.sub("", str(error))
-        raise UnsupportedFeature(f"creating {location}: {why}") from None
+    check_written_here(location, schema)
     return schema
 
 

@@ -9,7 +9,7 @@ from paimon_spark.errors import OptionError, PaimonError, SchemaError, Unsupport
 from paimon_spark.format.options.catalogue import known_key
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.value_texts import parse_list
-from paimon_spark.format.rules.new_tables import validate_table
+from paimon_spark.format.rules.new_tables import check_written_compressions, validate_table
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.schema import CURRENT_VERSION, TableSchema
 from paimon_spark.merge.engines.choice import engine_for
@@ -134,10 +134,19 @@ def _check(schema: TableSchema, current: TableSchema) -> None:
         except PaimonError as error:
             raise _about("cannot change the schema", error) from None
     try:
-        check_writable(current, TableSettings(current.options))
+        _check_written(current)
     except UnsupportedFeature:
         return  # it is another system's table already
+    _check_written(schema)
+
+
+def _check_written(schema: TableSchema) -> None:
+    settings = TableSettings(schema.options)
     check_writable(schema, settings)
+    try:
+        check_written_compressions(schema, settings)
+    except UnsupportedFeature as error:
+        raise _about("cannot change the schema", error) from None
 
 
 # ------------------------------------------------------------------------------------------------------- letter cases

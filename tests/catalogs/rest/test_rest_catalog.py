@@ -229,6 +229,13 @@ def test_tables_without_snapshots_are_refused(server: RestServer, catalog: Catal
         catalog.create_table(Identifier(name.database, "f"), schema(type="format-table"))
 
 
+def test_tables_that_this_release_could_not_write_are_refused(catalog: Catalog, name: Identifier) -> None:
+    for options in ({"file.format": "csv"}, {"file.compression": "lzo"}):
+        with pytest.raises(UnsupportedFeature, match=rf"^creating .*\.f: .*'{next(iter(options))}' is"):
+            catalog.create_table(Identifier(name.database, "f"), schema(**options))
+    assert "f" not in catalog.list_tables(name.database)
+
+
 def test_tables_need_their_catalog(name: Identifier) -> None:
     with pytest.raises(OptionError, match=r"open it with paimon_spark.catalog"):
         open_table("rest://paimon/a/b")

@@ -211,6 +211,11 @@ def test_deletion_vectors_change_only_where_it_is_allowed() -> None:
         ({}, {"merge-engine": None}, "cannot change once a table has rows"),
         ({}, {"write-onyl": "true"}, "'write-onyl' is not known; did you mean 'write-only'"),
         ({}, {"snapshot.num-retained.min": "0"}, "must be at least 1"),
+        (
+            {},
+            {"file.compression": "lzo"},
+            "cannot change the schema: the option 'file.compression' is 'lzo'",
+        ),
         ({}, {"file.format": "csv"}, "does not support data files other than parquet, orc and avro"),
     ],
 )
