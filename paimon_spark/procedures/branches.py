@@ -26,6 +26,7 @@ class CreateBranch(Procedure[CreateBranchResult]):
     Raises:
         NameTaken: there is such a branch, or another one gets this name, or one that broke off began elsewhere.
         SnapshotNotFound: there is no such tag or snapshot, or it is expiring just now; nothing was made.
+        CorruptFile: all snapshots of the table are lost; nothing was made.
         OptionError: the name is none, or both a tag and a snapshot are given.
     """
 

@@ -208,6 +208,12 @@ class _Compaction:
         self, state: TableState, bucket: _Bucket, live: Sequence[ManifestEntry], vectors: VectorFiles
     ) -> str | None:
         """The reason why a bucket cannot be committed on top of the state; None if it can."""
+        gone = {f.file_name for f in bucket.message.compact_before} - {entry.file.file_name for entry in live}
+        if gone:
+            return (
+                f"{len(gone)} of the files it replaces are no longer live: another job has compacted or replaced the "
+                "bucket meanwhile. Its rows are as that job left them, and the next compaction looks at it again"
+            )
         delta = compacted([bucket.message]).files
         try:
             check_conflicts(conflict_rules(self.table), state.snapshot or self.base, live, delta, CommitKind.COMPACT)

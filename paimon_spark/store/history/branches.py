@@ -85,12 +85,15 @@ def create_branch(
         NameTaken: a branch of the name exists, another one is being renamed to it, or an unfinished one of the name
             began with another snapshot.
         SnapshotNotFound: the tag or snapshot does not exist or is expiring; nothing was created.
+        CorruptFile: all snapshots of the table are lost; nothing was created.
         OptionError: the name is not valid, or both a tag and a snapshot are given.
     """
     _check_name(name)
     if tag is not None and snapshot is not None:
         raise OptionError(f"branch '{name}': both a tag and a snapshot are given; leave one")
     store = table.snapshots
+    if store.earliest_id() is None:
+        store.check_not_lost()  # with a branch nobody could tell any more, because its commits leave manifests too
     kept = None if tag is None else store.find_tag(tag)
     first = None if kept is None else kept.snapshot
     if snapshot is not None:

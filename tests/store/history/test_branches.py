@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from support.faults.faulty_store import FaultyFileIO, When
 from support.oracles.checker import check_table
 from support.tables.expiring import copied, live_on, new_table, rules, state, stored
 
-from paimon_spark.errors import NameTaken, OptionError, SnapshotNotFound
+from paimon_spark.errors import CorruptFile, NameTaken, OptionError, SnapshotNotFound
 from paimon_spark.format.paths import schema_path
 from paimon_spark.format.schema import encode_schema
 from paimon_spark.store.clean.orphans import remove_orphan_files
@@ -81,6 +82,21 @@ def test_names_and_beginnings_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(SnapshotNotFound, match="expires just now"):
         create_branch(table, "c", snapshot=2)
     assert names(table) == ["b"]
+
+
+@pytest.mark.parametrize("beginning", [{}, {"tag": "one"}, {"snapshot": 2}])
+def test_a_table_that_lost_its_snapshots_gets_no_branch(tmp_path: Path, beginning: dict[str, Any]) -> None:
+    """With a branch its rows would count as none: nobody could tell any more that they are lost."""
+    table = life(tmp_path, "www")
+    create_tag(table, "one", 1)
+    shutil.rmtree(Path(table.location, "snapshot"))
+    with pytest.raises(CorruptFile, match=r"its snapshots were lost\. Restore the directory snapshot"):
+        create_branch(open_table(table.location), "b", **beginning)
+    assert names(table) == []
+    with pytest.raises(CorruptFile, match="its snapshots were lost"):
+        state(table, {})
+    new = new_table(tmp_path / "new")
+    assert create_branch(new, "b").snapshot_id is None
 
 
 def test_deleted_and_renamed(tmp_path: Path) -> None:
