@@ -72,7 +72,8 @@ def checked(function: F, of_class: bool = False, advice: Mapping[str, str] = Map
     def call(*args: Any, **named: Any) -> Any:
         try:
             given, more = _checked_arguments(function, of_class, args, named, advice)
-            return function(*given, **more)
+            found = function(*given, **more)
+            return _shortening(found) if inspect.isgeneratorfunction(function) else found
         except Exception as error:
             if not needs_no_trace(error):
                 raise
@@ -80,6 +81,16 @@ def checked(function: F, of_class: bool = False, advice: Mapping[str, str] = Map
 
     setattr(call, _MARK, True)
     return cast(F, call)
+
+
+def _shortening(values: Iterator[Any]) -> Iterator[Any]:
+    """The values of a generator, whose errors come while it is read."""
+    try:
+        yield from values
+    except Exception as error:
+        if not needs_no_trace(error):
+            raise
+        raise shortened(error)  # noqa: B904  # its cause is its own
 
 
 def checked_with(advice: Mapping[str, str]) -> Callable[[F], F]:

@@ -88,6 +88,14 @@ def test_the_sentence_and_the_line_of_the_caller(monkeypatch: pytest.MonkeyPatch
     assert "in below" in shown(lambda: thing.outer(StorageError("it failed")))
 
 
+def test_an_error_while_batches_are_read(stored: ReadableTable) -> None:
+    batches = stored.scan().to_batches()
+    shutil.rmtree(stored.location)
+    text = shown(lambda: list(batches))
+    assert "paimon_spark.errors.TableNotFound: reading the table at " in text
+    assert frames(text) == 2
+
+
 def test_a_bug_stays_whole() -> None:
     text = shown(lambda: Thing().outer(ZeroDivisionError("a fault of ours")))
     assert "[Previous line repeated" in text

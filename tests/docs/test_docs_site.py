@@ -162,6 +162,16 @@ def test_every_error_says_what_to_do() -> None:
     assert [name for name in leaves if not re.search(rf"^\|.*`{name}`.*\|", table, re.MULTILINE)] == []
 
 
+def test_what_an_error_is_too() -> None:
+    table = (DOCS / "reference" / "errors.md").read_text(encoding="utf-8")
+    said = re.findall(r"^\| `(\w+)` \|.* It is an? (.*) too\. \|$", table, re.MULTILINE)
+    assert len(said) >= 5
+    builtin = {"TypeError": TypeError, "AttributeError": AttributeError}
+    for name, others in said:
+        for other in re.findall(r"`(\w+)`", others):
+            assert issubclass(getattr(errors, name), builtin.get(other) or getattr(errors, other)), (name, other)
+
+
 def test_a_warning_fails_the_build(tmp_path: Path) -> None:
     pytest.importorskip("mkdocs")
     (tmp_path / "docs").mkdir()
