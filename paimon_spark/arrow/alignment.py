@@ -13,6 +13,7 @@ the value of its column, as Java casts it. Everything else is left to the store 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -53,11 +54,27 @@ _MISSING_COLUMNS_ADVICE = (
 _EXTRA_COLUMNS_ADVICE = "Drop the columns that the table lacks, or let 'write.merge-schema' = 'true' add them"
 
 
+@dataclass(frozen=True)
+class StoreRules:
+    """What is not known from the types of rows and columns.
+
+    Attributes:
+        zone: of the session, for values that go from an instant to a local time or back; None: it is not known.
+        pads: whether texts for CHAR(n) are filled up with blanks.
+    """
+
+    zone: TimeZone | None = None
+    pads: bool = True
+
+
+DEFAULT_RULES = StoreRules()
+
+
 def align_batch(
     batch: pa.RecordBatch,
     fields: Sequence[DataField],
     omissible: Collection[str] = frozenset(),
-    zone: TimeZone | None = None,
+    rules: StoreRules = DEFAULT_RULES,
 ) -> pa.RecordBatch:
     """The rows in exactly ``arrow_schema(fields)``.
 
@@ -65,7 +82,7 @@ def align_batch(
         batch: rows with columns in any order.
         fields: the columns of the table.
         omissible: names of columns that the rows may lack; they are null then.
-        zone: of the session, for values that go from an instant to a local time or back; None: it is not known.
+        rules: what the session decides.
 
     Raises:
         DataError: columns are missing, too many or of a type that cannot be stored (the message lists only the
@@ -82,7 +99,7 @@ def align_batch(
             continue
         array = _plain(batch.column(position))
         try:
-            arrays.append(_store(array, field.type, zone))
+            arrays.append(_store(array, field.type, rules))
         except (DataError, UnsupportedFeature, pa.ArrowInvalid) as error:
             raise DataError(f"writing column '{field.name}': {error}") from None
     for field, array in zip(fields, arrays, strict=True):
@@ -186,7 +203,7 @@ def _plain(array: pa.Array) -> pa.Array:
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
-def _store(array: pa.Array, target: DataType, zone: TimeZone | None) -> pa.Array:
+def _store(array: pa.Array, target: DataType, rules: StoreRules) -> pa.Array:
     """The values as the target type.
 
     Raises:
@@ -199,13 +216,13 @@ def _store(array: pa.Array, target: DataType, zone: TimeZone | None) -> pa.Array
         return pa.nulls(len(array), arrow)
     source = data_type(array.type)
     if target.root in NESTED:
-        return _store_nested(array, source, target, zone)
+        return _store_nested(array, source, target, rules)
     if source.root in NUMERIC and target.root in NUMERIC:
         return array if array.type == arrow else _store_number(array, source, target)
     if (source.root is Root.TIMESTAMP_LTZ) != (target.root is Root.TIMESTAMP_LTZ):
-        array, source = _in_zone(array, source, zone)
+        array, source = _in_zone(array, source, rules.zone)
     if target.root in STRINGS | BINARIES:
-        return _store_text(array, source, target)
+        return _store_text(array, source, target, rules.pads)
     if source.root is target.root:
         return conform(array, arrow)
     return cast_array(conform(array, arrow_type(source)), source, target)
@@ -270,10 +287,10 @@ def _store_decimal(array: pa.Array, source: DataType, target: DataType) -> pa.Ar
     return stored
 
 
-def _store_text(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
+def _store_text(array: pa.Array, source: DataType, target: DataType, pads: bool) -> pa.Array:
     """Text or bytes of at most the length of the type (Spark: CharVarcharCodegenUtils).
 
-    A longer text is cut where all that goes is blanks at the end, and is an error otherwise. CHAR(n) is padded.
+    A longer text is cut where all that goes is blanks at the end, and is an error otherwise. CHAR(n) may be padded.
     """
     arrow = arrow_type(target)
     if source.root in STRINGS | BINARIES:
@@ -290,7 +307,7 @@ def _store_text(array: pa.Array, source: DataType, target: DataType) -> pa.Array
     if too_long.true_count:
         _check_lengths(array, pc.utf8_length(pc.utf8_rtrim(array, " ")), target)
         array = pc.utf8_slice_codeunits(array, 0, limit)
-    return pc.utf8_rpad(array, limit) if target.root is Root.CHAR else array
+    return pc.utf8_rpad(array, limit) if pads and target.root is Root.CHAR else array
 
 
 def _check_lengths(array: pa.Array, lengths: pa.Array, target: DataType) -> None:
@@ -310,33 +327,33 @@ def _as_text(array: pa.Array, source: DataType) -> pa.Array:
     return pc.replace_substring_regex(shortened, r"\.$", "")
 
 
-def _store_nested(array: pa.Array, source: DataType, target: DataType, zone: TimeZone | None) -> pa.Array:
+def _store_nested(array: pa.Array, source: DataType, target: DataType, rules: StoreRules) -> pa.Array:
     arrow = arrow_type(target)
     if array.offset:
         array = pa.concat_arrays([array])  # else children of rows outside the slice would count
     if target.root is Root.ROW:
         positions = match_columns([field.name for field in source.fields], target.fields)
         children = [array.field(positions[field.name]) for field in target.fields]
-        stored = [_store_inner(child, field.type, zone) for child, field in zip(children, target.fields, strict=True)]
+        stored = [_store_inner(child, field.type, rules) for child, field in zip(children, target.fields, strict=True)]
         for field, child in zip(target.fields, stored, strict=True):
             if not field.type.nullable and child.null_count:
                 _refuse_nulls(pc.and_(child.is_null(), array.is_valid()), f"the NOT NULL field '{field.name}'")
         return struct_of(array, stored, list(arrow))
     if target.root in (Root.MAP, Root.MULTISET):
         key, item = (target.key_type, target.inner) if target.root is Root.MAP else (target.inner, _COUNT)
-        keys, items = _store_inner(array.keys, key.with_nullable(False), zone), _store_inner(array.items, item, zone)
+        keys, items = _store_inner(array.keys, key.with_nullable(False), rules), _store_inner(array.items, item, rules)
         if not item.nullable:
             _refuse_nulls(items.is_null(), "a NOT NULL value of a map")
         return map_of(array, keys, items, arrow)
     array = array if pa.types.is_list(array.type) else array.cast(pa.list_(array.type.value_field))
-    stored_values = _store_inner(array.values, target.inner, zone)
+    stored_values = _store_inner(array.values, target.inner, rules)
     if not target.inner.nullable:
         _refuse_nulls(array.flatten().is_null(), "a NOT NULL element of an array")
     return list_of(array, stored_values, arrow)
 
 
-def _store_inner(array: pa.Array, target: DataType, zone: TimeZone | None) -> pa.Array:
-    return _store(_plain(array), target, zone)
+def _store_inner(array: pa.Array, target: DataType, rules: StoreRules) -> pa.Array:
+    return _store(_plain(array), target, rules)
 
 
 def _refuse_nulls(nulls: pa.BooleanArray, what: str) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as hs
 from support.draws.typed_batches import batches, rows_of
 from support.long_runs import examples
 
-from paimon_spark.arrow.alignment import align_batch
+from paimon_spark.arrow.alignment import StoreRules, align_batch
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import DataError
 from paimon_spark.format.type_text import parse_type
@@ -31,7 +31,7 @@ def fields_of(**columns: Any) -> tuple[DataField, ...]:
 
 def stored(array: pa.Array, target: Any, zone: str | None = "UTC") -> list[Any]:
     fields = fields_of(c=target)
-    batch = align_batch(pa.record_batch([array], ["c"]), fields, zone=zone)
+    batch = align_batch(pa.record_batch([array], ["c"]), fields, rules=StoreRules(zone))
     assert batch.schema.equals(arrow_schema(fields))
     batch.validate(full=True)
     return [row[0] for row in rows_of(batch)]

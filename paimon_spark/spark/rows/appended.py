@@ -22,6 +22,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
+from paimon_spark.arrow.alignment import StoreRules
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import CommitConflict
 from paimon_spark.format.quoting import quoted
@@ -43,7 +44,7 @@ from paimon_spark.spark.write.bucket_routing import rows_here, write_by_bucket, 
 from paimon_spark.spark.write.commit_write import abort_job
 from paimon_spark.spark.write.open_write import job_for
 from paimon_spark.spark.write.task_rows import align_rows, write_rows
-from paimon_spark.spark.write.write_job import Texts, WriteJob, nothing_committed, texts_as_they_are
+from paimon_spark.spark.write.write_job import Texts, WriteJob, nothing_committed
 from paimon_spark.store.commit.vector_files import find_vector_files
 from paimon_spark.store.compact.task import AppendTask
 from paimon_spark.store.metadata.messages import CommitMessage
@@ -242,8 +243,8 @@ def _row_changes(batch: pa.RecordBatch, table: Table, names: Sequence[str], move
     if not names:
         return RowChanges(positions, np.zeros(len(positions), np.bool_), _no_rows(table))
     named = pa.RecordBatch.from_arrays(batch.columns[_ROW + 2 :], names=list(names))
-    wanted = texts_as_they_are(table.schema.fields, checked=True)
-    return RowChanges(positions, stays, align_rows(named.filter(pa.array(stays)), wanted))
+    rows = align_rows(named.filter(pa.array(stays)), table.schema.fields, rules=StoreRules(pads=False))
+    return RowChanges(positions, stays, rows)
 
 
 def _no_rows(table: Table) -> pa.RecordBatch:

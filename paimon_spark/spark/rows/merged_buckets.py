@@ -117,7 +117,7 @@ def _rewriting(job: WriteJob, places: Sequence[Place], names: Sequence[str]) -> 
     Args:
         names: of the columns that it gets.
     """
-    wanted = texts_as_they_are(job.table.schema.fields, checked=False)
+    wanted = texts_as_they_are(job.table.schema.fields)
     buckets = np.array([bucket for _, bucket in places], np.int32)
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

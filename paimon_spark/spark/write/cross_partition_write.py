@@ -209,7 +209,7 @@ def _travelling(table: Table, found: KeyRows, hashes: np.ndarray, schema: pa.Sch
 
 def _table_rows(table: Table, batch: pa.RecordBatch) -> pa.RecordBatch:
     """The table's columns of travelling rows, in its types."""
-    fields = texts_as_they_are(table.schema.fields, checked=False)  # they were brought to their columns before
+    fields = texts_as_they_are(table.schema.fields)  # they were brought to their columns before
     return align_rows(with_given_names(batch, [f.name for f in fields]), fields)
 
 

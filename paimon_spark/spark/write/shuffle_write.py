@@ -154,11 +154,11 @@ def stored_columns(job: WriteJob, fields: tuple[DataField, ...]) -> Callable[[pa
 
     Defaults are filled in as they will be when the row is written: its place depends on them.
     """
-    table, wanted = job.table, job.row_fields(fields)
+    table, wanted, store = job.table, job.row_fields(fields), job.store_rules()
     rules = row_rules(table.location, table.schema, table.settings).of_columns([field.name for field in fields])
 
     def stored(given: pa.RecordBatch) -> pa.RecordBatch:
-        rows, _ = rules.prepare(align_rows(given, wanted), None)
+        rows, _ = rules.prepare(align_rows(given, wanted, rules=store), None)
         return rows
 
     return stored

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 from pyspark import TaskContext
 
-from paimon_spark.arrow.alignment import align_batch, complete_batch
+from paimon_spark.arrow.alignment import DEFAULT_RULES, StoreRules, align_batch, complete_batch
 from paimon_spark.errors import DataError, OptionError
 from paimon_spark.format.row_kind import KIND_TEXTS, Kinds
 from paimon_spark.format.types import DataField
@@ -76,7 +76,8 @@ def job_rows(job: WriteJob, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Kind
 
 
 def _aligned(job: WriteJob, batch: pa.RecordBatch) -> pa.RecordBatch:
-    return align_rows(batch, job.row_fields(), job.omissible, job.completes, _session_zone(batch.schema))
+    rules = job.store_rules(_session_zone(batch.schema))
+    return align_rows(batch, job.row_fields(), job.omissible, job.completes, rules)
 
 
 def _session_zone(rows: Iterable[pa.Field]) -> str | None:
@@ -107,13 +108,13 @@ def align_rows(
     fields: Sequence[DataField],
     omissible: frozenset[str] = frozenset(),
     completes: bool = False,
-    zone: str | None = None,
+    rules: StoreRules = DEFAULT_RULES,
 ) -> pa.RecordBatch:
     """Rows as Spark hands them over, brought to the columns of the table; they may lack the omissible ones.
 
     Args:
         completes: they may also lack fields of structs, and have texts for other values.
-        zone: as for align_batch.
+        rules: as for align_batch.
 
     Raises:
         DataError: they do not fit.
@@ -121,7 +122,7 @@ def align_rows(
     timed = with_times(batch, fields)
     if completes:
         timed = complete_batch(timed, fields)
-    return align_batch(timed, fields, omissible, zone)
+    return align_batch(timed, fields, omissible, rules)
 
 
 def row_kinds(column: pa.Array, name: str) -> Kinds:

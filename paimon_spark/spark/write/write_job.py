@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from paimon_spark.arrow.alignment import StoreRules
 from paimon_spark.errors import StorageError
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER
@@ -89,7 +90,15 @@ class WriteJob:
             fields: some of the columns; None: all.
         """
         chosen = self.table.schema.fields if fields is None else fields
-        return tuple(chosen) if self.texts is Texts.PADDED else texts_as_they_are(chosen, self.texts is Texts.KEPT)
+        return texts_as_they_are(chosen) if self.texts is Texts.FREE else tuple(chosen)
+
+    def store_rules(self, zone: str | None = None) -> StoreRules:
+        """How values are brought to the types of row_fields.
+
+        Args:
+            zone: of the session; None: it is not known.
+        """
+        return StoreRules(zone, pads=self.texts is Texts.PADDED)
 
     @property
     def identifier(self) -> int:
@@ -121,24 +130,19 @@ class WriteResult(Result):
     repeated: bool = False
 
 
-def texts_as_they_are(fields: Sequence[DataField], checked: bool) -> tuple[DataField, ...]:
-    """Columns in which VARCHAR stands for CHAR at any depth, so that no text is padded.
-
-    Args:
-        checked: whether lengths remain.
-    """
-    return tuple(replace(field, type=_unpadded(field.type, checked)) for field in fields)
+def texts_as_they_are(fields: Sequence[DataField]) -> tuple[DataField, ...]:
+    """Columns in which STRING stands for CHAR and VARCHAR at any depth, so that no text is padded or too long."""
+    return tuple(replace(field, type=_unlimited(field.type)) for field in fields)
 
 
-def _unpadded(data_type: DataType, checked: bool) -> DataType:
+def _unlimited(data_type: DataType) -> DataType:
     if data_type.root in STRINGS:
-        length = (data_type.length or 1) if checked else MAX_LENGTH
-        return DataType(Root.VARCHAR, data_type.nullable, length=length)
+        return DataType(Root.VARCHAR, data_type.nullable, length=MAX_LENGTH)
     return replace(
         data_type,
-        element=None if data_type.element is None else _unpadded(data_type.element, checked),
-        key=None if data_type.key is None else _unpadded(data_type.key, checked),
-        fields=texts_as_they_are(data_type.fields, checked),
+        element=None if data_type.element is None else _unlimited(data_type.element),
+        key=None if data_type.key is None else _unlimited(data_type.key),
+        fields=texts_as_they_are(data_type.fields),
     )
 
 

@@ -175,9 +175,17 @@ def test_texts_that_are_too_long(quick_spark: SparkSession, tmp_path: Path) -> N
         cat.sql(text)
     cat.sql("CREATE TABLE t (id INT, c CHAR(2), v VARCHAR(2))")
     cat.sql("INSERT INTO t VALUES (1, 'aa', 'bb')")
-    for column in ("c", "v"):
-        with pytest.raises(DataError, match=f"column '{column}': the value 'abc' of length 3 does not fit"):
-            cat.sql(f"UPDATE t SET {column} = 'abc' WHERE id = 1")
+    cat.sql("CREATE TABLE k (id INT, c CHAR(2), v VARCHAR(2)) TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '1')")
+    cat.sql("INSERT INTO k VALUES (1, 'aa', 'bb')")
+    for column, kind in (("c", "CHAR"), ("v", "VARCHAR")):
+        message = rf"column '{column}': the value 'abc' of length 3 does not fit into {kind}\(2\)"
+        for table in ("t", "k"):
+            for text in (
+                f"UPDATE {table} SET {column} = 'abc' WHERE id = 1",
+                f"MERGE INTO {table} USING (SELECT 1 AS i) s ON id = i WHEN MATCHED THEN UPDATE SET {column} = 'abc'",
+            ):
+                with pytest.raises(DataError, match=message):
+                    cat.sql(text)
     cat.sql("UPDATE t SET c = 'b', v = 'c' WHERE id = 1")
     assert [tuple(row) for row in cat.sql("SELECT id, trim(c), v FROM t").collect()] == [(1, "b", "c")]
 
