@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 from paimon_spark.errors import OptionError
 from paimon_spark.procedures.engine import Engine
@@ -13,19 +13,29 @@ from paimon_spark.store.expire.changelogs import expire_changelogs
 from paimon_spark.store.expire.snapshots import ExpireSnapshotsResult, expire_snapshots
 from paimon_spark.store.history.consumers import ClearConsumersResult, clear_consumers, reset_consumer
 from paimon_spark.store.holds.consumer_files import consumer_files
-from paimon_spark.store.holds.retention import Moment
+from paimon_spark.store.holds.retention import Limits, Moment
 from paimon_spark.store.metadata.table import Table
-
-_RetainMax: TypeAlias = Annotated[int | None, Argument("at most so many stay.", at_least=1)]
-_RetainMin: TypeAlias = Annotated[int | None, Argument("at least so many stay.", at_least=1)]
-_OlderThan: TypeAlias = Annotated[
-    Moment | None, Argument("what was the state of the table at this time or later stays, but for retain_max.")
-]
-_MaxDeletes: TypeAlias = Annotated[int | None, Argument("at most so many expire.", at_least=0)]
 
 
 @dataclass(frozen=True)
-class ExpireSnapshots(Procedure[ExpireSnapshotsResult]):
+class _Expiry:
+    """The arguments of an expiry."""
+
+    retain_max: Annotated[int | None, Argument("at most so many stay.", at_least=1)] = None
+    retain_min: Annotated[int | None, Argument("at least so many stay.", at_least=1)] = None
+    older_than: Annotated[
+        Moment | None, Argument("what was the state of the table at this time or later stays, but for retain_max.")
+    ] = None
+    max_deletes: Annotated[int | None, Argument("at most so many expire.", at_least=0)] = None
+    dry_run: DryRun = False
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(self.retain_max, self.retain_min, self.older_than, self.max_deletes)
+
+
+@dataclass(frozen=True)
+class ExpireSnapshots(_Expiry, Procedure[ExpireSnapshotsResult]):
     """Expires old snapshots now, and deletes the files that only they need.
 
     What is not given is as the options `snapshot.*` of the table say. Tags, branches and consumers keep what they need.
@@ -38,19 +48,12 @@ class ExpireSnapshots(Procedure[ExpireSnapshotsResult]):
 
     official = (TABLE, "retain_max", "retain_min", "older_than", "max_deletes", "options")
 
-    retain_max: _RetainMax = None
-    retain_min: _RetainMin = None
-    older_than: _OlderThan = None
-    max_deletes: _MaxDeletes = None
-    dry_run: DryRun = False
-
     def perform(self, table: Table, engine: Engine) -> ExpireSnapshotsResult:
-        rules = (self.retain_max, self.retain_min, self.older_than, self.max_deletes)
-        return expire_snapshots(table, *rules, dry_run=self.dry_run)
+        return expire_snapshots(table, **vars(self))
 
 
 @dataclass(frozen=True)
-class ExpireChangelogs(Procedure[ExpireSnapshotsResult]):
+class ExpireChangelogs(_Expiry, Procedure[ExpireSnapshotsResult]):
     """Expires old changelogs that have outlived their snapshots. The newest of them always stays.
 
     What is not given is as the options `changelog.*` of the table say, and where these are not set, `snapshot.*`.
@@ -62,15 +65,8 @@ class ExpireChangelogs(Procedure[ExpireSnapshotsResult]):
         StorageError: the storage failed; the next expiry goes on where this one stopped.
     """
 
-    retain_max: _RetainMax = None
-    retain_min: _RetainMin = None
-    older_than: _OlderThan = None
-    max_deletes: _MaxDeletes = None
-    dry_run: DryRun = False
-
     def perform(self, table: Table, engine: Engine) -> ExpireSnapshotsResult:
-        rules = (self.retain_max, self.retain_min, self.older_than, self.max_deletes)
-        return expire_changelogs(table, *rules, dry_run=self.dry_run)
+        return expire_changelogs(table, **vars(self))
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,7 @@ from paimon_spark.store.history.consumers import expire_consumers
 from paimon_spark.store.history.rollback import RollbackResult
 from paimon_spark.store.history.tag_deletion import DeleteTagResult
 from paimon_spark.store.history.tags import CreateTagResult, no_such_tag
-from paimon_spark.store.holds.consumer_files import consumer_positions
-from paimon_spark.store.holds.retention import Limits, changelog_retention, retention, retention_rules
+from paimon_spark.store.holds.retention import changelog_retention, retention
 from paimon_spark.store.holds.tag_holds import tags_being_deleted
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
@@ -75,7 +74,7 @@ def expire(
         yes,
         output,
         "every snapshot that is still listed is whole; the next expiry finishes",
-        stays=None if changelogs else lambda _: _held(table, call),
+        stays=partial(_held, table),
         reason=_what_stays(kind, wanted, table.settings),
     )
 
@@ -172,9 +171,8 @@ def roll_back(
 
 def _what_stays(kind: str, call: ExpireSnapshots | ExpireChangelogs, settings: TableSettings) -> str:
     """Why an expiry may find nothing."""
-    given = Limits(call.retain_max, call.retain_min, call.older_than, call.max_deletes)
-    kept = retention(settings)
-    kept = changelog_retention(settings, kept, given) if kind == "changelog" else retention(settings, given)
+    kept = retention(settings, call.limits)
+    kept = changelog_retention(settings, retention(settings), call.limits) if kind == "changelog" else kept
     least = f"{kind}.num-retained.min" if call.retain_min is None else "--retain-min"
     since = f"{kind}.time-retained" if call.older_than is None else "--older-than"
     return (
@@ -183,21 +181,13 @@ def _what_stays(kind: str, call: ExpireSnapshots | ExpireChangelogs, settings: T
     )
 
 
-def _held(table: Table, call: ExpireSnapshots) -> str:
+def _held(table: Table, result: ExpireSnapshotsResult) -> str:
     """The consumer that keeps snapshots which would expire without it; empty: there is none."""
-    kept = retention(table.settings, Limits(call.retain_max, call.retain_min, call.older_than, call.max_deletes))
-    positions = consumer_positions(table.file_io, table.location, table.branch)
-    latest, earliest = table.snapshots.latest_id() or 0, table.snapshots.earliest_id() or 0
-    if not positions or not retention_rules(table.settings, kept).consumers_hold_snapshots:
+    if result.held_by is None:
         return ""
-    name = min(positions, key=positions.__getitem__)
-    first = max(positions[name], earliest)
-    following = table.snapshots.find(first + 1)
-    is_old = following is not None and following.time_millis < kept.keep_since
-    if first > latest - kept.retain_min or not (is_old or first <= latest - kept.retain_max):
-        return ""
-    text = f"the snapshots from {first} on, for the consumer '{name}' reads {positions[name]} next"
-    if name in expire_consumers(table, dry_run=True).names:
+    first = result.held_from
+    text = f"the snapshots from {first} on, for the consumer '{result.held_by}' reads {first} next"
+    if result.held_by in expire_consumers(table, dry_run=True).names:
         age = span_text(table.settings.retention.consumer_expiration_time or 0)
         text += f"; it has not moved for more than {age} (consumer.expiration-time): the next commit deletes it"
     return f"{text}; `CALL sys.reset_consumer` without a snapshot deletes it"

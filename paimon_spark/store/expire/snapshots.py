@@ -12,7 +12,8 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from paimon_spark.errors import CorruptFile
 from paimon_spark.format.options.engines import ChangelogProducer
@@ -57,6 +58,8 @@ class ExpireSnapshotsResult(Result):
         paths: all deleted files, in the order of deletion, the snapshots last. Some may have been missing already.
         left: the paths of files that the store refused to delete; nothing needs them, and they are counted above.
         moved_changelogs: the number of snapshots kept as long-lived changelogs.
+        held_by: the consumer without which more snapshots would have expired; None: there is none.
+        held_from: the id of the snapshot that it reads next.
         dry_run: True if nothing was deleted.
         millis: the duration of the call.
     """
@@ -71,6 +74,8 @@ class ExpireSnapshotsResult(Result):
     paths: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
     moved_changelogs: int = 0
+    held_by: str | None = None
+    held_from: int | None = None
     dry_run: bool = False
     millis: int = 0
 
@@ -128,30 +133,31 @@ def expire_snapshots_by(
     began = time.monotonic()
     store = table.snapshots
     (earliest, is_hinted), (newest, is_sure) = store.earliest(), store.hinted_latest()
+    nothing = ExpireSnapshotsResult(dry_run=dry_run)
     if earliest is None or newest is None:
-        return ExpireSnapshotsResult(dry_run=dry_run)
+        return nothing
     latest = newest.id
-    end = _end(table, rules, earliest, latest)
+    end, held = _end(table, rules, earliest, latest)
     if end > earliest and is_hinted and earliest > 1 and store.exists(earliest - 1):
         earliest = _first_of_run(store.ids(), earliest)
-        end = _end(table, rules, earliest, latest)
+        end, held = _end(table, rules, earliest, latest)
+    nothing = replace(nothing, **held)
     if end > earliest and not is_sure and may_be_withdrawn(table, newest):  # then it must not count
         _log.warning("nothing of %s expires: snapshot %d stands on one that was taken away", table.location, latest)
-        return ExpireSnapshotsResult(dry_run=dry_run)
+        return nothing
     if finishes or end > earliest:
         end = max(end, min(expiring_below(store) or 0, latest))  # files below a crash's mark may be missing
     if end <= earliest:
         if not dry_run and not is_hinted:  # last step of a crashed expiry
             delete_marks(store, earliest)
             store.write_earliest_hint(earliest)
-        return ExpireSnapshotsResult(dry_run=dry_run)
+        return nothing
     end = min([end, *held_snapshot_ids(table.file_io, store.directory)])
     if end <= earliest:
-        return ExpireSnapshotsResult(dry_run=dry_run)
+        return nothing
     if dry_run:
         plan = _plan(table, rules, earliest, end)
-        nothing = ExpireSnapshotsResult(dry_run=True)
-        return nothing if plan is None else plan.result(began, plan.all_paths(), dry_run=True)
+        return nothing if plan is None else replace(plan.result(began, plan.all_paths(), dry_run=True), **held)
     mark = write_mark(store, end)
     try:
         plan = _plan(table, rules, earliest, end) if _may_go_until(table, rules, end) else None
@@ -166,14 +172,14 @@ def expire_snapshots_by(
         if store.exists(end) and (expiring_below(store) or 0) <= end:
             raise
         _log.info("another expiry of %s goes further, and took away what was to be read", table.location)
-        return ExpireSnapshotsResult()
+        return nothing
     except BaseException:
         table.file_io.delete(mark)
         raise
     if plan is None:  # another expiry was faster, or a holder needs one of the snapshots
         table.file_io.delete(mark)
-        return ExpireSnapshotsResult()
-    result = plan.result(began, plan.execute(mark), dry_run=False)
+        return nothing
+    result = replace(plan.result(began, plan.execute(mark), dry_run=False), **held)
     first, last = plan.ids[0], plan.ids[-1]
     _log.info("expired the snapshots %d to %d of %s: %d files", first, last, table.location, len(result.paths))
     return result
@@ -195,18 +201,23 @@ def _may_go_until(table: Table, rules: RetentionRules, end: int) -> bool:
     return end <= min(needed, default=end)
 
 
-def _end(table: Table, rules: RetentionRules, earliest: int, latest: int) -> int:
-    """The first snapshot to keep (Java: ExpireSnapshotsImpl.expire)."""
+def _end(table: Table, rules: RetentionRules, earliest: int, latest: int) -> tuple[int, dict[str, Any]]:
+    """The first snapshot to keep (Java: ExpireSnapshotsImpl.expire), and what the result says of who keeps it."""
     kept, store = rules.snapshots, table.snapshots
     begin = max(latest - kept.retain_max + 1, earliest)
     end = min(latest - kept.retain_min + 1, earliest + kept.max_deletes)
     if begin == earliest:
         begin = _end_by_time(store, kept, earliest, min(end, earliest + 1))
         if begin <= earliest:  # the usual case after a commit: consumers need not be read
-            return earliest
+            return earliest, {}
+    held: dict[str, Any] = {}
     if rules.consumers_hold_snapshots:
-        end = min([end, *consumer_positions(table.file_io, table.location, table.branch).values()])
-    return _end_by_time(store, kept, begin, end)
+        for name, position in consumer_positions(table.file_io, table.location, table.branch).items():
+            first = max(position, earliest)
+            if first < end and (first < begin or _end_by_time(store, kept, first, first + 1) > first):
+                held = {"held_by": name, "held_from": position}
+            end = min(end, position)
+    return _end_by_time(store, kept, begin, end), held
 
 
 def _end_by_time(store: SnapshotStore, kept: Retention, begin: int, end: int) -> int:

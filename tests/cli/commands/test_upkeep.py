@@ -13,7 +13,7 @@ from support.programs.command_line import command, on_a_terminal
 from support.tables.compacted_tables import append, files_of, new_table, rows_of
 from support.tables.golden_tables import GoldenTable
 
-from paimon_spark import open_table
+from paimon_spark import expire_snapshots, open_table
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.write.table_write import TableWrite
@@ -266,6 +266,24 @@ def test_expire_names_the_consumer_that_holds_snapshots(table: Path) -> None:
     position.write_text('{"nextSnapshot": 7}')
     assert "left alone" not in command("expire", table, *RETAIN, "--yes").out
     assert snapshots(table) == [7]
+
+
+def test_the_result_of_an_expiry_names_the_consumer_that_holds_snapshots(table: Path) -> None:
+    for name, position in (("day", 4), ("night", 3), ("week", 6)):
+        path = table / "consumer" / f"consumer-{name}"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f'{{"nextSnapshot": {position}}}')
+    opened = open_table(str(table), {"snapshot.time-retained": "9999 d"})
+    for retain_max, max_deletes, expected in (
+        (1, None, ("night", 3)), (4, None, ("night", 3)), (5, None, (None, None)), (1, 2, (None, None)),
+    ):  # fmt: skip
+        result = expire_snapshots(opened, retain_max, 1, max_deletes=max_deletes, dry_run=True)
+        assert (result.ids, result.held_by, result.held_from) == ((1, 2), *expected)
+    assert expire_snapshots(opened, 7, 1, dry_run=True).held_by is None
+    done = expire_snapshots(opened, 1, 1)
+    assert (done.ids, done.held_by, done.held_from) == ((1, 2), "night", 3)
+    again = expire_snapshots(opened, 1, 1)
+    assert (again.ids, again.held_by, again.held_from) == ((), "night", 3)
 
 
 def test_a_rollback_from_a_snapshot_that_is_lost_says_so(table: Path) -> None:
