@@ -13,7 +13,21 @@ from enum import Enum
 from functools import cache
 from itertools import takewhile
 from types import NoneType, UnionType
-from typing import Annotated, Any, ClassVar, Generic, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    TypeAlias,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from paimon_spark.procedures.engine import Engine
 from paimon_spark.store.metadata.table import Table
@@ -23,6 +37,7 @@ TABLE = "table"
 """The name that the table itself has in SQL, unless the official system has another one."""
 OPTIONS = "options"
 """The name in SQL of table options for one call."""
+P = ParamSpec("P")
 F = TypeVar("F", bound=Callable[..., object])
 _RAISES = "Raises:"
 _WIDTH = 110
@@ -202,6 +217,31 @@ def documented(procedure: type[Procedure[Any]]) -> Callable[[F], F]:
         return method
 
     return document
+
+
+def method_of(procedure: Callable[P, Procedure[R]]) -> Callable[Concatenate[Any, P], R]:
+    """A method that runs the procedure of its arguments by the ``_run`` of its object, and is documented by it."""
+    declared = cast(type[Procedure[R]], procedure)
+
+    @documented(declared)
+    def method(self: Any, /, *args: P.args, **named: P.kwargs) -> R:
+        result: R = self._run(procedure(*args, **named))
+        return result
+
+    taken = [
+        inspect.Parameter(
+            one.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=one.annotation,
+            default=inspect.Parameter.empty if one.is_required else one.default,
+        )
+        for one in arguments_of(declared).values()
+    ]  # fmt: skip
+    method.__name__ = method.__qualname__ = name_of(declared)
+    result_type = inspect.signature(declared.perform, eval_str=True).return_annotation
+    method.__annotations__ = {**{one.name: one.annotation for one in taken}, "return": result_type}
+    itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    signature = inspect.Signature([itself, *taken], return_annotation=result_type)
+    method.__signature__ = signature  # type: ignore[attr-defined]  # inspect shows it
+    return method
 
 
 def docstring(procedure: type[Procedure[Any]]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, get_type_hints
 
 import pytest
+from pyspark.sql import SparkSession
 from support.official_procedures import official_procedures
 
 from paimon_spark import PaimonTable
@@ -23,12 +24,12 @@ from paimon_spark.procedures.procedure import (
     kind_of,
     sql_signature,
 )
-from paimon_spark.spark.table.history_methods import HistoryMethods
-from paimon_spark.spark.table.maintenance_methods import MaintenanceMethods, TableOptimizer
+from paimon_spark.spark.table.table_api import TableOptimizer
 from paimon_spark.store.reporting.result import Result
 
 ELSEWHERE: dict[str, Callable[..., object]] = {"compact": TableOptimizer.compact}
 """Methods that are not called on the table itself."""
+NO_SESSION: SparkSession = None  # type: ignore[assignment]  # nothing here asks for it
 
 
 TIMES = ("expiration_time", "timestamp_formatter", "timestamp_pattern", "expire_strategy")
@@ -51,12 +52,11 @@ def test_a_method_has_the_arguments_of_its_procedure(name: str) -> None:
     assert hints["return"] == get_type_hints(PROCEDURES[name].perform)["return"]
 
 
-class Noted(HistoryMethods, MaintenanceMethods):
-    """The methods of a table, which note the procedure that they would run."""
+class Noted(PaimonTable):
+    """A table that notes the procedures that its methods would run."""
 
     def __init__(self) -> None:
-        self._options = {}
-        self._spark: Any = None  # no session is asked for a target that is not relative
+        super().__init__(NO_SESSION, "/table")
         self.ran: list[Procedure[Any]] = []
 
     def _run(self, procedure: Procedure[Any]) -> Any:
@@ -69,10 +69,8 @@ def test_a_method_gives_each_argument_to_its_procedure(name: str) -> None:
     if name == "copy":  # which adds the options of the table, and completes a relative target
         values |= {"options": {"some": "option"}, "target": "/target"}
     noted = Noted()
-    if name == "compact":  # without the check of types, which these values would not pass
-        inspect.unwrap(TableOptimizer.compact)(TableOptimizer(noted._run), *values.values())
-    else:
-        getattr(noted, name)(*values.values())
+    table = TableOptimizer(noted._run) if name == "compact" else noted
+    inspect.unwrap(method_of(name))(table, *values.values())  # without the check of types, which these would not pass
     assert noted.ran == [PROCEDURES[name](**values)]
 
 

@@ -41,8 +41,8 @@ from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.queries.temporary_views import create_temporary_view
 from paimon_spark.spark.statements.run import run_sql
 from paimon_spark.spark.stream_sink.query import StreamIdentity
-from paimon_spark.spark.table.sync_methods import TableTarget
 from paimon_spark.spark.table.table_api import PaimonTable
+from paimon_spark.spark.table.table_writes import TableTarget
 from paimon_spark.spark.write.write_job import WriteResult
 from paimon_spark.sql import statements as s
 from paimon_spark.sql.queries.query import Query, Travel, Use

@@ -21,7 +21,7 @@ from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.queries.table_use import plan_use
 from paimon_spark.spark.queries.temporary_views import refresh_temporary_views
 from paimon_spark.spark.rows.result import RowChangeResult
-from paimon_spark.spark.table.row_methods import refreshing
+from paimon_spark.spark.table.table_writes import refreshing
 from paimon_spark.sql.queries.parameters import question_marks, with_arguments
 from paimon_spark.sql.queries.query import Query, Use
 from paimon_spark.sql.statements import PREFIX, Delete, Expression, Merge, Update

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as sf
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import TimestampType
 
 from paimon_spark.errors import TableNotFound
@@ -19,11 +21,33 @@ from paimon_spark.spark.adapters.options import Once
 from paimon_spark.spark.jobs.write_run import run_write
 from paimon_spark.spark.stream_sink.options import StreamOptions
 from paimon_spark.spark.stream_sink.query import StreamIdentity, compute, local_run
+from paimon_spark.spark.stream_sink.watermark import event_time_column
 from paimon_spark.spark.write.open_write import open_job
 from paimon_spark.store.metadata.remembered import remembering
 from paimon_spark.store.metadata.table import Table
 
 _LATEST = "latest"
+
+
+def stream_writer(rows: DataFrame, options: StreamOptions, checkpoint: str | None) -> DataStreamWriter:
+    """What starts the stream; see ``PaimonTable.write_stream``.
+
+    Args:
+        options: of the stream, with the path of the table.
+    """
+    each = EachBatch(options, StreamIdentity(checkpoint), event_time_column(options.watermark_column, rows.schema))
+    writer: Any = rows.writeStream.foreachBatch(each)
+    plain = writer.outputMode
+
+    def output_mode(mode: str) -> DataStreamWriter:
+        """Spark does not tell a batch in which mode it is."""
+        writer.foreachBatch(replace(each, overwrites=mode.lower() == "complete"))
+        changed: DataStreamWriter = plain(mode)
+        return changed
+
+    writer.outputMode = output_mode
+    started: DataStreamWriter = writer if checkpoint is None else writer.option("checkpointLocation", checkpoint)
+    return started
 
 
 @dataclass(frozen=True)

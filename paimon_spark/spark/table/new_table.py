@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Generic, TypeVar
 
+from pyspark.errors import ParseException
 from pyspark.sql import SparkSession
 from pyspark.sql import types as st
 
@@ -13,15 +15,17 @@ from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.errors import OptionError, SchemaError
 from paimon_spark.format.options.foreign_names import ForeignNames
 from paimon_spark.format.options.table_settings import TableSettings
-from paimon_spark.format.types import DataField
+from paimon_spark.format.type_text import parse_type
+from paimon_spark.format.types import DataField, DataType
 from paimon_spark.spark.adapters.live_session import LiveSession
 from paimon_spark.spark.adapters.open_catalogs import named_table
 from paimon_spark.spark.adapters.options import path_in_session
 from paimon_spark.spark.adapters.types import paimon_field
-from paimon_spark.spark.table.schema_methods import read_type
 from paimon_spark.spark.write.table_creation import create, new_table_schema
 
 WAREHOUSE = "warehouse"
+_OF_SPARK = re.compile(r"\bSTRUCT\s*<|\bTIMESTAMP_NTZ\b", re.IGNORECASE)
+_NOT_NULL = re.compile(r"\s+NOT\s+NULL\s*$", re.IGNORECASE)
 T = TypeVar("T")
 
 
@@ -171,3 +175,24 @@ class NewTable(ForeignNames, Generic[T]):
         if not table or "." in database:
             raise OptionError(f"creating the table {self._name}: expected <table> or <database>.<table>")
         return f"{path_in_session(self._spark, warehouse).rstrip('/')}/{database or 'default'}.db/{table}"
+
+
+def read_type(given: str | st.DataType) -> DataType:
+    """The type that a caller names: a Spark type, a text of Paimon, or one of Spark's SQL, known by its own words.
+
+    Raises:
+        SchemaError, UnsupportedFeature: the type cannot be understood or stored.
+    """
+    if isinstance(given, st.DataType):
+        return paimon_field(st.StructField("column", given)).type
+    if _OF_SPARK.search(given) is None:
+        return parse_type(given)
+    text = _NOT_NULL.sub("", given)
+    try:
+        found = st.DataType.fromDDL(text)
+    except ParseException:
+        raise SchemaError(
+            f"cannot read the type '{given}': its words are of Spark's SQL, which has STRUCT<a: INT, b: CHAR(4)>; in "
+            "Paimon's words that is ROW<a INT, b CHAR(4)>"
+        ) from None
+    return paimon_field(st.StructField("column", found, text == given)).type

@@ -39,8 +39,8 @@ from paimon_spark.spark.adapters.types import paimon_fields
 from paimon_spark.spark.catalog.session_catalog import SessionCatalog
 from paimon_spark.spark.merge_into.clauses import MergeBuilder
 from paimon_spark.spark.source.source import PaimonDataSource
-from paimon_spark.spark.table.maintenance_methods import TableOptimizer
 from paimon_spark.spark.table.new_table import NewTable
+from paimon_spark.spark.table.table_api import TableOptimizer
 from paimon_spark.spark.write.table_creation import create
 from paimon_spark.store.metadata.table_options import resolve_keys, resolve_properties
 from paimon_spark.store.scan.table_scan import Scan

@@ -21,8 +21,8 @@ import paimon_spark
 from paimon_spark import PaimonTable, open_table
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import DataError
-from paimon_spark.spark.table.maintenance_methods import TableOptimizer
 from paimon_spark.spark.table.new_table import NewTable
+from paimon_spark.spark.table.table_api import TableOptimizer
 from paimon_spark.store.metadata.table import Table
 
 NO_SESSION: SparkSession = None  # type: ignore[assignment]  # nothing here asks for it

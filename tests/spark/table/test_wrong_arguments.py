@@ -105,8 +105,9 @@ def test_every_parameter_of_every_public_call_refuses_an_object_of_another_kind(
         for call, parameter, needed in calls(owner):
             several = parameter.kind is parameter.VAR_POSITIONAL
             name = "binary" if parameter.kind is parameter.VAR_KEYWORD else parameter.name  # of DecodingOptions
-            named = {other.name: fitting.get(other.annotation.partition("[")[0], "files") for other in needed}
-            message = said(call, Alien()) if several else said(call, **named, **{name: Alien()})
+            kinds = {one.name: str(getattr(one.annotation, "__name__", one.annotation)) for one in needed}
+            given = {name: fitting.get(kind.partition("[")[0], "files") for name, kind in kinds.items()}
+            message = said(call, Alien()) if several else said(call, **given, **{name: Alien()})
             assert "Alien" in message, f"{call.__qualname__}({parameter.name}): {message}"
             seen += 1
     assert seen > 200

@@ -10,7 +10,7 @@ import pytest
 
 from paimon_spark import CompactResult, ExpireSnapshotsResult, PaimonTable, WriteResult
 from paimon_spark.spark.merge_into.clauses import MergeBuilder
-from paimon_spark.spark.table.maintenance_methods import TableOptimizer
+from paimon_spark.spark.table.table_api import TableOptimizer
 from paimon_spark.store.clean.truncate import TruncateResult
 from paimon_spark.store.reporting.result import Result
 
