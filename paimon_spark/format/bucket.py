@@ -17,10 +17,12 @@ from typing import Any, NewType, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from paimon_spark.errors import CorruptFile, UnsupportedFeature
+from paimon_spark.errors import CorruptFile, OptionError, UnsupportedFeature
 from paimon_spark.format.binary_row import encode_row, row_hash
 from paimon_spark.format.manifest import EMPTY_ROW
-from paimon_spark.format.types import BINARIES, STRINGS, DataType, Root
+from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.types import BINARIES, STRINGS, DataField, DataType, Root
 
 _MASK = 0xFFFFFFFF
 _HIVE_INTEGERS = frozenset({Root.BOOLEAN, Root.TINYINT, Root.SMALLINT, Root.INT, Root.DATE, Root.TIME})
@@ -32,6 +34,22 @@ Place: TypeAlias = tuple[Partition, int]
 """Partition and bucket."""
 StoredPlace: TypeAlias = tuple[bytes, int]
 """Partition and bucket as a metadata file has them: two of them may be one place."""
+
+
+def bucket_fields(schema: TableSchema, settings: TableSettings) -> tuple[DataField, ...]:
+    """The columns that are hashed to the bucket, in order: option `bucket-key`, else the trimmed primary key.
+
+    Raises:
+        OptionError: the option names a column that the table does not have.
+    """
+    names = settings.bucket_key or schema.trimmed_primary_keys
+    unknown = [name for name in names if name not in schema.by_name]
+    if unknown:
+        raise OptionError(
+            f"the option '{TableSettings.bucket_key.key}' names {', '.join(unknown)!r:.200}, and the columns of the "
+            f"table are {', '.join(schema.names)}"
+        )
+    return tuple(schema.by_name[name] for name in names)
 
 
 def bucket_of(values: Sequence[Any], types: Sequence[DataType], buckets: int, function: str) -> int:

@@ -12,9 +12,11 @@ from support.draws.format_values import BIGINT, INT, STRING, atomic_types, golde
 from support.long_runs import examples
 
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.format.bucket import bucket_of
+from paimon_spark.format.bucket import bucket_fields, bucket_of
+from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import parse_type
-from paimon_spark.format.types import DataType, Root
+from paimon_spark.format.types import DataField, DataType, Root
 
 DEFAULT_CASES = [
     {**case, "function": "default", "bucket": case.get("projection_bucket", case["bucket"])}
@@ -92,3 +94,11 @@ def test_mod_takes_zero_for_null() -> None:
 def test_what_a_function_does_not_take_is_refused(types: list[DataType], function: str) -> None:
     with pytest.raises(UnsupportedFeature, match=function):
         bucket_of([1] * len(types), types, 3, function)
+
+
+def test_the_columns_that_are_hashed_are_the_bucket_key_or_else_the_trimmed_primary_key() -> None:
+    a, b, f = (DataField(i, name, DataType(Root.INT)) for i, name in enumerate("abf"))
+    schema = TableSchema(0, (a, b, f), 2, partition_keys=("b",), primary_keys=("b", "f", "a"))
+    assert bucket_fields(schema, TableSettings()) == (f, a)
+    assert bucket_fields(schema, TableSettings({"bucket-key": "a , f"})) == (a, f)
+    assert bucket_fields(TableSchema(0, (a, b), 1), TableSettings()) == ()

@@ -19,6 +19,7 @@ from pyspark.sql import functions as sf
 
 from paimon_spark.arrow.bucketing import Buckets, assign_buckets
 from paimon_spark.arrow.predicates.predicate import Predicate
+from paimon_spark.format.bucket import bucket_fields
 from paimon_spark.format.options.option import MB
 from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.schema import VALUE_KIND
@@ -29,7 +30,6 @@ from paimon_spark.spark.write.shuffle_write import OWNER, PLACE, SHUFFLE_PARTITI
 from paimon_spark.spark.write.write_job import WriteJob
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.read.bucket_filter import bucket_fields
 from paimon_spark.store.rescale.postpone_compact import CompactPostponedResult, PostponeCompaction, compact_postponed
 from paimon_spark.store.rescale.postpone_placement import (
     delete_created,
@@ -39,7 +39,7 @@ from paimon_spark.store.rescale.postpone_placement import (
     tell_of_few_buckets,
 )
 from paimon_spark.store.rescale.rewrite import Rewrite, RowSource, postponed_rewrite
-from paimon_spark.store.write.postpone_write import writes_fixed_buckets
+from paimon_spark.store.write.placement import writes_fixed_buckets
 
 BLOCK = "block"
 BLOCK_BYTES = 2 * MB

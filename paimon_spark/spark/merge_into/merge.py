@@ -17,6 +17,7 @@ from pyspark.sql import types as st
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, and_
 from paimon_spark.errors import DataError, PaimonError, SqlError, UnsupportedFeature
+from paimon_spark.format.bucket import bucket_fields
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.quoting import quoted
@@ -48,7 +49,6 @@ from paimon_spark.sql.text.cursor import column_path
 from paimon_spark.sql.text.lexer import tokenize
 from paimon_spark.store.evolution.merged_schema import Merging
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.read.bucket_filter import bucket_fields
 from paimon_spark.store.rows.change_strategies import ChangeStrategy, Statement, change_strategy, deletes_by_kind
 
 NONE = "source"

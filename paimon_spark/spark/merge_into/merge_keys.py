@@ -14,6 +14,7 @@ from paimon_spark.arrow.predicates.char_columns import char_range
 from paimon_spark.arrow.predicates.expressions import as_predicate, col
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, and_
 from paimon_spark.errors import PaimonError
+from paimon_spark.format.bucket import bucket_fields
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField, Root
 from paimon_spark.spark.adapters.types import spark_type
@@ -21,7 +22,6 @@ from paimon_spark.spark.rows.assignments import Expression
 from paimon_spark.sql.queries.conjuncts import equalities
 from paimon_spark.sql.text.cursor import column_path
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.read.bucket_filter import bucket_fields
 
 _INTEGRAL = (st.ByteType, st.ShortType, st.IntegerType, st.LongType)
 

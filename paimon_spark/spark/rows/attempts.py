@@ -23,8 +23,9 @@ from paimon_spark.spark.write.end_write import commit_and_finish, find_committed
 from paimon_spark.spark.write.evolved_table import schema_note, with_schema_note
 from paimon_spark.spark.write.named_write import batch_of
 from paimon_spark.spark.write.write_job import WriteJob
-from paimon_spark.store.clean.truncate import CommitName, TruncateResult
+from paimon_spark.store.clean.truncate import TruncateResult
 from paimon_spark.store.commit.commit_loop import commit_retries
+from paimon_spark.store.commit.commit_user import CommitName
 from paimon_spark.store.commit.table_commit import CommitResult
 from paimon_spark.store.compact.compaction import compact_table
 from paimon_spark.store.compact.live_buckets import live_buckets

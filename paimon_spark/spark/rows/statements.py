@@ -12,6 +12,7 @@ from pyspark.sql import functions as sf
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue
 from paimon_spark.errors import SqlError
+from paimon_spark.format.bucket import bucket_fields
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField, Root
 from paimon_spark.spark.adapters.aligned_values import Naming
@@ -48,7 +49,6 @@ from paimon_spark.store.clean.truncate import (
     truncate_table,
 )
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.read.bucket_filter import bucket_fields
 from paimon_spark.store.rows.change_strategies import ChangeStrategy, change_strategy
 
 _NUMBER = "_paimon_number"

@@ -22,7 +22,7 @@ from paimon_spark.spark.native.hybrid_scan import PLACE, HybridScan
 from paimon_spark.spark.native.local_read import is_key_lookup, is_small
 from paimon_spark.spark.native.session_settings import session_settings
 from paimon_spark.spark.write.write_job import Evolution
-from paimon_spark.store.clean.truncate import CommitName
+from paimon_spark.store.commit.commit_user import CommitName
 from paimon_spark.store.commit.row_conflicts import ReadState
 from paimon_spark.store.read.row_places import check_places
 from paimon_spark.store.read.splits import Split

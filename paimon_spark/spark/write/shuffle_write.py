@@ -17,7 +17,7 @@ from pyspark.sql.pandas.functions import arrow_udf
 
 from paimon_spark.arrow.bucketing import assign_buckets
 from paimon_spark.arrow.row_hash import hash_rows
-from paimon_spark.format.bucket import NO_PARTITION
+from paimon_spark.format.bucket import NO_PARTITION, bucket_fields
 from paimon_spark.format.types import DataField
 from paimon_spark.merge.clustering.sort_keys import KEY, sort_keys
 from paimon_spark.merge.clustering.strategy import Clustering, Strategy
@@ -35,8 +35,7 @@ from paimon_spark.spark.write.task_rows import align_rows, current_task, write_r
 from paimon_spark.spark.write.write_job import WriteJob
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import BucketMode, Table
-from paimon_spark.store.read.bucket_filter import bucket_fields
-from paimon_spark.store.write.postpone_write import numbered_buckets, settled_number, stages_all, writes_fixed_buckets
+from paimon_spark.store.write.placement import numbered_buckets, settled_number, stages_all, writes_fixed_buckets
 from paimon_spark.store.write.row_rules import row_rules
 from paimon_spark.store.write.write_rules import write_clustering
 

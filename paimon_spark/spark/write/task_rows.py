@@ -17,7 +17,7 @@ from paimon_spark.spark.adapters.batches import with_times
 from paimon_spark.spark.adapters.options import DYNAMIC_OVERWRITE, OVERWRITE_MODE, OVERWRITE_SCHEMA, SESSION_ZONE
 from paimon_spark.spark.write.write_job import WriteJob, nothing_committed
 from paimon_spark.store.metadata.messages import CommitMessage
-from paimon_spark.store.write.postpone_write import open_task_write
+from paimon_spark.store.write.task_write import open_task_write
 
 
 def write_rows(job: WriteJob, task_id: int, batches: Iterable[pa.RecordBatch]) -> list[CommitMessage]:

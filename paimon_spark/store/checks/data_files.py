@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from paimon_spark.arrow.formats.data_file import FileReader, open_reader
 from paimon_spark.errors import CorruptFile, PaimonError, StorageError
+from paimon_spark.format.bucket import bucket_fields
 from paimon_spark.format.manifest import DataFileMeta, FileSource, ManifestEntry
 from paimon_spark.format.options.option import MB
 from paimon_spark.format.paths import POSTPONE_BUCKET, file_format_of
@@ -20,7 +21,6 @@ from paimon_spark.store.checks.report import Findings, Rule
 from paimon_spark.store.checks.row_checks import BucketCheck, HashCheck, KeyCheck, PartitionCheck, RowCheck, SystemCheck
 from paimon_spark.store.checks.value_checks import ValueCheck
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.read.bucket_filter import bucket_fields
 
 BATCH_ROWS = 1 << 16
 _BATCH_BYTES = 32 * MB

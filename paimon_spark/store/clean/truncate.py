@@ -19,7 +19,7 @@ from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState, table_state
 from paimon_spark.store.commit.commit_loop import commit_request
-from paimon_spark.store.commit.commit_user import new_user
+from paimon_spark.store.commit.commit_user import CommitName, new_user
 from paimon_spark.store.commit.partition_registration import keeper_of, unregister_partitions
 from paimon_spark.store.commit.table_commit import overwritten
 from paimon_spark.store.compact.live_buckets import is_chosen
@@ -53,20 +53,6 @@ class TruncateResult(Result):
     rows: int
     millis: int
     snapshot_id: int | None
-
-
-@dataclass(frozen=True)
-class CommitName:
-    """The name under which a commit happens once.
-
-    Attributes:
-        user, identifier: the name.
-        since: the id of a snapshot (0: none): only newer ones can be the commit.
-    """
-
-    user: str
-    identifier: int
-    since: int
 
 
 def truncate_table(table: Table, name: CommitName | None = None) -> TruncateResult:

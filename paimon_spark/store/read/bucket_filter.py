@@ -7,29 +7,10 @@ import math
 from collections.abc import Sequence
 
 from paimon_spark.arrow.predicates.predicate import Compare, In, IsNull, Op, Or, Predicate, Value, conjuncts
-from paimon_spark.errors import OptionError
 from paimon_spark.format.bucket import bucket_of
-from paimon_spark.format.options.table_settings import TableSettings
-from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import FLOATS, NESTED, DataField
 
 MAX_KEYS = 1000  # more keys than that are not worth hashing one by one
-
-
-def bucket_fields(schema: TableSchema, settings: TableSettings) -> tuple[DataField, ...]:
-    """The columns that are hashed to the bucket, in order: option `bucket-key`, else the trimmed primary key.
-
-    Raises:
-        OptionError: the option names a column that the table does not have.
-    """
-    names = settings.bucket_key or schema.trimmed_primary_keys
-    unknown = [name for name in names if name not in schema.by_name]
-    if unknown:
-        raise OptionError(
-            f"the option '{TableSettings.bucket_key.key}' names {', '.join(unknown)!r:.200}, and the columns of the "
-            f"table are {', '.join(schema.names)}"
-        )
-    return tuple(schema.by_name[name] for name in names)
 
 
 class BucketFilter:

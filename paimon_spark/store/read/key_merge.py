@@ -12,6 +12,7 @@ import pyarrow as pa
 from paimon_spark.arrow.bucketing import assign_buckets
 from paimon_spark.arrow.predicates.evaluate import filter_batch
 from paimon_spark.arrow.predicates.predicate import Predicate, restrict
+from paimon_spark.format.bucket import bucket_fields
 from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.format.paths import POSTPONE_BUCKET
 from paimon_spark.format.row_kind import Kinds
@@ -24,7 +25,6 @@ from paimon_spark.merge.keys.sections import Section, SortedRun, runs_by_age
 from paimon_spark.merge.keys.window import MergeSpec, merge_spec
 from paimon_spark.merge.runs.sort_merge import merge_runs
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.read.bucket_filter import bucket_fields
 from paimon_spark.store.read.file_rows import FileRequest
 from paimon_spark.store.read.sorted_runs import sorted_runs
 from paimon_spark.store.read.split_files import SplitFiles

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from paimon_spark.arrow.bucketing import assign_buckets
 from paimon_spark.format.binary_row import decode_arity_row
-from paimon_spark.format.bucket import Partition
+from paimon_spark.format.bucket import Partition, bucket_fields
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options.write_settings import PostponeSettings
 from paimon_spark.format.paths import POSTPONE_BUCKET, data_file_path
@@ -29,10 +29,9 @@ from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.partitions import describe_partition
 from paimon_spark.store.metadata.postponed import bucket_number, needed_buckets, positive, write_place
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.read.bucket_filter import bucket_fields
 from paimon_spark.store.read.file_rows import FileRequest, StoredFile, read_file
 from paimon_spark.store.storage.files import discard
-from paimon_spark.store.write.postpone_write import writes_fixed_buckets
+from paimon_spark.store.write.placement import writes_fixed_buckets
 from paimon_spark.store.write.table_write import TableWrite
 from paimon_spark.store.write.write_plan import WritePlan
 from paimon_spark.store.write.write_rules import write_rules

@@ -25,7 +25,7 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.split_reader import SplitReader
 from paimon_spark.store.read.splits import Split, pack_ordered
 from paimon_spark.store.rescale.postpone_placement import delete_created, postponed_rows
-from paimon_spark.store.write.postpone_write import FixedBucketWrite
+from paimon_spark.store.write.task_write import FixedBucketWrite
 from paimon_spark.store.write.write_plan import WritePlan
 from paimon_spark.store.write.write_rules import write_rules
 

@@ -11,7 +11,7 @@ from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.store.metadata.table import BucketMode, Table
-from paimon_spark.store.write.postpone_write import writes_fixed_buckets
+from paimon_spark.store.write.placement import writes_fixed_buckets
 
 
 class Statement(StrEnum):

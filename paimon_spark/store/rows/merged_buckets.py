@@ -29,8 +29,8 @@ from paimon_spark.store.metadata.file_paths import created_paths
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.storage.files import discard
-from paimon_spark.store.write.postpone_write import FixedBucketWrite, TaskWrite
 from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.store.write.task_write import FixedBucketWrite, TaskWrite
 from paimon_spark.store.write.write_plan import WritePlan
 from paimon_spark.store.write.write_rules import WriteRules, write_rules
 

@@ -23,6 +23,7 @@ from paimon_spark.arrow.predicates.predicate import AlwaysTrue, columns_of, rest
 from paimon_spark.arrow.predicates.pruning import match_values
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.binary_row import decode_arity_row
+from paimon_spark.format.bucket import bucket_fields
 from paimon_spark.format.manifest import DataFileMeta, ManifestEntry
 from paimon_spark.format.manifests.columns import ManifestColumns
 from paimon_spark.format.options.engines import MergeEngine
@@ -49,7 +50,7 @@ from paimon_spark.store.pruning.file_filter import (
 )
 from paimon_spark.store.pruning.index_filter import IndexFilter, leave_out_by_index
 from paimon_spark.store.pruning.integer_stats import leave_out_by_integers
-from paimon_spark.store.read.bucket_filter import BucketFilter, bucket_fields
+from paimon_spark.store.read.bucket_filter import BucketFilter
 from paimon_spark.store.read.deletion_files import DeletionFiles, find_deletion_files, partition_directory
 from paimon_spark.store.read.splits import DeletionFile, PostponeSplit, ReadUnit, Split, pack_parts
 from paimon_spark.store.scan.read_spec import Plan, ReadSpec

@@ -12,6 +12,7 @@ from typing import Any
 
 from paimon_spark.errors import OptionError, SchemaError, TableAlreadyExists
 from paimon_spark.file_io import FileIO, absolute_location, file_io_for, is_same_store, local_path
+from paimon_spark.format.bucket import bucket_fields
 from paimon_spark.format.options.option import Option
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.write_settings import FileSettings
@@ -24,7 +25,6 @@ from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import split_storage_options
 from paimon_spark.store.open import find_stored_table, open_table
-from paimon_spark.store.read.bucket_filter import bucket_fields
 from paimon_spark.store.storage.wrong_path import check_new_place
 
 _OWN = ("path", "branch", "data-file.external-paths", "global-index.external-path", "scan.fallback-", "scan.primary-")

@@ -19,8 +19,9 @@ import pyarrow as pa
 from paimon_spark.arrow.bucketing import Indices, assign_buckets, group_rows
 from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.errors import OptionError, UnsupportedFeature
-from paimon_spark.format.bucket import Partition, Place
+from paimon_spark.format.bucket import NO_PARTITION, Partition, Place, bucket_fields
 from paimon_spark.format.manifest import IndexManifestEntry
+from paimon_spark.format.options.write_settings import PostponeSettings
 from paimon_spark.format.paths import POSTPONE_BUCKET
 from paimon_spark.store.buckets.bucket_assigner import (
     UNKNOWN,
@@ -43,8 +44,8 @@ from paimon_spark.store.buckets.hash_index_files import (
 from paimon_spark.store.metadata.messages import CommitMessage, NewHashes
 from paimon_spark.store.metadata.partition_stats import same_partition
 from paimon_spark.store.metadata.partitions import describe_partition
+from paimon_spark.store.metadata.postponed import positive
 from paimon_spark.store.metadata.table import BucketMode, Table
-from paimon_spark.store.read.bucket_filter import bucket_fields
 from paimon_spark.store.write.write_plan import DynamicPlan, WritePlan
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -53,6 +54,7 @@ Group: TypeAlias = tuple[Partition, int, Indices]
 
 GROUP_HASHES = 8_000_000  # known hashes read at once: 6 bytes each
 KEPT_HASHES = 32_000_000  # known hashes kept in memory between batches
+STAGE_OWNERS = 64  # tasks that share the rows of a partition whose number of buckets is not known yet
 
 
 def cross_partition_refusal(location: str) -> UnsupportedFeature:
@@ -284,3 +286,49 @@ class DynamicBuckets:
         created = create_hash_file(self._table, *place, merged)
         self._created.append(created)
         return replace(message, index_entries=(*message.index_entries, created))
+
+
+def writes_fixed_buckets(table: Table) -> bool:
+    """True if batch writes to this table with postponed buckets choose buckets at once."""
+    postpones = table.bucket_mode == BucketMode.POSTPONE_MODE
+    return postpones and table.settings.postpone.batch_write_fixed_bucket
+
+
+def settled_number(table: Table, plan: WritePlan, partition: Partition) -> int | None:
+    """The number of buckets of a partition if it is known before its rows are counted.
+
+    Args:
+        table: the table.
+        plan: the plan of the write, with the numbers of buckets of existing partitions.
+        partition: canonical row.
+
+    Raises:
+        OptionError: an option postpone.* is not positive.
+    """
+    known = plan.buckets.get(partition) or positive(table.settings, PostponeSettings.default_bucket_num)
+    return known or (1 if positive(table.settings, PostponeSettings.max_parallelism) == 1 else None)
+
+
+def stages_all(table: Table, plan: WritePlan) -> bool:
+    """True if no partition can have a number of buckets before its rows are counted: all rows are staged."""
+    return writes_fixed_buckets(table) and not plan.buckets and settled_number(table, plan, NO_PARTITION) is None
+
+
+def numbered_buckets(table: Table, plan: WritePlan, batch: pa.RecordBatch) -> Buckets:
+    """The bucket of each row in its partition; one of STAGE_OWNERS where the number of buckets is not known yet.
+
+    Args:
+        table: the table.
+        plan: the plan of the write.
+        batch: rows with the partition and bucket key columns.
+    """
+    fields, function = bucket_fields(table.schema, table.settings), table.settings.bucket_function
+    by_number: dict[int, list[Indices]] = {}
+    for partition, _, positions in group_rows(batch, table.schema.partition_fields, None):
+        number = settled_number(table, plan, partition) or STAGE_OWNERS
+        by_number.setdefault(number, []).append(positions)
+    buckets = np.zeros(batch.num_rows, np.int32)
+    for number, parts in by_number.items():
+        chosen = np.concatenate(parts)
+        buckets[chosen] = assign_buckets(batch, fields, number, function)[chosen]
+    return buckets

@@ -28,7 +28,7 @@ from paimon_spark.store.open import open_table
 from paimon_spark.store.rescale.postpone_compact import compact_postponed
 from paimon_spark.store.rescale.rescale import rescale
 from paimon_spark.store.upkeep.compact_call import compact_on_call
-from paimon_spark.store.write.postpone_write import open_task_write
+from paimon_spark.store.write.task_write import open_task_write
 from paimon_spark.store.write.write_plan import plan_write
 
 INT, BIGINT = DataType(Root.INT), DataType(Root.BIGINT)

@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, And, Compare, In, IsNotNull, IsNull, Op, Or, Predicate
 from paimon_spark.format.bucket import bucket_of
-from paimon_spark.format.options.table_settings import TableSettings
-from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField, DataType, Root
-from paimon_spark.store.read.bucket_filter import BucketFilter, bucket_fields
+from paimon_spark.store.read.bucket_filter import BucketFilter
 
 A = DataField(0, "a", DataType(Root.INT))
 B = DataField(1, "b", DataType(Root.VARCHAR, length=10))
@@ -84,13 +82,6 @@ def test_buckets_that_no_hash_gives_are_not_pruned(total: int) -> None:
 
 def test_no_key_columns() -> None:
     assert BucketFilter(eq("a", 1), (), "default").buckets(4) is None
-
-
-def test_bucket_fields() -> None:
-    schema = TableSchema(0, (A, B, F), 2, partition_keys=("b",), primary_keys=("b", "f", "a"))
-    assert bucket_fields(schema, TableSettings()) == (F, A)
-    assert bucket_fields(schema, TableSettings({"bucket-key": "a , f"})) == (A, F)
-    assert bucket_fields(TableSchema(0, (A, B), 1), TableSettings()) == ()
 
 
 values = st.one_of(st.none(), st.integers(-3, 3))

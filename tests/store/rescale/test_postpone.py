@@ -38,7 +38,7 @@ from paimon_spark.store.open import open_table
 from paimon_spark.store.rescale.postpone_compact import compact_postponed
 from paimon_spark.store.rescale.postpone_placement import place_staged, postponed_rows
 from paimon_spark.store.rescale.rescale import rescale
-from paimon_spark.store.write.postpone_write import open_task_write
+from paimon_spark.store.write.task_write import open_task_write
 from paimon_spark.store.write.write_plan import plan_write
 
 COLUMNS = pa.schema([("part", pa.string()), ("id", pa.int64()), ("value", pa.string())])

@@ -13,7 +13,7 @@ from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.rescale.postpone_placement import place_staged
-from paimon_spark.store.write.postpone_write import open_task_write
+from paimon_spark.store.write.task_write import open_task_write
 from paimon_spark.store.write.write_plan import plan_write
 
 Row = tuple[Any, ...]

@@ -1,7 +1,8 @@
-"""Batch writes to a table with postponed buckets, `postpone.batch-write-fixed-bucket` = true (features 2.2).
+"""The write of one task, whatever the bucket mode of the table.
 
-Rows of a partition that has buckets are written to these at once. The number of buckets of a new partition is known
-only when all its rows are written: they are staged in files that are never committed, and moved before the commit.
+Batch writes to a table with postponed buckets, `postpone.batch-write-fixed-bucket` = true (features 2.2): rows of a
+partition that has buckets are written to these at once. The number of buckets of a new partition is known only when all
+its rows are written: they are staged in files that are never committed, and moved before the commit.
 """
 
 from __future__ import annotations
@@ -12,20 +13,16 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from paimon_spark.arrow.bucketing import Buckets, assign_buckets, group_rows
-from paimon_spark.format.bucket import NO_PARTITION, Partition
-from paimon_spark.format.options.write_settings import PostponeSettings
+from paimon_spark.arrow.bucketing import Buckets, group_rows
 from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.store.metadata.messages import CommitMessage
-from paimon_spark.store.metadata.postponed import bucket_number, positive
-from paimon_spark.store.metadata.table import BucketMode, Table
-from paimon_spark.store.read.bucket_filter import bucket_fields
+from paimon_spark.store.metadata.postponed import bucket_number
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.write.placement import settled_number, writes_fixed_buckets
 from paimon_spark.store.write.table_write import Rows, TableWrite
 from paimon_spark.store.write.write_plan import WritePlan, plan_write
 from paimon_spark.store.write.write_rules import WriteRules, write_rules
-
-STAGE_OWNERS = 64  # tasks that share the rows of a partition whose number of buckets is not known yet
 
 
 class TaskWrite(Protocol):
@@ -53,52 +50,6 @@ def open_task_write(table: Table, commit_user: str, task_id: int = 0, plan: Writ
     if not writes_fixed_buckets(table):
         return TableWrite(table, commit_user, task_id, plan)
     return FixedBucketWrite(table, commit_user, task_id, plan or plan_write(table))
-
-
-def writes_fixed_buckets(table: Table) -> bool:
-    """True if batch writes to this table with postponed buckets choose buckets at once."""
-    postpones = table.bucket_mode == BucketMode.POSTPONE_MODE
-    return postpones and table.settings.postpone.batch_write_fixed_bucket
-
-
-def settled_number(table: Table, plan: WritePlan, partition: Partition) -> int | None:
-    """The number of buckets of a partition if it is known before its rows are counted.
-
-    Args:
-        table: the table.
-        plan: the plan of the write, with the numbers of buckets of existing partitions.
-        partition: canonical row.
-
-    Raises:
-        OptionError: an option postpone.* is not positive.
-    """
-    known = plan.buckets.get(partition) or positive(table.settings, PostponeSettings.default_bucket_num)
-    return known or (1 if positive(table.settings, PostponeSettings.max_parallelism) == 1 else None)
-
-
-def stages_all(table: Table, plan: WritePlan) -> bool:
-    """True if no partition can have a number of buckets before its rows are counted: all rows are staged."""
-    return writes_fixed_buckets(table) and not plan.buckets and settled_number(table, plan, NO_PARTITION) is None
-
-
-def numbered_buckets(table: Table, plan: WritePlan, batch: pa.RecordBatch) -> Buckets:
-    """The bucket of each row in its partition; one of STAGE_OWNERS where the number of buckets is not known yet.
-
-    Args:
-        table: the table.
-        plan: the plan of the write.
-        batch: rows with the partition and bucket key columns.
-    """
-    fields, function = bucket_fields(table.schema, table.settings), table.settings.bucket_function
-    by_number: dict[int, list[Rows]] = {}
-    for partition, _, positions in group_rows(batch, table.schema.partition_fields, None):
-        number = settled_number(table, plan, partition) or STAGE_OWNERS
-        by_number.setdefault(number, []).append(positions)
-    buckets = np.zeros(batch.num_rows, np.int32)
-    for number, parts in by_number.items():
-        chosen = np.concatenate(parts)
-        buckets[chosen] = assign_buckets(batch, fields, number, function)[chosen]
-    return buckets
 
 
 class FixedBucketWrite:
