@@ -53,7 +53,8 @@ from paimon_spark.spark.adapters.options import TIME_ZONE, path_in_session
 from paimon_spark.spark.adapters.session_options import is_case_sensitive
 from paimon_spark.spark.jobs.spark_engine import SparkEngine
 from paimon_spark.spark.table.new_table import NewTable, read_type
-from paimon_spark.spark.table.table_reads import last_of, of_table
+from paimon_spark.spark.table.table_reads import TableReads
+from paimon_spark.spark.table.table_state import last_of, of_table
 from paimon_spark.spark.table.table_writes import TableWrites
 from paimon_spark.store.compact.compaction import CompactResult
 from paimon_spark.store.evolution.alter import AlterResult, alter
@@ -68,7 +69,7 @@ _NO_OPTIONS: Mapping[str, str] = {}
 
 
 @checks_arguments
-class PaimonTable(TableWrites):
+class PaimonTable(TableReads, TableWrites):
     """A table at a path. It holds no state of the table: every call opens the table that is there then.
 
     A table that was dropped raises TableNotFound, for writes too. One that was made anew at its place is the table from

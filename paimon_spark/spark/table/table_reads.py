@@ -1,38 +1,22 @@
-"""A table at a path, as PaimonTable reads it and tells of it: rows, numbers of rows, system tables."""
+"""What PaimonTable reads and tells: rows, numbers of rows, system tables."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from paimon_spark.format.options.column_names import format_columns, given_columns
-from paimon_spark.format.options.foreign_names import ForeignNames
 from paimon_spark.format.quoting import quoted
 from paimon_spark.spark.adapters.errors import job_errors
-from paimon_spark.spark.adapters.live_session import LiveSession
-from paimon_spark.spark.adapters.options import (
-    COLUMNS,
-    CREATES_TABLE,
-    FAIL,
-    FILTER,
-    LOCAL,
-    NATIVE,
-    OVERWRITE_WHERE,
-    ROW_KINDS,
-    TIME_ZONE,
-    UNKNOWN_BATCH,
-    without_merging,
-)
+from paimon_spark.spark.adapters.options import COLUMNS, CREATES_TABLE, FILTER, ROW_KINDS, without_merging
 from paimon_spark.spark.native.aggregate_rows import aggregate_rows
 from paimon_spark.spark.native.read_table import ReadRequest, read_table
+from paimon_spark.spark.table.table_state import TableState, last_of
 from paimon_spark.store.checks.report import CheckResult
 from paimon_spark.store.checks.table import check
-from paimon_spark.store.metadata.table_options import split_storage_options
-from paimon_spark.store.open import ReadableTable, open_table
 from paimon_spark.store.scan.read_spec import find_fields
 from paimon_spark.store.stream_source.settings import STREAM
 
@@ -44,23 +28,8 @@ _DETAIL = (
 )
 
 
-class TableReads(ForeignNames):
-    """What reads a table at a path, and the state of a PaimonTable: where the table is, and with which options."""
-
-    _spark = LiveSession("this table", "open the table, such as PaimonTable.forPath(spark, '<path>'),")
-
-    def __init__(self, spark: SparkSession, path: str, options: Mapping[str, str] = _NO_OPTIONS) -> None:
-        """Use ``forPath``, which checks that the table is there."""
-        self._spark = spark
-        self._path = path
-        self._options = of_table(options)
-        self._of_reads = {key: last_of(options, key) for key in (TIME_ZONE, NATIVE, LOCAL)}
-        self._unknown = last_of(options, UNKNOWN_BATCH) or FAIL
-
-    def __repr__(self) -> str:
-        """The path and the options, without those of the storage, which hold secrets. It reads nothing."""
-        _, table = split_storage_options(self._options)
-        return f"PaimonTable({self._path!r}{f', options={table!r}' if table else ''})"
+class TableReads(TableState):
+    """What reads a table and tells of it."""
 
     def toDF(
         self,
@@ -288,32 +257,3 @@ class TableReads(ForeignNames):
         if columns is not None:
             reader = reader.option(COLUMNS, columns if isinstance(columns, str) else format_columns(tuple(columns)))
         return reader.load(path)
-
-    def _open(self) -> ReadableTable:
-        return open_table(self._path, self._options)
-
-    def _open_in_session(self) -> ReadableTable:
-        return replace(self._open(), time_zone=self._session_zone())
-
-    def _session_zone(self) -> str | None:
-        """The zone in which Spark itself would read a condition."""
-        return self._of_reads[TIME_ZONE] or self._spark.conf.get("spark.sql.session.timeZone")
-
-    def _in_session(self, options: Mapping[str, str]) -> Mapping[str, str]:
-        """The options with the zone in which a condition among them is read; one that is given comes first."""
-        rest, zone = of_table(options), last_of(options, TIME_ZONE)
-        if zone is None and any(key.lower() in (FILTER, OVERWRITE_WHERE) for key in rest):
-            zone = self._session_zone()
-        return rest if zone is None else {**rest, TIME_ZONE: zone}
-
-
-def of_table(options: Mapping[str, str]) -> dict[str, str]:
-    """The options but for those of reads or writes alone that all those of a table object share."""
-    others = (TIME_ZONE, NATIVE, LOCAL, UNKNOWN_BATCH)
-    return {key: value for key, value in options.items() if key.lower() not in others}
-
-
-def last_of(options: Mapping[str, str], name: str) -> str | None:
-    """The value of an option under its name in any letter case; None: it is not given."""
-    values = [value for key, value in options.items() if key.lower() == name]
-    return values[-1] if values else None

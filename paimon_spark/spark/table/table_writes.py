@@ -41,7 +41,7 @@ from paimon_spark.spark.rows.statements import RowStatement, delete_where, updat
 from paimon_spark.spark.stream_sink.options import stream_options
 from paimon_spark.spark.stream_sink.query import StreamIdentity, compute, local_query
 from paimon_spark.spark.table.each_batch import stream_writer
-from paimon_spark.spark.table.table_reads import TableReads, last_of
+from paimon_spark.spark.table.table_state import TableState, last_of
 from paimon_spark.spark.write.bucket_routing import how_computed
 from paimon_spark.spark.write.open_write import open_job
 from paimon_spark.spark.write.write_job import WriteResult
@@ -54,7 +54,7 @@ _ALL_ROWS = "true"
 Changed = TypeVar("Changed", bound="TableWrites")
 
 
-class TableWrites(TableReads):
+class TableWrites(TableState):
     """What changes the rows of a table."""
 
     _alias: str | None = None
