@@ -54,23 +54,23 @@ class GroupTotals:
         self.bounds[name] = (low, high) if known is None else (min(low, known[0]), max(high, known[1]))
 
 
-@dataclass
+@dataclass(frozen=True)
 class MetadataAggregates:
     """What metadata tell of a plan.
 
     Attributes:
+        snapshot: the state; None: the table has none.
         partitions: what is known of the rows of each partition, without those of the rest.
         files: how many files these are of.
         rest: holds all other rows, which must be read.
         reasons: why so, with the numbers of files.
-        snapshot: the state; None: the table has none.
     """
 
-    partitions: dict[Partition, GroupTotals] = field(default_factory=dict)
-    files: int = 0
-    rest: list[ReadUnit] = field(default_factory=list)
-    reasons: Counter[str] = field(default_factory=Counter)
-    snapshot: Snapshot | None = None
+    snapshot: Snapshot | None
+    partitions: Mapping[Partition, GroupTotals]
+    files: int
+    rest: Sequence[ReadUnit]
+    reasons: Counter[str]
 
     @property
     def rows(self) -> int:
@@ -83,21 +83,21 @@ class MetadataAggregates:
         words = self.reasons.most_common()
         return tuple(f"{reason} ({count} {'file' if count == 1 else 'files'})" for reason, count in words)
 
-    def leave(self, unit: ReadUnit, reason: str) -> None:
-        """Puts a unit of the plan into the rest."""
-        self.rest.append(unit)
-        self.reasons[reason] += unit.file_count
-
 
 def metadata_aggregates(
-    table: Table, predicate: Predicate, units: Sequence[ReadUnit], columns: Sequence[DataField], refusal: str | None
+    table: Table,
+    predicate: Predicate,
+    snapshot: Snapshot | None,
+    units: Sequence[ReadUnit],
+    columns: Sequence[DataField],
+    refusal: str | None,
 ) -> MetadataAggregates:
     """What metadata tell of the rows of a plan that satisfy its condition.
 
     Args:
         table: what is planned, with the options of the read.
         predicate: the condition of the plan; on columns that are no partition columns metadata do not decide it.
-        units: of the plan; with the statistics of their files, where columns are given.
+        snapshot, units: of the plan; with the statistics of their files, where columns are given.
         columns: whose bounds are wanted; a file whose bounds of one are not known is part of the rest.
         refusal: why nothing is known, in words; None: it may be.
 
@@ -106,7 +106,7 @@ def metadata_aggregates(
     """
     if refusal is None and not columns_of(predicate) <= set(table.schema.partition_keys):
         refusal = "the condition is not on partition columns alone"
-    return _Reading(table, columns).totals(units, refusal)
+    return _Reading(table, columns).totals(snapshot, units, refusal)
 
 
 def live_rows(file: DataFileMeta, deletion: DeletionFile | None) -> int | str:
@@ -139,38 +139,45 @@ class _Reading:
         self._columns = [column for column in columns if column.name not in by_partition]
         self._statistics = FileStatistics([c.name for c in self._columns], table.schema, table.schemas.load)
         self._canonical: dict[bytes, Partition] = {}
+        self._groups: dict[Partition, GroupTotals] = {}
+        self._files = 0
+        self._rest: list[ReadUnit] = []
+        self._reasons: Counter[str] = Counter()
 
-    def totals(self, units: Sequence[ReadUnit], refusal: str | None) -> MetadataAggregates:
-        found = MetadataAggregates()
+    def totals(self, snapshot: Snapshot | None, units: Sequence[ReadUnit], refusal: str | None) -> MetadataAggregates:
         for unit in units:
             if refusal is not None or not isinstance(unit, Split):
-                found.leave(unit, refusal or _MERGED)
+                self._leave(unit, refusal or _MERGED)
             elif unit.branch is not None and self._columns:
-                found.leave(unit, "statistics of another branch are not looked at")
+                self._leave(unit, "statistics of another branch are not looked at")
             else:
-                self._add(found, unit)
-        for partition, group in found.partitions.items():
+                self._add(unit)
+        for partition, group in self._groups.items():
             values = decode_arity_row(partition, self._types) if self._keys and group.rows else ()
             for i, name in self._keys if values else ():
                 if values[i] is not None:
                     group.add(name, values[i], values[i])
-        return found
+        return MetadataAggregates(snapshot, self._groups, self._files, self._rest, self._reasons)
 
-    def _add(self, found: MetadataAggregates, split: Split) -> None:
-        group = found.partitions.setdefault(self._partition(split.partition), GroupTotals())
+    def _leave(self, unit: ReadUnit, reason: str) -> None:
+        self._rest.append(unit)
+        self._reasons[reason] += unit.file_count
+
+    def _add(self, split: Split) -> None:
+        group = self._groups.setdefault(self._partition(split.partition), GroupTotals())
         left: list[DataFileMeta] = []
         for file in split.raw_files:
             reason = self._add_file(group, file, split.deletions.get(file.file_name))
             if reason is None:
-                found.files += 1
+                self._files += 1
             else:
                 left.append(file)
-                found.reasons[reason] += 1
+                self._reasons[reason] += 1
         if left or split.sections:
             rest = replace(split, raw_files=tuple(left))
             if split.sections:
-                found.reasons[_MERGED] += rest.file_count - len(left)
-            found.rest.append(rest)
+                self._reasons[_MERGED] += rest.file_count - len(left)
+            self._rest.append(rest)
 
     def _add_file(self, group: GroupTotals, file: DataFileMeta, deletion: DeletionFile | None) -> str | None:
         """Notes what is known of a file; or says why it must be read, and notes nothing."""

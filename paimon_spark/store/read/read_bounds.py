@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 from paimon_spark.arrow.predicates.pruning import compare_values
 from paimon_spark.arrow.types import from_internal, to_internal
 from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.table_statistics import ANALYZED
 from paimon_spark.format.types import DataField
-from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.metadata_aggregates import MetadataAggregates
 from paimon_spark.store.read.splits import ReadUnit
 from paimon_spark.store.storage.parallel import map_parallel
@@ -22,16 +22,16 @@ from paimon_spark.store.storage.parallel import map_parallel
 _THREADS = 4
 
 
-def check_ordered(table: Table, column: DataField) -> None:
+def check_ordered(location: str, schema: TableSchema, column: DataField) -> None:
     """Checks that a column is one of the table, whose values can be compared.
 
     Raises:
         OptionError: it is the row kind.
         UnsupportedFeature: the values of its type have no order.
     """
-    what = f"the least or greatest value of the column '{column.name}' of {table.location}"
-    if column not in table.schema.fields:
-        raise OptionError(f"{what}: the table has no such column; its columns are {', '.join(table.schema.names)}")
+    what = f"the least or greatest value of the column '{column.name}' of {location}"
+    if column not in schema.fields:
+        raise OptionError(f"{what}: the table has no such column; its columns are {', '.join(schema.names)}")
     if column.type.root not in ANALYZED:
         raise UnsupportedFeature(f"{what}: values of the type {column.type.root} have no order; choose another column")
 

@@ -280,7 +280,7 @@ class Scan(ArrowRows):
         """
         from paimon_spark.store.scan.top_n_read import sort_first, wanted_rows
 
-        first = wanted_rows(self.table, self.fields, column, count, descending, nulls_first)
+        first = wanted_rows(self.table.location, self.table.schema, self.fields, column, count, descending, nulls_first)
         return sort_first(self.with_top_n(first).to_batches() if count else (), self.arrow_schema, first)
 
     def metadata_aggregates(self, columns: Sequence[str] = ()) -> MetadataAggregates:
@@ -300,7 +300,7 @@ class Scan(ArrowRows):
         from paimon_spark.store.read.read_bounds import check_ordered, read_bounds
 
         (field,) = find_fields(self.table.schema, (column,))
-        check_ordered(self.table, field)
+        check_ordered(self.table.location, self.table.schema, field)
         scan = self._wanting(fields=(field,), with_statistics=True)
         reader = scan.reader()
         with scan.planned_with_read_tags() as plan:
@@ -387,9 +387,7 @@ class Scan(ArrowRows):
         tables = (self.table,) if self.second is None else (self.table, self.second.table)
         is_strict = all(tolerance(table.settings) == STRICT for table in tables)
         refusal = None if is_strict else "the read passes over lost or damaged files"
-        found = metadata_aggregates(self.table, self.predicate, plan.splits, columns, refusal)
-        found.snapshot = plan.snapshot
-        return found
+        return metadata_aggregates(self.table, self.predicate, plan.snapshot, plan.splits, columns, refusal)
 
 
 def delete_read_tags(table: Table, tags: Iterable[ReadTag]) -> None:

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_spark.errors import OptionError
+from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField
-from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.pruning.top_n import TopN
 from paimon_spark.store.read.read_bounds import check_ordered
 from paimon_spark.store.scan.read_spec import find_fields
@@ -18,12 +18,18 @@ _HELD_ROWS = 1 << 16
 
 
 def wanted_rows(
-    table: Table, fields: Sequence[DataField], column: str, count: int, descending: bool, nulls_first: bool | None
+    location: str,
+    schema: TableSchema,
+    fields: Sequence[DataField],
+    column: str,
+    count: int,
+    descending: bool,
+    nulls_first: bool | None,
 ) -> TopN:
     """What is wanted, once it is known that a read can give it.
 
     Args:
-        table: what is read.
+        location, schema: of what is read.
         fields: the columns of the result.
         column, count, descending, nulls_first: as of Scan.top.
 
@@ -31,15 +37,15 @@ def wanted_rows(
         OptionError: the result has no such column, or count is less than 0.
         UnsupportedFeature: the values of its type have no order.
     """
-    (field,) = find_fields(table.schema, (column,))
-    check_ordered(table, field)
+    (field,) = find_fields(schema, (column,))
+    check_ordered(location, schema, field)
     if field not in fields:
         raise OptionError(
-            f"the first rows of {table.location}: the column '{field.name}' of the order is not among the columns "
+            f"the first rows of {location}: the column '{field.name}' of the order is not among the columns "
             f"that are read; name it too"
         )
     if count < 0:
-        raise OptionError(f"the first rows of {table.location}: {count} rows are asked for; ask for 0 or more")
+        raise OptionError(f"the first rows of {location}: {count} rows are asked for; ask for 0 or more")
     return TopN(field.name, count, descending, not descending if nulls_first is None else nulls_first)
 
 

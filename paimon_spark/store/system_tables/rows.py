@@ -33,7 +33,6 @@ from paimon_spark.format.schema import (
     SEQUENCE_NUMBER_ID,
     TableSchema,
 )
-from paimon_spark.format.table_statistics import ANALYZED
 from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.pruning.top_n import TopN
@@ -44,10 +43,10 @@ from paimon_spark.store.read.split_reader import SplitReader
 from paimon_spark.store.read.splits import ReadUnit, Split, group_splits
 from paimon_spark.store.scan.branched_scan import SecondBranch
 from paimon_spark.store.scan.new_scan import new_scan
-from paimon_spark.store.scan.read_spec import Plan, find_fields, row_kind_field
+from paimon_spark.store.scan.read_spec import Plan, row_kind_field
 from paimon_spark.store.scan.split_plan import of_level, top_level
 from paimon_spark.store.scan.table_scan import READ_THREADS, Scan
-from paimon_spark.store.scan.top_n_read import sort_first
+from paimon_spark.store.scan.top_n_read import sort_first, wanted_rows
 from paimon_spark.store.storage.parallel import map_parallel
 
 Numbers: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int32]]
@@ -186,21 +185,19 @@ class SystemRows(ArrowRows):
             OptionError: the result has no such column, or count is less than 0.
             UnsupportedFeature: the values of its type have no order.
         """
-        (field,) = find_fields(TableSchema(0, self.fields, len(self.fields)), (column,))
-        if field.type.root not in ANALYZED:
-            raise UnsupportedFeature(
-                f"the order of the column '{field.name}': values of the type {field.type.root} have no order; choose "
-                "another column"
-            )
-        if count < 0:
-            raise OptionError(f"the first rows of a system table: {count} rows are asked for; ask for 0 or more")
-        first = TopN(field.name, count, descending, not descending if nulls_first is None else nulls_first)
-        return sort_first(self.to_batches() if count else (), self.arrow_schema, first)
+        return self._first(self._wanted(column, count, descending, nulls_first))
 
     def _outermost(self, column: str, descending: bool) -> Any:
-        rows = self.top(column, 1, descending, nulls_first=False)
-        (field,) = find_fields(TableSchema(0, self.fields, len(self.fields)), (column,))
-        return rows.column(field.name)[0].as_py() if rows.num_rows else None
+        wanted = self._wanted(column, 1, descending, nulls_first=False)
+        values = self._first(wanted).column(wanted.column)
+        return values[0].as_py() if len(values) else None
+
+    def _wanted(self, column: str, count: int, descending: bool, nulls_first: bool | None) -> TopN:
+        schema = TableSchema(0, self.fields, len(self.fields))
+        return wanted_rows("a system table", schema, self.fields, column, count, descending, nulls_first)
+
+    def _first(self, wanted: TopN) -> pa.Table:
+        return sort_first(self.to_batches() if wanted.count else (), self.arrow_schema, wanted)
 
 
 @checks_arguments

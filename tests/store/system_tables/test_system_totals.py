@@ -51,6 +51,8 @@ def test_a_condition_and_columns_count(table: ReadableTable) -> None:
         wanted.min("commit_kind")
     with pytest.raises(OptionError, match="-1 rows are asked for"):
         wanted.top("snapshot_id", -1)
+    with pytest.raises(OptionError, match="'_row_kind' of a system table: the table has no such column"):
+        wanted.top("_row_kind", 1)  # which every table of rows has
 
 
 @pytest.mark.parametrize("name", ["", *(name for name in NAMES if name != "row_tracking")])  # this table has none
