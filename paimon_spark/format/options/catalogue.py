@@ -73,7 +73,7 @@ NO_EFFECT = (
         parquet.enable.dictionary bucket-append-ordered compaction.file-num-limit commit.force-compact lookup-wait
         changelog-producer.lookup-wait manifest.merge-optimize.enabled manifest.delete-file-drop-stats
         manifest-sort.enabled manifest-sort.partition-field manifest-sort.max-rewrite-size compaction.max.file-num
-        compaction.early-max.file-num compaction.max-sorted-run-num
+        compaction.early-max.file-num compaction.max-sorted-run-num num-sorted-run.stop-trigger
         """,
         {
             "commit.discard-duplicate-files": _asked(("false",), "commits of files that are there already", LEAVE_OUT),

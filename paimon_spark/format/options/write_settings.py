@@ -113,9 +113,6 @@ class CompactionSettings(Settings):
     skip_expired_partitions = boolean("compaction.skip-expired-partitions", False,
         "Partitions that are older than `partition.expiration-time` are not compacted.")
     trigger = integer("num-sorted-run.compaction-trigger", 5, "How many sorted runs of a bucket start a compaction.")
-    stop_trigger = integer("num-sorted-run.stop-trigger", None,
-        "How many sorted runs of a bucket make a writer wait. The default is 3 more than "
-        "`num-sorted-run.compaction-trigger`.")
     num_levels = integer("num-levels", None,
         "The number of levels. The default is 1 more than `num-sorted-run.compaction-trigger`.")
     max_size_amplification_percent = integer("compaction.max-size-amplification-percent", 200,

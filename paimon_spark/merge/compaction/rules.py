@@ -39,7 +39,6 @@ class CompactionRules:
     Attributes:
         num_levels: the configured number of levels, including level 0.
         trigger: the number of sorted runs that starts a compaction.
-        stop_trigger: the number of sorted runs above which a writer waits for a compaction.
         max_size_amplification, size_ratio: percent, for the rules of universal compaction; off_peak adds to size_ratio.
         full_interval: milliseconds between early full compactions, or None.
         total_size_threshold, incremental_size_threshold: bytes for an early full compaction, or None.
@@ -58,7 +57,6 @@ class CompactionRules:
 
     num_levels: int
     trigger: int
-    stop_trigger: int
     max_size_amplification: int
     size_ratio: int
     off_peak: OffPeak | None
@@ -109,7 +107,6 @@ def compaction_rules(settings: TableSettings) -> CompactionRules:
         OptionError: an option does not parse, the trigger is below 1, or there would be fewer than two levels.
     """
     trigger = settings.compaction.trigger
-    stop_trigger = settings.compaction.stop_trigger
     num_levels = settings.compaction.num_levels
     num_levels = trigger + 1 if num_levels is None else num_levels
     if trigger < 1:
@@ -122,7 +119,6 @@ def compaction_rules(settings: TableSettings) -> CompactionRules:
     return CompactionRules(
         num_levels=num_levels,
         trigger=trigger,
-        stop_trigger=max(trigger, trigger + 3 if stop_trigger is None else stop_trigger),
         max_size_amplification=settings.compaction.max_size_amplification_percent,
         size_ratio=settings.compaction.size_ratio,
         off_peak=_off_peak(settings),

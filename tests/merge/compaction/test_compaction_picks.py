@@ -90,12 +90,9 @@ def by_ratio(sizes: list[int], rules: CompactionRules) -> list[int]:
 
 def test_derived_defaults() -> None:
     rules = compaction_rules(TableSettings())
-    assert (rules.trigger, rules.stop_trigger, rules.num_levels, rules.max_level) == (5, 8, 6, 5)
+    assert (rules.trigger, rules.num_levels, rules.max_level) == (5, 6, 5)
     assert rules.small_file == int(128 * 2**20 * 0.7)
-    rules = compaction_rules(
-        TableSettings({"num-sorted-run.compaction-trigger": "7", "num-sorted-run.stop-trigger": "3"})
-    )
-    assert (rules.stop_trigger, rules.num_levels) == (7, 8)
+    assert compaction_rules(TableSettings({"num-sorted-run.compaction-trigger": "7"})).num_levels == 8
     assert (
         compaction_rules(TableSettings({"target-file-size": "10 b", "compaction.small-file-ratio": "0.55"})).small_file
         == 5
