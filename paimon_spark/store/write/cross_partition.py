@@ -2,7 +2,8 @@
 
 A key is in one partition at a time. The merge engine determines how a row whose key is in another partition is written:
 
-- deduplicate: the key is deleted from its partition, and the row is written to its own partition;
+- deduplicate: the key is deleted from its partition, unless the row before takes it back there, and the row is written
+  to its own partition;
 - partial-update, aggregation: the row is written to the partition of the key; its partition columns are overwritten;
 - first-row: the row is dropped.
 
@@ -22,7 +23,7 @@ from paimon_spark.arrow.bucketing import Buckets, group_rows, row_codes
 from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.format.options.table_settings import TableSettings
-from paimon_spark.format.row_kind import DELETE, Kinds
+from paimon_spark.format.row_kind import DELETE, UPDATE_BEFORE, Kinds
 from paimon_spark.store.buckets.bucket_assigner import BucketFilling, bucket_rules
 from paimon_spark.store.metadata.partition_stats import same_partition
 from paimon_spark.store.metadata.table import Table
@@ -158,7 +159,7 @@ class CrossPartitionAssigner:
         # A row that stays in the partition of the row before it is in that row's bucket.
         lives = np.maximum.accumulate(np.where(settles | ~comes, np.arange(len(comes)), 0))
         buckets = buckets[lives]
-        left, kept = np.flatnonzero(moves), np.flatnonzero(comes)
+        left, kept = np.flatnonzero(moves & ~_taken_back(given, segments)), np.flatnonzero(comes)
         values, origins = np.concatenate([left, kept]), np.concatenate([left - 1, kept])
         kinds = np.concatenate([np.full(len(left), DELETE, np.int8), given.kinds[segments.order[kept]]])
         return self._written(given, segments, values, origins, buckets[origins], kinds)
@@ -207,6 +208,16 @@ class CrossPartitionAssigner:
         column = rows.column(position)
         texts = pa.compute.if_else(pa.array(changed), pa.scalar("-D", column.type), column)
         return rows.set_column(position, rows.schema.field(position), texts)
+
+
+def _taken_back(given: KeyRows, segments: _Segments) -> Mask:
+    """The rows behind a new row that takes the same key back, as the old row of an update does.
+
+    A deletion too would be in the changelog as a second one. No row is late: such tables have no sequence field.
+    """
+    takes = np.isin(given.kinds[segments.order], (UPDATE_BEFORE, DELETE)) & (segments.buckets == NEW)
+    behind: Mask = np.concatenate([np.zeros(len(takes), np.bool_)[:1], takes[:-1]]) & ~segments.is_first
+    return behind
 
 
 def check_cross_partition_job(table: Table, overwrites: bool, whole: bool) -> None:

@@ -118,8 +118,17 @@ def test_one_row_of_the_source_changes_a_key_in_all_its_partitions(
 
 
 def test_an_update_moves_a_key_that_is_unique_in_the_table(quick_spark: SparkSession, tmp_path: Path) -> None:
-    cat = made(quick_spark, tmp_path, "'bucket' = '-1'")
+    """Its changelog has the old row and the new one, each once."""
+    cat = made(quick_spark, tmp_path, "'bucket' = '-1', 'changelog-producer' = 'input'")
+
+    def last_change(snapshot: int) -> list[tuple[object, ...]]:
+        options = {"incremental-between": f"{snapshot - 1},{snapshot}", "incremental-between-scan-mode": "changelog"}
+        reader = quick_spark.read.format("paimon").options(**options).option("row-kinds", "true")
+        return sorted(tuple(row) for row in reader.load(str(tmp_path / "k.db/x")).collect())
+
     cat.sql("UPDATE paimon.k.x SET p = 'C' WHERE id = 1")
     assert rows(cat) == [(1, "C", 1)]
+    assert last_change(2) == [(1, "A", 1, "-U"), (1, "C", 1, "+U")]
     cat.sql(f"MERGE INTO paimon.k.x t USING (SELECT 1 AS id, 'D' AS p, 5 AS v) s ON t.id = s.id {BOTH}")
     assert rows(cat) == [(1, "D", 5)]
+    assert last_change(3) == [(1, "C", 1, "-U"), (1, "D", 5, "+U")]
