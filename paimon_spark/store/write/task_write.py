@@ -8,7 +8,7 @@ its rows are written: they are staged in files that are never committed, and mov
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -23,33 +23,6 @@ from paimon_spark.store.write.placement import settled_number, writes_fixed_buck
 from paimon_spark.store.write.table_write import Rows, TableWrite
 from paimon_spark.store.write.write_plan import WritePlan, plan_write
 from paimon_spark.store.write.write_rules import WriteRules, write_rules
-
-
-class TaskWrite(Protocol):
-    """One task of a write job: a TableWrite, or a class that combines several of them."""
-
-    def write(self, batch: pa.RecordBatch, kinds: Kinds | None = None, buckets: Buckets | None = None) -> None: ...
-
-    def finish(self) -> list[CommitMessage]: ...
-
-    def abort(self) -> None: ...
-
-
-def open_task_write(table: Table, commit_user: str, task_id: int = 0, plan: WritePlan | None = None) -> TaskWrite:
-    """The write of one task, by the options of the table.
-
-    Args:
-        table: the table, with the options of this write.
-        commit_user: the commit user of the job.
-        task_id: unique among the tasks of a job; rows of a higher one are newer.
-        plan: made once for all tasks of the job; None makes one here.
-
-    Raises:
-        UnsupportedFeature, OptionError: the table cannot be written.
-    """
-    if not writes_fixed_buckets(table):
-        return TableWrite(table, commit_user, task_id, plan)
-    return FixedBucketWrite(table, commit_user, task_id, plan or plan_write(table))
 
 
 class FixedBucketWrite:
@@ -116,3 +89,23 @@ class FixedBucketWrite:
                 write = TableWrite(self._table, self._user, self._number_task, plan, rules=rules)
             self._writes[number] = write
         return write
+
+
+TaskWrite: TypeAlias = TableWrite | FixedBucketWrite
+
+
+def open_task_write(table: Table, commit_user: str, task_id: int = 0, plan: WritePlan | None = None) -> TaskWrite:
+    """The write of one task, by the options of the table.
+
+    Args:
+        table: the table, with the options of this write.
+        commit_user: the commit user of the job.
+        task_id: unique among the tasks of a job; rows of a higher one are newer.
+        plan: made once for all tasks of the job; None makes one here.
+
+    Raises:
+        UnsupportedFeature, OptionError: the table cannot be written.
+    """
+    if not writes_fixed_buckets(table):
+        return TableWrite(table, commit_user, task_id, plan)
+    return FixedBucketWrite(table, commit_user, task_id, plan or plan_write(table))
