@@ -13,7 +13,13 @@ from dataclasses import dataclass, replace
 from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.catalogs.catalog import NO_OPTIONS, Database, OpensByName
-from paimon_spark.catalogs.catalog_options import DEFAULT_DATABASE, storage_options, table_defaults
+from paimon_spark.catalogs.catalog_options import (
+    DEFAULT_DATABASE,
+    OPTIONS_TABLE,
+    bool_option,
+    storage_options,
+    table_defaults,
+)
 from paimon_spark.catalogs.create import check_creatable, create_table, find_schema, same_schema
 from paimon_spark.catalogs.drops import drop_files
 from paimon_spark.catalogs.functions import NoFunctions
@@ -30,10 +36,10 @@ from paimon_spark.catalogs.identifier import (
     check_not_system_database,
 )
 from paimon_spark.catalogs.names import HiveTables, Names, Place, ViewNames, not_stored
-from paimon_spark.catalogs.not_found import database_not_empty, no_table, no_tables_of_hive, view_not_found
+from paimon_spark.catalogs.not_found import database_not_empty, known_names, no_table, no_tables_of_hive, view_not_found
 from paimon_spark.catalogs.repairs import LOOK_SECONDS, LOOKS, check_movable, repair, without_files, without_name
-from paimon_spark.catalogs.system_database import open_system_table, system_tables
 from paimon_spark.catalogs.views import View, ViewChange
+from paimon_spark.catalogs.warehouse import FIELDS
 from paimon_spark.errors import (
     DatabaseAlreadyExists,
     TableAlreadyExists,
@@ -429,3 +435,23 @@ def _check_path(identifier: Identifier) -> None:
 
 def _view_taken(doing: str, identifier: Identifier) -> ViewAlreadyExists:
     return ViewAlreadyExists(f"{doing}: there is a view or a table {identifier} already; choose another name")
+
+
+_CATALOG_OPTIONS = "catalog_options"
+
+
+def system_tables(options: Mapping[str, str]) -> list[str]:
+    """The names of the tables of `sys`, sorted, by the options of the catalog."""
+    hidden = () if bool_option(options, False, OPTIONS_TABLE) else (_CATALOG_OPTIONS,)
+    return sorted(name for name in FIELDS if name not in hidden)
+
+
+def open_system_table(identifier: Identifier, location: str) -> TableNotFound:
+    """The error for opening one as a table with rows of its own, or one that there is not."""
+    if identifier.table not in FIELDS:
+        return TableNotFound(
+            f"there is no table {identifier}: {known_names(identifier.table, sorted(FIELDS), 'table')}"
+        )
+    return TableNotFound(
+        f"{identifier} is no table with rows of its own, but a system table of the whole warehouse: read {location}"
+    )

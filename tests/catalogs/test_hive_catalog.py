@@ -18,8 +18,7 @@ from paimon_spark import open_catalog
 from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.create import new_schema
 from paimon_spark.catalogs.file_catalog import FileCatalog
-from paimon_spark.catalogs.hive.moves import renamed
-from paimon_spark.catalogs.hive.names import HiveNames
+from paimon_spark.catalogs.hive.names import HiveNames, renamed
 from paimon_spark.catalogs.identifier import Identifier, Missing
 from paimon_spark.catalogs.views import AddDialect, RemoveViewOption, SetViewOption, UpdateViewComment, View
 from paimon_spark.catalogs.warehouse import find_warehouse_table

@@ -38,10 +38,9 @@ from paimon_spark import open_catalog
 from paimon_spark.catalogs.create import new_schema
 from paimon_spark.catalogs.functions import Function
 from paimon_spark.catalogs.identifier import Identifier
-from paimon_spark.catalogs.rest.auth import dlf4_headers
+from paimon_spark.catalogs.rest.auth import dlf4_headers, openapi_headers
 from paimon_spark.catalogs.rest.dlf_tokens import DlfToken
 from paimon_spark.catalogs.rest.http import Request
-from paimon_spark.catalogs.rest.openapi_signature import openapi_headers
 from paimon_spark.catalogs.views import AddDialect, UpdateDialect, View
 from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.store.evolution.alter import alter_table

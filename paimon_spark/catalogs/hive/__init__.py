@@ -5,7 +5,7 @@ metastore, which moves the directory. What a crash leaves between the steps is n
 in the metastore is old; ``CALL sys.repair`` mends both.
 
 May import: ``catalogs``.
-Libraries: ``pymetastore``; ``thrift`` in ``connections``, ``failures``.
+Libraries: ``pymetastore``; ``thrift`` in ``connections``, ``metastore``.
 Invariant: the files say what a table is. What the metastore has of it beside its name and its place is a copy for
 others, and is never read to open a table.
 """

@@ -5,18 +5,19 @@ Names are found in any letter case, and come back in lower case.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 from pymetastore.hive_metastore import ttypes
+from thrift.Thrift import TException
 
 from paimon_spark.catalogs.hive.connections import Connections, connections_of
-from paimon_spark.catalogs.hive.failures import refusals
 from paimon_spark.catalogs.hive.places import VIEW, HiveDatabase, HivePartition, HiveTable, is_paimon
 from paimon_spark.catalogs.hive.settings import HiveSettings
-from paimon_spark.catalogs.identifier import Identifier, Missing, Refused
+from paimon_spark.catalogs.identifier import Identifier, Missing, Refused, Taken
 from paimon_spark.errors import CatalogUnavailable
 
 R = TypeVar("R")
@@ -263,3 +264,31 @@ def _is_hive_3(metastore: Metastore) -> bool:
     except CatalogUnavailable:  # the call is unknown
         return False
     return True
+
+
+_MISSING = (ttypes.NoSuchObjectException, ttypes.UnknownDBException, ttypes.UnknownTableException)
+_NOT_DONE = (ttypes.InvalidOperationException, ttypes.InvalidObjectException, ttypes.InvalidInputException)
+
+
+@contextmanager
+def refusals(doing: str) -> Iterator[None]:
+    """Makes errors of the port of those of Hive's Thrift definition. doing: as for Connections.read.
+
+    Raises:
+        Missing, Taken, Refused: see there.
+    """
+    try:
+        yield
+    except _MISSING as error:
+        raise Missing(_words(error)) from None
+    except ttypes.AlreadyExistsException as error:
+        raise Taken(_words(error)) from None
+    except TException as error:
+        refused = Refused(f"{doing}: the Hive metastore refuses it: {_words(error)}")
+        refused.is_certain = isinstance(error, _NOT_DONE)
+        refused.words = _words(error)
+        raise refused from None
+
+
+def _words(error: TException) -> str:
+    return " ".join(str(getattr(error, "message", None) or error).split()) or type(error).__name__

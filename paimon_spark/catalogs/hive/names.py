@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -17,7 +18,6 @@ from paimon_spark.catalogs.hive.hive_tables import altered_table, asks_external,
 from paimon_spark.catalogs.hive.locks import table_lock
 from paimon_spark.catalogs.hive.metastore import Metastore
 from paimon_spark.catalogs.hive.migrations import HiveMigrations
-from paimon_spark.catalogs.hive.moves import renamed
 from paimon_spark.catalogs.hive.places import (
     HiveDatabase,
     HiveTable,
@@ -27,12 +27,14 @@ from paimon_spark.catalogs.hive.places import (
     place_of_database,
     place_of_table,
     put_database,
+    put_table,
 )
 from paimon_spark.catalogs.hive.publisher import copy_schema
 from paimon_spark.catalogs.hive.settings import read_settings
 from paimon_spark.catalogs.hive.travel import connection_text
 from paimon_spark.catalogs.hive.views import HiveViews
 from paimon_spark.catalogs.identifier import DATABASE_SUFFIX, SYSTEM_DATABASE, Identifier, Missing, Refused, Taken
+from paimon_spark.catalogs.moves import is_table, move_table
 from paimon_spark.catalogs.names import HiveTables, Place, ViewNames
 from paimon_spark.catalogs.not_found import database_not_found
 from paimon_spark.errors import (
@@ -40,11 +42,12 @@ from paimon_spark.errors import (
     DatabaseNotFound,
     OptionError,
     PaimonError,
+    SchemaError,
     StorageError,
     TableNotFound,
     UnsupportedFeature,
 )
-from paimon_spark.file_io import DirectoryIO, absolute_location, file_io_for
+from paimon_spark.file_io import DirectoryIO, absolute_location, file_io_for, plain_location
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.store.clean.truncate import live_partitions
 from paimon_spark.store.commit.partition_registration import keeper_of, register_partitions
@@ -344,3 +347,50 @@ class HiveNames:
 
     def _new_database_location(self, name: str) -> str:
         return f"{self.warehouse}/{name}{DATABASE_SUFFIX}"
+
+
+def renamed(
+    metastore: Metastore,
+    file_io: DirectoryIO,
+    identifier: Identifier,
+    to: Identifier,
+    table: HiveTable,
+    places: tuple[str, str],
+) -> None:
+    """Does it.
+
+    Args:
+        metastore: has the table.
+        file_io: reaches both places.
+        identifier: its name.
+        to: the new one, which is free.
+        table: what the metastore has of it.
+        places: where it is, and where a table of the new name would be.
+
+    Raises:
+        Missing: there is no such table any more.
+        Taken: the new name was taken concurrently.
+        SchemaError: the directory at the new place cannot be replaced.
+    """
+    source, target = places
+    changed = deepcopy(table)
+    changed.dbName, changed.tableName = to.database, to.table
+    try:
+        metastore.alter_table(identifier, changed, {})
+    except Refused as error:
+        if metastore.table(identifier) is None:
+            raise Missing(f"there is no table {identifier} any more") from error
+        if metastore.table(to) is not None:
+            raise Taken from None
+        raise
+    if is_external(table) or not is_table(file_io, source) or plain_location(source) == plain_location(target):
+        return
+    if not move_table(file_io, source, target):
+        raise SchemaError(
+            f"renaming {identifier}: the metastore has the table under its new name {to}, and its files are still at "
+            f"{source}, because there is a table at {target}; it can be used as it is"
+        )
+    now = metastore.table(to)
+    if now is not None and plain_location(place_of_table(now) or source) == plain_location(source):
+        put_table(now, target, metastore.settings.location_in_properties)
+        metastore.alter_table(to, now, {})

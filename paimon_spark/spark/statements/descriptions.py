@@ -1,4 +1,4 @@
-"""DESCRIBE of a table, a column, a database or a procedure (features 8.1), laid out as Spark lays it out."""
+"""DESCRIBE of a table, a column, a database or a procedure (features 8.1), laid out as by Spark, and EXPLAIN."""
 
 from __future__ import annotations
 
@@ -19,11 +19,14 @@ from paimon_spark.procedures.catalogue import PROCEDURES
 from paimon_spark.procedures.procedure import arguments_of, sql_signature
 from paimon_spark.spark.adapters.dataframes import rows_frame, texts
 from paimon_spark.spark.adapters.readable_columns import find_column
+from paimon_spark.spark.queries.asking import Args
+from paimon_spark.spark.queries.run_query import run_query
 from paimon_spark.spark.queries.session import SqlSession
-from paimon_spark.spark.statements.catalog_views import description
 from paimon_spark.spark.statements.partition_specs import the_partition, whole_values
-from paimon_spark.spark.statements.table_words import shown_properties, simple_type
+from paimon_spark.spark.statements.table_words import shown_properties, simple_type, view_description
 from paimon_spark.sql import listings as q
+from paimon_spark.sql.queries.query import Query
+from paimon_spark.sql.statements import Explain
 from paimon_spark.sql.text.names import TableName
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.system_tables.definition import stored_statistics
@@ -37,6 +40,7 @@ _TABLE = pa.schema(
         pa.field("comment", pa.string()),
     ]
 )
+_NO_PLAN = "Row(plan='Error occurred during query planning"
 _INFO = pa.schema([pa.field("info_name", pa.string(), nullable=False), pa.field("info_value", pa.string())])
 _COLUMN_STATISTICS = (
     ("min", "min"),
@@ -59,7 +63,7 @@ def describe_table(session: SqlSession, describe: q.DescribeTable) -> DataFrame:
     view = session.find_view(describe.table)
     if view is not None and not describe.column and not describe.partition:
         name = str(session.identifier(describe.table))
-        return rows_frame(session.spark, _TABLE, description(name, view, describe.extended))
+        return rows_frame(session.spark, _TABLE, view_description(name, view, describe.extended))
     if describe.table.system is not None and not describe.column:
         return rows_frame(session.spark, _TABLE, _of_system_table(session, describe.table))
     try:
@@ -202,3 +206,14 @@ def describe_procedure(session: SqlSession, describe: q.DescribeProcedure) -> Da
         doc = None if declared is None else declared.argument.doc
         rows.append((name, kind, "true" if is_required else "false", doc))
     return rows_frame(session.spark, texts("argument", "type", "required", "comment"), rows)
+
+
+def run_explain(session: SqlSession, explain: Explain, args: Args = None) -> DataFrame:
+    """The plan that Spark has for a query, as one text; nothing runs. Of another statement: what it would do."""
+    if not isinstance(explain.inner, Query):
+        said = type(explain.inner).__name__
+        return rows_frame(session.spark, texts("plan"), [(f"{said}: done by paimon_spark, not by Spark",)])
+    plan = run_query(session, explain.inner, args, f"EXPLAIN {explain.mode} ")
+    if str(plan.first()).startswith(_NO_PLAN):
+        run_query(session, explain.inner, args)  # which raises the error that stands in the place of the plan
+    return plan

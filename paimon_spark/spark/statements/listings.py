@@ -14,9 +14,8 @@ from paimon_spark.procedures.catalogue import PROCEDURES
 from paimon_spark.spark.adapters.dataframes import rows_frame, texts
 from paimon_spark.spark.adapters.types import spark_schema
 from paimon_spark.spark.queries.session import SqlSession
-from paimon_spark.spark.statements.catalog_views import create_statement as create_view_statement
 from paimon_spark.spark.statements.partition_specs import find_partitions, required_values, the_partition
-from paimon_spark.spark.statements.table_words import create_statement, shown_properties
+from paimon_spark.spark.statements.table_words import create_statement, create_view_statement, shown_properties
 from paimon_spark.sql import listings as q
 from paimon_spark.sql.queries.functions import MAX_PT
 from paimon_spark.sql.queries.references import TABLE_FUNCTIONS

@@ -12,13 +12,12 @@ from paimon_spark.spark.queries.asking import Args
 from paimon_spark.spark.queries.reading import named_in_spark, read_statement
 from paimon_spark.spark.queries.run_query import run_query, run_untouched
 from paimon_spark.spark.queries.session import SqlSession
-from paimon_spark.spark.statements import alters, catalog_views, databases, descriptions, listings, tables
+from paimon_spark.spark.statements import alters, descriptions, listings, tables, views
 from paimon_spark.spark.statements.calls import run_call, run_call_by_tag
 from paimon_spark.spark.statements.copies import run_copy
 from paimon_spark.spark.statements.inserts import run_insert, run_inserts
 from paimon_spark.spark.statements.new_tables import run_create_table
 from paimon_spark.spark.statements.row_changes import run_delete, run_merge_into, run_update
-from paimon_spark.spark.statements.views import run_cache, run_create_view, run_explain, run_rename, run_replace_query
 from paimon_spark.sql import listings as q
 from paimon_spark.sql import statements as s
 from paimon_spark.sql.queries.query import Query
@@ -70,9 +69,9 @@ _WITH_ARGS: Mapping[type, RunnerWithArgs] = {
     Delete: run_delete,
     Update: run_update,
     Merge: run_merge_into,
-    s.CreateView: run_create_view,
-    s.CacheQuery: run_cache,
-    s.Explain: run_explain,
+    s.CreateView: views.run_create_temporary,
+    s.CacheQuery: views.run_create_temporary,
+    s.Explain: descriptions.run_explain,
 }
 """What may hold parameters."""
 
@@ -88,12 +87,12 @@ _RUNNERS: Mapping[type, Runner] = {
     s.AddPartition: tables.run_add_partition,
     s.DropPartition: tables.run_drop_partition,
     s.Refresh: tables.run_refresh,
-    s.CreateCatalogView: catalog_views.run_create,
-    s.DropView: catalog_views.run_drop,
-    s.RenameView: run_rename,
-    s.ReplaceViewQuery: run_replace_query,
-    s.SetViewProperties: catalog_views.run_set_properties,
-    s.UnsetViewProperties: catalog_views.run_unset_properties,
+    s.CreateCatalogView: views.run_create,
+    s.DropView: views.run_drop,
+    s.RenameView: views.run_rename,
+    s.ReplaceViewQuery: views.run_replace_query,
+    s.SetViewProperties: views.run_set_properties,
+    s.UnsetViewProperties: views.run_unset_properties,
     q.ShowTables: listings.show_tables,
     q.ShowDatabases: listings.show_databases,
     q.ShowCatalogs: listings.show_catalogs,
@@ -107,10 +106,10 @@ _RUNNERS: Mapping[type, Runner] = {
     q.DescribeTable: descriptions.describe_table,
     q.DescribeDatabase: descriptions.describe_database,
     q.DescribeProcedure: descriptions.describe_procedure,
-    q.CreateDatabase: databases.run_create_database,
-    q.DropDatabase: databases.run_drop_database,
-    q.AlterDatabase: databases.run_alter_database,
-    q.UseDatabase: databases.run_use,
+    q.CreateDatabase: tables.run_create_database,
+    q.DropDatabase: tables.run_drop_database,
+    q.AlterDatabase: tables.run_alter_database,
+    q.UseDatabase: tables.run_use,
     q.ShowFunctions: listings.show_functions,
-    q.DropFunction: databases.run_drop_function,
+    q.DropFunction: tables.run_drop_function,
 }

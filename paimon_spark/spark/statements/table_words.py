@@ -1,9 +1,10 @@
-"""A table and the types of its columns in the words of SQL, and the statement that makes such a table."""
+"""A table or view and the types of its columns in the words of SQL, and the statement that makes such a one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from paimon_spark.catalogs.views import SPARK, View
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.quoting import quoted_if_needed
@@ -71,3 +72,41 @@ def _plain(data_type: DataType) -> str:
         return spark_type(data_type).simpleString()
     except UnsupportedFeature:
         return type_sql(data_type.with_nullable(True)).lower()
+
+
+def create_view_statement(name: str, view: View) -> str:
+    """CREATE VIEW with all clauses, as the official SHOW CREATE TABLE has them."""
+    text = f"CREATE VIEW {name} "
+    if view.fields:
+        columns = (
+            quoted_if_needed(f.name) + ("" if f.description is None else f" COMMENT {literal_text(f.description)}")
+            for f in view.fields
+        )
+        text += _lines(columns)
+    if view.comment is not None:
+        text += f"COMMENT {literal_text(view.comment)}\n"
+    if view.options:
+        pairs = (f"{literal_text(key)} = {literal_text(value)}" for key, value in sorted(view.options.items()))
+        text += f"TBLPROPERTIES {_lines(pairs)}"
+    return f"{text}AS\n{view.query_for(SPARK)}\n"
+
+
+def view_description(name: str, view: View, extended: bool) -> list[tuple[str, str, str | None]]:
+    """The rows of DESCRIBE."""
+    rows: list[tuple[str, str, str | None]] = [(f.name, simple_type(f.type), f.description) for f in view.fields]
+    if extended:
+        options = ", ".join(f"{key}={value}" for key, value in sorted(view.options.items()))
+        rows += [
+            ("", "", ""),
+            ("# Detailed View Information", "", ""),
+            ("Name", name, ""),
+            ("Comment", view.comment or "", ""),
+            ("View Text", view.query_for(SPARK), ""),
+            ("View Query Output Columns", f"[{', '.join(f.name for f in view.fields)}]", ""),
+            ("View Properties", f"[{options}]", ""),
+        ]
+    return rows
+
+
+def _lines(items: Iterable[str]) -> str:
+    return "(\n  " + ",\n  ".join(items) + ")\n"

@@ -11,10 +11,9 @@ import pytest
 from support.rest_server import RestServer
 
 from paimon_spark import open_catalog
-from paimon_spark.catalogs.rest.auth import FreshToken, dlf4_headers
+from paimon_spark.catalogs.rest.auth import FreshToken, dlf4_headers, openapi_text
 from paimon_spark.catalogs.rest.dlf_tokens import DlfToken, token_loader
 from paimon_spark.catalogs.rest.http import Request
-from paimon_spark.catalogs.rest.openapi_signature import openapi_text
 from paimon_spark.catalogs.rest.options import RestOptions
 from paimon_spark.errors import OptionError, StorageError, UnsupportedFeature
 
