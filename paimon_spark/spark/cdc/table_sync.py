@@ -196,7 +196,13 @@ def _ordered(rows: DataFrame, table: Table) -> DataFrame:
 
 
 def takes_updates_before(table: Table) -> bool:
-    """True if rows as they were before an update change anything (Java: the changelog mode of Flink's sink)."""
+    """True if rows as they were before an update change anything (Java: the changelog mode of Flink's sink).
+
+    Where a key is unique only within its partition, they take back the row that an update moves to another one.
+    """
+    moves = tuple(table.unique_names) != table.schema.primary_keys
+    if moves and table.settings.merge_engine is MergeEngine.DEDUPLICATE:
+        return True
     if table.settings.changelog_producer is ChangelogProducer.INPUT:
         return True
     engine = table.settings.merge_engine

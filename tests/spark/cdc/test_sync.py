@@ -118,6 +118,24 @@ def test_rows_with_strings_keep_the_types_of_keys_and_of_char_columns(
         synced.sync(rows.withColumn("c", sf.lit("toolong")))
 
 
+def test_an_update_that_moves_a_row_to_another_partition_leaves_it_there_alone(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Also where the key is unique only within its partition."""
+    images = [{"id": 1, "p": p, "v": v} for v, p in enumerate("ABA")] + [{"id": 2, "p": "A", "v": 7}]
+    changes = [(None, images[0]), (None, images[3]), (images[0], images[1])]
+    messages = [(dumps({"before": old, "after": new, "op": "u" if old else "c"}),) for old, new in changes]
+    back = [(dumps({"before": images[1], "after": images[2], "op": "u"}),)]
+    for bucket in ("1", "-1"):
+        made = PaimonTable.create(spark).location(str(tmp_path / bucket)).property("bucket", bucket)
+        made.addColumn("id", "INT").addColumn("p", "STRING").addColumn("v", "INT")
+        synced = made.primaryKey("id").partitionedBy("p").execute()
+        synced.sync(spark.createDataFrame(messages, "value string").coalesce(1), "debezium-json")
+        assert rows_of(synced) == [(1, "B", 1), (2, "A", 7)]
+        synced.sync(spark.createDataFrame(back, "value string"), "debezium-json")
+        assert rows_of(synced) == [(1, "A", 2), (2, "A", 7)]
+
+
 def test_the_table_follows_the_columns_of_the_messages(spark: SparkSession, tmp_path: Path) -> None:
     target = table(spark, tmp_path / "t", "id INT, v VARCHAR(5)")
     first = {"id": "int", "v": "varchar(5)"}
