@@ -90,7 +90,13 @@ def test_a_directory_of_schemas_is_no_table(tmp_path: Path) -> None:
     (tmp_path / "db").mkdir()
     (tmp_path / "db" / "schema").write_text("")
     create_table(f"{tmp_path}/db/t", schema())
-    create_table(f"{tmp_path}/db/u$files", schema())
+    create_table(f"{tmp_path}/db/u$other", schema())
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(
+        SchemaError, match=r"u\$files: `\$files` is the name of a system table.* no table at .*/u: give"
+    ):
+        create_table(f"{tmp_path}/db/u$files", schema(), ignore_if_exists=True)
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 @pytest.mark.parametrize("path", ["dangling", "dangling/t"])
