@@ -270,6 +270,8 @@ def _numbers(array: pa.Array, source: DataType, target: DataType) -> pa.Array | 
             return _store_decimal(array, source, target)
         if target.root in INTEGERS:
             return _without_fraction(array).cast(arrow)
+        if source.root is Root.DECIMAL:  # Arrow's own cast rounds twice, a text becomes the nearest number
+            array = array.cast(pa.string())
         return array.cast(arrow, safe=False)
     except pa.ArrowInvalid:
         return None

@@ -145,7 +145,10 @@ def _boolean_to_decimal(array: pa.Array, source: DataType, target: DataType) -> 
 
 
 def _decimal_to_number(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
-    """Integers: the fraction is cut, then the lowest bits count. Floats: the nearest double, then the nearest float."""
+    """Integers: the fraction is cut, then the lowest bits count. Floats: by way of a double.
+
+    Of up to 18 digits Java divides two doubles, which misses the nearest one if there are more than 15 digits.
+    """
     if target.root not in FLOATS:
         return with_nulls(pa.array(_low_words(integer_part(array)).astype(_INTEGER_BITS[target.root])), array)
     if array.type.precision <= 18:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from decimal import Decimal
+from decimal import Decimal, localcontext
+from fractions import Fraction
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import assume, given, settings
@@ -68,6 +70,34 @@ def test_times_are_those_of_a_clock_in_the_zone(zone: str, moments: list[dt.date
     instants = given_times.cast(pa.timestamp(unit, "UTC"))
     assert stored(instants, "TIMESTAMP(6)", zone) == nanos(here)
     assert stored(instants, "DATE", zone) == [m and (m - epoch).days for m in here]
+
+
+def floats(array: pa.Array, target: str) -> list[float]:
+    fields = fields_of(c=target)
+    values: list[float] = align_batch(pa.record_batch([array], ["c"]), fields).column(0).to_pylist()
+    return values
+
+
+@settings(max_examples=examples(300))
+@given(hs.data())
+def test_a_decimal_becomes_the_nearest_float(data: hs.DataObject) -> None:
+    """As BigDecimal.doubleValue and floatValue of Java, which Spark casts with."""
+    precision = data.draw(hs.integers(1, 38))
+    scale = data.draw(hs.integers(0, precision))
+    unscaled = hs.integers(1 - 10**precision, 10**precision - 1)
+    near = hs.floats(-0.875, 0.875, width=32).map(lambda part: int(part * 10.0**scale))
+    with localcontext(prec=60):
+        numbers = [Decimal(n).scaleb(-scale) for n in data.draw(hs.lists(unscaled | near, max_size=5))]
+        column = pa.array(numbers, pa.decimal128(precision, scale))
+    assert floats(column, "DOUBLE") == [float(number) for number in numbers]
+    for number, value in zip(numbers, floats(column, "FLOAT"), strict=True):
+        around = [value, *(float(np.nextafter(np.float32(value), np.float32(to))) for to in (-np.inf, np.inf))]
+        assert min(around, key=lambda other: abs(Fraction(other) - Fraction(number))) == value
+
+
+def test_a_decimal_in_a_column_of_doubles_is_found_again() -> None:
+    decimals = pa.array([Decimal(text) for text in ("-0.3", "0.7", "1.1", "0.1")], pa.decimal128(10, 1))
+    assert floats(decimals, "DOUBLE") == [-0.3, 0.7, 1.1, 0.1]
 
 
 def test_a_day_begins_behind_a_gap() -> None:
