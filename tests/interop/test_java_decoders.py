@@ -14,7 +14,7 @@ import pytest
 from genuine_jars import JavaUnavailable
 from java_decoders import Decoded, JavaDecoders, java_decoders
 from support.change_messages.batches import values_batch
-from support.change_messages.decoding import columns
+from support.change_messages.decoding import columns, decode_rows
 from support.change_messages.encoders import ENCODERS, ENVELOPE_SCHEMA, MYSQL_TYPES, dumps
 from support.change_messages.histories import TYPES, Change, Row, draw_history
 from support.long_runs import tries
@@ -23,7 +23,6 @@ from paimon_spark.arrow.types import to_internal
 from paimon_spark.cdc.batches.decoding import OFFSET, ROW_KIND, Decoding
 from paimon_spark.cdc.batches.inferred_columns import inferred_columns
 from paimon_spark.cdc.batches.routing import COLUMNS, route_batches
-from paimon_spark.cdc.batches.rows import decode_rows
 from paimon_spark.format.type_text import type_sql
 
 pytestmark = pytest.mark.interop

@@ -16,6 +16,7 @@ from paimon_spark.format.deletion_vector import (
     join_vectors,
     range_to_read,
 )
+from paimon_spark.format.file_index.bit_slices import BitSlices
 from paimon_spark.format.file_index.bitmap import BitmapIndex, open_bitmap, write_bitmap
 from paimon_spark.format.file_index.bloom import BloomBuilder, BloomFilter, hash64, open_bloom
 from paimon_spark.format.file_index.bsi import BsiIndex, open_bsi, write_bsi
@@ -58,7 +59,7 @@ def decode_bitmap(data: bytes, data_type: DataType, where: str) -> BitmapIndex:
     count = sum(1 for _ in index.entries())
     if count != index.key_count:
         raise reader.corrupt(f"{index.key_count} values are announced, {count} are there")
-    index.values()
+    row_values(index)
     index.present  # noqa: B018  # the rows that are null are decoded
     return index
 
@@ -71,7 +72,7 @@ def decode_range_bitmap(data: bytes, data_type: DataType, where: str) -> RangeBi
     """The index, of which every part has been read."""
     reader = ByteReader(data, f"the {RANGE_BITMAP} index of {where}")
     index = open_range_bitmap(reader, data_type)
-    keys, codes = index.dictionary.keys(), index.slices.numbers()
+    keys, codes = index.dictionary.keys(), _numbers(index.slices)
     known = index.cardinality
     if len(keys) != known or (codes and (max(codes) >= index.row_count or max(codes.values()) >= known)):
         raise reader.corrupt(f"{index.row_count} rows and {known} values are announced, which it does not hold")
@@ -90,6 +91,29 @@ def encode_bsi(values: Iterable[Any], data_type: DataType) -> bytes:
 
 def decode_bsi(data: bytes, data_type: DataType, where: str) -> BsiIndex:
     return open_bsi(ByteReader(data, f"the {BSI} index of {where}"), data_type)
+
+
+def row_values(index: BitmapIndex | BsiIndex | RangeBitmap) -> list[Any]:
+    """The value of every row."""
+    keys: dict[int, Key]
+    if isinstance(index, BitmapIndex):
+        keys = {row: entry.key for entry in index.entries() for row in index.rows_of_key(entry.key)}
+    elif isinstance(index, BsiIndex):
+        keys = {row: index.positive.low + number for row, number in _numbers(index.positive.slices).items()}
+        keys |= {row: -index.negative.low - number for row, number in _numbers(index.negative.slices).items()}
+    else:
+        known, codes = index.dictionary.keys(), _numbers(index.slices)
+        keys = {row: known[code] for row, code in codes.items()}
+    return [index.form.value(keys[row]) if row in keys else None for row in range(index.row_count)]
+
+
+def _numbers(slices: BitSlices) -> dict[int, int]:
+    """The number of each of the rows."""
+    numbers = dict.fromkeys(slices.rows, 0)
+    for bit, members in enumerate(slices.slices):
+        for row in members & slices.rows:
+            numbers[row] |= 1 << bit
+    return numbers
 
 
 def encode_bloom(

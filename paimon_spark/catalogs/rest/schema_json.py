@@ -67,7 +67,7 @@ def _fields(path: tuple[str, ...], before: tuple[DataField, ...], after: tuple[D
     for field in after:
         if field.id in known:
             yield from _changed((*path, field.name), known[field.id], field)
-    yield from _moved(path, [f.id for f in before if f.id in wanted], before, after)
+    yield from _moved(path, [f.id for f in before if f.id in wanted], after)
 
 
 def _added(path: tuple[str, ...], field: DataField) -> Json:
@@ -101,9 +101,7 @@ def _type(path: tuple[str, ...], before: DataType, after: DataType) -> Iterator[
         yield {"action": "updateColumnType", "fieldNames": names, "newDataType": kind, "keepNullability": True}
 
 
-def _moved(
-    path: tuple[str, ...], kept: list[int], before: tuple[DataField, ...], after: tuple[DataField, ...]
-) -> Iterator[Json]:
+def _moved(path: tuple[str, ...], kept: list[int], after: tuple[DataField, ...]) -> Iterator[Json]:
     """New fields are behind all others before they are moved."""
     order = [*kept, *sorted(field.id for field in after if field.id not in set(kept))]
     names = {field.id: field.name for field in after}

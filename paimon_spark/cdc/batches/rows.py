@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -179,9 +178,3 @@ def _dead_letters(messages: Messages, decoding: Decoding) -> pa.RecordBatch:
     schema = rows_schema(decoding)
     arrays = [known.get(f.name, pa.nulls(len(numbers), f.type)) for f in schema]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def decode_rows(batches: Iterable[pa.RecordBatch], decoding: Decoding) -> pa.Table:
-    """The rows of batches of messages as one table."""
-    decoded = itertools.chain.from_iterable([batch] for batch in decode_batches(batches, decoding))
-    return pa.Table.from_batches(decoded, schema=rows_schema(decoding))

@@ -92,7 +92,6 @@ def checked_growth(schema: Any) -> int:
 @dataclass
 class _Measure:
     growths: list[int] = field(default_factory=list)
-    named: dict[str, Any] = field(default_factory=dict)
     known: dict[str, _Size] = field(default_factory=dict)
     open_names: set[str] = field(default_factory=set)
     nodes: int = 0

@@ -55,14 +55,6 @@ class BitSlices:
                 rest = better
         return certain, rest
 
-    def numbers(self) -> dict[int, int]:
-        """The number of each of the rows."""
-        numbers = dict.fromkeys(self.rows, 0)
-        for bit, members in enumerate(self.slices):
-            for row in members & self.rows:
-                numbers[row] |= 1 << bit
-        return numbers
-
     def _compared(self, number: int) -> tuple[RowSet, RowSet]:
         if number not in self._known:
             self._known[number] = self._compare(number)

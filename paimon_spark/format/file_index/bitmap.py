@@ -76,10 +76,6 @@ class BitmapIndex:
     body: ByteReader
     null_entry: Entry | None
 
-    def rows_of(self, value: Any) -> RowSet:
-        """The rows that hold the value, or null for None. For a timestamp finer than the index, candidates only."""
-        return self.nulls if value is None else self.rows_of_key(self.form.key(value))
-
     def rows_of_key(self, key: Key) -> RowSet:
         """The rows of a key, none if the index does not have it."""
         if isinstance(self.head, _Blocks):
@@ -104,14 +100,6 @@ class BitmapIndex:
             return
         for number in range(len(self.head.offsets)):
             yield from self.head.block(number)
-
-    def values(self) -> list[Any]:
-        """The value of every row."""
-        values: list[Any] = [None] * self.row_count
-        for entry in self.entries():
-            for row in self._rows(entry):
-                values[row] = self.form.value(entry.key)
-        return values
 
     def _rows(self, entry: Entry) -> RowSet:
         if entry.offset < 0:

@@ -26,7 +26,6 @@ from paimon_spark.format.file_index.settings import (
 )
 from paimon_spark.format.types import BINARIES, FLOATS, DataType, Root
 
-_LONG = 2**64 - 1
 _MIXES = ((24, 1 + 8 + 256), (14, 1 + 4 + 16), (28, 1 + (1 << 31)))  # a shift to the right, a sum of shifts to the left
 _AT_ONCE = 1 << 14  # numbers: what is computed of them stays in the cache
 _PLACES_AT_ONCE, _LEAST_AT_ONCE = 3 << 14, 1 << 8  # bits of hashes; hashes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -61,13 +60,6 @@ class BsiIndex:
     def may_hold(self, low: int | None, high: int | None) -> bool:
         """True: only the slices tell which keys there are."""
         return True
-
-    def values(self) -> list[Any]:
-        """The value of every row."""
-        numbers = {row: self.positive.low + n for row, n in self.positive.slices.numbers().items()}
-        numbers |= {row: -self.negative.low - n for row, n in self.negative.slices.numbers().items()}
-        keys = (numbers.get(row) for row in range(self.row_count))
-        return [None if key is None else self.form.value(key) for key in keys]
 
 
 def open_bsi(reader: ByteReader, data_type: DataType) -> BsiIndex:

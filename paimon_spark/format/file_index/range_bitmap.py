@@ -90,12 +90,6 @@ class RangeBitmap:
         upto, found = self._place(high)
         return upto + found > self._place(low)[0]
 
-    def values(self) -> list[Any]:
-        """The value of every row."""
-        keys, codes = self.dictionary.keys(), self.slices.numbers()
-        by_row = (codes.get(row) for row in range(self.row_count))
-        return [None if code is None else self.form.value(keys[code]) for code in by_row]
-
     def _place(self, key: Key) -> tuple[int, bool]:
         if key not in self._places:
             self._places[key] = self.dictionary.place(key)

@@ -145,10 +145,6 @@ class ManifestColumns:
         return self.needed_integers("file_size")
 
     @property
-    def min_sequence_number(self) -> Ints:
-        return self.needed_integers("min_sequence_number")
-
-    @property
     def max_sequence_number(self) -> Ints:
         return self.needed_integers("max_sequence_number")
 

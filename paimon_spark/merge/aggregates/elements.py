@@ -50,10 +50,6 @@ class Elements:
         is_seed[self.fold.starts] = seeds(self.fold)
         return is_seed[self.values]
 
-    def child(self, number: int) -> pa.Array:
-        """The elements, or the keys (0) or values (1) of the entries."""
-        return take_items(self.children[number], self.items)
-
     def valid(self, number: int) -> Mask | None:
         """True for elements that are not null; None if all are."""
         child = self.children[number]

@@ -115,7 +115,7 @@ def _rows_task(job: WriteJob, names: Sequence[str]) -> Task:
             places = batch.column(PLACE) if kept is None else batch.column(PLACE).filter(pa.array(kept))
             rows, kinds = rules.prepare(given, kinds)
             found = KeyRows(rows, _all(kinds, rows), np.full(rows.num_rows, NEW, np.int32), places.to_numpy())
-            yield _travelling(table, found, _hashes(table, rows), schema)
+            yield _travelling(found, _hashes(table, rows), schema)
 
     return task
 
@@ -134,7 +134,7 @@ def _keys_task(table: Table) -> Task:
             rows = pa.RecordBatch.from_arrays(columns, schema=nullable)
             buckets = np.full(count, split.bucket, np.int32)
             found = KeyRows(rows, np.zeros(count, np.int8), buckets, np.full(count, OLD_PLACE))
-            yield _travelling(table, found, _hashes(table, rows), schema)
+            yield _travelling(found, _hashes(table, rows), schema)
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -147,11 +147,11 @@ def _keys_task(table: Table) -> Task:
 
 def _assign_task(job: WriteJob, shares: int) -> Task:
     table = job.table
-    taken, given = spark_arrow_schema(_travel_schema(table)), spark_arrow_schema(_travel_schema(table, owned=True))
+    given = spark_arrow_schema(_travel_schema(table, owned=True))
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         assigner: CrossPartitionAssigner | None = None
-        for batch in _whole_keys(batches, taken):
+        for batch in _whole_keys(batches):
             if assigner is None:
                 share = int(batch.column(HASH)[0].as_py()) % shares
                 assigner = CrossPartitionAssigner(table, job.plan.dynamic, share, shares)
@@ -164,7 +164,7 @@ def _assign_task(job: WriteJob, shares: int) -> Task:
     return task
 
 
-def _whole_keys(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _whole_keys(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Batches cut where the hash changes, so that none ends within a key."""
     held: list[pa.RecordBatch] = []
     for batch in batches:
@@ -202,7 +202,7 @@ def _write_task(job: WriteJob) -> Task:
     return write_task(job, placed)
 
 
-def _travelling(table: Table, found: KeyRows, hashes: np.ndarray, schema: pa.Schema) -> pa.RecordBatch:
+def _travelling(found: KeyRows, hashes: np.ndarray, schema: pa.Schema) -> pa.RecordBatch:
     added = [pa.array(found.kinds), pa.array(found.places), pa.array(hashes), pa.array(found.buckets)]
     return conform_batch(pa.RecordBatch.from_arrays([*found.rows.columns, *added], names=schema.names), schema)
 

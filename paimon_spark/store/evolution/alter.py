@@ -87,7 +87,7 @@ def alter_table(table: Table, changes: Sequence[SchemaChange], case_sensitive: b
         except PaimonError as error:
             if latest is first:
                 raise
-            raise _lost(table, first, latest, changes, error) from None
+            raise _lost(first, latest, changes, error) from None
         if changed == latest:
             return latest
         wanted = next_schema(latest, changed)
@@ -146,7 +146,7 @@ def _check_branches(table: Table, schema: TableSchema) -> None:
 
 
 def _lost(
-    table: Table, first: TableSchema, latest: TableSchema, changes: Sequence[SchemaChange], error: PaimonError
+    first: TableSchema, latest: TableSchema, changes: Sequence[SchemaChange], error: PaimonError
 ) -> CommitConflict:
     theirs = "; ".join(difference(first, latest)) or "no visible change"
     return CommitConflict(

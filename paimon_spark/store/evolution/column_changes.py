@@ -128,7 +128,7 @@ def _add(draft: Draft, change: AddColumn, before: TableSchema) -> Draft:
 def _rename(draft: Draft, change: RenameColumn) -> Draft:
     parent, name = change.path[:-1], change.path[-1]
     if not parent:
-        _refuse_keys(draft, name, "partition", draft.partition_keys)
+        _refuse_keys(name, "partition", draft.partition_keys)
         _refuse_special(draft, name)
 
     def rename(fields: Fields) -> Fields:
@@ -153,8 +153,8 @@ def _drop(draft: Draft, change: DropColumn) -> Draft:
     if change.if_exists and field_at(draft.fields, change.path) is None:
         return draft
     if not parent:
-        _refuse_keys(draft, name, "partition", draft.partition_keys)
-        _refuse_keys(draft, name, "primary key", draft.primary_keys)
+        _refuse_keys(name, "partition", draft.partition_keys)
+        _refuse_keys(name, "primary key", draft.primary_keys)
         _refuse_special(draft, name)
 
     def drop(fields: Fields) -> Fields:
@@ -171,8 +171,8 @@ def _drop(draft: Draft, change: DropColumn) -> Draft:
 def _update_type(draft: Draft, change: UpdateType, before: TableSchema) -> Draft:
     name = change.path[0]
     if len(change.path) == 1:
-        _refuse_keys(draft, name, "partition", draft.partition_keys)
-        _refuse_keys(draft, name, "primary key", draft.primary_keys)
+        _refuse_keys(name, "partition", draft.partition_keys)
+        _refuse_keys(name, "primary key", draft.primary_keys)
         _refuse_special(draft, name)
 
     rules = TableSettings(before.options).changes
@@ -196,7 +196,7 @@ def _update_type(draft: Draft, change: UpdateType, before: TableSchema) -> Draft
 
 def _update_nullable(draft: Draft, change: UpdateNullable, before: TableSchema) -> Draft:
     if change.nullable and len(change.path) == 1:
-        _refuse_keys(draft, change.path[0], "primary key", draft.primary_keys)
+        _refuse_keys(change.path[0], "primary key", draft.primary_keys)
     allow = not TableSettings(before.options).changes.null_to_not_null_disabled
     fields = edit_type(
         draft.fields, change.path, lambda t: changed_nullable(dotted(change.path), t, change.nullable, allow)
@@ -252,7 +252,7 @@ def _check_free(fields: Fields | list[DataField], name: str, parent: Path) -> No
         raise SchemaError(f"there is a column '{dotted((*parent, name))}' already")
 
 
-def _refuse_keys(draft: Draft, name: str, what: str, keys: tuple[str, ...]) -> None:
+def _refuse_keys(name: str, what: str, keys: tuple[str, ...]) -> None:
     if name in keys:
         raise SchemaError(
             f"'{name}' is a column of the {what}, by which the stored rows are kept; create another table, and copy "

@@ -7,7 +7,6 @@ the newest of these tags.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -23,8 +22,6 @@ from paimon_spark.store.metadata.snapshots import SnapshotStore, has_watermark
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
 from paimon_spark.store.scan.auto_tag_names import auto_tag_time
-
-_log = logging.getLogger(__name__)
 
 _EPOCH = datetime(1970, 1, 1)
 _PERIODS = {"daily": timedelta(days=1), "hourly": timedelta(hours=1), "two-hours": timedelta(hours=2)}

@@ -29,13 +29,11 @@ class LiveFile:
 
     Attributes:
         partition: arity-prefixed BinaryRow.
-        bucket: number of the bucket.
         meta: of the file.
         deletion: its deletion vector, if it has one.
     """
 
     partition: bytes
-    bucket: int
     meta: DataFileMeta
     deletion: DeletionFile | None
 
@@ -62,7 +60,7 @@ def files_by_name(table: Table, splits: Sequence[Split]) -> dict[str, LiveFile]:
                     "the table first"
                 )
             deletion = split.deletions.get(meta.file_name)
-            found[meta.file_name] = LiveFile(split.partition, split.bucket, meta, deletion)
+            found[meta.file_name] = LiveFile(split.partition, meta, deletion)
     return found
 
 

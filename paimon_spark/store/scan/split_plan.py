@@ -112,13 +112,11 @@ def plan_state(table: Table, spec: ReadSpec, snapshot: Snapshot) -> Plan:
     found, by_index, by_order = _splits(table, spec, columns, plain, deletions, snapshot.id)
     splits: tuple[Split | PostponeSplit, ...] = (*found, *waiting)
     if table.settings.scan.plan_sort_partition:
-        splits = _in_partition_order(table, spec, splits)
+        splits = _in_partition_order(table, splits)
     return Plan(snapshot, splits, by_index, by_order, after_buckets)
 
 
-def _in_partition_order(
-    table: Table, spec: ReadSpec, splits: Sequence[Split | PostponeSplit]
-) -> tuple[Split | PostponeSplit, ...]:
+def _in_partition_order(table: Table, splits: Sequence[Split | PostponeSplit]) -> tuple[Split | PostponeSplit, ...]:
     """The splits by the values of their partitions, null first; those of one partition keep their order."""
     types = table.schema.partition_types
     found = {split.partition for split in splits}
@@ -229,7 +227,7 @@ def _mask_buckets(table: Table, spec: ReadSpec, columns: ManifestColumns, mask: 
     if not buckets.is_useful:
         return mask
     ids = [field.id for field in fields]
-    alike = [i for i in np.unique(columns.schema_id[mask]).tolist() if _hashes_alike(table, spec, i, ids)]
+    alike = [i for i in np.unique(columns.schema_id[mask]).tolist() if _hashes_alike(table, i, ids)]
     prunable = np.isin(columns.schema_id, alike)
     for total in np.unique(columns.total_buckets[mask]).tolist():
         allowed = buckets.buckets(total)
@@ -238,7 +236,7 @@ def _mask_buckets(table: Table, spec: ReadSpec, columns: ManifestColumns, mask: 
     return mask
 
 
-def _hashes_alike(table: Table, spec: ReadSpec, schema_id: int, field_ids: Sequence[int]) -> bool:
+def _hashes_alike(table: Table, schema_id: int, field_ids: Sequence[int]) -> bool:
     """True if the bucket key of that schema has the same types as in the current one, so that hashes are equal."""
     if schema_id == table.schema.id:
         return True

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 from support.change_messages.batches import message_batch
-from support.change_messages.decoding import columns, decoded
+from support.change_messages.decoding import columns, decode_rows, decoded
 from support.change_messages.encoders import dumps, unscaled
 
 from paimon_spark.cdc.batches.decoding import Decoding
-from paimon_spark.cdc.batches.rows import decode_rows
 from paimon_spark.errors import DataError
 
 FIELDS = columns(id="INT", name="STRING")

@@ -48,7 +48,7 @@ def assert_equal_to_reference(columns: ManifestColumns, expected: Sequence[Manif
     assert columns.schema_id.tolist() == [e.file.schema_id for e in expected]
     assert columns.row_count.tolist() == [e.file.row_count for e in expected]
     assert columns.file_size.tolist() == [e.file.file_size for e in expected]
-    assert columns.min_sequence_number.tolist() == [e.file.min_sequence_number for e in expected]
+    assert columns.needed_integers("min_sequence_number").tolist() == [e.file.min_sequence_number for e in expected]
     assert columns.max_sequence_number.tolist() == [e.file.max_sequence_number for e in expected]
     assert columns.file_names == [e.file.file_name for e in expected]
     assert [columns.partitions[code] for code in columns.partition_code] == [e.partition for e in expected]
