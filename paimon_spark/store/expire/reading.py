@@ -1,15 +1,19 @@
-"""Reads metadata that another expiry may be deleting concurrently: missing files are skipped, other errors raised."""
+"""Reads metadata that another expiry may be deleting concurrently: missing files are skipped, other errors raised.
+
+Also checks, before an expiry deletes anything, that the metadata of the states that stay are there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
+from paimon_spark.errors import CorruptFile
 from paimon_spark.format.manifest import IndexManifestEntry, ManifestFileMeta
 from paimon_spark.format.manifests.codec import decode_manifest_list
 from paimon_spark.format.manifests.columns import ManifestColumns, decode_manifests
 from paimon_spark.format.manifests.index_manifest import decode_index_manifest
-from paimon_spark.format.paths import manifest_path
+from paimon_spark.format.paths import manifest_directory, manifest_path
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
@@ -91,6 +95,67 @@ def found_entries(table: Table, metas: Iterable[ManifestFileMeta]) -> Iterator[M
 def find_snapshots(store: SnapshotStore, ids: Iterable[int]) -> list[Snapshot]:
     """The existing snapshots among the ids, in order."""
     return [snapshot for snapshot in map_parallel(store.find, ids) if snapshot is not None]
+
+
+def check_they_stay(table: Table, oldest: Snapshot, latest: Snapshot) -> None:
+    """Checks that the metadata of the oldest snapshot that stays and of the latest one are there.
+
+    Otherwise the snapshots that are to expire may be the last states that can be read. The cost is one listing, and the
+    manifest lists of both.
+
+    Raises:
+        CorruptFile: a file is missing or of another size; the message says which, and what to do.
+    """
+    sizes = {status.name: status.size for status in table.file_io.list(manifest_directory(table.location))}
+    for snapshot in (latest, oldest):
+        if damage := _damage(table, snapshot, sizes):
+            raise CorruptFile(
+                f"expiring snapshots of {table.location}: nothing was deleted, because snapshot {snapshot.id}, which "
+                f"stays, cannot be read: {damage}. Restore this file, or "
+                + (_way_back(table, latest.id, sizes) if snapshot is latest else _way_on(snapshot.id))
+            )
+
+
+def _damage(table: Table, snapshot: Snapshot, sizes: Mapping[str, int]) -> str | None:
+    """What is wrong with the metadata that a snapshot names; None: nothing, as far as sizes tell."""
+    lists = {
+        snapshot.base_manifest_list: snapshot.base_manifest_list_size,
+        snapshot.delta_manifest_list: snapshot.delta_manifest_list_size,
+    }
+    index = {} if snapshot.index_manifest is None else {snapshot.index_manifest: None}
+    if found := _first_wrong(table, {**lists, **index}, sizes):
+        return found
+    try:
+        metas = [meta for named in find_manifest_lists(table, lists).values() for meta in named]
+    except CorruptFile as error:
+        return str(error)
+    return _first_wrong(table, {meta.file_name: meta.file_size for meta in metas}, sizes)
+
+
+def _first_wrong(table: Table, named: Mapping[str, int | None], sizes: Mapping[str, int]) -> str | None:
+    for name, size in named.items():
+        path = manifest_path(table.location, name)
+        if name not in sizes:
+            return f"{path} does not exist"
+        if size is not None and sizes[name] != size:
+            return f"{path} has {sizes[name]} bytes, and {size} are recorded"
+    return None
+
+
+def _way_back(table: Table, latest: int, sizes: Mapping[str, int]) -> str:
+    store = table.snapshots
+    older = store.walk([number for number in reversed(store.ids()) if number < latest])
+    whole = next((snapshot.id for snapshot in older if _damage(table, snapshot, sizes) is None), None)
+    if whole is None:
+        return "roll the table back to a tag: no older snapshot has all its metadata either"
+    return (
+        f"roll the table back to snapshot {whole}, the newest one that has all its metadata (`paimon-spark rollback "
+        f"{table.location} {whole}`), and expire then"
+    )
+
+
+def _way_on(number: int) -> str:
+    return f"keep fewer or more snapshots, so that snapshot {number} expires too or is not the oldest that stays"
 
 
 def _each_once(names: Iterable[str | None], find: Callable[[str], T | None]) -> dict[str, T]:

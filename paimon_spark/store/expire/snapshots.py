@@ -22,7 +22,7 @@ from paimon_spark.format.snapshot import Snapshot, encode_snapshot
 from paimon_spark.store.commit.base import may_be_withdrawn
 from paimon_spark.store.expire.delete import execute_deletion
 from paimon_spark.store.expire.files import DeletionPlan, FileFinder
-from paimon_spark.store.expire.reading import find_snapshots
+from paimon_spark.store.expire.reading import check_they_stay, find_snapshots
 from paimon_spark.store.expire.used import (
     ReferencedFiles,
     add_live,
@@ -156,11 +156,11 @@ def expire_snapshots_by(
     if end <= earliest:
         return nothing
     if dry_run:
-        plan = _plan(table, rules, earliest, end)
+        plan = _plan(table, rules, earliest, end, newest)
         return nothing if plan is None else replace(plan.result(began, plan.all_paths(), dry_run=True), **held)
     mark = write_mark(store, end)
     try:
-        plan = _plan(table, rules, earliest, end) if _may_go_until(table, rules, end) else None
+        plan = _plan(table, rules, earliest, end, newest) if _may_go_until(table, rules, end) else None
         if plan is not None:
             from paimon_spark.store.expire.undecided_batches import write_down_batches  # most commits expire nothing
 
@@ -320,12 +320,13 @@ def result_of(
     )
 
 
-def _plan(table: Table, rules: RetentionRules, earliest: int, end: int) -> _Plan | None:
+def _plan(table: Table, rules: RetentionRules, earliest: int, end: int, latest: Snapshot) -> _Plan | None:
     """The plan; None if the first snapshot to keep does not exist, because another expiry is faster."""
     found = find_snapshots(table.snapshots, range(earliest, end + 1))
     if len(found) < 2 or found[-1].id != end:
         return None
     *expired, kept = found
+    check_they_stay(table, kept, latest)
     produces = table.settings.changelog_producer != ChangelogProducer.NONE
     decoupled = rules.is_decoupled
     finder, deletion = FileFinder(table), DeletionPlan()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import logging
 import os
 import re
 import time
@@ -39,12 +40,15 @@ from paimon_spark.store.commit.commit_loop import commit_request
 from paimon_spark.store.expire.changelogs import expire_changelogs
 from paimon_spark.store.expire.snapshots import expire_snapshots, expire_snapshots_by
 from paimon_spark.store.expire.used import tags_before
+from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.history.tags import create_tag
 from paimon_spark.store.holds.marks import expiring_below, hold_file, write_mark
 from paimon_spark.store.holds.retention import Limits, retention, retention_rules
+from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_manifest_list
 from paimon_spark.store.metadata.messages import CommitChanges
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
+from paimon_spark.store.upkeep.maintenance import maintain
 
 HOUR = 3_600_000
 
@@ -348,6 +352,68 @@ def test_damaged_metadata_stop_everything(tmp_path: Path) -> None:
     with pytest.raises(CorruptFile):
         expire_snapshots_by(table, rules(1))
     assert stored(table) == before
+
+
+def lost_manifest(table: Table, number: int) -> str:
+    """Deletes the manifest that only this snapshot and those after it name; returns its name."""
+    (meta,) = read_manifest_list(table.file_io, table.location, table.snapshots.load(number).delta_manifest_list)
+    Path(table.location, "manifest", meta.file_name).unlink()
+    return meta.file_name
+
+
+@pytest.mark.parametrize("keep", [1, 2])
+def test_the_last_states_that_can_be_read_do_not_expire(tmp_path: Path, keep: int) -> None:
+    table = life(tmp_path, "wwww")
+    name = lost_manifest(table, 4)
+    before = stored(table)
+    for dry_run in (True, False):
+        with pytest.raises(CorruptFile, match=rf"snapshot 4, which stays.*{name} does not exist.*snapshot 3, the new"):
+            expire_snapshots_by(table, rules(keep), dry_run)
+    assert stored(table) == before
+    rollback(table, 3)
+    expire_snapshots_by(table, rules(1))
+    assert states(table) == {"snapshot 3": [(0, 3), (1, 3)]}
+
+
+def test_a_manifest_list_of_the_latest_snapshot_that_is_not_the_oldest_to_stay(tmp_path: Path) -> None:
+    table = life(tmp_path, "wwww")
+    path = Path(table.location, "manifest", table.snapshots.load(4).base_manifest_list)
+    path.write_bytes(b"x" * path.stat().st_size)
+    before = stored(table)
+    with pytest.raises(CorruptFile, match=rf"snapshot 4, which stays.*{path.name}.*roll the table back to snapshot 3"):
+        expire_snapshots_by(table, rules(2))
+    assert stored(table) == before
+
+
+def test_the_oldest_snapshot_that_stays_must_be_readable_too(tmp_path: Path) -> None:
+    """The commits after it joined the lost manifest of snapshot 3 with others."""
+    table = life(tmp_path, "www", {"manifest.merge-min-count": "2"})
+    live_on(table, "ww")
+    names = [
+        {meta.file_name for meta in read_data_manifests(table.file_io, table.location, table.snapshots.load(number))}
+        for number in (3, 5)
+    ]
+    (only, *_) = sorted(names[0] - names[1])
+    Path(table.location, "manifest", only).unlink()
+    before = stored(table)
+    with pytest.raises(CorruptFile, match=rf"snapshot 3, which stays.*{only} does not exist.*keep fewer or more"):
+        expire_snapshots_by(table, rules(3))
+    assert stored(table) == before
+    assert expire_snapshots_by(table, rules(1)).ids == (1, 2, 3, 4)
+    check_table(table.location)
+
+
+def test_a_commit_on_a_snapshot_that_cannot_be_read_deletes_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    table = life(tmp_path, "www")
+    name = lost_manifest(table, 3)
+    table = open_table(table.location, {"snapshot.num-retained.min": "1", "snapshot.num-retained.max": "1"})
+    with caplog.at_level(logging.WARNING):
+        maintain(table, dedicated=True)
+    assert table.snapshots.ids() == [1, 2, 3]
+    assert f"expiring snapshots of {table.location} failed" in caplog.text
+    assert name in caplog.text
 
 
 def test_cost_grows_with_what_goes_not_with_the_table(tmp_path: Path) -> None:
