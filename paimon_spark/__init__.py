@@ -30,9 +30,10 @@ _HOMES = {
     "open_catalog": "catalogs.factory",
     "open_table": "store.open",
     "register": "spark.source.source",
+    "register_catalog": "spark.spark_catalog.registration",
 }
 # only here: tasks would pay for it
-_CHECKED = ("check", "expire_changelogs", "expire_snapshots", "open_table", "register")
+_CHECKED = ("check", "expire_changelogs", "expire_snapshots", "open_table", "register", "register_catalog")
 _FORMER_NAMES = {
     "CompactionMetrics": "CompactResult",
     "ExpiryResult": "ExpireSnapshotsResult",

@@ -4,6 +4,7 @@ from paimon_spark.catalogs.factory import open_catalog
 from paimon_spark.spark.catalog.session_catalog import catalog
 from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.spark.source.source import register
+from paimon_spark.spark.spark_catalog.registration import register_catalog
 from paimon_spark.spark.table.table_api import PaimonTable
 from paimon_spark.spark.write.write_job import WriteResult
 from paimon_spark.store.checks.report import CheckResult
@@ -37,4 +38,5 @@ __all__ = [
     "open_catalog",
     "open_table",
     "register",
+    "register_catalog",
 ]

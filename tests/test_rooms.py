@@ -38,7 +38,15 @@ LARGEST_SHARE = 0.10  # of the product's lines
 LONGEST_CHAIN = 25  # imports from one module to the next
 CHAIN_OF_SQL = 35  # of what runs SQL, which stands on a table object and everything that it can do
 _DEFINITIONS = (ast.ClassDef, ast.FunctionDef)
-ROOMS_OF_SQL = ("spark.queries", "spark.copy", "spark.statements", "spark.catalog", "spark.console", "shell")
+ROOMS_OF_SQL = (
+    "spark.queries",
+    "spark.copy",
+    "spark.statements",
+    "spark.catalog",
+    "spark.console",
+    "spark.spark_catalog",
+    "shell",
+)
 
 
 @functools.cache

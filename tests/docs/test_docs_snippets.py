@@ -18,6 +18,7 @@ from doc_pages import DOCS, ROOT, Snippet, page_name, pages, snippets
 from doc_runs import compare, run, run_line, run_page
 from pyspark.sql import SparkSession
 from support.long_runs import LONG, draws
+from support.registered_catalogs import forget_catalogs
 
 from paimon_spark.spark.adapters import open_catalogs
 
@@ -52,6 +53,7 @@ def spark_of_users(spark: SparkSession) -> Iterator[SparkSession]:
     yield spark
     for setting in ("read", "write"):
         spark.conf.set(f"spark.paimon.{setting}.local", "false")
+    forget_catalogs(spark)
 
 
 @pytest.mark.spark

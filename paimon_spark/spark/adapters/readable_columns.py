@@ -10,7 +10,7 @@ from pyspark.sql.types import StructType
 from paimon_spark.errors import DataError, OptionError, UnsupportedFeature
 from paimon_spark.format.rules.supported import check_columns
 from paimon_spark.format.schema import ROW_KIND, ROW_KIND_FIELD, TableSchema
-from paimon_spark.format.types import DataField
+from paimon_spark.format.types import DataField, Root
 from paimon_spark.spark.adapters.options import COLUMNS, ReadOptions
 from paimon_spark.spark.adapters.types import can_show, shown_schema, spark_schema, spark_type
 from paimon_spark.store.scan.read_spec import row_kind_field
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from paimon_spark.arrow.zones import TimeZone
     from paimon_spark.store.scan.table_scan import Scan
     from paimon_spark.store.system_tables.table import SystemScan
+
+_NARROWEST = (Root.BOOLEAN, Root.TINYINT, Root.SMALLINT, Root.INT, Root.DATE, Root.BIGINT, Root.FLOAT, Root.DOUBLE)
 
 
 class Readable(Protocol):
@@ -118,3 +120,10 @@ def asked_columns(table: Readable, schema: StructType) -> Mapping[str, DataField
             )
         columns[asked.name] = field
     return columns
+
+
+def narrowest_column(table: Readable) -> DataField:
+    """The column that costs least to read: of a key, for merges read it anyway."""
+    candidates = [f for f in table.schema.fields if f.name in table.schema.primary_keys] or table.schema.fields
+    order = {root: number for number, root in enumerate(_NARROWEST)}
+    return min(candidates, key=lambda field: order.get(field.type.root, len(order)))

@@ -187,13 +187,13 @@ def paimon_field(field: st.StructField) -> DataField:
         SchemaError: its type cannot be stored.
     """
     declared = field.metadata.get(CHAR_VARCHAR)
-    spark = _with_lengths(field.dataType, declared) if isinstance(declared, str) else field.dataType
+    spark = with_lengths(field.dataType, declared) if isinstance(declared, str) else field.dataType
     data_type = _paimon_type(spark, field.name)
     comment, default = field.metadata.get(COMMENT), field.metadata.get(CURRENT_DEFAULT)
     return DataField(0, field.name, data_type.with_nullable(field.nullable), comment, default)
 
 
-def _with_lengths(spark: st.DataType, declared: str) -> st.DataType:
+def with_lengths(spark: st.DataType, declared: str) -> st.DataType:
     """A type with the lengths of its texts, as Spark's words for the declared type have them.
 
     Spark itself would read the words, but it does not run in the processes of a data source.

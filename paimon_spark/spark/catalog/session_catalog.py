@@ -82,14 +82,23 @@ def catalog(spark: SparkSession, options: str | Mapping[str, str] | None = None,
         OptionError: an option is unknown or missing.
         UnsupportedFeature: a metastore that this release does not have.
     """
+    session = SqlSession(spark, open_catalog(catalog_options(spark, options, name), name))
+    add_catalog(spark, session.opened)
+    return SessionCatalog(session)
+
+
+def catalog_options(spark: SparkSession, options: str | Mapping[str, str] | None, name: str) -> dict[str, str]:
+    """The options of a catalog that a session is to have; arguments as of ``catalog``.
+
+    Raises:
+        OptionError: nothing describes the catalog.
+    """
     if options is None:
         options = _options_of_session(spark, name)
     given = {WAREHOUSE: options} if isinstance(options, str) else {key: str(text) for key, text in options.items()}
     if WAREHOUSE in given and given.get(METASTORE) != "rest":  # there it is a name
         given[WAREHOUSE] = path_in_session(spark, given[WAREHOUSE])
-    session = SqlSession(spark, open_catalog(given, name))
-    add_catalog(spark, session.opened)
-    return SessionCatalog(session)
+    return given
 
 
 def _options_of_session(spark: SparkSession, name: str) -> dict[str, str]:

@@ -33,7 +33,7 @@ from paimon_spark.store.read.deletion_files import read_deleted_positions
 from paimon_spark.store.read.file_rows import missing_data_file
 from paimon_spark.store.storage.parallel import map_parallel
 
-_AS_WRITTEN = {
+AS_WRITTEN = {
     "datetimeRebaseMode": "CORRECTED",
     "int96RebaseMode": "CORRECTED",
     "mergeSchema": "false",
@@ -108,7 +108,7 @@ def _place() -> tuple[Column, Column]:
 
 def _load(spark: SparkSession, file_io: FileIO, schema: st.StructType, paths: Sequence[str]) -> DataFrame:
     found = file_list(file_io, paths)
-    reader = spark.read.format("parquet").schema(schema).options(**_AS_WRITTEN, **found.options)
+    reader = spark.read.format("parquet").schema(schema).options(**AS_WRITTEN, **found.options)
     try:
         rows = reader.load(list(found.paths))
     except AnalysisException as error:

@@ -16,10 +16,9 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.options.column_names import format_columns
-from paimon_spark.format.types import DataField, Root
 from paimon_spark.spark.adapters.char_columns import as_read
 from paimon_spark.spark.adapters.options import COLUMNS, FILTER, NATIVE, PATH, TIME_ZONE, native_choice, read_options
-from paimon_spark.spark.adapters.readable_columns import Readable, readable_schema
+from paimon_spark.spark.adapters.readable_columns import narrowest_column, readable_schema
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
 from paimon_spark.spark.native.conditions import NotExpressible, spark_condition
 from paimon_spark.spark.native.file_classifier import ClassifiedFiles
@@ -39,7 +38,6 @@ __all__ = ["ReadExplanation", "ReadRequest", "TableFrame", "read_table"]
 
 _OFF = "native reads are off"
 _SOURCE = "paimon"
-_NARROWEST = (Root.BOOLEAN, Root.TINYINT, Root.SMALLINT, Root.INT, Root.DATE, Root.BIGINT, Root.FLOAT, Root.DOUBLE)
 
 
 def read_table(spark: SparkSession, request: ReadRequest) -> TableFrame:
@@ -222,12 +220,5 @@ def _open_reading(request: ReadRequest, time_zone: str | None) -> Reading:
         given[TIME_ZONE] = time_zone
     table, read = open_readable(given) if request.opened is None else (request.opened, read_options(given))
     is_count = request.columns == ()
-    schema = shown_schema(spark_schema([_narrowest(table)])) if is_count else readable_schema(table, read)
+    schema = shown_schema(spark_schema([narrowest_column(table)])) if is_count else readable_schema(table, read)
     return Reading(request, table, read, nullable(schema), is_count)
-
-
-def _narrowest(table: Readable) -> DataField:
-    """The column that costs least to read: of a key, for merges read it anyway."""
-    candidates = [f for f in table.schema.fields if f.name in table.schema.primary_keys] or table.schema.fields
-    order = {root: number for number, root in enumerate(_NARROWEST)}
-    return min(candidates, key=lambda field: order.get(field.type.root, len(order)))

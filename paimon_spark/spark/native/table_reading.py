@@ -89,6 +89,11 @@ def whole_read_reason(reading: Reading) -> str | None:
         return "row kinds were asked for"
     if options.push_filters:
         return f"'{PUSH_FILTERS}' lets Spark push filters into the Python source"
+    return undivided_reason(table)
+
+
+def undivided_reason(table: ReadableTable) -> str | None:
+    """Why a read of a table cannot be divided, whatever is asked of it, in words; None: it can."""
     if reads_increment(table.settings):
         return "it is a read of a change"
     if other_branch(table.settings, table.branch) is not None:

@@ -52,8 +52,8 @@ _MICROSECOND = dt.timedelta(microseconds=1)
 F = TypeVar("F", bound=Filter)
 
 
-class _NotPushed(Exception):
-    """The filter stays with Spark."""
+class NotPushed(Exception):
+    """A filter stays with Spark."""
 
 
 def push_filters(filters: Iterable[F], columns: Mapping[str, DataField]) -> tuple[p.Predicate, list[F]]:
@@ -71,7 +71,7 @@ def push_filters(filters: Iterable[F], columns: Mapping[str, DataField]) -> tupl
     for pushed in filters:
         try:
             taken.append(_predicate(pushed, columns))
-        except _NotPushed:
+        except NotPushed:
             left.append(pushed)
     return p.and_(*taken), left
 
@@ -81,38 +81,42 @@ def _predicate(pushed: Filter, columns: Mapping[str, DataField]) -> p.Predicate:
         case Not():
             return p.not_(_predicate(pushed.child, columns))
         case IsNull():
-            return p.IsNull(_resolve(pushed.attribute, columns)[0])
+            return p.IsNull(resolve_column(pushed.attribute, columns)[0])
         case IsNotNull():
-            return p.IsNotNull(_resolve(pushed.attribute, columns)[0])
+            return p.IsNotNull(resolve_column(pushed.attribute, columns)[0])
         case In():
-            path, data_type = _resolve(pushed.attribute, columns)
+            path, data_type = resolve_column(pushed.attribute, columns)
             values = tuple(_internal(v, data_type) for v in pushed.value if v is not None)
             return p.In(path, values, has_null=any(v is None for v in pushed.value))
         case StringStartsWith() | StringEndsWith() | StringContains():
-            path, data_type = _resolve(pushed.attribute, columns)
+            path, data_type = resolve_column(pushed.attribute, columns)
             if data_type.root not in STRINGS:
-                raise _NotPushed
+                raise NotPushed
             return _TEXT_TESTS[type(pushed)](path, pushed.value)
         case EqualTo() | EqualNullSafe() | GreaterThan() | GreaterThanOrEqual() | LessThan() | LessThanOrEqual():
-            path, data_type = _resolve(pushed.attribute, columns)
+            path, data_type = resolve_column(pushed.attribute, columns)
             return p.Compare(path, _COMPARISONS[type(pushed)], _internal(pushed.value, data_type))
-    raise _NotPushed
+    raise NotPushed
 
 
-def _resolve(attribute: tuple[str, ...], columns: Mapping[str, DataField]) -> tuple[p.Path, DataType]:
-    """The path in the table's own names, and the type of the value there."""
+def resolve_column(attribute: tuple[str, ...], columns: Mapping[str, DataField]) -> tuple[p.Path, DataType]:
+    """The path of a column in the table's own names, and the type of the value there.
+
+    Raises:
+        NotPushed: there is no such column, or only Spark knows how it compares.
+    """
     column = columns.get(attribute[0])
     if column is None:
-        raise _NotPushed
+        raise NotPushed
     path, data_type = [column.name], column.type
     for name in attribute[1:]:
         field = next((f for f in data_type.fields if f.name == name), None)
         if field is None:
-            raise _NotPushed
+            raise NotPushed
         path.append(field.name)
         data_type = field.type
     if data_type.root is Root.CHAR:  # only Spark knows whether it pads what it reads
-        raise _NotPushed
+        raise NotPushed
     return tuple(path), data_type
 
 
@@ -135,13 +139,13 @@ def _internal(value: Any, data_type: DataType) -> p.Value:
         return value.toordinal() - _EPOCH.toordinal()
     if root in TIMESTAMPS and isinstance(value, dt.datetime):
         return _nanos(value, data_type)
-    raise _NotPushed
+    raise NotPushed
 
 
 def _nanos(value: dt.datetime, data_type: DataType) -> int:
     # Spark sees a finer column rounded down to microseconds, so only Spark can compare it as the query means it.
     if (6 if data_type.precision is None else data_type.precision) > 6:
-        raise _NotPushed
+        raise NotPushed
     if (value.tzinfo is None) != (data_type.root is Root.TIMESTAMP):
-        raise _NotPushed
+        raise NotPushed
     return (value - (_EPOCH if value.tzinfo is None else _EPOCH_UTC)) // _MICROSECOND * 1000

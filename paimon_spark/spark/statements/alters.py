@@ -50,7 +50,7 @@ def run_alter_columns(session: SqlSession, alter: s.AlterColumns) -> DataFrame:
 def run_set_properties(session: SqlSession, statement: s.SetProperties) -> DataFrame:
     """Stores table options; ``comment`` is the comment of the table."""
     for key in statement.properties:
-        _check_fixed(key)
+        check_fixed_property(key)
     alter_table(session.open(statement.table), option_changes(statement.properties))
     return session.no_rows
 
@@ -58,7 +58,7 @@ def run_set_properties(session: SqlSession, statement: s.SetProperties) -> DataF
 def run_unset_properties(session: SqlSession, statement: s.UnsetProperties) -> DataFrame:
     """Removes table options; one that is not set is no error, with IF EXISTS or without, as in Spark."""
     for key in statement.keys:
-        _check_fixed(key)
+        check_fixed_property(key)
     alter_table(session.open(statement.table), unset_changes(statement.keys))
     return session.no_rows
 
@@ -98,7 +98,12 @@ def check_property(key: str) -> None:
         raise OptionError(f"the table property '{key}' is the catalog's: no statement sets it")
 
 
-def _check_fixed(key: str) -> None:
+def check_fixed_property(key: str) -> None:
+    """Checks that a statement may set or unset a property of a table that is there.
+
+    Raises:
+        OptionError: it is one that the catalog sets, or the primary key.
+    """
     check_property(key)
     if key.lower() == TableSettings.primary_key.key:
         raise OptionError(

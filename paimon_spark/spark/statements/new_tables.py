@@ -54,7 +54,7 @@ def run_create_table(session: SqlSession, create: CreateTable, args: Args = None
         SqlError, SchemaError: the columns, keys and options break a rule.
         UnsupportedFeature: a clause that catalogs of this kind do not have.
     """
-    _check(create)
+    check_clauses(create)
     for key in (*create.options, *create.properties):
         check_property(key)
     identifier = session.identifier(create.table)
@@ -85,7 +85,13 @@ def run_create_table(session: SqlSession, create: CreateTable, args: Args = None
     return session.no_rows
 
 
-def _check(create: CreateTable) -> None:
+def check_clauses(create: CreateTable) -> None:
+    """Checks that a statement asks for a table of Paimon.
+
+    Raises:
+        UnsupportedFeature: USING names another format, or LOCATION stands beside AS.
+        SqlError: columns are declared beside AS.
+    """
     if create.provider not in _PROVIDERS:
         what = "a format table" if create.provider in _FORMAT_TABLES else "no table of Paimon"
         raise UnsupportedFeature(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -70,12 +70,7 @@ def with_arguments(text: str, named: Mapping[str, Any], positional: Iterator[Any
         UnsupportedFeature: an argument has a type that no literal is known for.
     """
 
-    def literal(found: Parameter) -> str:
-        shown = "?" if found.name is None else f":{found.name}"
-        try:
-            value = next(positional) if found.name is None else named[found.name]
-        except (KeyError, StopIteration):
-            raise SqlError(f"SQL: the parameter {shown} has no value; give it one{_where(found.name)}") from None
+    def literal(shown: str, value: Any) -> str:
         made = argument_literal(value)
         if made is None:
             raise UnsupportedFeature(
@@ -84,8 +79,30 @@ def with_arguments(text: str, named: Mapping[str, Any], positional: Iterator[Any
             )
         return made
 
-    edits = [(found.start, found.end, literal(found)) for found in parameters(tokenize(text))]
-    return _edited(text, edits)
+    return with_literals(text, named, positional, literal)
+
+
+def with_literals(
+    text: str, named: Mapping[str, Any], positional: Iterator[Any], literal: Callable[[str, Any], str]
+) -> str:
+    """A text with literals in the place of its parameters; arguments as of with_arguments.
+
+    Args:
+        literal: makes a literal of a value; it also gets the parameter as it is written, for a message.
+
+    Raises:
+        SqlError: a parameter has no argument.
+    """
+
+    def of(found: Parameter) -> str:
+        shown = "?" if found.name is None else f":{found.name}"
+        try:
+            value = next(positional) if found.name is None else named[found.name]
+        except (KeyError, StopIteration):
+            raise SqlError(f"SQL: the parameter {shown} has no value; give it one{_where(found.name)}") from None
+        return literal(shown, value)
+
+    return _edited(text, [(found.start, found.end, of(found)) for found in parameters(tokenize(text))])
 
 
 def with_values(text: str, args: Mapping[str, Any]) -> str | None:

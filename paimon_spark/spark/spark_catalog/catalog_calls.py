@@ -1,0 +1,400 @@
+"""What Spark asks of a catalog: namespaces, tables, staged tables, functions and procedures.
+
+Java: org.apache.spark.sql.connector.catalog.{TableCatalog, StagingTableCatalog, SupportsNamespaces, ProcedureCatalog}
+of Spark 4.1 to 4.3. The methods have the names of Java; a name stands for all of its overloads, so some take ``*more``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from pyspark.sql import types as st
+
+from paimon_spark import errors
+from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.format.options.read_settings import ScanSettings
+from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.procedures.catalogue import DATABASE_PROCEDURES, PROCEDURES
+from paimon_spark.spark.adapters.session_options import is_case_sensitive
+from paimon_spark.spark.adapters.types import COMMENT, paimon_fields
+from paimon_spark.spark.queries.session import SqlSession
+from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects, Thrown
+from paimon_spark.spark.spark_catalog.procedure_calls import execute_procedure
+from paimon_spark.spark.spark_catalog.sessions import CatalogSessions
+from paimon_spark.spark.spark_catalog.staged_table import Staging, staged_table
+from paimon_spark.spark.spark_catalog.table_calls import system_table, table_of_spark
+from paimon_spark.spark.statements.alters import check_fixed_property
+from paimon_spark.spark.write.table_creation import new_table_schema
+from paimon_spark.sql.text.default_texts import stored_default
+from paimon_spark.sql.text.names import TableName
+from paimon_spark.store.evolution import changes as c
+from paimon_spark.store.evolution.alter import alter_table
+from paimon_spark.store.evolution.nested_fields import spelled, type_at
+from paimon_spark.store.evolution.schema_update import option_changes, unset_changes
+from paimon_spark.store.metadata.table_options import PATH
+
+CONNECTOR = "org.apache.spark.sql.connector.catalog."
+INTERFACES = tuple(
+    CONNECTOR + name for name in ("StagingTableCatalog", "SupportsNamespaces", "FunctionCatalog", "ProcedureCatalog")
+)
+_ANALYSIS = "org.apache.spark.sql.catalyst.analysis."
+_OF_SPARK = frozenset({"provider", "owner", "location", "comment", "external", "is_managed_location", "table-type"})
+"""Table properties that Spark sets itself."""
+_SYSTEM = "sys"
+_COLUMN_CHANGES = frozenset(
+    {
+        "AddColumn",
+        "RenameColumn",
+        "DeleteColumn",
+        "UpdateColumnType",
+        "UpdateColumnNullability",
+        "UpdateColumnComment",
+        "UpdateColumnPosition",
+        "UpdateColumnDefaultValue",
+    }
+)
+
+
+class CatalogCalls:
+    """Answers for a catalog. Each call is one of the session that is active in the JVM thread."""
+
+    def __init__(self, sessions: CatalogSessions) -> None:
+        self._sessions = sessions
+        self._objects: JvmObjects = sessions.objects
+        self._catalog = sessions.catalog
+
+    def initialize(self, name: str, options: Java) -> None:
+        """Spark calls it for catalogs that it makes itself."""
+
+    # ------------------------------------------------------------------------------------------------------ namespaces
+
+    def listNamespaces(self, parent: Java = None) -> Java:
+        if parent is not None and len(parent):
+            self._database(parent)
+        names = self._catalog.list_databases() if parent is None or not len(parent) else []
+        return self._objects.array("[Ljava.lang.String;", [self._objects.strings([name]) for name in names])
+
+    def namespaceExists(self, namespace: Java) -> bool:
+        return len(namespace) == 1 and namespace[0] in self._catalog.list_databases()
+
+    def loadNamespaceMetadata(self, namespace: Java) -> Java:
+        with self._translated(namespace=namespace):
+            database = self._catalog.load_database(self._database(namespace))
+        known = {**database.properties, "location": database.location}
+        return self._objects.map({key: value for key, value in known.items() if value is not None})
+
+    def createNamespace(self, namespace: Java, metadata: Java) -> None:
+        with self._translated(namespace=namespace):
+            given = {key: value for key, value in dict(metadata).items() if key != "owner"}
+            self._catalog.create_database(self._database(namespace), given)
+
+    def alterNamespace(self, namespace: Java, changes: Java) -> None:
+        given, unset = dict[str, str](), list[str]()
+        for change in changes:
+            if change.getClass().getSimpleName() == "SetProperty":
+                given[change.property()] = change.value()
+            else:
+                unset.append(change.property())
+        with self._translated(namespace=namespace):
+            self._catalog.alter_database(self._database(namespace), given, tuple(unset))
+
+    def dropNamespace(self, namespace: Java, cascade: bool) -> bool:
+        with self._translated(namespace=namespace):
+            self._catalog.drop_database(self._database(namespace), cascade=cascade)
+        return True
+
+    # ---------------------------------------------------------------------------------------------------------- tables
+
+    def listTables(self, namespace: Java) -> Java:
+        with self._translated(namespace=namespace):
+            names = self._catalog.list_tables(self._database(namespace))
+        identifiers = self._objects.static(CONNECTOR + "Identifier")
+        return self._objects.array(CONNECTOR + "Identifier", [identifiers.of(namespace, name) for name in names])
+
+    def loadTable(self, identifier: Java, *more: Any) -> Java:
+        session = self._sessions.current()
+        name, travel = self._name(identifier, session), self._travel(more)
+        said = session.said_of(name).without_state() if travel else session.said_of(name)
+        options = {**said.of_reads, **travel}
+        with self._translated(identifier=identifier):
+            if name.system is not None:
+                return system_table(session, self._objects, name, options)
+            try:
+                return table_of_spark(session, self._objects, name, options)
+            except errors.TableNotFound:
+                self._refuse_view(session, name)
+                raise
+
+    def tableExists(self, identifier: Java) -> bool:
+        session = self._sessions.current()
+        try:
+            name = self._name(identifier, session)
+            if name.system is None and name.branch is None:
+                return self._catalog.find_table(session.identifier(name)) is not None
+            session.fields(name)
+        except (Thrown, errors.TableNotFound, errors.DatabaseNotFound, errors.SnapshotNotFound):
+            return False
+        return True
+
+    def createTable(self, identifier: Java, *more: Any) -> Java:
+        session = self._sessions.current()
+        schema = self._schema(session, identifier, more)
+        with self._translated(identifier=identifier, namespace=identifier.namespace()):
+            name = session.identifier(self._name(identifier, session))
+            session.make_default(name.database)
+            self._catalog.create_table(name, schema)
+        return self.loadTable(identifier)
+
+    def alterTable(self, identifier: Java, changes: Java) -> Java:
+        session = self._sessions.current()
+        with self._translated(identifier=identifier):
+            table = session.open(self._name(identifier, session))
+            made = [each for change in changes for each in _schema_changes(table.schema, change)]
+            alter_table(table, made, is_case_sensitive(session.spark))
+        return self.loadTable(identifier)
+
+    def dropTable(self, identifier: Java) -> bool:
+        session = self._sessions.current()
+        try:
+            self._catalog.drop_table(session.identifier(self._name(identifier, session)))
+        except (Thrown, errors.TableNotFound, errors.DatabaseNotFound):
+            return False
+        return True
+
+    def renameTable(self, identifier: Java, to: Java) -> None:
+        session = self._sessions.current()
+        old, parts = session.identifier(self._name(identifier, session)), [*to.namespace(), to.name()]
+        if len(parts) == 3 and parts[0] == self._catalog.name:  # Spark hands over the name as it is written
+            parts = parts[1:]
+        if len(parts) > 2:
+            raise errors.SqlError(f"RENAME TO {'.'.join(parts)}: a table stays in the catalog '{self._catalog.name}'")
+        new = Identifier(old.database if len(parts) == 1 else parts[0], parts[-1])
+        with self._translated(identifier=identifier, new=to):
+            self._catalog.rename_table(old, new)
+
+    def invalidateTable(self, identifier: Java) -> None:
+        """REFRESH TABLE: each query reads the newest metadata anyway."""
+
+    # ---------------------------------------------------------------------------------------------------------- staged
+
+    def stageCreate(self, identifier: Java, *more: Any) -> Java:
+        return self._staged(identifier, more, Staging.CREATE)
+
+    def stageReplace(self, identifier: Java, *more: Any) -> Java:
+        return self._staged(identifier, more, Staging.REPLACE)
+
+    def stageCreateOrReplace(self, identifier: Java, *more: Any) -> Java:
+        return self._staged(identifier, more, Staging.CREATE_OR_REPLACE)
+
+    def _staged(self, identifier: Java, more: tuple[Any, ...], staging: Staging) -> Java:
+        session = self._sessions.current()
+        schema = self._schema(session, identifier, more, with_rows=True)
+        with self._translated(identifier=identifier, namespace=identifier.namespace()):
+            name = session.identifier(self._name(identifier, session))
+            session.make_default(name.database)
+            there = self._catalog.find_table(name) is not None
+            if there and staging is Staging.CREATE:
+                raise errors.TableAlreadyExists(f"there is a table {name}")
+            if not there and staging is Staging.REPLACE:
+                raise errors.TableNotFound(f"there is no table {name}")
+        return staged_table(session, self._objects, name, schema, there)
+
+    # --------------------------------------------------------------------------------------- functions and procedures
+
+    def listFunctions(self, namespace: Java) -> Java:
+        return self._objects.array(CONNECTOR + "Identifier", [])
+
+    def loadFunction(self, identifier: Java) -> Java:
+        missing = self._objects.static(_ANALYSIS + "NoSuchFunctionException")
+        raise Thrown(missing(identifier))
+
+    def listProcedures(self, namespace: Java) -> Java:
+        system, identifiers = self._objects.strings([_SYSTEM]), self._objects.static(CONNECTOR + "Identifier")
+        names = sorted({*PROCEDURES, *DATABASE_PROCEDURES})
+        return self._objects.array(CONNECTOR + "Identifier", [identifiers.of(system, name) for name in names])
+
+    def loadProcedure(self, identifier: Java) -> Java:
+        return execute_procedure(self._sessions, identifier.name())
+
+    # --------------------------------------------------------------------------------------------------------- helpers
+
+    def _database(self, namespace: Java) -> str:
+        if len(namespace) != 1:
+            missing = self._objects.static(_ANALYSIS + "NoSuchNamespaceException")
+            raise Thrown(missing(namespace))
+        return str(namespace[0])
+
+    def _name(self, identifier: Java, session: SqlSession) -> TableName:
+        namespace = list(identifier.namespace())
+        if len(namespace) == 1:
+            parts: tuple[str, ...] = (self._catalog.name, namespace[0], identifier.name())
+        elif not namespace and "/" in identifier.name():
+            parts = (self._catalog.name, identifier.name())
+        else:
+            raise Thrown(self._objects.static(_ANALYSIS + "NoSuchTableException")(identifier))
+        found = session.names.find_table(parts)
+        assert found is not None  # it begins with the name of the catalog
+        return found
+
+    def _travel(self, more: tuple[Any, ...]) -> dict[str, str]:
+        """The options of the state that VERSION AS OF or TIMESTAMP AS OF names."""
+        options = dict[str, str]()
+        for given in more:
+            if isinstance(given, str):
+                options |= {ScanSettings.version.key: given}
+            elif isinstance(given, int):
+                options |= {ScanSettings.timestamp_millis.key: str(given // 1000)}
+            elif given.getClass().getSimpleName() == "TableContext":
+                travel = given.timeTravel()
+                if travel.isPresent():
+                    state = travel.get()
+                    by_version = "Version" in state.getClass().getSimpleName()
+                    options |= self._travel((state.version() if by_version else state.micros(),))
+        return options
+
+    def _schema(
+        self, session: SqlSession, identifier: Java, more: tuple[Any, ...], with_rows: bool = False
+    ) -> TableSchema:
+        """The schema of a new table, from the arguments of createTable or of a staged one."""
+        if len(more) == 1:  # TableInfo, since Spark 4.1
+            columns, partitions, properties = more[0].schema(), more[0].partitions(), more[0].properties()
+        else:
+            columns, partitions, properties = more
+            if columns.getClass().getSimpleName() != "StructType":
+                columns = self._objects.static(CONNECTOR + "CatalogV2Util").v2ColumnsToStructType(columns)
+        shown = st._parse_datatype_json_string(columns.json())
+        assert isinstance(shown, st.StructType)
+        fields = tuple(
+            field
+            if field.default_value is None
+            else replace(field, default_value=stored_default(field.name, field.default_value, field.type))
+            for field in paimon_fields(shown)
+        )
+        given = {key: str(value) for key, value in dict(properties).items() if not key.startswith("option.")}
+        comment, location, provider = given.get(COMMENT), given.get("location"), given.get("provider", "paimon")
+        default = session.spark.conf.get("spark.sql.sources.default", "parquet")
+        if provider.lower() not in (
+            "paimon",
+            default,
+        ):  # saveAsTable and toTable ask for the default where none is named
+            raise UnsupportedFeature(
+                f"creating {identifier.toString()} with the format '{provider}': this catalog makes Paimon tables; "
+                "leave the format out, or name paimon and the table property 'file.format'"
+            )
+        given = {key: value for key, value in given.items() if key not in _OF_SPARK}
+        if location is not None:
+            given[PATH] = location
+        keys = [self._partition_column(transform) for transform in partitions]
+        if keys:
+            given[TableSettings.partition.key] = ",".join(keys)
+        return new_table_schema(identifier.toString(), given, fields, comment, with_rows=with_rows)
+
+    def _partition_column(self, transform: Java) -> str:
+        if transform.name() != "identity":
+            raise UnsupportedFeature(
+                f"PARTITIONED BY {transform.toString()}: a Paimon table is partitioned by the values of columns; add a "
+                "column with that value, or name a column"
+            )
+        (name,) = transform.references()[0].fieldNames()
+        return str(name)
+
+    def _refuse_view(self, session: SqlSession, name: TableName) -> None:
+        if session.find_view(name) is not None:
+            raise UnsupportedFeature(
+                f"{name} is a view of the catalog, which Spark's own SQL does not read in this release; read it with "
+                f"paimon_spark.catalog(spark, ...).sql('SELECT * FROM {name}')"
+            )
+
+    @contextmanager
+    def _translated(self, identifier: Java = None, namespace: Java = None, new: Java = None) -> Iterator[None]:
+        """Errors of names as Spark knows them, in its own words; other errors as they are.
+
+        Args:
+            identifier: of the table that is looked for or made.
+            namespace: of the call.
+            new: the new name of a table.
+        """
+
+        def thrown(kind: str, *arguments: Any) -> Thrown:
+            return Thrown(self._objects.static(_ANALYSIS + kind)(*arguments))
+
+        try:
+            yield
+        except errors.TableNotFound as error:
+            if identifier is None or "$" in identifier.name():
+                raise
+            raise thrown("NoSuchTableException", identifier) from error
+        except (errors.TableAlreadyExists, errors.NameTaken) as error:
+            raise thrown("TableAlreadyExistsException", new or identifier) from error
+        except errors.DatabaseNotFound as error:
+            if namespace is None and identifier is not None:
+                raise thrown("NoSuchTableException", identifier) from error
+            raise thrown("NoSuchNamespaceException", namespace) from error
+        except errors.DatabaseAlreadyExists as error:
+            raise thrown("NamespaceAlreadyExistsException", namespace) from error
+        except errors.DatabaseNotEmpty as error:
+            raise thrown("NonEmptyNamespaceException", namespace) from error
+
+
+def _schema_changes(schema: TableSchema, change: Java) -> Iterator[c.SchemaChange]:
+    """A TableChange as changes of a schema."""
+    kind = change.getClass().getSimpleName()
+    match kind:
+        case "SetProperty":
+            check_fixed_property(change.property())
+            yield from option_changes({change.property(): change.value()})
+            return
+        case "RemoveProperty":
+            check_fixed_property(change.property())
+            yield from unset_changes((change.property(),))
+            return
+    if kind not in _COLUMN_CHANGES:
+        raise UnsupportedFeature(f"ALTER TABLE: Spark asks for {kind}, which a Paimon table does not have")
+    path = tuple(change.fieldNames())
+    match kind:
+        case "AddColumn":
+            if change.defaultValue() is not None:
+                raise UnsupportedFeature(
+                    f"ADD COLUMN {c.dotted(path)} DEFAULT: the rows that are there have NULL in a new column; add it "
+                    "without DEFAULT, then write ALTER COLUMN ... SET DEFAULT for the rows to come"
+                )
+            yield c.AddColumn(
+                path, _type(path, change.dataType(), change.isNullable()), change.comment(), _position(change)
+            )
+        case "RenameColumn":
+            yield c.RenameColumn(path, change.newName())
+        case "DeleteColumn":
+            yield c.DropColumn(path, bool(change.ifExists()))
+        case "UpdateColumnType":
+            yield c.UpdateType(path, _type(path, change.newDataType(), True))
+        case "UpdateColumnNullability":
+            yield c.UpdateNullable(path, bool(change.nullable()))
+        case "UpdateColumnComment":
+            yield c.UpdateComment(path, change.newComment())
+        case "UpdateColumnPosition":
+            position = _position(change)
+            assert position is not None
+            yield c.MoveColumn(path, position)
+        case "UpdateColumnDefaultValue":
+            own, text = type_at(schema.fields, spelled(schema.fields, path)), change.newDefaultValue() or None
+            if own is not None and text is not None:
+                text = stored_default(c.dotted(path), text, own)
+            yield c.UpdateDefault(path, text)
+
+
+def _type(path: c.Path, data_type: Java, nullable: bool) -> Any:
+    shown = st._parse_datatype_json_string(data_type.json())
+    return paimon_fields(st.StructType([st.StructField(path[-1], shown)]))[0].type.with_nullable(nullable)
+
+
+def _position(change: Java) -> c.Position | None:
+    position = change.position()
+    if position is None:
+        return None
+    text = str(position.toString())
+    return c.Position(c.Place.FIRST) if text == "FIRST" else c.Position(c.Place.AFTER, str(position.column()))

@@ -1,0 +1,278 @@
+"""JVM objects whose calls Python answers: ``java.lang.reflect.Proxy`` over a dispatcher of method handles.
+
+A plain Py4J proxy sends every call to Python, those of default methods, ``equals`` and ``hashCode`` too. The dispatcher
+is put together of ``java.lang.invoke`` combinators, so no class of ours is in the JVM. The first of these that fits
+answers a call:
+
+1. a constant of that name, which never leaves the JVM;
+2. Python, if the object there has a method of that name; a Throwable that it returns is thrown;
+3. another JVM object, if there is one to which the rest is delegated;
+4. the default method of the interface;
+5. ``equals``, by the text of the object.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors.exceptions.captured import CapturedException
+from pyspark.java_gateway import ensure_callback_server_started
+from pyspark.sql import SparkSession
+
+from paimon_spark.errors import PaimonError, UnsupportedFeature
+
+Java = Any
+"""A JVM object, or a class of the JVM, as Py4J gives it."""
+_log = logging.getLogger(__name__)
+_HANDLE = "java.lang.invoke.MethodHandle"
+
+
+class Thrown(Exception):
+    """Raised by a method that the JVM has called: a Throwable to be thrown there."""
+
+    def __init__(self, throwable: Java) -> None:
+        super().__init__("an exception of Java")
+        self.throwable = throwable
+
+
+class JvmObjects:
+    """Makes objects of one JVM."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        context: Any = spark.sparkContext
+        ensure_callback_server_started(context._gateway)
+        self._jvm = context._jvm
+        self._loader: Java = self._jvm.java.lang.Thread.currentThread().getContextClassLoader()
+        self._types: dict[str, Java] = {}
+        self._statics: dict[str, Java] = {}
+        self._interfaces: dict[tuple[str, ...], Java] = {}
+        self._names: dict[type, Java] = {}
+        self._dispatch = _dispatcher(self)
+
+    def type(self, name: str) -> Java:
+        """The java.lang.Class of a name.
+
+        Raises:
+            Py4JJavaError: there is none.
+        """
+        found = self._types.get(name)
+        if found is None:
+            found = self._types[name] = self._jvm.java.lang.Class.forName(name, True, self._loader)
+        return found
+
+    def static(self, name: str) -> Java:
+        """The class of a name, for its constructors and static methods."""
+        found = self._statics.get(name)
+        if found is None:
+            found = self._jvm
+            for part in name.split("."):
+                found = getattr(found, part)
+            self._statics[name] = found
+        return found
+
+    def array(self, element: str, values: Iterable[Any]) -> Java:
+        """An array of a class of elements."""
+        items = list(values)
+        arrays = self.static("java.lang.reflect.Array")
+        made = arrays.newInstance(self.type(element), len(items))
+        for number, item in enumerate(items):
+            arrays.set(made, number, item)
+        return made
+
+    def strings(self, values: Iterable[str]) -> Java:
+        return self.array("java.lang.String", values)
+
+    def map(self, values: Mapping[str, Any]) -> Java:
+        made = self.static("java.util.HashMap")()
+        for key, value in values.items():
+            made.put(key, value)
+        return made
+
+    def set(self, values: Iterable[Any]) -> Java:
+        made = self.static("java.util.HashSet")()
+        for value in values:
+            made.add(value)
+        return made
+
+    def make(
+        self,
+        interfaces: Sequence[str],
+        target: Any = None,
+        constants: Mapping[str, Any] | None = None,
+        text: str | None = None,
+        delegate: Java = None,
+    ) -> Java:
+        """An object that implements interfaces.
+
+        Args:
+            interfaces: their names in Java.
+            target: its public methods are those that Python answers; None: none.
+            constants: results of methods, whatever their arguments.
+            text: what ``toString`` returns; objects of one text are equal. None: equal to itself alone.
+            delegate: a JVM object that answers what neither constants nor Python do.
+        """
+        text = text or f"{type(target).__name__}@{id(target):x}"
+        answers = self.map({**(constants or {}), "toString": text, "hashCode": _java_hash(text)})
+        names = self._names.get(type(target))
+        if names is None:
+            names = self._names[type(target)] = self.set(_public_methods(target))
+        handler = self._bound(answers, names, _Answers(self, target), text, delegate)
+        key = tuple(interfaces)
+        if key not in self._interfaces:
+            self._interfaces[key] = self.array("java.lang.Class", map(self.type, key))
+        return self.static("java.lang.reflect.Proxy").newProxyInstance(self._loader, self._interfaces[key], handler)
+
+    def _bound(self, *values: Any) -> Java:
+        given = self.array("java.lang.Object", values)
+        bound = self.static("java.lang.invoke.MethodHandles").insertArguments(self._dispatch, 0, given)
+        handler = self.type("java.lang.reflect.InvocationHandler")
+        return self.static("java.lang.invoke.MethodHandleProxies").asInterfaceInstance(handler, bound)
+
+    def throwable(self, error: BaseException) -> Java:
+        """What the JVM throws for an error of Python: unchecked, for a Proxy wraps what its method does not declare.
+
+        PySpark shows these two as errors of its own, whose text is the message and nothing else.
+        """
+        if isinstance(error, Thrown):
+            return error.throwable
+        origin = error.java_exception if isinstance(error, Py4JJavaError) else getattr(error, "_origin", None)
+        if origin is not None and self.type("java.lang.RuntimeException").isInstance(origin):
+            return origin
+        _log.debug("a call of the JVM ends with an error", exc_info=error)
+        if isinstance(error, UnsupportedFeature):
+            return self.static("java.lang.UnsupportedOperationException")(str(error))
+        if isinstance(error, PaimonError | CapturedException):
+            return self.static("java.lang.IllegalArgumentException")(str(error))
+        return self.static("java.lang.RuntimeException")(f"{type(error).__name__}: {error}")
+
+
+class _Answers:
+    """java.util.function.BiFunction: the name of a method and its arguments give its result, or a Throwable."""
+
+    class Java:
+        implements = ("java.util.function.BiFunction",)
+
+    def __init__(self, objects: JvmObjects, target: Any) -> None:
+        self._objects = objects
+        self._target = target
+
+    def apply(self, name: str, arguments: Any) -> Any:
+        try:
+            values = () if arguments is None else [arguments[i] for i in range(len(arguments))]
+            return getattr(self._target, name)(*values)
+        except BaseException as error:  # Py4J would lose it, and end the connection
+            return self._objects.throwable(error)
+
+
+def _public_methods(target: Any) -> list[str]:
+    kind = type(target)
+    return [name for name in dir(kind) if not name.startswith("_") and callable(getattr(kind, name))]
+
+
+def _java_hash(text: str) -> int:
+    """``String.hashCode``: objects of one text have one hash."""
+    value = 0
+    for unit in memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H"):
+        value = (31 * value + unit) & 0xFFFFFFFF
+    return value - 2**32 if value >= 2**31 else value
+
+
+class _Handles:
+    """Method handles of the JVM, and what puts them together."""
+
+    def __init__(self, objects: JvmObjects) -> None:
+        self._objects = objects
+        self.all = objects.static("java.lang.invoke.MethodHandles")
+        self.lookup = self.all.lookup()
+        self.thing, self.text = (objects.type(f"java.lang.{name}") for name in ("Object", "String"))
+        self.method, self.things = objects.type("java.lang.reflect.Method"), objects.type("[Ljava.lang.Object;")
+        self.throwable, self.flag = objects.type("java.lang.Throwable"), objects.static("java.lang.Boolean").TYPE
+        self.constants, self.names, self.python = (
+            objects.type(f"java.util.{name}") for name in ("HashMap", "HashSet", "function.BiFunction")
+        )
+        self.name_of = self.virtual(self.method, "getName", self.text)
+        self.key_of = self.name_of.asType(self.signature(self.thing, self.method))
+
+    def signature(self, result: Java, *arguments: Java) -> Java:
+        given = self._objects.array("java.lang.Class", arguments)
+        return self._objects.static("java.lang.invoke.MethodType").methodType(result, given)
+
+    def virtual(self, owner: Java, name: str, result: Java, *arguments: Java) -> Java:
+        return self.lookup.findVirtual(owner, name, self.signature(result, *arguments))
+
+    def filtered(self, handle: Java, position: int, by: Java) -> Java:
+        return self.all.filterArguments(handle, position, self._objects.array(_HANDLE, [by]))
+
+    def of_whole(self, handle: Java, *positions: int) -> Java:
+        """A handle of some arguments as one of all; they are in the order of ``whole``."""
+        arrays = self._objects.static("java.lang.reflect.Array")
+        order = arrays.newInstance(self._objects.static("java.lang.Integer").TYPE, len(positions))
+        for number, position in enumerate(positions):
+            arrays.setInt(order, number, position)
+        whole = (self.constants, self.names, self.python, self.text, self.thing, self.thing, self.method, self.things)
+        return self.all.permuteArguments(handle, self.signature(handle.type().returnType(), *whole), order)
+
+    def asked(self) -> Java:
+        """Python's answer; one that is a Throwable is thrown."""
+        asked = self.virtual(self.python, "apply", self.thing, self.thing, self.thing)
+        asked = asked.asType(self.signature(self.thing, self.python, self.thing, self.things))
+        kind = self._objects.type("java.lang.Class")
+        is_throwable = self.virtual(kind, "isInstance", self.flag, self.thing).bindTo(self.throwable)
+        throws = self.all.throwException(self.thing, self.throwable).asType(self.signature(self.thing, self.thing))
+        checked = self.all.guardWithTest(is_throwable, throws, self.all.identity(self.thing))
+        return self.all.filterReturnValue(self.filtered(asked, 1, self.key_of), checked)
+
+    def invoked(self) -> Java:
+        """The delegate's answer, and its errors as they are."""
+        wrapped = self._objects.type("java.lang.reflect.InvocationTargetException")
+        cause = self.virtual(wrapped, "getCause", self.throwable)
+        rethrown = self.filtered(self.all.throwException(self.thing, self.throwable), 0, cause)
+        invoke = self.virtual(self.method, "invoke", self.thing, self.thing, self.things).asFixedArity()
+        return self.all.catchException(invoke, wrapped, rethrown)
+
+    def default(self) -> Java:
+        """The answer of the default method of the interface."""
+        handler = self._objects.type("java.lang.reflect.InvocationHandler")
+        kind = self.signature(self.thing, self.thing, self.method, self.things)
+        return self.lookup.findStatic(handler, "invokeDefault", kind).asFixedArity()
+
+    def equal(self) -> Java:
+        """True if the text is that of the other object."""
+        first = self.all.insertArguments(
+            self.all.arrayElementGetter(self.things), 1, self._objects.array("java.lang.Object", [0])
+        )
+        text_of = self.lookup.findStatic(self.text, "valueOf", self.signature(self.text, self.thing))
+        other = self.all.filterReturnValue(first, text_of).asType(self.signature(self.thing, self.things))
+        equal = self.filtered(self.virtual(self.text, "equals", self.flag, self.thing), 1, other)
+        return equal.asType(self.signature(self.thing, self.text, self.things))
+
+    def missing(self) -> Java:
+        """Throws that the method has no answer."""
+        error = self._objects.type("java.lang.UnsupportedOperationException")
+        nothing = self._objects.static("java.lang.Void").TYPE
+        made = self.filtered(self.lookup.findConstructor(error, self.signature(nothing, self.text)), 0, self.name_of)
+        return self.filtered(self.all.throwException(self.thing, error), 0, made)
+
+
+def _dispatcher(objects: JvmObjects) -> Java:
+    """The handle of a call, from what answers last to what answers first."""
+    has = _Handles(objects)
+    is_constant = has.filtered(has.virtual(has.constants, "containsKey", has.flag, has.thing), 1, has.key_of)
+    constant = has.filtered(has.virtual(has.constants, "get", has.thing, has.thing), 1, has.key_of)
+    is_answered = has.filtered(has.virtual(has.names, "contains", has.flag, has.thing), 1, has.key_of)
+    non_null = has.lookup.findStatic(objects.type("java.util.Objects"), "nonNull", has.signature(has.flag, has.thing))
+    equals = has.virtual(has.text, "equals", has.flag, has.thing).bindTo("equals")
+    is_equals = has.all.filterReturnValue(has.name_of, equals.asType(has.signature(has.flag, has.text)))
+    chain = has.of_whole(has.missing(), 6)
+    for test, answer in (
+        (has.of_whole(is_equals, 6), has.of_whole(has.equal(), 3, 7)),
+        (has.of_whole(has.virtual(has.method, "isDefault", has.flag), 6), has.of_whole(has.default(), 5, 6, 7)),
+        (has.of_whole(non_null, 4), has.of_whole(has.invoked(), 6, 4, 7)),
+        (has.of_whole(is_answered, 1, 6), has.of_whole(has.asked(), 2, 6, 7)),
+        (has.of_whole(is_constant, 0, 6), has.of_whole(constant, 0, 6)),
+    ):
+        chain = has.all.guardWithTest(test, answer, chain)
+    return chain

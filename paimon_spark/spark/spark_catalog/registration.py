@@ -1,0 +1,151 @@
+"""Makes a catalog known to Spark: to a session, and to those that are made of it later."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
+
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+from paimon_spark.catalogs.factory import open_catalog
+from paimon_spark.errors import NameTaken, UnsupportedFeature
+from paimon_spark.spark.adapters.live_session import check_runs
+from paimon_spark.spark.catalog.session_catalog import catalog_options
+from paimon_spark.spark.spark_catalog.catalog_calls import INTERFACES, CatalogCalls
+from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
+from paimon_spark.spark.spark_catalog.sessions import CatalogSessions
+from paimon_spark.spark.spark_catalog.spark_internals import (
+    check_internals,
+    loaded_catalog,
+    parser,
+    put_catalog,
+    put_parser,
+)
+from paimon_spark.spark.spark_catalog.statement_parser import StatementParser
+
+_PARSER = "org.apache.spark.sql.catalyst.parser.ParserInterface"
+_NAME = "paimon"
+
+
+@dataclass
+class _Registry:
+    """The catalogs that are registered in one JVM.
+
+    Attributes:
+        objects: makes objects of the JVM.
+        catalogs: by their names: the catalog, and the object that Spark has of it.
+        entered: the sessions that know them all, by their ids.
+    """
+
+    objects: JvmObjects
+    catalogs: dict[str, tuple[CatalogSessions, Java]] = field(default_factory=dict)
+    entered: set[str] = field(default_factory=set)
+
+    def enter(self, session: Java) -> None:
+        """Makes the catalogs known to a session, if it does not know them."""
+        key = str(session.sessionUUID())
+        if key in self.entered:
+            return
+        self.entered.add(key)
+        for name, (_, made) in self.catalogs.items():
+            put_catalog(session, name, made)
+
+    def with_parser(self, session: Java, delegate: Java) -> Java:
+        """The parser of a session, over that of Spark."""
+        target = StatementParser(delegate, session, self.enter, lambda: [known for known, _ in self.catalogs.values()])
+        return self.objects.make([_PARSER], target, delegate=delegate)
+
+
+_REGISTRIES: WeakKeyDictionary[SparkContext, _Registry] = WeakKeyDictionary()
+
+
+def register_catalog(spark: SparkSession, name: str = _NAME, options: str | Mapping[str, str] | None = None) -> None:
+    """Makes the tables of a warehouse known to Spark itself, as those of a catalog of its own.
+
+    ::
+
+        paimon_spark.register_catalog(spark, "paimon", "/lake")
+        spark.sql("SELECT * FROM paimon.shop.orders WHERE id = 7")
+        spark.table("paimon.shop.orders").where("dt = '2026-11-01'")
+        df.writeTo("paimon.shop.orders").append()
+
+    It is for classic sessions; on Spark Connect use ``paimon_spark.catalog``. Sessions that are made of this one know
+    the catalog too. After ``spark.stop()`` it must be registered again.
+
+    Args:
+        name: of the catalog in Spark.
+        options: the warehouse, or Paimon's catalog options, as for ``paimon_spark.catalog``. None: the settings
+            ``spark.sql.catalog.<name>.<option>`` of the session.
+
+    Raises:
+        OptionError: an option is unknown or missing.
+        UnsupportedFeature: the session is one of Spark Connect, or this Spark lacks a name that the catalog needs.
+        NameTaken: Spark has a catalog of that name which is not of this package.
+    """
+    check_runs(spark, "this call", "and register the catalog in it")
+    if not hasattr(spark, "_jsparkSession"):
+        raise UnsupportedFeature(
+            "registering a catalog: this is a session of Spark Connect, in which Python has no access to the catalogs "
+            "of Spark; use paimon_spark.catalog(spark, ...), whose sql and table read the same tables"
+        )
+    registry = _REGISTRIES.get(spark.sparkContext)
+    if registry is None:
+        objects = JvmObjects(spark)
+        check_internals(spark, objects)
+    else:
+        objects = registry.objects
+    _check_name(spark, name, registry)
+    sessions = CatalogSessions(spark, objects, open_catalog(catalog_options(spark, options, name), name))
+    constants = {
+        "name": name,
+        "defaultNamespace": objects.strings([sessions.catalog.default_database]),
+        "capabilities": objects.set(_capabilities(objects)),
+    }
+    made = objects.make(INTERFACES, CatalogCalls(sessions), constants, f"catalog {sessions.catalog!r}")
+    if registry is None:
+        registry = _REGISTRIES[spark.sparkContext] = _Registry(objects)
+        function = objects.make(["scala.Function2"], _ParserOfSession(registry))
+        spark._jsparkSession.extensions().injectParser(function)
+    registry.catalogs[name] = sessions, made
+    registry.entered.clear()
+    _wrap_parser(spark, registry)
+    registry.enter(spark._jsparkSession)
+
+
+class _ParserOfSession:
+    """scala.Function2: Spark asks it for the parser of each session that it makes."""
+
+    def __init__(self, registry: _Registry) -> None:
+        self._registry = registry
+
+    def apply(self, session: Java, delegate: Java) -> Java:
+        return self._registry.with_parser(session, delegate)
+
+
+def _wrap_parser(spark: SparkSession, registry: _Registry) -> None:
+    """Gives the session itself, which is made already, the parser that later sessions get."""
+    session = spark._jsparkSession
+    known = parser(session, registry.objects)
+    if str(known.getClass().getName()).startswith("jdk.proxy") or "$Proxy" in str(known.getClass().getName()):
+        return
+    put_parser(session, registry.objects, registry.with_parser(session, known))
+
+
+def _check_name(spark: SparkSession, name: str, registry: _Registry | None) -> None:
+    ours = registry is not None and name in registry.catalogs
+    given = spark.conf.get(f"spark.sql.catalog.{name}", None)
+    if ours:
+        return
+    if name == "spark_catalog" or given or loaded_catalog(spark._jsparkSession, name) is not None:
+        what = f"the setting spark.sql.catalog.{name} = {given}" if given else f"Spark's own catalog '{name}'"
+        raise NameTaken(
+            f"registering the catalog '{name}': {what} is there already; choose another name, or make the session "
+            "without that setting"
+        )
+
+
+def _capabilities(objects: JvmObjects) -> list[Java]:
+    known = objects.static("org.apache.spark.sql.connector.catalog.TableCatalogCapability")
+    return [known.SUPPORT_COLUMN_DEFAULT_VALUE]

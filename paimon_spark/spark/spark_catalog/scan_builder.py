@@ -1,0 +1,282 @@
+"""A scan that Spark builds of a table: what it pushes down is kept, and at the end it is decided who reads.
+
+Java: org.apache.spark.sql.connector.read.{ScanBuilder, SupportsPushDownV2Filters, SupportsPushDownRequiredColumns,
+SupportsPushDownTopN, SupportsPushDownAggregates}.
+
+A scan has one kind of readers, so Spark itself reads the files of a table only where none needs our reader. Small
+tables and few keys are read by this process when the query is planned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from pyspark.sql import DataFrame
+from pyspark.sql import types as st
+
+from paimon_spark.arrow.predicates import predicate as p
+from paimon_spark.errors import OptionError
+from paimon_spark.format.types import DataField
+from paimon_spark.spark.adapters.batches import spark_arrow_schema
+from paimon_spark.spark.adapters.char_columns import as_stored
+from paimon_spark.spark.adapters.options import LOCAL, NATIVE, native_choice
+from paimon_spark.spark.adapters.readable_columns import narrowest_column
+from paimon_spark.spark.adapters.sizes import size_of_splits
+from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
+from paimon_spark.spark.native.aggregate_rows import MOST_GROUPS
+from paimon_spark.spark.native.file_classifier import NativeFile
+from paimon_spark.spark.native.file_lists import spark_path
+from paimon_spark.spark.native.hybrid_scan import HybridScan
+from paimon_spark.spark.native.local_read import is_key_lookup, is_small
+from paimon_spark.spark.native.parquet_scan import AS_WRITTEN
+from paimon_spark.spark.native.readable_columns import holds_floats
+from paimon_spark.spark.native.session_settings import session_settings
+from paimon_spark.spark.native.table_reading import undivided_reason
+from paimon_spark.spark.queries.session import SqlSession
+from paimon_spark.spark.source.filters import NotPushed
+from paimon_spark.spark.spark_catalog.aggregates import Aggregates, aggregated_rows, asked_aggregates
+from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
+from paimon_spark.spark.spark_catalog.predicates import column_name, convert
+from paimon_spark.spark.spark_catalog.scans import PlannedReader, local_scan, parquet_batch, python_scan, statistics
+from paimon_spark.spark.spark_catalog.spark_internals import option_map, parquet_scan, python_table, struct_of
+from paimon_spark.sql.text.names import TableName
+from paimon_spark.store.open import ReadableTable
+from paimon_spark.store.pruning.top_n import TopN
+from paimon_spark.store.read.splits import Split
+from paimon_spark.store.scan.read_spec import Plan
+from paimon_spark.store.scan.table_scan import Scan
+
+_READ = "org.apache.spark.sql.connector.read."
+_PREDICATE = "org.apache.spark.sql.connector.expressions.filter.Predicate"
+_PUSHED = ("RequiredColumns", "V2Filters", "TopN", "Aggregates")
+
+
+def scan_builder(objects: JvmObjects, target: ScanBuilder) -> Java:
+    """The builder of a scan. Spark sorts and limits again: what is pushed of an order leaves out rows, and no more."""
+    return objects.make([f"{_READ}SupportsPushDown{what}" for what in _PUSHED], target, {"isPartiallyPushed": True})
+
+
+class ScanBuilder:
+    """Answers for the builder of a scan."""
+
+    def __init__(
+        self,
+        session: SqlSession,
+        objects: JvmObjects,
+        name: TableName,
+        table: ReadableTable,
+        options: Mapping[str, str],
+    ) -> None:
+        """
+        Args:
+            options: with which the table is opened, and those that say who reads.
+        """
+        self._session = session
+        self._objects = objects
+        self._name = name
+        self._table = table
+        self._options = options
+        self._settings = session_settings(session.spark)
+        self._names: tuple[str, ...] = tuple(field.name for field in table.schema.fields)
+        self._predicate: p.Predicate = p.TRUE
+        self._pushed: list[Java] = []
+        self._left: list[Java] = []
+        self._skips: list[tuple[Java, p.Predicate]] = []
+        self._first: TopN | None = None
+        self._aggregates: Aggregates | None = None
+        self._plans: dict[tuple[p.Predicate, TopN | None], Plan] = {}
+
+    # ------------------------------------------------------------------------------------------------- what is pushed
+
+    def pushPredicates(self, predicates: Java) -> Java:
+        columns = {field.name: field for field in (*self._table.schema.fields, *self._table.hidden_fields)}
+        taken: list[tuple[Java, p.Predicate]] = []
+        for predicate in predicates:
+            try:
+                taken.append((predicate, convert(predicate, columns)))
+            except NotPushed:
+                self._left.append(predicate)
+        self._predicate = p.and_(*(part for _, part in taken))
+        keys = set(self._table.schema.partition_keys)
+        of_rows = [(given, part) for given, part in taken if not p.columns_of(part) <= keys]
+        if of_rows and self._spark_reads:  # its scan skips row groups by conditions, and does not decide them
+            self._skips = of_rows
+            self._left += [given for given, _ in of_rows]
+            taken = [(given, part) for given, part in taken if p.columns_of(part) <= keys]
+        self._pushed = [given for given, _ in taken]
+        return self._objects.array(_PREDICATE, self._left)
+
+    def pushedPredicates(self) -> Java:
+        return self._objects.array(_PREDICATE, self._pushed)
+
+    def pruneColumns(self, schema: Java) -> None:
+        self._names = tuple(schema.fieldNames())
+
+    def pushTopN(self, orders: Java, limit: int) -> bool:
+        name = column_name(orders[0].expression()) if limit else None
+        if name is None or len(name) != 1 or self._left or name[0] not in self._table.schema.by_name:
+            return False
+        descending = orders[0].direction().name() == "DESCENDING"
+        nulls_first = orders[0].nullOrdering().name() == "NULLS_FIRST"
+        self._first = TopN(name[0], limit, descending, nulls_first, with_ties=len(orders) > 1)
+        return True
+
+    def supportCompletePushDown(self, aggregation: Java) -> bool:
+        if self._left or undivided_reason(self._table) is not None:
+            return False
+        asked = asked_aggregates(self._table, aggregation)
+        if asked is None:
+            return False
+        known = self._scan(()).metadata_aggregates(asked.columns)
+        if known.rest or len(known.partitions) > MOST_GROUPS:
+            return False
+        self._aggregates = replace(asked, known=known)
+        return True
+
+    def pushAggregation(self, aggregation: Java) -> bool:
+        return self._aggregates is not None or self.supportCompletePushDown(aggregation)
+
+    # --------------------------------------------------------------------------------------------------- what is read
+
+    def build(self) -> Java:
+        self._check_full_scan()
+        description = f"paimon {self._session.catalog.name}.{self._name.database}.{self._name.table}"
+        if self._aggregates is not None:
+            rows = aggregated_rows(self._session.spark, self._table.schema, self._aggregates)
+            return local_scan(self._objects, rows, f"{description}, known from metadata")
+        scan, plan = self._scan(self._read_names), self._plan
+        if self._is_divisible:
+            here = self._rows_here(scan, plan)
+            if here is not None:
+                return local_scan(self._objects, here, f"{description}, read by the driver", self)
+            files = self._native_files(scan, plan) if self._may_spark_read else None
+            if files is not None:
+                return self._parquet(scan, files, f"{description}, {len(files)} files by Spark")
+        return self._python(scan, plan, f"{description}, {len(plan.splits)} splits")
+
+    def toMicroBatchStream(self, checkpoint: str) -> Java:
+        """Any scan may become a stream: Spark does not say so when it is built."""
+        session, objects = self._session, self._objects
+        said = session.said_of(self._name).of_streams
+        options = {**session.storage_options, **said, **self._options, "path": session.location(self._name)}
+        made = python_table(session.spark, objects, struct_of(objects, self._shown), options)
+        return made.newScanBuilder(option_map(objects, options)).build().toMicroBatchStream(checkpoint)
+
+    # -------------------------------------------------------------------------------------------------------- helpers
+
+    @property
+    def _read_names(self) -> tuple[str, ...]:
+        return self._names or (narrowest_column(self._table).name,)
+
+    @property
+    def _fields(self) -> tuple[DataField, ...]:
+        known = {field.name: field for field in self._table.hidden_fields} | dict(self._table.schema.by_name)
+        return tuple(known[name] for name in self._read_names)
+
+    @property
+    def _shown(self) -> st.StructType:
+        return as_stored(nullable(shown_schema(spark_schema(self._fields))))
+
+    def _scan(self, names: Sequence[str]) -> Scan:
+        scan = self._table.scan(list(names), self._predicate)
+        return scan if self._first is None else scan.with_top_n(self._first)
+
+    @property
+    def _plan(self) -> Plan:
+        """The plan of what is pushed so far; which columns are read makes no difference to it."""
+        key = (self._predicate, self._first)
+        if key not in self._plans:
+            self._plans[key] = self._scan(self._read_names).plan_with_read_tags()[0]
+        return self._plans[key]
+
+    @cached_property
+    def _is_divisible(self) -> bool:
+        return undivided_reason(self._table) is None and all(isinstance(s, Split) for s in self._plan.splits)
+
+    @property
+    def _native(self) -> bool | None:
+        given = [value for key, value in self._options.items() if key.lower() == NATIVE]
+        return native_choice(given[-1]) if given else self._settings.native
+
+    @cached_property
+    def _spark_reads(self) -> bool:
+        """True if Spark may read all files, whichever columns are read; a few keys are looked up here."""
+        if not self._is_divisible or self._native is False:
+            return False
+        splits = [split for split in self._plan.splits if isinstance(split, Split)]
+        if is_key_lookup(self._table, self._predicate, splits):
+            return False
+        names = [field.name for field in self._table.schema.fields]
+        return self._native_files(self._scan(names), self._plan) is not None
+
+    @property
+    def _may_spark_read(self) -> bool:
+        """True if Spark was left all conditions that its own scan does not decide."""
+        keys = set(self._table.schema.partition_keys)
+        return self._native is not False and (bool(self._skips) or p.columns_of(self._predicate) <= keys)
+
+    def _hybrid(self, scan: Scan) -> HybridScan:
+        shown = as_stored(nullable(shown_schema(spark_schema(scan.fields))))
+        return HybridScan(self._session.spark, scan, shown, self._settings)
+
+    def _native_files(self, scan: Scan, plan: Plan) -> list[NativeFile] | None:
+        """All files of a plan, if Spark's own scan can read them as they are; None: it cannot."""
+        splits = [split for split in plan.splits if isinstance(split, Split)]
+        found = self._hybrid(scan).classified(splits, None)
+        if found.rest or len(found.native) != 1:
+            return None
+        ((kind, files),) = found.native.items()
+        if kind.has_vectors or kind.has_retractions:
+            return None
+        as_now = all(c.name == c.field.name and c.type.root is c.field.type.root for c in kind.columns)
+        return files if as_now else None
+
+    def _rows_here(self, scan: Scan, plan: Plan) -> DataFrame | None:
+        splits = [split for split in plan.splits if isinstance(split, Split)]
+        given = [value for key, value in self._options.items() if key.lower() == LOCAL]
+        is_local = given[-1].lower() == "true" if given else self._settings.local
+        if self._native is not None or not splits:
+            return None
+        if is_key_lookup(self._table, scan.predicate, splits):
+            return self._hybrid(scan).here(splits, bounded=False)
+        return self._hybrid(scan).here(splits) if is_local and is_small(splits) else None
+
+    def _parquet(self, scan: Scan, files: Sequence[NativeFile], description: str) -> Java:
+        paths = [(spark_path(file.path), file.meta.file_size) for file in files]
+        read = {field.name: field for field in scan.fields}
+        skips = [
+            given
+            for given, part in self._skips
+            if p.columns_of(part) <= read.keys() and not any(holds_floats(read[n].type) for n in p.columns_of(part))
+        ]
+        made = parquet_scan(self._session.spark, self._objects, paths, self._shown, AS_WRITTEN, skips)
+        size = statistics(self._objects, sum(f.meta.row_count for f in files), self._size(scan))
+        text = f"{description} {sorted(path for path, _ in paths)} {self._predicate} {self._read_names}"
+        return parquet_batch(self._objects, made, size, text, self)
+
+    def _python(self, scan: Scan, plan: Plan, description: str) -> Java:
+        reader = PlannedReader(scan.tasks_of(plan.splits), scan.reader(), spark_arrow_schema(self._shown))
+        rows = sum(file.row_count for split in plan.splits for file in split.files)
+        state = None if plan.snapshot is None else plan.snapshot.id
+        text = f"{description} {self._table.location} {state} {self._predicate} {self._first} {self._read_names}"
+        size = statistics(self._objects, rows, self._size(scan))
+        text += f" {sorted(self._options.items())}"
+        return python_scan(self._session, self._objects, reader, self._shown, size, description, text, self)
+
+    def _size(self, scan: Scan) -> int:
+        return size_of_splits(self._plan.splits, scan.fields, self._table.schema.fields)
+
+    def _check_full_scan(self) -> None:
+        """Java: PaimonBaseScan.ensureNoFullScan."""
+        said, keys = self._session.said_of(self._name), self._table.schema.partition_keys
+        if said.allow_full_scan or not keys:
+            return
+        every = sum(split.file_count for split in self._table.scan().plan().splits)
+        if sum(split.file_count for split in self._plan.splits) >= every:
+            raise OptionError(
+                f"reading {self._name}: the session forbids a read of all files of a partitioned table "
+                f"(read.allow.fullScan = false), and this one leaves all {every}; add a condition on "
+                f"{' or '.join(keys)}, or allow the read"
+            )

@@ -1,0 +1,115 @@
+"""Scans that Spark runs: rows that this process has read, files that Spark reads itself, splits for our reader."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import types as st
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+
+from paimon_spark.arrow.conform import conform_batch
+from paimon_spark.spark.adapters.batches import rebatch
+from paimon_spark.spark.adapters.errors import plainly
+from paimon_spark.spark.queries.session import SqlSession
+from paimon_spark.spark.source.reader import SplitPartition
+from paimon_spark.spark.source.source import PaimonDataSource
+from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
+from paimon_spark.spark.spark_catalog.spark_internals import python_batch, rows_of, struct_of
+from paimon_spark.store.system_tables.table import UnitReader
+
+_READ = "org.apache.spark.sql.connector.read."
+
+
+def local_scan(objects: JvmObjects, frame: DataFrame, description: str, target: Any = None) -> Java:
+    """Rows that this process holds: they travel in the plan, and no job is needed to collect them.
+
+    Args:
+        frame: of rows that are there already.
+        target: answers other methods of the scan.
+    """
+    constants = {
+        "readSchema": struct_of(objects, frame.schema),
+        "rows": rows_of(frame),
+        "description": description,
+    }
+    return objects.make([_READ + "LocalScan"], target, constants, f"{description} {uuid.uuid4()}")
+
+
+def statistics(objects: JvmObjects, rows: int, size: int) -> Java:
+    """About how many rows and bytes a scan returns."""
+    longs = objects.static("java.util.OptionalLong")
+    constants = {"numRows": longs.of(rows), "sizeInBytes": longs.of(size)}
+    return objects.make([_READ + "Statistics"], None, constants, f"{rows} rows, {size} bytes")
+
+
+@dataclass(frozen=True)
+class PlannedReader(DataSourceReader):
+    """A read that is planned: the tasks and what reads them.
+
+    Attributes:
+        tasks: the units of each.
+        reader: of the units.
+        schema: of the batches.
+    """
+
+    tasks: Sequence[tuple[Any, ...]]
+    reader: UnitReader
+    schema: pa.Schema
+
+    def partitions(self) -> list[InputPartition]:
+        return [SplitPartition(task) for task in self.tasks]
+
+    @plainly
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        if not isinstance(partition, SplitPartition):
+            return iter(())
+        return rebatch(
+            conform_batch(batch, self.schema) for unit in partition.splits for batch in self.reader.read(unit)
+        )
+
+    def __getstate__(self) -> Mapping[str, Any]:
+        return {"tasks": (), "reader": self.reader, "schema": self.schema}  # each task is sent to the one that does it
+
+
+def python_scan(
+    session: SqlSession,
+    objects: JvmObjects,
+    reader: PlannedReader,
+    shown: st.StructType,
+    size: Java,
+    description: str,
+    text: str,
+    target: Any,
+) -> Java:
+    """A scan by our reader, in tasks of Spark.
+
+    Args:
+        reader: the planned read.
+        shown: the columns of the rows.
+        size: the statistics of the scan.
+        description: for EXPLAIN.
+        text: scans of one text are equal, and Spark runs one of them for both.
+        target: answers other methods of the scan.
+    """
+    partitions, factory, metrics = python_batch(session.spark, objects, reader, PaimonDataSource({}), shown)
+    planned = {"planInputPartitions": partitions, "createReaderFactory": factory}
+    constants = {
+        "readSchema": struct_of(objects, shown),
+        "description": description,
+        "toBatch": objects.make([_READ + "Batch"], None, planned, text),
+        "columnarSupportMode": objects.static(_READ + "Scan.ColumnarSupportMode").UNSUPPORTED,
+        "estimateStatistics": size,
+        "supportedCustomMetrics": metrics,
+    }
+    return objects.make([_READ + "SupportsReportStatistics"], target, constants, text)
+
+
+def parquet_batch(objects: JvmObjects, scan: Java, size: Java, text: str, target: Any) -> Java:
+    """Spark's own scan, with what we know of the number of its rows."""
+    constants = {"estimateStatistics": size}
+    return objects.make([_READ + "SupportsReportStatistics"], target, constants, text, scan)

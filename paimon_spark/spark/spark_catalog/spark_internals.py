@@ -1,0 +1,245 @@
+"""All names of Spark that are not public, and what is done with them. ``check_internals`` looks for each of them.
+
+They are the same in PySpark 4.1, 4.2 and 4.3, but for the class of the catalog manager.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as st
+from pyspark.sql.datasource import DataSource, DataSourceReader
+
+from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
+
+_V2 = "org.apache.spark.sql.execution.datasources.v2."
+_PYTHON = _V2 + "python."
+_SOURCES = "org.apache.spark.sql.execution.datasources."
+_READ = "org.apache.spark.sql.connector.read."
+_CLASSES = (
+    _PYTHON + "UserDefinedPythonDataSource",
+    _PYTHON + "PythonPartitionReaderFactory",
+    _PYTHON + "PythonInputPartition",
+    _V2 + "parquet.ParquetScanBuilder",
+    _SOURCES + "DataSource",
+    _SOURCES + "FileStatusCache",
+    _SOURCES + "InMemoryFileIndex",
+    _SOURCES + "PartitionSpec",
+    "org.apache.spark.sql.connector.write.LogicalWriteInfoImpl",
+    "org.apache.spark.sql.internal.connector.PredicateUtils",
+)
+_CATALOGS, _PARSER = "catalogs", "sqlParser"
+_STATE = "org.apache.spark.sql.internal.SessionState"
+_PLANNER = ("pyspark.sql.worker.plan_data_source_read", "write_read_func_and_partitions")
+_WRAPPER = ("pyspark.sql.udf", "_wrap_function")
+
+
+def check_internals(spark: SparkSession, objects: JvmObjects) -> None:
+    """Checks that this Spark has all that a catalog needs.
+
+    Raises:
+        UnsupportedFeature: it lacks a name; the message says which.
+    """
+    for name in _CLASSES:
+        try:
+            objects.type(name)
+        except Py4JError:
+            raise _lacks(spark, f"the class {name}") from None
+    for module, function in (_PLANNER, _WRAPPER):
+        if not hasattr(import_module(module), function):
+            raise _lacks(spark, f"the function {module}.{function}")
+    try:
+        _catalogs_field(spark._jsparkSession)
+        objects.type(_STATE).getDeclaredField(_PARSER)
+    except Py4JError:
+        raise _lacks(spark, f"the field '{_CATALOGS}' of the catalog manager, or '{_PARSER}' of the session") from None
+
+
+def _lacks(spark: SparkSession, what: str) -> UnsupportedFeature:
+    return UnsupportedFeature(
+        f"registering a catalog in Spark {spark.version}: {what} is missing, which the catalog is made with; use "
+        "paimon_spark.catalog(spark, ...), which needs public names alone"
+    )
+
+
+# -------------------------------------------------------------------------------------------------- catalogs and parser
+
+
+def _catalogs_field(session: Java) -> tuple[Java, Java]:
+    manager = session.sessionState().catalogManager()
+    field = manager.getClass().getDeclaredField(_CATALOGS)
+    field.setAccessible(True)
+    return field, manager
+
+
+def put_catalog(session: Java, name: str, catalog: Java) -> None:
+    """Puts a catalog where a session of the JVM keeps those that it has loaded."""
+    field, manager = _catalogs_field(session)
+    field.get(manager).put(name, catalog)
+
+
+def remove_catalog(session: Java, name: str) -> None:
+    """Takes a catalog out of a session of the JVM."""
+    field, manager = _catalogs_field(session)
+    field.get(manager).remove(name)
+
+
+def loaded_catalog(session: Java, name: str) -> Java:
+    """The catalog that a session of the JVM has loaded under a name; None: it has loaded none."""
+    field, manager = _catalogs_field(session)
+    found = field.get(manager).get(name)
+    return found.get() if found.isDefined() else None
+
+
+def parser(session: Java, objects: JvmObjects) -> Java:
+    """The parser of a session of the JVM."""
+    return _parser_field(objects).get(session.sessionState())
+
+
+def put_parser(session: Java, objects: JvmObjects, wrapped: Java) -> None:
+    """Gives a session of the JVM another parser."""
+    _parser_field(objects).set(session.sessionState(), wrapped)
+
+
+def _parser_field(objects: JvmObjects) -> Java:
+    field = objects.type(_STATE).getDeclaredField(_PARSER)
+    field.setAccessible(True)
+    return field
+
+
+# ---------------------------------------------------------------------------------------------------------------- rows
+
+
+def struct_of(objects: JvmObjects, schema: st.StructType) -> Java:
+    """A schema as the JVM has it."""
+    return objects.static("org.apache.spark.sql.types.DataType").fromJson(schema.json())
+
+
+def rows_of(frame: DataFrame) -> Java:
+    """The rows of a DataFrame that this process holds, as an array of InternalRow; no job runs for them."""
+    return frame._jdf.queryExecution().executedPlan().executeCollect()
+
+
+def data_frame(frame: Java, spark: SparkSession) -> DataFrame:
+    """A Dataset of the JVM as DataFrame of Python."""
+    return DataFrame(frame, spark)
+
+
+# ------------------------------------------------------------------------------------------------- Python data source
+
+
+def python_batch(
+    spark: SparkSession,
+    objects: JvmObjects,
+    reader: DataSourceReader,
+    source: DataSource,
+    schema: st.StructType,
+) -> tuple[Java, Java, Java]:
+    """A read by Python in tasks that this process has planned: no other process is started for that.
+
+    Returns:
+        The partitions, the factory of their readers, and the metrics of Spark for such reads.
+    """
+    out = io.BytesIO()
+    getattr(import_module(_PLANNER[0]), _PLANNER[1])(
+        out, reader=reader, data_source=source, schema=schema, max_arrow_batch_size=10_000, binary_as_bytes=True
+    )
+    function, *partitions = _frames(out.getvalue())
+    wrap = getattr(import_module(_WRAPPER[0]), _WRAPPER[1])
+    defined = objects.static(_PYTHON + "UserDefinedPythonDataSource")(wrap(spark.sparkContext, type(source)))
+    none = objects.static("scala.Option").empty()
+    factory = objects.static(_PYTHON + "PythonPartitionReaderFactory")(
+        defined, function, struct_of(objects, schema), none, none
+    )
+    made = objects.static(_PYTHON + "PythonInputPartition")
+    parts = objects.array(_READ + "InputPartition", [made(number, part) for number, part in enumerate(partitions)])
+    return parts, factory, defined.createPythonMetrics()
+
+
+def _frames(data: bytes) -> list[bytes]:
+    """What PySpark's planner writes: length and function, a count, then length and partition of each."""
+    found, at = [], 0
+
+    def take() -> bytes:
+        nonlocal at
+        (length,) = struct.unpack_from("!i", data, at)
+        at += 4 + length
+        return data[at - length : at]
+
+    found.append(take())
+    (count,) = struct.unpack_from("!i", data, at)
+    at += 4
+    return found + [take() for _ in range(count)]
+
+
+def python_table(spark: SparkSession, objects: JvmObjects, schema: Java, options: Mapping[str, str]) -> Java:
+    """The table that Spark makes of the Python data source, for its streams and its writes."""
+    conf = spark._jsparkSession.sessionState().conf()
+    provider = objects.static(_SOURCES + "DataSource").lookupDataSourceV2("paimon", conf).get()
+    transforms = objects.array("org.apache.spark.sql.connector.expressions.Transform", [])
+    return provider.getTable(schema, transforms, objects.map(options))
+
+
+def option_map(objects: JvmObjects, options: Mapping[str, str]) -> Java:
+    return objects.static("org.apache.spark.sql.util.CaseInsensitiveStringMap")(objects.map(options))
+
+
+def write_info(objects: JvmObjects, info: Java, options: Mapping[str, str]) -> Java:
+    """What Spark says of a write, with other options."""
+    empty = objects.static("java.util.Optional").empty()
+    made = objects.static("org.apache.spark.sql.connector.write.LogicalWriteInfoImpl")
+    return made(info.queryId(), info.schema(), option_map(objects, options), empty, empty)
+
+
+# ------------------------------------------------------------------------------------------------------------- parquet
+
+
+def parquet_scan(
+    spark: SparkSession,
+    objects: JvmObjects,
+    files: Sequence[tuple[str, int]],
+    schema: st.StructType,
+    options: Mapping[str, str],
+    filters: Sequence[Any],
+) -> Java:
+    """Spark's own scan of Parquet files. It lists none of them: their sizes are known.
+
+    Args:
+        files: (path, size) of each.
+        schema: of the rows: columns as the files have them.
+        filters: predicates of the connector interfaces, by which row groups are skipped. They are on columns of the
+            schema alone: a filter on a column that is not read would drop all rows.
+    """
+    session = spark._jsparkSession
+    cache = objects.static(_SOURCES + "FileStatusCache").getOrCreate(session)
+    path_of, status_of = (objects.static(f"org.apache.hadoop.fs.{name}") for name in ("Path", "FileStatus"))
+    paths = objects.static("java.util.ArrayList")()
+    for name, size in files:
+        path = path_of(name)
+        status = status_of(size, False, 1, 128 << 20, 0, path)
+        cache.putLeafFiles(path, objects.array("org.apache.hadoop.fs.FileStatus", [status]))
+        paths.add(path)
+    as_seq = objects.static("scala.jdk.javaapi.CollectionConverters").asScala(paths).toSeq()
+    some, none = objects.static("scala.Some"), objects.static("scala.Option").empty()
+    columns = struct_of(objects, schema)
+    as_map = objects.static("org.apache.spark.api.python.PythonUtils").toScalaMap(objects.map(options))
+    unpartitioned = some(objects.static(_SOURCES + "PartitionSpec").emptySpec())
+    index = objects.static(_SOURCES + "InMemoryFileIndex")(
+        session, as_seq, as_map, some(columns), cache, unpartitioned, none
+    )
+    builder = objects.static(_V2 + "parquet.ParquetScanBuilder")(
+        session, index, columns, columns, option_map(objects, options)
+    )
+    builder.pruneColumns(columns)
+    if filters:
+        given = objects.array("org.apache.spark.sql.connector.expressions.filter.Predicate", filters)
+        v1 = objects.static("org.apache.spark.sql.internal.connector.PredicateUtils").toV1(given)
+        getattr(builder, "pushedDataFilters_$eq")(v1)
+    return builder.build()

@@ -1,0 +1,88 @@
+"""CREATE TABLE ... AS SELECT and REPLACE TABLE in one step: if the rows cannot be written, nothing has changed."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from pyspark.sql import DataFrame
+
+from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.spark.adapters.types import shown_schema, spark_schema
+from paimon_spark.spark.queries.session import SqlSession
+from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
+from paimon_spark.spark.spark_catalog.spark_internals import data_frame, struct_of
+from paimon_spark.spark.spark_catalog.write_builder import INSERTABLE, InsertableRelation
+from paimon_spark.spark.statements.new_tables import create_filled_table, replace_table
+
+_CATALOG = "org.apache.spark.sql.connector.catalog."
+_WRITE = "org.apache.spark.sql.connector.write."
+
+
+class Staging(Enum):
+    """Which tables may be there already."""
+
+    CREATE = "create"
+    REPLACE = "replace"
+    CREATE_OR_REPLACE = "create or replace"
+
+
+def staged_table(session: SqlSession, objects: JvmObjects, name: Identifier, schema: TableSchema, there: bool) -> Java:
+    """A table that is not there yet, or has not changed yet.
+
+    Args:
+        schema: of the new table.
+        there: whether there is a table, which gets the new columns and rows.
+    """
+    known = objects.static(_CATALOG + "TableCapability")
+    constants = {
+        "name": f"{session.catalog.name}.{name}",
+        "schema": struct_of(objects, shown_schema(spark_schema(schema.fields))),
+        "partitioning": objects.array("org.apache.spark.sql.connector.expressions.Transform", []),
+        "properties": objects.map({}),
+        "capabilities": objects.set([known.V1_BATCH_WRITE, known.TRUNCATE]),
+    }
+    return objects.make(
+        [_CATALOG + kind for kind in ("StagedTable", "SupportsWrite")],
+        StagedCalls(session, objects, name, schema, there),
+        constants,
+    )
+
+
+class StagedCalls:
+    """Answers for a staged table: it becomes a table with its rows when these are written, in one step."""
+
+    def __init__(
+        self, session: SqlSession, objects: JvmObjects, name: Identifier, schema: TableSchema, there: bool
+    ) -> None:
+        self._session = session
+        self._objects = objects
+        self._name = name
+        self._schema = schema
+        self._there = there
+        self._is_done = False
+
+    def newWriteBuilder(self, info: Java) -> Java:
+        """To replace the rows of a new table is to write it."""
+        insert = self._objects.make([INSERTABLE], InsertableRelation(self._insert))
+        constants = {"toInsertableRelation": insert, "description": f"paimon {self._name}"}
+        write = self._objects.make([_WRITE + "V1Write"], None, constants)
+        itself = self._objects.make([_WRITE + "WriteBuilder"], None, {"build": write})
+        return self._objects.make([_WRITE + "SupportsTruncate"], None, {"build": write, "truncate": itself})
+
+    def commitStagedChanges(self) -> None:
+        if not self._is_done:
+            self._make(None)
+
+    def abortStagedChanges(self) -> None:
+        """A write that failed has left nothing."""
+
+    def _insert(self, rows: Java) -> None:
+        self._make(data_frame(rows, self._session.spark))
+
+    def _make(self, rows: DataFrame | None) -> None:
+        if self._there:
+            replace_table(self._session, self._name, self._schema, rows)
+        else:
+            create_filled_table(self._session, self._name, self._schema, rows)
+        self._is_done = True

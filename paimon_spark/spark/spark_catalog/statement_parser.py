@@ -1,0 +1,138 @@
+"""The parser of a session: statements that Spark cannot hand to a catalog become calls of a procedure.
+
+Spark parses all others, and a text that it does not understand is then looked at here: it may be a statement of Paimon.
+Java: org.apache.spark.sql.catalyst.parser.ParserInterface.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import ParseException
+
+from paimon_spark.errors import PaimonError, SqlError, UnsupportedFeature
+from paimon_spark.spark.queries.reading import read_statement
+from paimon_spark.spark.spark_catalog.jvm_objects import Java
+from paimon_spark.spark.spark_catalog.procedure_calls import execution
+from paimon_spark.spark.spark_catalog.sessions import CatalogSessions
+from paimon_spark.spark.statements.new_tables import check_clauses
+from paimon_spark.sql import listings as q
+from paimon_spark.sql import statements as s
+from paimon_spark.sql.queries.parameters import with_literals
+from paimon_spark.sql.text.lexer import tokenize
+
+_QUERIES = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "INSERT", "SET", "EXPLAIN", "("})
+"""First words of what Spark reads itself."""
+_ROWS = frozenset({"UPDATE", "DELETE", "MERGE", "CALL", "COPY"})
+"""First words of what Spark does not do with a table of ours: a refusal of ours is the answer."""
+_EXECUTED = (
+    s.Call,
+    s.CallByTag,
+    s.Delete,
+    s.Update,
+    s.Merge,
+    s.CopyInto,
+    s.AddPartition,
+    s.DropPartition,
+    s.TruncatePartitions,
+    s.CreateCatalogView,
+    s.DropView,
+    s.RenameView,
+    s.ReplaceViewQuery,
+    s.SetViewProperties,
+    s.UnsetViewProperties,
+    q.ShowPartitions,
+    q.ShowTags,
+    q.ShowProcedures,
+    q.DescribeProcedure,
+    q.DropFunction,
+)
+
+
+class StatementParser:
+    """Answers for the parser of one session of the JVM.
+
+    Attributes:
+        delegate: Spark's own parser.
+        session: of the JVM. While it is made it must not be asked for anything.
+        enter: makes the catalogs known to the session; it is called before each text is parsed.
+        catalogs: those that are registered.
+    """
+
+    def __init__(
+        self,
+        delegate: Java,
+        session: Java,
+        enter: Callable[[Java], None],
+        catalogs: Callable[[], Sequence[CatalogSessions]],
+    ) -> None:
+        self._delegate = delegate
+        self._session = session
+        self._enter = enter
+        self._catalogs = catalogs
+
+    def parsePlan(self, text: str) -> Java:
+        return self._parsed(text, lambda: self._delegate.parsePlan(text), lambda: text)
+
+    def parsePlanWithParameters(self, text: str, context: Java) -> Java:
+        return self._parsed(
+            text,
+            lambda: self._delegate.parsePlanWithParameters(text, context),
+            lambda: _with_parameters(text, context),
+        )
+
+    def parseMultipartIdentifier(self, text: str) -> Java:
+        self._enter(self._session)
+        return self._delegate.parseMultipartIdentifier(text)
+
+    def parseTemporalTableIdentifier(self, text: str) -> Java:
+        """Spark 4.3 asks for it where a name may say of which state the table is."""
+        self._enter(self._session)
+        return self._delegate.parseTemporalTableIdentifier(text)
+
+    def _parsed(self, text: str, by_spark: Callable[[], Java], whole: Callable[[], str]) -> Java:
+        self._enter(self._session)
+        tokens = tokenize(text)
+        first = tokens[0].upper if tokens else ""
+        if not tokens or first in _QUERIES:
+            return by_spark()
+        refusal: PaimonError | None = None
+        for catalog in self._catalogs():
+            try:
+                statement = read_statement(catalog.with_current_names(self._session), text)
+            except (SqlError, UnsupportedFeature) as error:
+                refusal = error
+                continue
+            if isinstance(statement, _EXECUTED):
+                return self._delegate.parsePlan(execution(catalog.catalog.name, whole()))
+            if isinstance(statement, s.CreateTable):
+                check_clauses(statement)
+            if isinstance(statement, q.ShowTables) and statement.kind == "VIEWS":
+                return self._delegate.parsePlan(execution(catalog.catalog.name, whole()))
+        if refusal is not None and first in _ROWS:
+            raise refusal
+        try:
+            return by_spark()
+        except (Py4JJavaError, ParseException):
+            if refusal is None:
+                raise
+            raise refusal from None
+
+
+def _with_parameters(text: str, context: Java) -> str:
+    """A text with the arguments of ``spark.sql``, which are expressions of Spark, in the place of its parameters."""
+    named, positional = dict[str, Java](), list[Java]()
+    match context.getClass().getSimpleName():
+        case "NamedParameterContext":
+            pairs = context.params().iterator()
+            while pairs.hasNext():
+                pair = pairs.next()
+                named[pair._1()] = pair._2()
+        case "PositionalParameterContext":
+            values = context.params().iterator()
+            while values.hasNext():
+                positional.append(values.next())
+        case other:
+            raise UnsupportedFeature(f"SQL: parameters of the kind {other}; write the values into the statement")
+    return with_literals(text, named, iter(positional), lambda shown, value: str(value.sql()))

@@ -1,0 +1,181 @@
+"""What Spark asks of a table: its columns and properties, a scan, a write.
+
+Java: org.apache.spark.sql.connector.catalog.{Table, SupportsRead, SupportsWrite, SupportsMetadataColumns,
+TruncatableTable}.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pyspark.sql import types as st
+
+from paimon_spark.format.types import DataField
+from paimon_spark.spark.adapters.types import CHAR_VARCHAR, CURRENT_DEFAULT, shown_schema, spark_schema, with_lengths
+from paimon_spark.spark.queries.session import SqlSession
+from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
+from paimon_spark.spark.spark_catalog.scan_builder import ScanBuilder, scan_builder
+from paimon_spark.spark.spark_catalog.spark_internals import struct_of
+from paimon_spark.spark.spark_catalog.system_scan import SystemScanBuilder, of_table
+from paimon_spark.spark.spark_catalog.write_builder import write_builder
+from paimon_spark.spark.statements.table_words import shown_properties
+from paimon_spark.sql.text.names import TableName
+from paimon_spark.store.open import ReadableTable
+from paimon_spark.store.system_tables.names import METADATA_NAMES
+
+_CONNECTOR = "org.apache.spark.sql.connector."
+_CATALOG = _CONNECTOR + "catalog."
+_TRANSFORM = _CONNECTOR + "expressions.Transform"
+_EXISTS_DEFAULT = "EXISTS_DEFAULT"
+_OF_EVERY_TABLE = {"provider": "paimon", "is_managed_location": "true"}
+_READS = ("BATCH_READ", "MICRO_BATCH_READ")
+_WRITES = ("V1_BATCH_WRITE", "BATCH_WRITE", "STREAMING_WRITE", "TRUNCATE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC")
+
+
+def table_of_spark(session: SqlSession, objects: JvmObjects, name: TableName, options: Mapping[str, str]) -> Java:
+    """A table as Spark has it: two of one state are equal, so that a cached one is found again.
+
+    Args:
+        name: of the table, or of one of its branches.
+        options: of its reads, among them the state that a query names.
+
+    Raises:
+        TableNotFound: there is none.
+        PaimonError: it cannot be read with the options.
+    """
+    table = session.open(name, of_table(options))
+    latest = table.snapshots.latest_id()
+    constants = {
+        **_named(session, objects, name, table.schema.fields, table.schema.partition_keys),
+        "properties": objects.map(_properties(table)),
+        "capabilities": _capabilities(objects, (*_READS, *_WRITES)),
+        "metadataColumns": objects.array(
+            _CATALOG + "MetadataColumn", [_metadata_column(objects, field) for field in table.hidden_fields]
+        ),
+        "canRenameConflictingMetadataColumns": True,
+    }
+    full_name = constants["name"]
+    state = f"{session.catalog!r}, schema {table.schema.id}, snapshot {latest}, {sorted(options.items())}"
+    return objects.make(
+        [_CATALOG + kind for kind in ("SupportsRead", "SupportsWrite", "SupportsMetadataColumns", "TruncatableTable")],
+        TableCalls(session, objects, name, table, dict(options)),
+        constants,
+        f"{full_name} ({state})",
+    )
+
+
+class TableCalls:
+    """Answers for a table."""
+
+    def __init__(
+        self,
+        session: SqlSession,
+        objects: JvmObjects,
+        name: TableName,
+        table: ReadableTable,
+        options: Mapping[str, str],
+    ) -> None:
+        self._session = session
+        self._objects = objects
+        self._name = name
+        self._table = table
+        self._options = options
+
+    def newScanBuilder(self, options: Java) -> Java:
+        """Spark hands over the options of the reader, or of ``WITH (...)``."""
+        given = dict(options)
+        table = self._session.open(self._name, of_table({**self._options, **given})) if given else self._table
+        target = ScanBuilder(self._session, self._objects, self._name, table, {**self._options, **given})
+        return scan_builder(self._objects, target)
+
+    def newWriteBuilder(self, info: Java) -> Java:
+        return write_builder(self._session, self._objects, self._name, info)
+
+    def truncateTable(self, *options: Java) -> bool:
+        self._session.table(self._name).truncate()
+        return True
+
+
+def system_table(session: SqlSession, objects: JvmObjects, name: TableName, options: Mapping[str, str]) -> Java:
+    """A system table, whose rows can be read.
+
+    Raises:
+        TableNotFound: there is no such table, or no such system table.
+    """
+    fields = session.fields(name)
+    shows_rows = name.system not in METADATA_NAMES
+    keys = session.open(replace(name, system=None)).schema.partition_keys if shows_rows else ()
+    constants = {
+        **_named(session, objects, name, fields, keys),
+        "properties": objects.map({}),
+        "capabilities": _capabilities(objects, _READS if shows_rows else _READS[:1]),
+    }
+    return objects.make([_CATALOG + "SupportsRead"], SystemTableCalls(session, objects, name, options), constants)
+
+
+class SystemTableCalls:
+    """Answers for a system table: its rows are read here when a query is planned, or by the data source."""
+
+    def __init__(self, session: SqlSession, objects: JvmObjects, name: TableName, options: Mapping[str, str]) -> None:
+        self._session = session
+        self._objects = objects
+        self._name = name
+        self._options = options
+
+    def newScanBuilder(self, options: Java) -> Java:
+        return self._objects.make(
+            [_CONNECTOR + "read.SupportsPushDownRequiredColumns"],
+            SystemScanBuilder(self._session, self._objects, self._name, {**self._options, **dict(options)}),
+        )
+
+
+def _named(
+    session: SqlSession, objects: JvmObjects, name: TableName, fields: Sequence[DataField], keys: Iterable[str]
+) -> dict[str, Any]:
+    """What every table has: a name, columns, partition columns."""
+    expressions = objects.static(_CONNECTOR + "expressions.Expressions")
+    return {
+        "name": f"{session.catalog.name}.{name.database}.{name.table}{name.suffixes}",
+        "schema": struct_of(objects, _columns(fields)),
+        "partitioning": objects.array(_TRANSFORM, [expressions.identity(key) for key in keys]),
+    }
+
+
+def _columns(fields: Sequence[DataField]) -> st.StructType:
+    """The columns as Spark declares them: with CHAR and VARCHAR, and default values for INSERT in the metadata."""
+    return st.StructType(
+        [_column(field, own) for field, own in zip(fields, shown_schema(spark_schema(fields)).fields, strict=True)]
+    )
+
+
+def _column(field: DataField, own: st.StructField) -> st.StructField:
+    metadata = dict(own.metadata)
+    declared = metadata.pop(CHAR_VARCHAR, None)
+    if field.default_value is not None:
+        metadata |= {CURRENT_DEFAULT: field.default_value, _EXISTS_DEFAULT: "NULL"}
+    data_type = own.dataType if declared is None else with_lengths(own.dataType, declared)
+    return st.StructField(own.name, data_type, own.nullable, metadata)
+
+
+def _properties(table: ReadableTable) -> dict[str, str]:
+    """The options of the table, and what Spark shows under names of its own."""
+    properties = {**shown_properties(table), **_OF_EVERY_TABLE, "location": table.location}
+    properties |= {} if table.schema.comment is None else {"comment": table.schema.comment}
+    return properties
+
+
+def _capabilities(objects: JvmObjects, names: Iterable[str]) -> Java:
+    known = objects.static(_CATALOG + "TableCapability")
+    return objects.set(getattr(known, name) for name in names)
+
+
+def _metadata_column(objects: JvmObjects, field: DataField) -> Java:
+    shown = struct_of(objects, shown_schema(spark_schema([field])))
+    return objects.make(
+        [_CATALOG + "MetadataColumn"],
+        None,
+        {"name": field.name, "dataType": shown.apply(0).dataType(), "isNullable": True},
+        f"metadata column {field.name}",
+    )

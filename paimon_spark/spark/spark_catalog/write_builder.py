@@ -1,0 +1,187 @@
+"""A write that Spark asks for: this package gets the rows as a DataFrame, and writes them as ``PaimonTable`` does.
+
+Java: org.apache.spark.sql.connector.write.V1Write, by which a source runs the write itself. An overwrite of the
+partitions of the rows has no such road in Spark, and a stream neither: these go the road of the data source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from paimon_spark.arrow.predicates import predicate as p
+from paimon_spark.arrow.types import from_internal
+from paimon_spark.format.quoting import quoted
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.types import INTEGERS, STRINGS, TIMESTAMPS, DataType, Root
+from paimon_spark.spark.adapters.options import DYNAMIC_OVERWRITE, OVERWRITE_WHERE
+from paimon_spark.spark.queries.session import SqlSession
+from paimon_spark.spark.source.filters import NotPushed
+from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
+from paimon_spark.spark.spark_catalog.predicates import convert
+from paimon_spark.spark.spark_catalog.spark_internals import data_frame, python_table, write_info
+from paimon_spark.sql.text.literals import literal_text
+from paimon_spark.sql.text.names import TableName
+
+_WRITE = "org.apache.spark.sql.connector.write."
+INSERTABLE = "org.apache.spark.sql.sources.InsertableRelation"
+
+
+def write_builder(session: SqlSession, objects: JvmObjects, name: TableName, info: Java) -> Java:
+    """The builder of a write to a table."""
+    target = WriteBuilder(session, objects, name, info)
+    kinds = [_WRITE + kind for kind in ("SupportsOverwriteV2", "SupportsDynamicOverwrite")]
+    target.itself = objects.make(kinds, target)
+    return target.itself
+
+
+class WriteBuilder:
+    """Answers for the builder of a write: notes what is replaced."""
+
+    def __init__(self, session: SqlSession, objects: JvmObjects, name: TableName, info: Java) -> None:
+        self._session = session
+        self._objects = objects
+        self._name = name
+        self._info = info
+        self._schema = session.open(name).schema
+        self._replaces: dict[str, str] | None = None
+        self.itself: Java = None
+
+    def truncate(self) -> Java:
+        self._replaces = {DYNAMIC_OVERWRITE: "false"}
+        return self.itself
+
+    def canOverwrite(self, predicates: Java) -> bool:
+        try:
+            self._condition(predicates)
+        except NotPushed:
+            return False
+        return True
+
+    def overwrite(self, predicates: Java) -> Java:
+        condition = self._condition(predicates)
+        self._replaces = {OVERWRITE_WHERE: condition} if condition else {DYNAMIC_OVERWRITE: "false"}
+        return self.itself
+
+    def overwriteDynamicPartitions(self) -> Java:
+        self._replaces = {DYNAMIC_OVERWRITE: "true"}
+        return self.itself
+
+    def build(self) -> Java:
+        given, replaces = dict(self._info.options()), self._replaces
+        target = Write(self._session, self._objects, self._name, self._info, given, replaces)
+        if replaces is not None and replaces.get(DYNAMIC_OVERWRITE) == "true":
+            return target.of_source()
+        return self._objects.make([_WRITE + "V1Write"], target, {"description": f"paimon {self._name}"})
+
+    def _condition(self, predicates: Java) -> str:
+        """The condition as text; empty: all rows."""
+        columns = {field.name: field for field in self._schema.partition_fields}
+        found = p.and_(*(convert(predicate, columns) for predicate in predicates))
+        return "" if found == p.TRUE else condition_text(found, self._schema)
+
+
+class Write:
+    """Answers for a write.
+
+    Attributes:
+        session, objects, name: of the table.
+        info: what Spark says of the write.
+        options: of the write.
+        replaces: the options of an overwrite; None: rows are added.
+    """
+
+    def __init__(
+        self,
+        session: SqlSession,
+        objects: JvmObjects,
+        name: TableName,
+        info: Java,
+        options: Mapping[str, str],
+        replaces: Mapping[str, str] | None,
+    ) -> None:
+        self._session = session
+        self._objects = objects
+        self._name = name
+        self._info = info
+        self._options = options
+        self._replaces = replaces
+
+    def toInsertableRelation(self) -> Java:
+        return self._objects.make([INSERTABLE], InsertableRelation(self._insert))
+
+    def toStreaming(self) -> Java:
+        return self.of_source().toStreaming()
+
+    def of_source(self) -> Java:
+        """The write of Spark's own table of the data source."""
+        session, objects = self._session, self._objects
+        said = session.said_of(self._name).of_writes
+        options = {**session.storage_options, **said, **self._options, **(self._replaces or {})}
+        options["path"] = session.location(self._name)
+        schema = self._info.schema()
+        builder = python_table(session.spark, objects, schema, options).newWriteBuilder(
+            write_info(objects, self._info, options)
+        )
+        return (builder if self._replaces is None else builder.truncate()).build()
+
+    def _insert(self, rows: Java) -> None:
+        session = self._session
+        table, frame = session.table(self._name), data_frame(rows, session.spark)
+        if self._replaces is None:
+            table.append(frame, self._options)
+        else:
+            where = self._replaces.get(OVERWRITE_WHERE)
+            rest = {key: value for key, value in self._replaces.items() if key != OVERWRITE_WHERE}
+            table.overwrite(frame, where, {**self._options, **rest})
+
+
+class InsertableRelation:
+    """Answers for what Spark gives the rows to."""
+
+    def __init__(self, insert: Any) -> None:
+        self._insert = insert
+
+    def insert(self, rows: Java, overwrite: bool) -> None:
+        self._insert(rows)
+
+
+def condition_text(predicate: p.Predicate, schema: TableSchema) -> str:
+    """A condition on partition columns as SQL.
+
+    Raises:
+        NotPushed: it has a part for which there is no text.
+    """
+
+    def text(part: p.Predicate) -> str:
+        match part:
+            case p.And(parts):
+                return "(" + " AND ".join(map(text, parts)) + ")"
+            case p.Or(parts):
+                return "(" + " OR ".join(map(text, parts)) + ")"
+            case p.IsNull((name,)):
+                return f"{quoted(name)} IS NULL"
+            case p.IsNotNull((name,)):
+                return f"{quoted(name)} IS NOT NULL"
+            case p.In((name,), values):
+                return (
+                    f"{quoted(name)} IN ({', '.join(_literal(value, schema.by_name[name].type) for value in values)})"
+                )
+            case p.Compare((name,), op, value):
+                return f"{quoted(name)} {op} {_literal(value, schema.by_name[name].type)}"
+        raise NotPushed
+
+    return text(predicate)
+
+
+def _literal(value: p.Value, data_type: DataType) -> str:
+    shown = from_internal([value], data_type.with_nullable(True))[0].as_py()
+    root = data_type.root
+    if root in STRINGS or root in INTEGERS or root in (Root.BOOLEAN, Root.BINARY, Root.VARBINARY, Root.DECIMAL):
+        return literal_text(shown)
+    if root is Root.DATE:
+        return f"DATE '{shown.isoformat()}'"
+    if root in TIMESTAMPS:
+        word = "TIMESTAMP_NTZ" if root is Root.TIMESTAMP else "TIMESTAMP_LTZ"
+        return f"{word} '{shown.isoformat(sep=' ')}'"
+    raise NotPushed

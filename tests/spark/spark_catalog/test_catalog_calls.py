@@ -1,0 +1,132 @@
+"""Namespaces and tables by Spark's own statements and by ``spark.catalog``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from conftest import Lake
+from paimon_spark import open_table
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.type_text import type_sql
+
+
+def schema_of(lake: Lake, name: str) -> TableSchema:
+    return open_table(str(lake.path / f"d.db/{name}")).schema
+
+
+def test_a_table_is_made_as_the_catalog_of_this_package_makes_it(lake: Lake) -> None:
+    declared = (
+        "(id BIGINT NOT NULL COMMENT 'it''s', c CHAR(3), v VARCHAR(5) DEFAULT 'x', s STRUCT<a: INT>, dt DATE NOT NULL) "
+        "COMMENT 'of t' PARTITIONED BY (dt) TBLPROPERTIES ('primary-key' = 'id, dt', 'bucket' = '2')"
+    )
+    lake.sql(f"CREATE TABLE t {declared}")
+    lake.cat.sql(f"CREATE TABLE d.u {declared}")
+    found, own = schema_of(lake, "t"), schema_of(lake, "u")
+    assert found == replace(own, time_millis=found.time_millis)
+    described = {row[0]: row[1] for row in lake.sql("DESCRIBE t").collect()[:5]}
+    assert described == {"id": "bigint", "c": "char(3)", "v": "varchar(5)", "s": "struct<a:int>", "dt": "date"}
+    assert "PARTITIONED BY (dt)" in str(lake.rows("SHOW CREATE TABLE t")[0][0])
+    lake.sql("CREATE TABLE IF NOT EXISTS t (other INT)")
+    with pytest.raises(Exception, match="TABLE_OR_VIEW_ALREADY_EXISTS"):
+        lake.sql("CREATE TABLE t (other INT)")
+
+
+@pytest.mark.parametrize(
+    ("clause", "message"),
+    [
+        ("(id INT) USING parquet", "leave USING out, or write USING paimon"),
+        ("(id INT) PARTITIONED BY (bucket(4, id))", "partitioned by the values of columns"),
+        ("(id INT) TBLPROPERTIES ('primary-key' = 'nope')", "nope"),
+        ("(id INT) TBLPROPERTIES ('file.format' = 'lance')", "lance"),
+        ("(id INTERVAL DAY)", "interval"),
+        ("(id INT) TBLPROPERTIES ('merge-engine' = 'nothing')", "merge-engine"),
+    ],
+)
+def test_what_cannot_be_made_is_refused(lake: Lake, clause: str, message: str) -> None:
+    with pytest.raises(Exception, match=message):
+        lake.sql(f"CREATE TABLE t {clause}")
+    assert not lake.spark.catalog.tableExists("lake.d.t")
+
+
+def test_columns_change(lake: Lake) -> None:
+    lake.sql("CREATE TABLE t (id INT NOT NULL, v INT, s STRUCT<a: INT>) TBLPROPERTIES ('primary-key' = 'id')")
+    lake.sql("ALTER TABLE t ADD COLUMNS (z STRING COMMENT 'zz' AFTER id, s.b STRING)")
+    lake.sql("ALTER TABLE t RENAME COLUMN v TO w")
+    lake.sql("ALTER TABLE t ALTER COLUMN w TYPE BIGINT")
+    lake.sql("ALTER TABLE t ALTER COLUMN w COMMENT 'wide'")
+    lake.sql("ALTER TABLE t ALTER COLUMN w FIRST")
+    lake.sql("ALTER TABLE t ALTER COLUMN w SET DEFAULT 7")
+    lake.sql("ALTER TABLE t DROP COLUMN s.a")
+    lake.sql("ALTER TABLE t SET TBLPROPERTIES ('snapshot.num-retained.max' = '20', 'comment' = 'new')")
+    found = schema_of(lake, "t")
+    assert [f"{field.name} {type_sql(field.type)}" for field in found.fields] == [
+        "w BIGINT",
+        "id INT NOT NULL",
+        "z STRING",
+        "s ROW<`b` STRING>",
+    ]
+    assert (found.by_name["w"].description, found.by_name["w"].default_value) == ("wide", "7")
+    assert (found.by_name["z"].description, found.comment) == ("zz", "new")
+    assert found.options["snapshot.num-retained.max"] == "20"
+    lake.sql("INSERT INTO t (id) VALUES (1)")
+    assert lake.rows("SELECT w, id FROM t") == [(7, 1)]
+    lake.sql("ALTER TABLE t UNSET TBLPROPERTIES ('snapshot.num-retained.max')")
+    assert "snapshot.num-retained.max" not in schema_of(lake, "t").options
+    for change, message in {
+        "DROP COLUMN id": "primary key",
+        "ALTER COLUMN w TYPE INT": "bigint|BIGINT",
+        "SET TBLPROPERTIES ('primary-key' = 'w')": "cannot change",
+        "ADD COLUMN q INT DEFAULT 5": "DEFAULT",
+        "ADD CONSTRAINT c CHECK (id > 0)": "CONSTRAINT|constraint|Constraint",
+    }.items():
+        with pytest.raises(Exception, match=message):
+            lake.sql(f"ALTER TABLE t {change}")
+
+
+def test_names_of_spark(lake: Lake) -> None:
+    lake.sql("CREATE TABLE t AS SELECT 1 id")
+    lake.sql("ALTER TABLE t RENAME TO u")
+    assert [row.tableName for row in lake.sql("SHOW TABLES").collect()] == ["u"]
+    lake.sql("ALTER TABLE lake.d.u RENAME TO d.t")
+    assert [table.name for table in lake.spark.catalog.listTables("lake.d")] == ["t"]
+    assert [column.name for column in lake.spark.catalog.listColumns("lake.d.t")] == ["id"]
+    assert (lake.spark.catalog.currentCatalog(), lake.spark.catalog.currentDatabase()) == ("lake", "d")
+    assert lake.spark.catalog.tableExists("lake.d.t")
+    assert not lake.spark.catalog.tableExists("lake.d.nope")
+    assert "lake" in {row[0] for row in lake.sql("SHOW CATALOGS").collect()}
+    for statement, message in {
+        "SELECT * FROM lake.d.nope": "TABLE_OR_VIEW_NOT_FOUND",
+        "SELECT * FROM lake.e.t": "TABLE_OR_VIEW_NOT_FOUND",
+        "DROP TABLE lake.d.nope": "TABLE_OR_VIEW_NOT_FOUND",
+        "SELECT nope FROM t": "UNRESOLVED_COLUMN",
+        "SELECT nofunction(id) FROM t": "UNRESOLVED_ROUTINE",
+        "SELECT * FROM `t$nope`": "nope",
+    }.items():
+        with pytest.raises(Exception, match=message):
+            lake.sql(statement)
+    lake.sql("DROP TABLE IF EXISTS nope")
+    lake.sql("DROP TABLE t")
+    assert not (lake.path / "d.db/t").exists()
+
+
+def test_namespaces(lake: Lake) -> None:
+    lake.sql("CREATE DATABASE lake.e")
+    lake.sql("CREATE DATABASE IF NOT EXISTS lake.e")
+    assert lake.rows("SHOW NAMESPACES IN lake") == [("d",), ("e",)]
+    assert [database.name for database in lake.spark.catalog.listDatabases()] == ["d", "e"]
+    described = {row[0]: row[1] for row in lake.sql("DESCRIBE NAMESPACE lake.e").collect()}
+    assert described["Location"].endswith("/lake/e.db")
+    lake.sql("CREATE TABLE lake.e.t AS SELECT 1 id")
+    for statement, message in {
+        "CREATE DATABASE lake.e": "SCHEMA_ALREADY_EXISTS",
+        "DROP DATABASE lake.e": "SCHEMA_NOT_EMPTY",
+        "DROP DATABASE lake.nope": "SCHEMA_NOT_FOUND",
+        "USE lake.nope": "SCHEMA_NOT_FOUND",
+        "SHOW TABLES IN lake.nope": "SCHEMA_NOT_FOUND",
+    }.items():
+        with pytest.raises(Exception, match=message):
+            lake.sql(statement)
+    lake.sql("DROP DATABASE lake.e CASCADE")
+    assert lake.rows("SHOW NAMESPACES IN lake") == [("d",)]

@@ -1,0 +1,99 @@
+"""Which sessions know a registered catalog, and what is refused."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from pyspark.sql import SparkSession
+
+import paimon_spark
+from conftest import Lake
+from paimon_spark.errors import NameTaken, OptionError, UnsupportedFeature
+from paimon_spark.spark.spark_catalog.jvm_objects import JvmObjects
+from paimon_spark.spark.spark_catalog.spark_internals import check_internals
+
+
+def test_sessions_made_later_know_the_catalog(lake: Lake) -> None:
+    lake.sql("CREATE TABLE t AS SELECT id FROM range(5)")
+    other = lake.spark.newSession()
+    assert other.sql("SELECT count(*) FROM lake.d.t").collect()[0][0] == 5
+    assert other.table("lake.d.t").count() == 5
+    first = lake.spark.newSession()
+    first.sql("USE lake.d")
+    assert first.table("t").count() == 5
+    assert lake.spark.newSession().table("lake.d.t").count() == 5
+
+
+def test_each_session_has_settings_of_its_own(lake: Lake) -> None:
+    lake.sql("CREATE TABLE t (id INT, ts TIMESTAMP)")
+    lake.sql("INSERT INTO t VALUES (1, TIMESTAMP'2026-11-01 00:30:00+00:00')")
+    other = lake.spark.newSession()
+    other.conf.set("spark.sql.session.timeZone", "America/New_York")
+    condition = "SELECT id FROM lake.d.t WHERE ts < '2026-11-01 00:00:00'"
+    assert lake.rows(condition) == []
+    assert [row.id for row in other.sql(condition).collect()] == [1]
+    other.sql("DELETE FROM lake.d.t WHERE ts < '2026-11-01 00:00:00'")
+    assert lake.rows("SELECT * FROM t") == []
+
+
+def test_threads_read_at_the_same_time(lake: Lake) -> None:
+    lake.sql("CREATE TABLE t AS SELECT id FROM range(100)")
+    found: dict[int, int] = {}
+
+    def work(number: int) -> None:
+        found[number] = lake.spark.sql(f"SELECT count(*) FROM lake.d.t WHERE id < {number * 10}").collect()[0][0]
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(300)
+    assert found == {number: number * 10 for number in range(8)}
+
+
+def test_two_catalogs_in_one_query(lake: Lake) -> None:
+    lake.sql("CREATE TABLE t AS SELECT id FROM range(5)")
+    paimon_spark.register_catalog(lake.spark, "pond", str(lake.path.parent / "pond"))
+    lake.sql("CREATE DATABASE pond.e")
+    lake.sql("CREATE TABLE pond.e.t AS SELECT id FROM lake.d.t WHERE id > 2")
+    assert lake.rows("SELECT a.id FROM lake.d.t a JOIN pond.e.t b ON a.id = b.id") == [(3,), (4,)]
+    assert lake.rows("UPDATE pond.e.t SET id = 9 WHERE id = 3") == [(1,)]
+
+
+def test_names_that_are_taken_are_refused(lake: Lake, spark: SparkSession) -> None:
+    with pytest.raises(NameTaken, match="'spark_catalog' is there already"):
+        paimon_spark.register_catalog(lake.spark, "spark_catalog", str(lake.path))
+    other = spark.newSession()
+    other.conf.set("spark.sql.catalog.genuine", "org.apache.paimon.spark.SparkCatalog")
+    with pytest.raises(NameTaken, match=r"the setting spark\.sql\.catalog\.genuine = org\.apache\.paimon"):
+        paimon_spark.register_catalog(other, "genuine", str(lake.path))
+    with pytest.raises(OptionError, match=r"no catalog is described: give a warehouse"):
+        paimon_spark.register_catalog(other, "nothing")
+
+
+def test_the_settings_of_a_session_describe_a_catalog(lake: Lake) -> None:
+    lake.sql("CREATE TABLE t AS SELECT 1 id")
+    other = lake.spark.newSession()
+    other.conf.set("spark.sql.catalog.described.warehouse", str(lake.path))
+    paimon_spark.register_catalog(other, "described")
+    assert other.sql("SELECT * FROM described.d.t").collect()[0][0] == 1
+
+
+def test_a_missing_name_of_spark_is_told(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    objects = JvmObjects(lake.spark)
+    monkeypatch.setattr("paimon_spark.spark.spark_catalog.spark_internals._CLASSES", ("org.apache.spark.NoSuchClass",))
+    with pytest.raises(UnsupportedFeature, match=r"the class org\.apache\.spark\.NoSuchClass is missing"):
+        check_internals(lake.spark, objects)
+
+
+def test_no_object_of_this_process_is_sent_to_tasks(lake: Lake) -> None:
+    objects = JvmObjects(lake.spark)
+    made = objects.make(["java.util.function.Function"], None, {"apply": 7}, "seven")
+    assert made.apply("x") == 7
+    assert made.toString() == "seven"
+    assert made.equals(objects.make(["java.util.function.Function"], None, {}, "seven"))
+    assert not made.equals(None)
+    stream = objects.static("java.io.ObjectOutputStream")(objects.static("java.io.ByteArrayOutputStream")())
+    with pytest.raises(Exception, match="NotSerializableException"):
+        stream.writeObject(made)

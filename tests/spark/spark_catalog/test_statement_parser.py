@@ -1,0 +1,84 @@
+"""Statements that Spark hands to no catalog: UPDATE, DELETE, MERGE, CALL, tags; with comments and parameters."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import functions as F
+
+from conftest import Lake
+
+
+@pytest.fixture
+def table(lake: Lake) -> Lake:
+    lake.sql("CREATE TABLE t (id INT NOT NULL, a STRING) TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '1')")
+    lake.sql("INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c')")
+    return lake
+
+
+def test_rows_are_changed(table: Lake) -> None:
+    assert table.rows("UPDATE t SET a = 'u' WHERE id = 2") == [(1,)]
+    assert table.rows("/* why */ DELETE FROM lake.d.t -- here\nWHERE id >= 3 OR a = 'a'") == [(2,)]
+    merge = "MERGE INTO t AS x USING (SELECT 2 id UNION ALL SELECT 9) s ON x.id = s.id "
+    table.sql(f"{merge} WHEN MATCHED THEN UPDATE SET a = 'm' WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)")
+    assert table.rows("SELECT * FROM t") == [(2, "m"), (9, None)]
+    table.sql("DELETE FROM t WHERE id IN (SELECT max(id) FROM t)")
+    assert table.rows("SELECT * FROM t") == [(2, "m")]
+
+
+def test_parameters_are_values(table: Lake) -> None:
+    table.sql("UPDATE t SET a = :v WHERE id = :k", v="it's \\ ü", k=1)
+    table.spark.sql("DELETE FROM t WHERE id = ? OR a = ?", args=[2, "c"])
+    assert table.rows("SELECT * FROM t") == [(1, "it's \\ ü")]
+    assert table.rows("SELECT a FROM t WHERE id = 1") == [("it's \\ ü",)]
+
+
+def test_explain_changes_nothing(table: Lake) -> None:
+    table.sql("EXPLAIN UPDATE t SET a = 'e'").collect()
+    assert table.rows("SELECT a FROM t") == [("a",), ("b",), ("c",)]
+
+
+def test_procedures_tags_and_partitions(table: Lake) -> None:
+    assert table.rows("CALL lake.sys.create_tag(table => 'd.t', tag => 'one')") == [(True,)]
+    table.sql("ALTER TABLE t CREATE TAG two")
+    assert table.rows("SHOW TAGS t") == [("one",), ("two",)]
+    table.sql("ALTER TABLE t DELETE TAG two")
+    assert table.rows("SHOW TAGS lake.d.t") == [("one",)]
+    table.sql("CREATE TABLE p (id INT, dt STRING) PARTITIONED BY (dt)")
+    table.sql("INSERT INTO p VALUES (1, 'x'), (2, 'y')")
+    assert table.rows("SHOW PARTITIONS p") == [("dt=x",), ("dt=y",)]
+    table.sql("ALTER TABLE p DROP PARTITION (dt = 'x')")
+    assert table.rows("SELECT id FROM p") == [(2,)]
+    with pytest.raises(Exception, match="there is no procedure 'nope'"):
+        table.sql("CALL lake.sys.nope(table => 'd.t')")
+    with pytest.raises(Exception, match="OPTIMIZE is of another system"):
+        table.sql("OPTIMIZE lake.d.t")
+
+
+def test_a_temporary_view_comes_before_a_table(table: Lake) -> None:
+    table.spark.range(3).createOrReplaceTempView("t")
+    try:
+        with pytest.raises(Exception, match="t is a temporary view, whose rows stay"):
+            table.sql("DELETE FROM t")
+        assert table.rows("SELECT count(*) FROM t") == [(3,)]
+        assert table.rows("SELECT count(*) FROM lake.d.t") == [(3,)]
+    finally:
+        table.spark.catalog.dropTempView("t")
+
+
+def test_statements_of_spark_stay_with_spark(table: Lake) -> None:
+    table.sql("SET spark.sql.shuffle.partitions = 2")
+    table.sql("USE spark_catalog.default")
+    assert table.spark.catalog.currentCatalog() == "spark_catalog"
+    with pytest.raises(Exception, match="TABLE_OR_VIEW_NOT_FOUND"):
+        table.sql("SELECT * FROM t")
+    with pytest.raises(Exception, match="PARSE_SYNTAX_ERROR"):
+        table.sql("SELCT 1")
+    assert table.rows("DELETE FROM lake.d.t WHERE id = 1") == [(1,)]
+    table.sql("USE lake.d")
+
+
+def test_merge_of_a_dataframe_is_refused_by_spark(table: Lake) -> None:
+    source = table.spark.range(1).select(F.col("id").cast("int").alias("k"))
+    with pytest.raises(Exception, match=r"MERGE INTO|mergeInto"):
+        source.mergeInto("lake.d.t", F.expr("id = k")).whenMatched().delete().merge()
+    assert len(table.rows("SELECT * FROM t")) == 3

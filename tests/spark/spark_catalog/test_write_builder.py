@@ -1,0 +1,131 @@
+"""Writes that Spark asks for: append, overwrites of each kind, tables made with their rows, streams."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import functions as F
+
+from conftest import Lake
+from paimon_spark import open_table
+
+
+def partitioned(lake: Lake) -> None:
+    lake.sql("CREATE TABLE p (id BIGINT, s STRING, dt STRING) PARTITIONED BY (dt)")
+    lake.sql("INSERT INTO p VALUES (1, 'a', 'x'), (2, 'b', 'y'), (3, 'c', 'y')")
+
+
+def test_rows_are_added_by_position_and_by_name(lake: Lake) -> None:
+    lake.sql("CREATE TABLE t (id BIGINT NOT NULL, a STRING, v DOUBLE DEFAULT 1.5) TBLPROPERTIES ('primary-key' = 'id')")
+    lake.sql("INSERT INTO t VALUES (1, 'a', DEFAULT), (2, 'b', 2.0)")
+    lake.sql("INSERT INTO t (a, id) VALUES ('z', 2)")
+    lake.sql("INSERT INTO t BY NAME SELECT 0.5D v, 3L id, 'n' a")
+    lake.spark.range(10, 12).select("id", F.lit("w").alias("a"), F.lit(0.25).alias("v")).writeTo("lake.d.t").append()
+    lake.sql("SELECT 20L id, 'i' a, 7.0D v").write.insertInto("lake.d.t")
+    assert lake.rows("SELECT * FROM t") == [
+        (1, "a", 1.5),
+        (10, "w", 0.25),
+        (11, "w", 0.25),
+        (2, "z", 1.5),
+        (20, "i", 7.0),
+        (3, "n", 0.5),
+    ]
+
+
+def test_overwrites_replace_what_they_name(lake: Lake) -> None:
+    partitioned(lake)
+    rows = "SELECT * FROM p"
+    lake.sql("INSERT OVERWRITE p PARTITION (dt = 'y') SELECT 9L, 'n'")
+    assert lake.rows(rows) == [(1, "a", "x"), (9, "n", "y")]
+    new = lake.spark.createDataFrame([(7, "q", "x")], "id long, s string, dt string")
+    new.writeTo("lake.d.p").overwritePartitions()
+    assert lake.rows(rows) == [(7, "q", "x"), (9, "n", "y")]
+    new.withColumn("id", F.lit(8)).writeTo("lake.d.p").overwrite(F.col("dt") == "x")
+    assert lake.rows(rows) == [(8, "q", "x"), (9, "n", "y")]
+    lake.sql("INSERT OVERWRITE p SELECT 1L, 'o', 'z'")
+    assert lake.rows(rows) == [(1, "o", "z")]
+    lake.spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    try:
+        lake.sql("INSERT OVERWRITE p SELECT 2L, 'd', 'w'")
+    finally:
+        lake.spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
+    assert lake.rows(rows) == [(1, "o", "z"), (2, "d", "w")]
+    lake.sql("TRUNCATE TABLE p PARTITION (dt = 'w')")
+    assert lake.rows(rows) == [(1, "o", "z")]
+    lake.sql("TRUNCATE TABLE p")
+    assert lake.rows(rows) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "other"),
+    [
+        ("DATE", "DATE'2026-11-01'", "DATE'2026-11-02'"),
+        ("INT", "-7", "8"),
+        ("STRING", "'it''s \\\\ ü'", "'b'"),
+        ("BOOLEAN", "true", "false"),
+        ("DECIMAL(5,2)", "1.50", "2.50"),
+        ("TIMESTAMP_NTZ", "TIMESTAMP_NTZ'2026-03-29 02:30:00.123456'", "TIMESTAMP_NTZ'2026-03-29 02:30:00'"),
+        ("TIMESTAMP", "TIMESTAMP'2026-03-29 02:30:00.123456'", "TIMESTAMP'2026-03-29 02:30:00'"),
+    ],
+)
+def test_an_overwrite_finds_the_partition_of_a_value(lake: Lake, kind: str, value: str, other: str) -> None:
+    lake.sql(f"CREATE TABLE p (id INT, k {kind}) PARTITIONED BY (k)")
+    lake.sql(f"INSERT INTO p VALUES (1, {value}), (2, {other}), (3, NULL)")
+    lake.sql(f"INSERT OVERWRITE p PARTITION (k = {value}) SELECT 4")
+    assert lake.rows("SELECT id FROM p") == [(2,), (3,), (4,)]
+
+
+def test_an_overwrite_of_single_rows_is_refused(lake: Lake) -> None:
+    partitioned(lake)
+    new = lake.spark.createDataFrame([(7, "q", "x")], "id long, s string, dt string")
+    with pytest.raises(Exception, match=r"Table does not support overwrite by expression: lake\.d\.p"):
+        new.writeTo("lake.d.p").overwrite(F.col("id") == 1)
+    assert len(lake.rows("SELECT * FROM p")) == 3
+
+
+def test_a_table_is_made_with_its_rows_or_not_at_all(lake: Lake) -> None:
+    lake.sql("CREATE TABLE c TBLPROPERTIES ('primary-key' = 'id') AS SELECT id, cast(id AS string) s FROM range(9)")
+    assert lake.rows("SELECT count(*), max(s) FROM c") == [(9, "8")]
+    lake.spark.range(3).writeTo("lake.d.w").tableProperty("primary-key", "id").create()
+    lake.spark.range(4).withColumn("k", F.lit(1)).writeTo("lake.d.w").createOrReplace()
+    assert lake.rows("SELECT count(*), sum(k) FROM w") == [(4, 4)]
+    lake.spark.range(5).write.format("paimon").saveAsTable("lake.d.s")
+    lake.spark.range(5).write.mode("append").saveAsTable("lake.d.s")
+    assert lake.rows("SELECT count(*) FROM s") == [(10,)]
+    with pytest.raises(Exception, match="stop here"):
+        lake.sql("CREATE TABLE bad AS SELECT CAST(raise_error('stop here') AS INT) x")
+    assert not lake.spark.catalog.tableExists("lake.d.bad")
+    with pytest.raises(Exception, match="stop here"):
+        lake.sql("CREATE OR REPLACE TABLE c AS SELECT CAST(raise_error('stop here') AS INT) x")
+    assert lake.rows("SELECT count(*), max(s) FROM c") == [(9, "8")]
+    lake.sql("REPLACE TABLE w AS SELECT count(*) n FROM w")
+    assert lake.rows("SELECT * FROM w") == [(4,)]
+
+
+def test_rows_that_do_not_fit_change_nothing(lake: Lake) -> None:
+    lake.sql("CREATE TABLE t (id INT NOT NULL, v VARCHAR(3)) TBLPROPERTIES ('primary-key' = 'id')")
+    lake.sql("INSERT INTO t VALUES (1, 'a')")
+    for statement, message in {
+        "INSERT INTO t VALUES (NULL, 'b')": "NULL",
+        "INSERT INTO t VALUES (2, 'longer')": "Exceeds char/varchar",
+        "INSERT INTO t SELECT 1": "not enough data columns|NOT_ENOUGH_DATA_COLUMNS",
+        "INSERT INTO t VALUES ('x', 'b')": "cannot be cast|CAST_INVALID_INPUT|incompatible",
+    }.items():
+        with pytest.raises(Exception, match=message):
+            lake.sql(statement)
+    assert lake.rows("SELECT * FROM t") == [(1, "a")]
+    assert len(open_table(str(lake.path / "d.db/t")).history()) == 1
+
+
+def test_streams_read_and_write_by_name(lake: Lake) -> None:
+    lake.sql("CREATE TABLE c AS SELECT id, cast(id AS string) s FROM range(20)")
+    stream = lake.spark.readStream.table("lake.d.c").writeStream.trigger(availableNow=True)
+    stream.option("checkpointLocation", str(lake.path / "_ck")).toTable("lake.d.copy").awaitTermination()
+    assert lake.rows("SELECT * FROM copy") == lake.rows("SELECT * FROM c")
+    seen = []
+
+    def count(batch: object, number: int) -> None:
+        seen.append(batch.sparkSession.sql("SELECT count(*) FROM lake.d.c").collect()[0][0])  # type: ignore[attr-defined]  # a DataFrame
+
+    query = lake.spark.readStream.table("lake.d.c").writeStream.foreachBatch(count).trigger(availableNow=True)  # type: ignore[arg-type]  # see above
+    query.option("checkpointLocation", str(lake.path / "_ck2")).start().awaitTermination()
+    assert seen == [20]
