@@ -164,7 +164,7 @@ def bind_in_type(column: Column, op: Op, literal: Literal, common: DataType, zon
 def _bind_value(column: Column, op: Op, value: Value | None, common: DataType, zone: dt.tzinfo) -> Predicate:
     if value is None:
         return IsNull(column.path) if op is Op.NULL_SAFE_EQ else NULL
-    scale = _scale_of(column.type, common, zone)
+    scale = _scale_of(column.type, common, zone, value)
     if scale is None:
         return _bind_text(column, op, value)
     if column.type.root is Root.TIMESTAMP and common.root is Root.TIMESTAMP_LTZ:
@@ -258,7 +258,7 @@ def _above_or_below(path: Path, op: Op, number: int, scale: _Scale) -> Predicate
     return Compare(path, op, scale.value(number))
 
 
-def _scale_of(source: DataType, common: DataType, zone: dt.tzinfo) -> _Scale | None:
+def _scale_of(source: DataType, common: DataType, zone: dt.tzinfo, value: Value) -> _Scale | None:
     """The values of a column's type and their cast to the common type; None if the literal itself is the bound."""
     root = source.root
     if root in INTEGERS:
@@ -276,19 +276,26 @@ def _scale_of(source: DataType, common: DataType, zone: dt.tzinfo) -> _Scale | N
             return _Scale(-(1 << 31), (1 << 31) - 1, int, lambda days: days * DAY)
         return _Scale(-(1 << 31), (1 << 31) - 1, int, lambda days: to_instant(days * DAY, zone))
     if root in TIMESTAMPS:
-        return _moments(source, common, zone)
+        return _moments(source, common, zone, 1 if int(value) % MICRO else MICRO)
     return None
 
 
-def _moments(source: DataType, common: DataType, zone: dt.tzinfo) -> _Scale:
-    """Spark sees timestamps in microseconds, so finer ones count as rounded down."""
+def _moments(source: DataType, common: DataType, zone: dt.tzinfo, step: int) -> _Scale:
+    """Spark sees timestamps in microseconds, so finer ones count as rounded down; a finer literal is not of Spark.
+
+    Args:
+        source: of the column.
+        common: the type in which the comparison is made.
+        zone: of the session.
+        step: nanoseconds, to whose multiples values are rounded down.
+    """
     digits = 6 if source.precision is None else source.precision
     unit = 10**6 if digits <= 3 else 10**3 if digits <= 6 else 1
     local = source.root is Root.TIMESTAMP and common.root is Root.TIMESTAMP_LTZ
 
     def cast(nanos: int) -> int:
-        micros = nanos // MICRO * MICRO
-        return to_instant(micros, zone) if local else micros
+        rounded = nanos // step * step
+        return to_instant(rounded, zone) if local else rounded
 
     limit = (1 << 63) * (10**6 // unit)  # Java keeps 64 bits of milliseconds, whatever the precision
     return _Scale(-limit, limit - 1, lambda n: n * unit, cast)

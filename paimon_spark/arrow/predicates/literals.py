@@ -24,6 +24,7 @@ from paimon_spark.arrow.predicates.literal_text import (
     parse_timestamp,
 )
 from paimon_spark.arrow.predicates.predicate import Value
+from paimon_spark.arrow.types import NANOS_PER_UNIT
 from paimon_spark.arrow.zones import DAY, MICRO, UNKNOWN_ZONE, to_instant, to_local
 from paimon_spark.errors import PredicateError
 from paimon_spark.format.java.text import date_text, timestamp_text
@@ -45,6 +46,7 @@ WITH_OFFSET = "write the offset into the literal, as in '2026-11-01 00:00:00+01:
 OF_LOCAL_TIMES = "write a literal without a zone, as in TIMESTAMP_NTZ '2026-11-01 00:00:00'"
 _MISSING = ("NaTType", "NAType")  # of pandas, which is not imported for it
 _DAYS = ("Y", "M", "W", "D")  # units of NumPy whose values begin at midnight
+_FINE = ("ns", "ps", "fs", "as")
 _MOST_LISTED = 1_000_000
 _EXACT = Context(prec=1000)
 _EPOCH = dt.datetime(1970, 1, 1)
@@ -95,9 +97,13 @@ def fits_integer(value: int, root: Root) -> bool:
 def literal_of(value: Any) -> Literal:
     """A value of Python, NumPy, pandas or Arrow as a literal; a time with a zone is an instant, one without is local.
 
+    A time keeps its nanoseconds, though the type of a literal is one of microseconds.
+
     Raises:
         PredicateError: a kind of value that filters do not take.
     """
+    if isinstance(value, pa.TimestampScalar) and value.is_valid:
+        return Literal(value.value * NANOS_PER_UNIT[value.type.unit], INSTANT if value.type.tz else LOCAL_TIMESTAMP)
     if isinstance(value, pa.Scalar):
         value = value.as_py()
     if isinstance(value, np.ndarray) and value.ndim == 0:
@@ -125,7 +131,7 @@ def literal_of(value: Any) -> Literal:
             return Literal(bytes(value), BYTES)
         case dt.datetime():
             offset = value.utcoffset()
-            local = (value.replace(tzinfo=None) - _EPOCH) // _MICROSECOND * MICRO
+            local = (value.replace(tzinfo=None) - _EPOCH) // _MICROSECOND * MICRO + getattr(value, "nanosecond", 0)
             if offset is None:
                 return Literal(local, LOCAL_TIMESTAMP)
             return Literal(local - offset // _MICROSECOND * MICRO, INSTANT)
@@ -141,12 +147,14 @@ def literal_of(value: Any) -> Literal:
 
 
 def _numpy_moment(value: np.datetime64) -> Literal:
-    """A day, or a local time in microseconds: finer digits are cut, as those of a Timestamp of pandas."""
+    """A day, or a local time in nanoseconds: finer digits are cut."""
     if np.isnat(value):
         return NULL_LITERAL
-    if np.datetime_data(value)[0] in _DAYS:
+    unit = np.datetime_data(value)[0]
+    if unit in _DAYS:
         return Literal(int(value.astype("datetime64[D]").astype(np.int64)), DATE)
-    return Literal(int(value.astype("datetime64[us]").astype(np.int64)) * MICRO, LOCAL_TIMESTAMP)
+    unit, nanos = ("ns", 1) if unit in _FINE else ("us", MICRO)
+    return Literal(int(value.astype(f"datetime64[{unit}]").astype(np.int64)) * nanos, LOCAL_TIMESTAMP)
 
 
 def items_of(value: Any) -> tuple[Any, ...]:

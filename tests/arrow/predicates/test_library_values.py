@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import operator
 import pickle
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from paimon_spark.arrow.predicates.evaluate import evaluate
 from paimon_spark.arrow.predicates.expressions import Expr, bind, col
 from paimon_spark.arrow.predicates.sql_text import parse_predicate
+from paimon_spark.arrow.types import arrow_type
 from paimon_spark.errors import PredicateError
 from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 
@@ -43,7 +45,7 @@ LOCAL = "TIMESTAMP_NTZ'2020-01-01'"
         (np.int64(3) < col("n"), "n > 3"),
         (col("n") == np.array(3), "n = 3"),
         (col("b") == np.bool_(True), "b = true"),
-        (col("t") < np.datetime64("1969-12-31T23:59:59.999999900"), "t < TIMESTAMP_NTZ'1969-12-31 23:59:59.999999'"),
+        (col("t") < np.datetime64("1969-12-31T23:59:59.999999900"), "t < TIMESTAMP_NTZ'1970-01-01'"),
         (col("d") >= np.datetime64("2020-01"), "d >= date'2020-01-01'"),
         (col("t") == np.datetime64("NaT"), "t = NULL"),
         (col("n").between(np.int8(1), np.uint16(3)), "n BETWEEN 1 AND 3"),
@@ -75,6 +77,39 @@ LOCAL = "TIMESTAMP_NTZ'2020-01-01'"
 def test_a_value_means_what_its_text_does(expr: Expr, text: str) -> None:
     assert repr(bind(expr, FIELDS, "UTC")) == repr(parse_predicate(text, FIELDS, "UTC"))
     assert repr(bind(pickle.loads(pickle.dumps(expr)), FIELDS, "UTC")) == repr(parse_predicate(text, FIELDS, "UTC"))
+
+
+NANOS = pd.Timestamp("1969-12-31T23:59:59.123456789")
+MOMENTS = {
+    "pandas": NANOS,
+    "pandas with a zone": NANOS.tz_localize("UTC").tz_convert("Asia/Tokyo"),
+    "numpy": NANOS.to_datetime64(),
+    "arrow": pa.scalar(NANOS.value, pa.timestamp("ns")),
+    "arrow with a zone": pa.scalar(NANOS.value, pa.timestamp("ns", "Asia/Tokyo")),
+}
+
+
+@pytest.mark.parametrize("moment", MOMENTS.values(), ids=list(MOMENTS))
+@pytest.mark.parametrize("root", [Root.TIMESTAMP, Root.TIMESTAMP_LTZ])
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+def test_a_time_with_nanoseconds_is_compared_with_all_of_them(moment: Any, root: Root, unit: str) -> None:
+    """One that a column cannot hold equals no value, and lies between two of them."""
+    nanos = {"ms": 10**6, "us": 10**3, "ns": 1}[unit]
+    field = DataField(0, "t", DataType(root, precision={"ms": 3, "us": 6, "ns": 9}[unit]))
+    counts = [NANOS.value // nanos + step for step in (-1, 0, 1)]
+    column = pa.array(counts, arrow_type(field.type))
+    for compare in (operator.lt, operator.le, operator.eq, operator.ne, operator.ge, operator.gt):
+        found = evaluate(bind(compare(col("t"), moment), [field], "UTC"), pa.record_batch({"t": column}))
+        assert found.to_pylist() == [compare(count * nanos, NANOS.value) for count in counts]
+    listed = evaluate(bind(col("t").isin([moment, None]), [field], "UTC"), pa.record_batch({"t": column}))
+    assert listed.to_pylist() == [(count * nanos == NANOS.value) or None for count in counts]
+
+
+def test_a_time_without_nanoseconds_equals_all_times_of_its_microsecond_as_in_spark() -> None:
+    field = DataField(0, "t", DataType(Root.TIMESTAMP, precision=9))
+    rows = pa.record_batch({"t": pa.array([-1000, -1, 0, 999, 1000], pa.timestamp("ns"))})
+    expected = [False, False, True, True, False]
+    assert evaluate(bind(col("t") == pd.Timestamp("1970-01-01"), [field], None), rows).to_pylist() == expected
 
 
 def test_an_iterator_serves_more_than_one_read() -> None:
