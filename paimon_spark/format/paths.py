@@ -45,6 +45,7 @@ MAX_ID_DIGITS = 18
 LATEST = "LATEST"
 EARLIEST = "EARLIEST"
 
+_EXPIRY_MARK = re.compile(r"\.expiring-(\d+)-[0-9a-f-]{36}", re.ASCII)
 _ESCAPED = re.compile("[\x00-\x1f\x7f\"#%'*/:=?\\\\{}\\[\\]^]")
 _BLANK = re.compile(
     "[\t-\r\x1c-\x20\u1680\u2000-\u2006\u2008-\u200a\u2028\u2029\u205f\u3000]*"
@@ -136,6 +137,12 @@ def id_of(file_name: str, prefix: str) -> int | None:
     digits = file_name.removeprefix(prefix)
     is_number = digits != file_name and digits.isascii() and digits.isdigit() and len(digits) <= MAX_ID_DIGITS
     return int(digits) if is_number and (digits[0] != "0" or digits == "0") else None
+
+
+def parse_expiry_mark(name: str) -> int | None:
+    """The id below which snapshots are deleted, from the name of the mark of an expiry; None for any other file."""
+    match = _EXPIRY_MARK.fullmatch(name)
+    return None if match is None else int(match[1])
 
 
 # ----------------------------------------------------------------------------------------------------- metadata files

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -39,12 +40,13 @@ def make_branch(
     tag, snapshot = (None, None) if at is None else tag_or_snapshot(path, options, at)
     with if_stopped("the branch is made, or the same call makes it"):
         made = replace(call, tag=tag, snapshot=snapshot).run(open_table(path, options), LocalEngine())
-    print_result(made, _made, output)
+    print_result(made, partial(_made, path), output)
 
 
-def _made(made: CreateBranchResult) -> str:
-    begins = "is empty" if made.snapshot_id is None else f"begins with snapshot {made.snapshot_id}"
-    return f"branch '{made.name}' {begins}"
+def _made(path: str, made: CreateBranchResult) -> str:
+    if made.snapshot_id is None:
+        return f"branch '{made.name}' has the columns of {path} and no rows: --at makes one with those of a state"
+    return f"branch '{made.name}' begins with snapshot {made.snapshot_id}"
 
 
 @removes(

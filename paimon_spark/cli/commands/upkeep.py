@@ -165,7 +165,7 @@ def roll_back(
         dry_run,
         yes,
         output,
-        "the table can be read; call it again to go back all the way",
+        "the latest snapshot may be one between the last and the wanted one; call it again to go back all the way",
     )
 
 

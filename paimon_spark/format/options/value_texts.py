@@ -94,6 +94,12 @@ def parse_duration(text: str) -> int:
     return _parse_quantity(text, _DURATION_UNITS, "a duration such as 10 s")
 
 
+def format_duration(millis: int) -> str:
+    """The text of a duration in the largest unit that divides it, such as "10 d", as options take it."""
+    units = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000))
+    return next((f"{millis // size} {unit}" for unit, size in units if millis and not millis % size), f"{millis} ms")
+
+
 @dataclass(frozen=True)
 class Choice(Generic[T]):
     """Parses one of some words; letter case does not count, and `_` equals `-`.

@@ -15,6 +15,7 @@ from paimon_spark.errors import CorruptFile, PaimonError, StorageError
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.manifest import EMPTY_ROW, DataFileMeta, ManifestEntry
 from paimon_spark.format.paths import (
+    LATEST,
     MAIN_BRANCH,
     MANIFEST_LIST_PREFIX,
     manifest_directory,
@@ -91,11 +92,12 @@ def _checked(
     walk = Walk(table, findings, statistics)
     all_ids = table.snapshots.ids()
     _check_newest(table, all_ids, findings)
-    ids = all_ids[-1:] if latest_only else all_ids
-    tags = {} if latest_only else _expired_tags(table, findings, all_ids)
+    whole_ids = _without_expiring(table, all_ids, findings)
+    ids = whole_ids[-1:] if latest_only else whole_ids
+    tags = {} if latest_only else _expired_tags(table, findings, whole_ids)
     _visit_all(walk, collector, tags, ids, progress)
     if not latest_only:
-        _take_changelogs(table, findings, walk, collector, all_ids)
+        _take_changelogs(table, findings, walk, collector, whole_ids)
     latest = table.snapshots.find(ids[-1]) if ids and walk.is_known else None
     if latest is not None:
         collector.finish(f"snapshot {latest.id}", latest)
@@ -137,6 +139,13 @@ def _check_newest(table: Table, ids: Sequence[int], findings: Findings) -> None:
         label = f"snapshot {lost}"
         findings.add(Rule.SNAPSHOT, label, label, store.lost_text(lost))
         return
+    hint = store.latest_hint()
+    if store.server is None and hint and ids and hint < ids[-1]:
+        findings.note(
+            f"the hint snapshot/{LATEST} names snapshot {hint}, and the newest one is {ids[-1]}: a commit did not "
+            f"write the hint, then nothing is needed; or a rollback to snapshot {hint} broke off, then run it again "
+            f"(`paimon-spark rollback {table.location} {hint}`)"
+        )
     if ids or table.branch != MAIN_BRANCH:
         return
     try:
@@ -151,6 +160,19 @@ def _check_newest(table: Table, ids: Sequence[int], findings: Findings) -> None:
             "it has manifest lists, and no snapshot that names one: its first commit broke off, and a write can "
             "follow; or it had one commit, whose snapshot was lost: then restore the directory snapshot"
         )
+
+
+def _without_expiring(table: Table, ids: Sequence[int], findings: Findings) -> Sequence[int]:
+    """The ids without those below the mark of an expiry, whose files may be gone already."""
+    whole = table.snapshots.whole_ids()
+    gone = [number for number in ids if whole and number < whole[0]]
+    if not gone:
+        return ids
+    findings.note(
+        f"not looked at: the snapshots below {whole[0]}, because an expiry of them is under way, or broke off: the "
+        "next one finishes it"
+    )
+    return ids[len(gone) :]
 
 
 def _check_consumers(table: Table, findings: Findings) -> None:

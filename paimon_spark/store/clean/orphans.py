@@ -23,7 +23,7 @@ from functools import partial
 from itertools import groupby
 
 from paimon_spark.errors import CorruptFile, OptionError
-from paimon_spark.format.paths import SNAPSHOT_PREFIX
+from paimon_spark.format.paths import SNAPSHOT_PREFIX, parse_expiry_mark
 from paimon_spark.store.clean.orphans_listing import (
     Candidate,
     Candidates,
@@ -35,7 +35,6 @@ from paimon_spark.store.clean.orphans_listing import (
 )
 from paimon_spark.store.clean.orphans_used import branches_of, used_names
 from paimon_spark.store.expire.delete import delete_stages, file_threads, remove_directory
-from paimon_spark.store.holds.marks import parse_expiry_mark
 from paimon_spark.store.holds.retention import Moment, epoch_millis
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Progress, Result

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 
 from paimon_spark.errors import MissingFile, SnapshotNotFound
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.upkeep_settings import RetentionSettings
+from paimon_spark.format.options.value_texts import format_duration
 from paimon_spark.store.holds.marks import expiring_below
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
@@ -29,8 +29,8 @@ def expired_error(store: SnapshotStore, settings: TableSettings, what: str) -> S
     """
     least, age = settings.retention.snapshot_num_retained_min, settings.retention.snapshot_time_retained
     return SnapshotNotFound(
-        f"{what}; {store.available()}. The table keeps snapshots for {timedelta(milliseconds=age)} (h:mm:ss, "
-        f"'{RetentionSettings.snapshot_time_retained.key}'), at least {least} of them: give it a longer time, or keep "
+        f"{what}; {store.available()}. The table keeps snapshots for {format_duration(age)} "
+        f"('{RetentionSettings.snapshot_time_retained.key}'), at least {least} of them: give it a longer time, or keep "
         "what must stay with a tag or a consumer"
     )
 

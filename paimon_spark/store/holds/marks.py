@@ -25,14 +25,13 @@ from contextlib import contextmanager
 
 from paimon_spark.errors import SnapshotNotFound
 from paimon_spark.file_io import FileIO, FileStatus
-from paimon_spark.format.paths import SNAPSHOT_PREFIX, id_of
+from paimon_spark.format.paths import SNAPSHOT_PREFIX, id_of, parse_expiry_mark
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 
 _log = logging.getLogger(__name__)
 HOLD_PREFIX = ".holding-"
 _HOLD_MARK = re.compile(r"\.holding-(\d+)-[0-9a-f-]{36}", re.ASCII)
 _DAY_MILLIS = 24 * 3600 * 1000
-_EXPIRY_MARK = re.compile(r"\.expiring-(\d+)-[0-9a-f-]{36}", re.ASCII)
 
 
 @contextmanager
@@ -129,12 +128,6 @@ def delete_marks(store: SnapshotStore, end: int) -> None:
     for mark_end, path in _expiry_marks(listed):
         if mark_end <= end or mark_end > newest:
             store.file_io.delete(path)
-
-
-def parse_expiry_mark(name: str) -> int | None:
-    """The id below which snapshots are deleted, from the name of a mark; None for any other file."""
-    match = _EXPIRY_MARK.fullmatch(name)
-    return None if match is None else int(match[1])
 
 
 def _expiry_marks(listed: Iterable[FileStatus]) -> list[tuple[int, str]]:

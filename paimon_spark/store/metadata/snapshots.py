@@ -17,9 +17,11 @@ from paimon_spark.format.paths import (
     changelog_directory,
     changelog_path,
     earliest_hint_path,
+    id_of,
     latest_hint_path,
     manifest_directory,
     manifest_path,
+    parse_expiry_mark,
     snapshot_directory,
     snapshot_path,
     tag_directory,
@@ -128,6 +130,13 @@ class SnapshotStore:
     def ids(self) -> list[int]:
         """All snapshot ids found by listing, ascending."""
         return list_ids(self.file_io, self.directory, SNAPSHOT_PREFIX)
+
+    def whole_ids(self) -> list[int]:
+        """The ids that no expiry has begun to delete, ascending: below its mark, files may be missing."""
+        names = [status.name for status in self.file_io.list(self.directory)]
+        ids = sorted(number for name in names if (number := id_of(name, SNAPSHOT_PREFIX)) is not None)
+        ends = [end for name in names if (end := parse_expiry_mark(name)) is not None and ids and end <= ids[-1]]
+        return [number for number in ids if number >= max(ends, default=0)]
 
     def exists(self, snapshot_id: int) -> bool:
         return self.file_io.exists(snapshot_path(self.table, snapshot_id, self.branch))
@@ -357,7 +366,7 @@ class SnapshotStore:
 
     def available(self) -> str:
         """The available states as text, for messages: the range of snapshots with their times, and the tags."""
-        ids = self.ids()
+        ids = self.whole_ids()
         if not ids:
             text = "the table has no snapshot"
         elif len(ids) == 1:

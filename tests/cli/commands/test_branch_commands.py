@@ -34,8 +34,22 @@ def files(table: Path) -> set[Path]:
     return {path for path in table.rglob("*") if path.is_file()}
 
 
+def test_a_branch_of_a_branch(table: Path) -> None:
+    """It has what the branch has, and not what the table has (Java: FileSystemBranchManager.createBranch)."""
+    command("create-branch", table, "b", "--at", "second")
+    command("alter", f"{table}$branch_b", "set-comment", "a", "of the branch")
+    empty = command("create-branch", f"{table}$branch_b", "c").out
+    assert (
+        empty == f"branch 'c' has the columns of {table}$branch_b and no rows: --at makes one with those of a state\n"
+    )
+    assert command("create-branch", f"{table}$branch_b", "d", "--at", "second").out.endswith("snapshot 2\n")
+    schemas = [open_table(str(table), {"branch": name}).schema for name in ("b", "c", "main")]
+    assert schemas[1] == schemas[0] != schemas[2]
+
+
 def test_branches_come_and_go(table: Path) -> None:
-    assert command("create-branch", table, "b").out == "branch 'b' is empty\n"
+    made = command("create-branch", table, "b").out
+    assert made == f"branch 'b' has the columns of {table} and no rows: --at makes one with those of a state\n"
     assert command("create-branch", table, "tagged", "--at", "second").out == "branch 'tagged' begins with snapshot 2\n"
     assert command("create-branch", table, "first", "--at", "1", "--output", "json").document["snapshot_id"] == 1
     assert (ids(table, "b"), ids(table, "tagged"), ids(table, "first")) == ([], [2], [1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,17 +11,20 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from support.faults.damage import change_entries, edit_json, snapshot_file
-from support.faults.faulty_store import FaultyFileIO, InjectedFault
+from support.faults.faulty_store import FaultyFileIO, InjectedFault, When, is_killed, kill
 from support.oracles.checker import check_table
-from support.tables.expiring import live_on, new_table, state
+from support.tables.expiring import copied, live_on, new_table, rules, state, tag
 from support.tables.files_by_hand import COLUMNS, keyed_table, make
 from support.tables.golden_tables import GoldenTable, golden_tables
 
 from paimon_spark import check, open_table
-from paimon_spark.errors import CorruptFile, OptionError, TableNotFound
+from paimon_spark.errors import CorruptFile, OptionError, SnapshotNotFound, TableNotFound
+from paimon_spark.file_io import LocalFileIO
 from paimon_spark.store.checks.buckets import check_one_partition
 from paimon_spark.store.checks.report import KEPT, Findings, Rule
 from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.expire.snapshots import expire_snapshots_by
+from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.write.table_write import TableWrite
 
@@ -74,6 +78,46 @@ def test_what_a_first_commit_leaves_that_broke_off_is_a_note(tmp_path: Path) -> 
     live_on(table, "w")
     assert state(table, {}) == [(0, 1), (1, 1)]
     check_table(table.location)
+
+
+def killed_at(table: Table, work: Callable[[Table], object], before_last: int) -> None:
+    """Does the work, in a process that is killed before one of its last operations on storage."""
+    log = FaultyFileIO(LocalFileIO())
+    copy = copied(table, Path(f"{table.location}-copy"))
+    work(replace(copy, file_io=log))
+    faulty = FaultyFileIO(LocalFileIO(), len(log.log) - before_last, When.BEFORE, act=kill)
+    assert is_killed(lambda: work(replace(table, file_io=faulty)))
+
+
+def test_what_an_expiry_leaves_that_was_killed_is_a_note(tmp_path: Path) -> None:
+    table = new_table(tmp_path / "t")
+    live_on(table, "wwwww")
+    tag(table, "kept", 3)
+    killed_at(table, lambda table: expire_snapshots_by(table, rules(2)), 4)
+    assert len(table.snapshots.ids()) > 2, "some that the expiry has begun to delete"
+    report = check(table.location)
+    assert (report.problems, report.snapshots, report.tags) == ((), (4, 5), ("kept",))
+    (note,) = report.notes
+    assert note.startswith("not looked at: the snapshots below 4, because an expiry of them is under way, or broke off")
+    with pytest.raises(SnapshotNotFound, match="snapshots 4 to 5 are available"):
+        open_table(table.location, {"scan.snapshot-id": "2"}).scan().plan()
+    expire_snapshots_by(table, rules(2))
+    assert check(table.location).notes == ()
+
+
+def test_what_a_rollback_leaves_that_was_killed_is_a_note(tmp_path: Path) -> None:
+    table = new_table(tmp_path / "t")
+    live_on(table, "wwwww")
+    killed_at(table, lambda table: rollback(table, 2), 7)
+    between = table.snapshots.latest_id()
+    assert between in (3, 4)
+    report = check(table.location)
+    assert report.is_good
+    (note,) = report.notes
+    assert f"names snapshot 2, and the newest one is {between}" in note
+    assert f"a rollback to snapshot 2 broke off, then run it again (`paimon-spark rollback {table.location} 2`)" in note
+    rollback(table, 2)
+    assert check(table.location).notes == ()
 
 
 def test_what_was_looked_at(tmp_path: Path) -> None:
