@@ -93,6 +93,8 @@ def parse_pairs(pairs: Sequence[str] | None, flag: str = "--option", key_name: s
         key, equals, value = pair.partition("=")
         if not (key and equals):
             raise typer.BadParameter(f"expected {key_name}=VALUE, found '{pair}'", param_hint=f"'{flag}'")
+        if key in found:
+            raise typer.BadParameter(f"'{key}' is given twice; give it once", param_hint=f"'{flag}'")
         found[key] = value
     return found
 

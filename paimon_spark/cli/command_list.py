@@ -86,7 +86,7 @@ OTHER_NAMES: dict[str, str] = {
     "head": "Rows are the command 'read', with --limit.",
     "cat": "Rows are the command 'read'.",
     "show": "Rows are the command 'read'.",
-    "describe": "Columns, types and options are the command 'schema'.",
+    **dict.fromkeys(("describe", "columns"), "Columns, types and options are the command 'schema'."),
     "vacuum": "Old snapshots go with the command 'expire', files that nothing names with 'orphans'.",
     "optimize": "Files are merged and sorted by the command 'compact'.",
     "restore": "The command 'rollback' takes a table back to a snapshot, tag or time.",
@@ -120,7 +120,10 @@ OTHER_OPTIONS: dict[str, str] = {
     "--json": "It is --output json.",
     "--csv": "It is --output csv, where a command prints rows.",
     "--format": "It is --output.",
-    "--version": "A snapshot, a tag or a time is --at.",
-    "-n": "A number of rows is --limit, of the command 'read'; 'tail' prints what comes from now on.",
+    **dict.fromkeys(("--version", "--timestamp", "--snapshot", "--tag"), "A snapshot, a tag or a time is --at."),
+    **dict.fromkeys(
+        ("-n", "--limit"),
+        "A number of rows is --limit, of the command 'read'; 'tail' prints what comes from now on.",
+    ),
 }
 """The same for options."""

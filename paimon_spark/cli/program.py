@@ -17,6 +17,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import copy_context
+from difflib import get_close_matches
 from importlib import import_module, metadata
 from platform import python_version
 from types import FrameType
@@ -41,6 +42,16 @@ class _Command(TyperCommand):
 
     def get_params(self, ctx: Any) -> Any:
         return _without_types_of_flags(super().get_params(ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        _, _, given = self.make_parser(ctx).parse_args(list(args))
+        options: list[Any] = [each for each in dict.fromkeys(given) if each.param_type_name == "option"]
+        for option in options:
+            if given.count(option) > 1 and not (option.multiple or option.is_flag):
+                flag, found = option.opts[0], f"it is given {given.count(option)} times, and only one is taken"
+                once = f"give it once, as {flag} {option.metavar or 'VALUE'}"
+                raise typer.BadParameter(f"{found}: {once}", param_hint=f"'{flag}'")
+        return super().parse_args(ctx, args)
 
 
 class _Later(TyperCommand):
@@ -85,7 +96,8 @@ class Commands(TyperGroup):
         try:
             return super().resolve_command(ctx, args)
         except Exception as error:
-            advice = OTHER_NAMES.get(args[0].replace("_", "-")) if args else None
+            near = get_close_matches(args[0].replace("_", "-"), [*OTHER_NAMES, *self.commands], 1) if args else []
+            advice = OTHER_NAMES.get(near[0]) if near else None
             if type(error).__name__ == "UsageError" and advice:
                 error.message = f"No such command '{args[0]}'. {advice}"  # type: ignore[attr-defined]
             raise

@@ -95,6 +95,32 @@ def test_wrong_arguments(arguments: list[str]) -> None:
     assert "Usage: " in printed.err
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_option_of_one_value_is_taken_once(name: str) -> None:
+    """Of every command, also where the one stands in another form than the other."""
+    options = [each for each in _Later(name, COMMANDS[name]).loaded().params if each.param_type_name == "option"]
+    for option in options:
+        if option.is_flag or option.multiple:
+            continue
+        printed = command(name, "t", option.opts[-1], "1", f"{option.opts[0]}=1", columns=200)
+        assert (printed.code, printed.out) == (2, "")
+        assert f"Invalid value for '{option.opts[0]}': it is given 2 times" in printed.err
+        assert f"give it once, as {option.opts[0]} " in printed.err
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (("-o", "a=1", "--option", "a=2"), "Invalid value for '--option': 'a' is given twice; give it once"),
+        (("--columns", "a", "--columns", "b"), "give it once, as --columns A,B"),
+    ],
+)
+def test_what_is_given_twice_is_not_dropped(flags: list[str], told: str) -> None:
+    printed = command("read", "t", *flags, columns=200)
+    assert (printed.code, printed.out) == (2, "")
+    assert told in printed.err
+
+
 @pytest.mark.parametrize("name", [None, *COMMANDS])
 def test_help_shows_no_types_of_python(name: str | None) -> None:
     """A flag takes no value, and nobody types '<int range>'."""
@@ -131,6 +157,12 @@ def test_a_mistyped_command(typed: str, meant: str) -> None:
         (["vacuum", "t"], "No such command 'vacuum'. Old snapshots go with the command 'expire'"),
         (["read", "t", "--version", "3"], "No such option: --version. A snapshot, a tag or a time is --at."),
         (["info", "--json", "t"], "No such option: --json. It is --output json."),
+        (["colums", "t"], "No such command 'colums'. Columns, types and options are the command 'schema'."),
+        (
+            ["read", "t", "--timestamp", "2026-11-01"],
+            "No such option: --timestamp. A snapshot, a tag or a time is --at.",
+        ),
+        (["tail", "--limit", "5", "t"], "No such option: --limit. A number of rows is --limit, of the command 'read'"),
         (["tail", "-n", "5", "t"], "No such option: -n. A number of rows is --limit, of the command 'read'"),
     ],
 )
