@@ -162,7 +162,13 @@ def parse_older_than(text: str | None, argument: str = "older_than") -> dt.datet
     zone = current_zone()
     if _AGE.fullmatch(text.strip()):
         return dt.datetime.now(zone) - dt.timedelta(milliseconds=duration_millis(text, argument))
-    return dt.datetime.fromtimestamp(epoch_millis(text, argument, zone) / 1000, zone)
+    try:
+        return dt.datetime.fromtimestamp(epoch_millis(text, argument, zone) / 1000, zone)
+    except OptionError:
+        raise OptionError(
+            f"{argument} is '{text}': expected a time such as 2026-11-01 12:30:00, or an age such as 7 d",
+            arguments=(argument,),
+        ) from None
 
 
 def tag_or_snapshot(path: str, options: dict[str, str], state: str) -> tuple[str | None, int | None]:

@@ -43,7 +43,11 @@ def table(tmp_path: Path) -> Path:
             "--retain-max (2) is less than --retain-min (10): give --retain-min too, 2 or less; without it the option "
             "'changelog.num-retained.min' of the table holds",
         ),
-        (["expire", "--older-than", "x"], "--older-than is 'x': expected a time such as 2026-11-01 12:30:00"),
+        (["expire", "--older-than", "7"], "'7': expected a time such as 2026-11-01 12:30:00, or an age such as 7 d"),
+        (
+            ["expire", "--retain-max", "2", "--retain-min", "5"],
+            "give --retain-max 5 or more, or --retain-min 2 or less",
+        ),
         (["orphans", "--older-than", "x"], "--older-than is 'x': expected a time such as 2026-11-01 12:30:00"),
         (["orphans", "--older-than", "2999-01-01"], "--older-than is 2999-01-01 00:00:00"),
         (["purge", "--orphans-older-than", "x"], "--orphans-older-than is 'x': expected a time such as "),

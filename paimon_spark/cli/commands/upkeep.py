@@ -171,8 +171,10 @@ def roll_back(
 
 def _what_stays(kind: str, call: ExpireSnapshots | ExpireChangelogs, settings: TableSettings) -> str:
     """Why an expiry may find nothing."""
-    kept = retention(settings, call.limits)
-    kept = changelog_retention(settings, retention(settings), call.limits) if kind == "changelog" else kept
+    if kind == "changelog":
+        kept = changelog_retention(settings, retention(settings), call.limits)
+    else:
+        kept = retention(settings, call.limits)
     least = f"{kind}.num-retained.min" if call.retain_min is None else "--retain-min"
     since = f"{kind}.time-retained" if call.older_than is None else "--older-than"
     return (

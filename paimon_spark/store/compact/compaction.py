@@ -7,6 +7,7 @@ Spark tasks, or in processes of this machine.
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -205,7 +206,7 @@ class _Job:
             CompactionFailed: tasks failed.
         """
         if self.failed:
-            shown = "; ".join(f"{self._words(p)}: {error}" for p, error in list(self.failed.items())[:_SHOWN])
+            shown = "; ".join(self._causes()[:_SHOWN])
             done = len({self._place(message) for made in self.done for message in made.messages})
             raise CompactionFailed(
                 f"compacting {self.table.location}: {len(self.failed)} buckets failed, {done} are compacted. {shown}. "
@@ -243,6 +244,18 @@ class _Job:
 
     def _place(self, of: CompactTask | Outcome | CommitMessage) -> Place:
         return place_of(self.table, of.partition, of.bucket)
+
+    def _causes(self) -> list[str]:
+        """The buckets that failed with their errors, one bucket of those whose errors differ only in the file."""
+        file = re.compile(re.escape(self.table.location) + r"\S*")
+        alike: dict[str, list[Place]] = {}
+        for place, error in self.failed.items():
+            alike.setdefault(file.sub("", error), []).append(place)
+        return [
+            f"{self._words(first)}: {self.failed[first]}"
+            + (f" (and {len(more)} more buckets likewise)" if more else "")
+            for first, *more in alike.values()
+        ]
 
     def _words(self, place: Place) -> str:
         return f"{self._partition(place)}, bucket {place[1]}"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from paimon_spark.errors import OptionError
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.upkeep_settings import RetentionSettings
+from paimon_spark.format.options.value_texts import parse_duration
 from paimon_spark.store.storage.local_time import parse_local_timestamp
 
 Moment: TypeAlias = dt.datetime | str | int
@@ -89,7 +91,7 @@ def retention(values: TableSettings, given: Limits = _NONE_GIVEN) -> Retention:
         values.retention.snapshot_time_retained,
         given.older_than,
         _chosen(given.max_deletes, values.retention.snapshot_expire_limit),
-        RetentionSettings.snapshot_num_retained_min.key,
+        RetentionSettings.snapshot_num_retained_min.key if given.retain_min is None else None,
     )
 
 
@@ -105,7 +107,7 @@ def changelog_retention(values: TableSettings, snapshots: Retention, given: Limi
         _chosen(values.retention.changelog_time_retained, snapshots.millis_retained),
         given.older_than,
         _chosen(given.max_deletes, snapshots.max_deletes),
-        RetentionSettings.changelog_num_retained_min.key,
+        RetentionSettings.changelog_num_retained_min.key if given.retain_min is None else None,
     )
 
 
@@ -146,23 +148,37 @@ def epoch_millis(moment: Moment, argument: str, zone: dt.tzinfo | None = None) -
         return parse_local_timestamp(moment, zone=zone)
     except OptionError:
         raise OptionError(
-            f"{argument} is '{moment}': expected a time such as 2026-11-01 12:30:00", arguments=(argument,)
+            f"{argument} is '{moment}': expected a time such as 2026-11-01 12:30:00{_so_long_ago(moment)}",
+            arguments=(argument,),
         ) from None
 
 
+def _so_long_ago(text: str) -> str:
+    """For a message, the time that lies a length of time before now; empty for what is no length with its unit."""
+    with suppress(ValueError, OverflowError):
+        if not text.strip().isdigit():
+            ago = dt.datetime.now() - dt.timedelta(milliseconds=parse_duration(text))
+            return f"; {text} before now was {ago.isoformat(' ', 'seconds')}"
+    return ""
+
+
 def _retention(
-    retain_max: int, retain_min: int, millis_retained: int, older_than: Moment | None, max_deletes: int, key: str
+    retain_max: int, retain_min: int, millis_retained: int, older_than: Moment | None, max_deletes: int, key: str | None
 ) -> Retention:
-    """Checks the numbers; key is the option of retain_min, for messages."""
+    """Checks the numbers; key is the option that retain_min comes from, for messages; None: it is an argument."""
     if retain_min < 1:
         raise OptionError(
             f"retain_min is {retain_min}: at least the newest snapshot has to stay, give 1 or more",
             arguments=("retain_min",),
         )
     if retain_max < retain_min:
+        way_out = (
+            f"give retain_max {retain_min} or more, or retain_min {retain_max} or less"
+            if key is None
+            else f"give retain_min too, {retain_max} or less; without it the option '{key}' of the table holds"
+        )
         raise OptionError(
-            f"retain_max ({retain_max}) is less than retain_min ({retain_min}): give retain_min too, {retain_max} or "
-            f"less; without it the option '{key}' of the table holds",
+            f"retain_max ({retain_max}) is less than retain_min ({retain_min}): {way_out}",
             arguments=("retain_max", "retain_min"),
         )
     if max_deletes < 0:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from paimon_spark.errors import CorruptFile
 from paimon_spark.file_io import FileIO, FileStatus
@@ -69,7 +69,10 @@ def find_bytes(file_io: FileIO, path: str) -> bytes | None:
 
 
 def discard(file_io: FileIO, paths: Iterable[str]) -> None:
-    """Deletes the files, in bulk if possible. A file that cannot be deleted is logged, and is a harmless orphan."""
+    """Deletes the files, in bulk if possible. A file that cannot be deleted is logged, and is a harmless orphan.
+
+    A disk that is read-only refuses to delete what was never made, too: that is not logged.
+    """
     given = list(paths)
     try:
         file_io.delete_many(given)
@@ -80,6 +83,9 @@ def discard(file_io: FileIO, paths: Iterable[str]) -> None:
         try:
             file_io.delete(path)
         except OSError as error:
+            with suppress(OSError):
+                if not file_io.exists(path):
+                    continue
             _log.warning("left behind %s, which no snapshot names: %s", path, error)
 
 

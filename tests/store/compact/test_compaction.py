@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 from unittest.mock import patch
 
 import pytest
@@ -298,6 +299,21 @@ def test_a_failed_commit_is_tried_again(tmp_path: Path) -> None:
     assert compact(faulty(table, 1, "!write")).buckets == 1
     assert rows_of(table) == rows
     assert stored_files(table) == old | live_names(table), "the files of the commit that failed are deleted"
+
+
+def test_one_cause_of_many_failures_is_told_once(tmp_path: Path) -> None:
+    table = new_table(tmp_path / "t", {"bucket": "3"})
+    for number in range(2):
+        append(table, [(k, number, "x") for k in range(30)])
+
+    class Full(LocalFileIO):
+        def open_output(self, path: str) -> NoReturn:
+            raise OSError(f"writing {path}: the disk is full")
+
+    with pytest.raises(CompactionFailed, match=r"3 buckets failed, 0 are compacted") as failed:
+        compact(replace(table, file_io=Full()))
+    assert str(failed.value).count("the disk is full (and 2 more buckets likewise). The table is as it was") == 1
+    assert str(failed.value).count("the disk is full") == 1
 
 
 def test_commits_that_fail_again_and_again(tmp_path: Path) -> None:

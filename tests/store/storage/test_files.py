@@ -37,6 +37,12 @@ def test_a_bulk_request_that_fails_is_made_up_for(tmp_path: Path, caplog: pytest
     assert caplog.text == ""
 
 
+def test_what_was_never_made_is_not_left_behind(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A disk that is read-only refuses to delete any name."""
+    assert left(tmp_path, Refusing(LocalFileIO(), lambda path: True)) == ["a", "b", "c"]
+    assert [record.args[0] for record in caplog.records if record.args] == [f"{tmp_path}/{name}" for name in "abc"]
+
+
 def test_one_that_stays_holds_up_no_other(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert left(tmp_path, Refusing(LocalFileIO(), lambda path: path.endswith("a"))) == ["a"]
     assert f"left behind {tmp_path}/a, which no snapshot names: no access" in caplog.text
