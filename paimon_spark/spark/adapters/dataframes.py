@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -56,11 +58,47 @@ def as_dataframe(spark: SparkSession, rows: Rows) -> DataFrame:
         return check_frame(rows)
     if isinstance(rows, pa.Table):
         return arrow_dataframe(spark, spark_table(rows))
+    table = _pandas_table(rows)
+    return spark.createDataFrame(rows) if table is None else arrow_dataframe(spark, spark_table(table))
+
+
+def _pandas_table(rows: Any) -> pa.Table | None:
+    """The rows of a DataFrame of pandas; None: a column has values of several types, or two have one name.
+
+    Raises:
+        DataError: nobody reads a column, or not as it is meant; the message names it.
+    """
+    for name, values in rows.items():
+        if str(values.dtype).startswith("Sparse"):
+            raise DataError(
+                f"writing column '{name}': it is a sparse one of pandas, which Arrow does not read; make it "
+                f"{name}.sparse.to_dense() first"
+            )
     try:
         table = pa.Table.from_pandas(rows, preserve_index=False)
-    except (pa.ArrowException, ValueError):  # values of several types in a column, or two columns of one name
-        return spark.createDataFrame(rows)
-    return arrow_dataframe(spark, spark_table(table))
+    except (pa.ArrowException, ValueError):
+        return None
+    except OverflowError:
+        [name, *_] = [name for name, values in rows.items() if any(map(_is_beyond_64_bits, values))] or rows.columns
+        raise DataError(
+            f"writing column '{name}': it has a whole number beyond 64 bits, of which Arrow makes no column; write its "
+            "numbers as decimal.Decimal"
+        ) from None
+    for (name, values), column in zip(rows.items(), table.columns, strict=True):
+        if pt.is_timestamp(column.type) and values.dtype == object:
+            times = [
+                value for value in values if isinstance(value, dt.datetime) and value == value
+            ]  # NaT is not itself
+            if len({time.tzinfo is None for time in times}) > 1:
+                raise DataError(
+                    f"writing column '{name}': it has times with a zone and times without one; give all of them a "
+                    "zone, or none"
+                )
+    return table
+
+
+def _is_beyond_64_bits(value: Any) -> bool:
+    return isinstance(value, int) and not -(1 << 63) <= value < 1 << 63
 
 
 def arrow_dataframe(spark: SparkSession, rows: pa.Table, schema: StructType | None = None) -> DataFrame:
@@ -146,7 +184,7 @@ def held_rows(rows: Rows) -> Rows:
     pandas = sys.modules.get("pandas")  # whoever has a pandas DataFrame has imported it
     if isinstance(rows, DataFrame | FewRows) or (pandas and isinstance(rows, pandas.DataFrame)):
         return rows
-    if not hasattr(rows, "__arrow_c_stream__"):
+    if not hasattr(rows, "__arrow_c_stream__") or (isinstance(rows, pa.ChunkedArray) and not pt.is_struct(rows.type)):
         raise DataError(
             f"writing rows given as {type(rows).__name__}: expected a Spark DataFrame, a pandas DataFrame or a pyarrow "
             "Table, or what has Arrow's stream, such as a scan or a DataFrame of Polars; "
@@ -164,6 +202,14 @@ def _made_of(rows: Any) -> str:
         return "pyarrow.Table.from_batches(rows) makes a Table of batches"
     if isinstance(first, dict):
         return "pyarrow.Table.from_pylist(rows) makes a Table of such rows"
+    if isinstance(rows, pa.Array | pa.ChunkedArray):
+        return "pyarrow.table({'<column>': rows}) makes a Table of a column"
+    if hasattr(rows, "to_table"):
+        return "rows.to_table() reads a Dataset or a Scanner of Arrow"
+    if hasattr(rows, "to_frame"):
+        return "rows.to_frame() makes a DataFrame of a Series"
+    if isinstance(rows, str | PathLike):
+        return "spark.read.parquet(path) reads files of parquet, pyarrow.parquet.read_table(path) those of few rows"
     if hasattr(rows, "scan"):
         return "table.scan() is the rows of a table of open_table"
     if hasattr(rows, "collect"):

@@ -51,7 +51,15 @@ def read_bounds(
         found += ends
     if not found:
         return None, None
-    low, high = from_internal(outermost(found), column.type).to_pylist()
+    ends = from_internal(outermost(found), column.type)
+    try:
+        low, high = ends.to_pylist()
+    except OverflowError:
+        least, greatest = ends.cast(pa.string()).to_pylist()
+        raise UnsupportedFeature(
+            f"the least or greatest value of the column '{column.name}': {least} or {greatest} is outside of the years "
+            "1 to 9999 of Python; to_arrow() reads the column, and pyarrow.compute.min_max gives both"
+        ) from None
     return low, high
 
 

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.dataset
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as hs
@@ -227,10 +228,44 @@ def test_rows_in_another_form_are_answered_with_what_makes_a_table_of_them(tmp_p
         (open_table(stored.location), "table.scan() is the rows of a table of open_table"),
         (lazy, "rows.collect() computes a LazyFrame"),
         ([(1,)], "spark.createDataFrame(rows, schema) makes a Spark DataFrame of others"),
-        ("v", "spark.createDataFrame(rows, schema) makes a Spark DataFrame of others"),
+        (1, "spark.createDataFrame(rows, schema) makes a Spark DataFrame of others"),
+        (pa.chunked_array([[1]]), "pyarrow.table({'<column>': rows}) makes a Table of a column"),
+        (pa.array([1]), "pyarrow.table({'<column>': rows}) makes a Table of a column"),
+        (pd.Series([1]), "rows.to_frame() makes a DataFrame of a Series"),
+        (pyarrow.dataset.dataset(pa.table({"v": [1]})), "rows.to_table() reads a Dataset or a Scanner of Arrow"),
+        (
+            "/x.parquet",
+            "spark.read.parquet(path) reads files of parquet, pyarrow.parquet.read_table(path) those of few rows",
+        ),
     ):
         with pytest.raises(DataError) as caught:
             held_rows(rows)
         assert str(caught.value).endswith(f"; {advice}")
     made = [pa.table({"v": [1]}), pa.Table.from_pylist([{"v": 1}]), pa.Table.from_batches([batch])]
     assert [table.to_pylist() for table in made] == [[{"v": 1}]] * 3
+
+
+@pytest.mark.parametrize(
+    ("values", "refused"),
+    [
+        ([1, 10**30], "'v': it has a whole number beyond 64 bits, .* write its numbers as decimal.Decimal"),
+        (pd.arrays.SparseArray([0, 5]), r"'v': it is a sparse one of pandas, .* v\.sparse\.to_dense\(\)"),
+        (
+            [dt.datetime(2026, 1, 1, tzinfo=dt.UTC), dt.datetime(2026, 1, 1), pd.NaT],
+            "'v': it has times with a zone and times without one; give all of them a zone, or none",
+        ),
+    ],
+    ids=["whole numbers", "sparse", "zones"],
+)
+def test_a_column_of_pandas_that_nobody_reads_as_it_is_meant_is_named(
+    spark: SparkSession, values: Any, refused: str
+) -> None:
+    column = values if isinstance(values, pd.arrays.SparseArray) else pd.Series(values, dtype=object)
+    with pytest.raises(DataError, match=f"writing column {refused}"):
+        as_dataframe(spark, pd.DataFrame({"i": range(len(column)), "v": column}))
+
+
+def test_times_of_one_kind_with_nothing_between_them_are_taken(spark: SparkSession) -> None:
+    for time in (dt.datetime(2026, 1, 1, tzinfo=dt.UTC), dt.datetime(2026, 1, 1)):
+        column = pd.Series([time, None, pd.NaT], dtype=object)
+        assert as_dataframe(spark, pd.DataFrame({"v": column})).toArrow().column("v").null_count == 2

@@ -141,3 +141,20 @@ def test_what_has_no_order_has_no_least_value(append: Table, tmp_path: Path) -> 
         open_table(append.location).scan().min("q")
     with pytest.raises(OptionError, match="_row_kind"):
         open_table(append.location).scan().max("_row_kind")
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "shown"),
+    [
+        (pa.timestamp("us"), -62_167_219_200_000_000, "0000-01-01 00:00:00.000000"),
+        (pa.date32(), -719_528, "0000-01-01"),
+    ],
+    ids=["timestamp", "date"],
+)
+def test_a_bound_that_python_has_no_value_for_is_named(
+    tmp_path: Path, kind: pa.DataType, value: int, shown: str
+) -> None:
+    made = make(tmp_path / "t", pa.schema([("v", kind)]), [], {"bucket": "-1"})
+    write(made, [(value,)])
+    with pytest.raises(UnsupportedFeature, match=f"column 'v': {shown} or {shown} is outside of the years 1 to 9999"):
+        open_table(made.location).scan().min("v")
