@@ -20,6 +20,7 @@ _FAULTS = {
     errno.EIO: "the disk fails",
     errno.EISDIR: "there is a directory of that name",
     errno.ELOOP: "its links lead back to themselves",
+    errno.ENAMETOOLONG: "a name in it is too long, most disks take 255 bytes: choose a shorter one",
     errno.ENOSPC: "the disk is full",
     errno.ENOTDIR: "a part of the path is a file, not a directory",
     errno.EROFS: "the disk is read-only",

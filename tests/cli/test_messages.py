@@ -53,6 +53,7 @@ def table(tmp_path: Path) -> Path:
         (["purge", "--orphans-older-than", "x"], "--orphans-older-than is 'x': expected a time such as "),
         (["purge", "--orphans-older-than", "2999-01-01"], "--orphans-older-than is 2999-01-01 00:00:00"),
         (["create-tag", "a", "--time-retained", "x"], "--time-retained is 'x': expected a duration such as 10 s"),
+        (["create-tag", "x" * 300], "a name in it is too long, most disks take 255 bytes: choose a shorter one"),
         (["read", "-o", "bucket=abc"], "option 'bucket' has the value 'abc': expected a whole number such as 4"),
         (["diff", "3", "2"], "AFTER is snapshot 2 and older than BEFORE, snapshot 3: swap them"),
         (["schema", "--id", "9"], "has no schema 9; its schemas are 0"),

@@ -131,6 +131,8 @@ def test_help_shows_no_types_of_python(name: str | None) -> None:
 
 def test_the_list_of_commands_has_headings() -> None:
     told = command("--help").out
+    assert command("-h").out == told
+    assert command("compact", "-h").out == command("compact", "--help").out
     panels = list(dict.fromkeys(place.panel for place in COMMANDS.values()))
     assert len(panels) == 7
     assert [told.index(panel) for panel in panels] == sorted(told.index(panel) for panel in panels)

@@ -166,6 +166,7 @@ def roll_back(
         yes,
         output,
         "the latest snapshot may be one between the last and the wanted one; call it again to go back all the way",
+        reason=f"the state asked for is the latest snapshot, {snapshot}" if tag is None else "",
     )
 
 

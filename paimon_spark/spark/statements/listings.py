@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
 
@@ -21,6 +22,7 @@ from paimon_spark.sql.queries.functions import MAX_PT
 from paimon_spark.sql.queries.references import TABLE_FUNCTIONS
 from paimon_spark.store.open import ReadableTable
 
+_log = logging.getLogger(__name__)
 _TABLES = pa.schema(
     [
         pa.field("namespace", pa.string(), nullable=False),
@@ -38,7 +40,10 @@ def like(names: Sequence[str], pattern: str | None) -> list[str]:
         return list(names)
     parts = (re.escape(part.strip()).replace(r"\*", ".*") for part in pattern.split("|"))
     fits = re.compile("|".join(f"(?:{part})" for part in parts), re.IGNORECASE | re.DOTALL)
-    return [name for name in names if fits.fullmatch(name)]
+    found = [name for name in names if fits.fullmatch(name)]
+    if not found and "%" in pattern:
+        _log.warning("no name is like '%s': in SHOW, * is any text and | is or, and %% stands for itself", pattern)
+    return found
 
 
 def show_databases(session: SqlSession, show: q.ShowDatabases) -> DataFrame:

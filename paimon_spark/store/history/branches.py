@@ -140,7 +140,8 @@ def delete_branch(table: Table, names: str | Iterable[str], dry_run: bool = Fals
     wanted = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     paths: dict[str, None] = {}
     for name in wanted:
-        _check_name(name)  # the files of "main" are those of the table
+        _check_not_main(table, name, "deleting")
+        _check_name(name)
         files = _files(table, name)
         if not files and name not in list_branches(table.file_io, table.location):
             raise no_such_branch(table.file_io, table.location, name)
@@ -168,7 +169,8 @@ def rename_branch(table: Table, name: str, new_name: str) -> None:
         NameTaken: a branch of the new name exists.
         OptionError: a name is not valid, or the table reads from the branch.
     """
-    _check_name(name)  # the files of "main" are those of the table
+    _check_not_main(table, name, "renaming")
+    _check_name(name)
     _check_name(new_name)
     refuse_served(table.server, f"renaming the branch '{name}' of", "make another branch of a tag, and drop this one")
     _check_unused(table, name, "renaming")
@@ -242,6 +244,14 @@ def _check_name(name: str) -> None:
     if name == MAIN_BRANCH or not name.strip() or name.isdigit() or "/" in name:
         raise OptionError(
             f"'{name}' is no name for a branch: it must not be blank, not 'main', not of digits alone, and have no '/'"
+        )
+
+
+def _check_not_main(table: Table, name: str, doing: str) -> None:
+    if name == MAIN_BRANCH:
+        raise OptionError(
+            f"{doing} the branch 'main' of {table.location}: it is the table itself, which always has it; purge_files "
+            "(`paimon-spark purge`) empties the table, and DROP TABLE drops it"
         )
 
 

@@ -24,13 +24,17 @@ from paimon_spark.format.types import DataField
 from paimon_spark.store.metadata.messages import DELETION_VECTORS
 from paimon_spark.store.metadata.partition_stats import joined_stats, partition_stats
 from paimon_spark.store.metadata.remembered import memory_in_use, remembered
-from paimon_spark.store.storage.files import discard
+from paimon_spark.store.storage.files import discard, with_way_out
 from paimon_spark.store.storage.parallel import map_parallel
 
 WRITE_THREADS = 8
 WAITING_BYTES = 32 * MB
 _META_BYTES = 3500  # of a record of a list in memory, about
 HASH = "HASH"
+_WAY_OUT = (
+    "restore it from a backup, or read an older snapshot or a tag that does not need it: `paimon-spark check` tells "
+    "which do"
+)
 
 
 def read_manifest_list(file_io: FileIO, table: str, name: str, size: int | None = None) -> list[ManifestFileMeta]:
@@ -51,7 +55,8 @@ def read_manifest_list(file_io: FileIO, table: str, name: str, size: int | None 
     def read() -> tuple[list[ManifestFileMeta], int]:
         data = _read(file_io, path, "manifest list")
         check_size(data, size, path)
-        found = decode_manifest_list(data, path)
+        with with_way_out(_WAY_OUT):
+            found = decode_manifest_list(data, path)
         return found, len(found) * _META_BYTES
 
     return list(remembered(f"{path}?{size}", read))
@@ -129,7 +134,9 @@ def read_index_manifest(file_io: FileIO, table: str, name: str | None) -> list[I
     path = manifest_path(table, name)
 
     def read() -> tuple[list[IndexManifestEntry], int]:
-        found = decode_index_manifest(_read(file_io, path, "index manifest"), path)
+        data = _read(file_io, path, "index manifest")
+        with with_way_out(_WAY_OUT):
+            found = decode_index_manifest(data, path)
         return found, len(found) * _META_BYTES
 
     return list(remembered(path, read))

@@ -13,8 +13,16 @@ import paimon_spark
 from paimon_spark import PaimonTable
 from paimon_spark.errors import DataError, OptionError, SqlError, TableNotFound, UnsupportedFeature
 from paimon_spark.spark.catalog.session_catalog import SessionCatalog
+from paimon_spark.spark.statements.listings import like
 
 pytestmark = pytest.mark.spark
+
+
+def test_a_pattern_of_like_in_show_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    assert like(["expire_snapshots", "compact"], "exp*") == ["expire_snapshots"]
+    assert caplog.text == ""
+    assert like(["expire_snapshots", "compact"], "exp%") == []
+    assert "no name is like 'exp%': in SHOW, * is any text and | is or, and % stands for itself" in caplog.text
 
 
 @pytest.fixture

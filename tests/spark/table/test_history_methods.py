@@ -93,6 +93,7 @@ def test_tags(spark: SparkSession, table: PaimonTable) -> None:
         (lambda t: t.rollback_to_timestamp(10**12), SnapshotNotFound, "committed at 1000000000000 or before; snap"),
         (lambda t: t.rollback_to_watermark(1), SnapshotNotFound, "no snapshot has a watermark of 1 or less"),
         (lambda t: t.create_branch("main"), OptionError, "'main' is no name for a branch"),
+        (lambda t: t.rename_branch("main", "c"), OptionError, "renaming the branch 'main' of .*is the table itself"),
         (lambda t: t.create_branch("b", tag="x"), SnapshotNotFound, "there is no tag 'x'; snapshots 1"),
         (lambda t: t.rename_branch("b", "c"), SnapshotNotFound, "has no branch 'b'; its branches: none"),
         (lambda t: t.delete_branch("b"), SnapshotNotFound, "has no branch 'b'; its branches: none"),

@@ -418,6 +418,15 @@ def test_a_commit_on_a_snapshot_that_cannot_be_read_deletes_nothing(
     assert name in caplog.text
 
 
+def test_a_damaged_manifest_list_says_what_can_be_read(tmp_path: Path) -> None:
+    table = life(tmp_path, "ww")
+    path = Path(table.location, "manifest", table.snapshots.load(2).delta_manifest_list)
+    path.write_bytes(b"x" * path.stat().st_size)
+    with pytest.raises(CorruptFile, match=rf"{path.name}.*; restore it from a backup, or read an older snapshot or a"):
+        state(table, {})
+    assert state(table, {"scan.snapshot-id": "1"}) == [(0, 1), (1, 1)]
+
+
 def test_cost_grows_with_what_goes_not_with_the_table(tmp_path: Path) -> None:
     """Of the snapshots that stay only the first one's lists are read, and no data file."""
     counts = []
