@@ -146,7 +146,11 @@ def _check_newest(table: Table, ids: Sequence[int], findings: Findings) -> None:
             f"write the hint, then nothing is needed; or a rollback to snapshot {hint} broke off, then run it again "
             f"(`paimon-spark rollback {table.location} {hint}`)"
         )
-    if ids or table.branch != MAIN_BRANCH:
+    if table.branch != MAIN_BRANCH:
+        return
+    if ids:
+        if store.server is None and hint is None:
+            _note_later_lists(table, ids[-1], findings)
         return
     try:
         store.check_not_lost()
@@ -173,6 +177,29 @@ def _without_expiring(table: Table, ids: Sequence[int], findings: Findings) -> S
         "next one finishes it"
     )
     return ids[len(gone) :]
+
+
+def _note_later_lists(table: Table, newest: int, findings: Findings) -> None:
+    """Looks for manifest lists that were written after the newest snapshot, where no hint LATEST names one.
+
+    Branches have lists in the same directory: only without them can a list be told to be of a commit to main.
+    """
+    snapshot = table.snapshots.find(newest)
+    if snapshot is None or list_branches(table.file_io, table.location):
+        return
+    listed = table.file_io.list(manifest_directory(table.location))
+    written = {s.name: s.modified_millis for s in listed if s.name.startswith(MANIFEST_LIST_PREFIX)}
+    since = max(written.get(name, 0) for name in (snapshot.base_manifest_list, snapshot.delta_manifest_list))
+    named = [snapshot, *(tag.snapshot for tag in table.snapshots.readable_tags()[0].values())]
+    lists = ((s.base_manifest_list, s.delta_manifest_list, s.changelog_manifest_list) for s in named)
+    own = {name for names in lists for name in names}
+    later = sorted(name for name, millis in written.items() if millis > since > 0 and name not in own)
+    if later:
+        findings.note(
+            f"there is no hint snapshot/{LATEST}, and the manifest list {later[-1]} was written after snapshot "
+            f"{newest}, the newest one: a commit broke off, then nothing is needed; or a later snapshot was lost "
+            "together with the hint, then restore both from a backup"
+        )
 
 
 def _check_consumers(table: Table, findings: Findings) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -118,6 +120,21 @@ def test_what_a_rollback_leaves_that_was_killed_is_a_note(tmp_path: Path) -> Non
     assert f"a rollback to snapshot 2 broke off, then run it again (`paimon-spark rollback {table.location} 2`)" in note
     rollback(table, 2)
     assert check(table.location).notes == ()
+
+
+def test_a_newest_snapshot_that_is_lost_with_its_hint_is_a_note(tmp_path: Path) -> None:
+    table = new_table(tmp_path / "t")
+    live_on(table, "www")
+    (tmp_path / "t/snapshot/LATEST").unlink()
+    assert check(table.location).notes == ()
+    lost = table.snapshots.load(3)
+    later = time.time_ns() + 10**9  # the clock of the store may be too coarse to tell
+    for name in (lost.base_manifest_list, lost.delta_manifest_list):
+        os.utime(tmp_path / "t/manifest" / name, ns=(later, later))
+    (tmp_path / "t/snapshot/snapshot-3").unlink()
+    (note,) = check(table.location).notes
+    assert f"{lost.delta_manifest_list} was written after snapshot 2, the newest one" in note
+    assert "a later snapshot was lost together with the hint, then restore both" in note
 
 
 def test_what_was_looked_at(tmp_path: Path) -> None:
