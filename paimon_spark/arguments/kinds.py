@@ -207,6 +207,9 @@ def _option(value: Any) -> str:
     return str(value)
 
 
+_LIBRARIES = ("pandas", "polars", "pyarrow", "pyspark")
+
+
 def described(value: Any) -> str:
     """A value in a message: its kind, and what it is where that is short; a class may say it as ``_described``."""
     if value is None or isinstance(value, bool | int | float):
@@ -216,4 +219,6 @@ def described(value: Any) -> str:
     if isinstance(value, list | tuple) and all(isinstance(item, bool | int | float | str) for item in value):
         return f"{value!r:.60}"
     named = getattr(type(value), "_described", None)
-    return str(named) if named else f"an object of the type {type(value).__name__}"
+    library = type(value).__module__.partition(".")[0]  # several have a DataFrame
+    name = f"{library}.{type(value).__name__}" if library in _LIBRARIES else type(value).__name__
+    return str(named) if named else f"an object of the type {name}"

@@ -105,8 +105,8 @@ def align_batch(
     for field, array in zip(fields, arrays, strict=True):
         if not field.type.nullable and field.default_value is None and array.null_count:
             raise DataError(
-                f"the NOT NULL column '{field.name}' is null in {array.null_count} of {batch.num_rows} rows; filter "
-                f"these rows or give them a value"
+                f"the NOT NULL column '{field.name}' is null in at least {array.null_count} of the rows; filter these "
+                "rows or give them a value"
             )
     return batch_of(arrays, schema, batch.num_rows)
 
@@ -295,7 +295,9 @@ def _store_text(array: pa.Array, source: DataType, target: DataType, pads: bool)
     A longer text is cut where all that goes is blanks at the end, and is an error otherwise. CHAR(n) may be padded.
     """
     arrow = arrow_type(target)
-    if source.root in STRINGS | BINARIES:
+    if source.root in BINARIES and target.root in STRINGS:
+        array = cast_array(conform(array, arrow_type(source)), source, target)
+    elif source.root in STRINGS | BINARIES:
         array = conform(array, arrow)
     else:
         array = _as_text(array, source)

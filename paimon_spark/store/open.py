@@ -75,6 +75,11 @@ class ReadableTable(Table):
         def __len__(self) -> NoReturn:
             raise UnsupportedMethod("a table of open_table has no len(): scan().count() is the number of rows")
 
+        def __getitem__(self, name: object) -> NoReturn:
+            raise UnsupportedMethod(
+                f"a table of open_table has no items: scan(columns={name!r:.60}) reads a column of it"
+            )
+
         def __bool__(self) -> bool:
             return True  # without a look at the length
 

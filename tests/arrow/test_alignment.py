@@ -200,6 +200,12 @@ def test_the_first_value_that_does_not_fit_is_reported(array: pa.Array, target: 
         stored(array, target)
 
 
+def test_bytes_that_are_no_text_are_told_with_the_column() -> None:
+    assert stored(pa.array([b"a", None]), "STRING") == ["a", None]
+    with pytest.raises(DataError, match="column 'c': bytes are not UTF-8 and cannot become STRING"):
+        stored(pa.array([b"\xff"]), "STRING")
+
+
 @pytest.mark.parametrize(
     ("array", "target"),
     [
@@ -342,7 +348,7 @@ def test_a_column_given_twice() -> None:
 
 def test_nulls_in_a_not_null_column_are_counted() -> None:
     batch = pa.record_batch({"a": pa.array([1, None, None], pa.int32())})
-    with pytest.raises(DataError, match=re.escape("'a' is null in 2 of 3 rows")):
+    with pytest.raises(DataError, match=re.escape("'a' is null in at least 2 of the rows")):
         align_batch(batch, fields_of(a="INT NOT NULL"))
 
 

@@ -121,6 +121,11 @@ def test_a_misspelt_type_names_the_one_that_is_meant(text: str, meant: str) -> N
         parse_type(text)
 
 
+def test_the_local_timestamp_of_spark_is_answered_with_that_of_paimon() -> None:
+    with pytest.raises(UnsupportedFeature, match=r"'TIMESTAMP_NTZ\(3\)' is TIMESTAMP of Paimon, as in TIMESTAMP\(3\)"):
+        parse_type("TIMESTAMP_NTZ(3)")
+
+
 def test_types_too_deep_to_parse_are_refused() -> None:
     deep: Any = "INT"
     for _ in range(2000):

@@ -105,7 +105,12 @@ def _compare_columns(left: Column, op: Op, right: Column) -> Predicate:
             f"cannot compare the columns {left} and {right}: two columns of FLOAT or DOUBLE cannot be compared here, "
             "because NaN is a value of them; filter the rows in Arrow, or use Spark"
         )
-    if not same or not roots <= _COMPARED or finer:  # Spark compares no more than microseconds
+    if same and finer:
+        raise PredicateError(
+            f"cannot compare the columns {left} and {right}: Spark compares no more than their microseconds, and they "
+            "have more digits; filter the rows in Arrow, or use Spark"
+        )
+    if not same or not roots <= _COMPARED:
         raise PredicateError(
             f"cannot compare the columns {left} and {right}: they need one type; filter the rows in Arrow, or use Spark"
         )

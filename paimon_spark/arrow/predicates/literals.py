@@ -140,10 +140,21 @@ def literal_of(value: Any) -> Literal:
         case dt.time():
             return cast_literal(Literal(value.isoformat(), STRING), TIME, UNKNOWN_ZONE)
     several = "; isin(...) compares with each of several values" if isinstance(value, Iterable) else ""
+    column = _first_column(value)
+    if column is not None:
+        several = f"; isin(rows['{column}']) takes the values of one column"
     raise PredicateError(
         f"a filter cannot compare with {' '.join(repr(value).split()):.100} of type {type(value).__name__}: use None, "
         f"bool, int, float, Decimal, str, bytes, date, time or datetime{several}"
     )
+
+
+def _first_column(value: Any) -> str | None:
+    """The name of a column of rows of a library; None: it is something else."""
+    if isinstance(value, pa.Table | pa.RecordBatch):
+        return next(iter(value.schema.names), None)
+    names: Any = getattr(value, "columns", ())
+    return str(names[0]) if isinstance(value, Iterable) and len(names) else None
 
 
 def _numpy_moment(value: np.datetime64) -> Literal:
@@ -165,7 +176,8 @@ def items_of(value: Any) -> tuple[Any, ...]:
     """
     if isinstance(value, range) and len(value) > _MOST_LISTED:
         raise PredicateError(f"{value} has {len(value)} values, too many for a list: use between(low, high)")
-    if isinstance(value, str | bytes | bytearray | memoryview | Mapping | pa.Scalar) or getattr(value, "ndim", 1) != 1:
+    single = isinstance(value, str | bytes | bytearray | memoryview | Mapping | pa.Scalar | pa.Table | pa.RecordBatch)
+    if single or getattr(value, "ndim", 1) != 1:
         return (value,)
     try:
         items = tuple(value)

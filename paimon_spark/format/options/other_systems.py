@@ -306,7 +306,11 @@ _NAMES: Mapping[str, str] = MappingProxyType(
     {
         _READS_ONLY: "append overwrite upsert insert write delete update merge add add_files",
         _SCAN: "to_arrow to_pandas to_polars to_duckdb to_batches to_pyarrow to_pyarrow_table to_pyarrow_dataset "
-        "to_arrow_batch_reader toDF toPandas select filter where head limit count collect show read new_read_builder",
+        "to_arrow_batch_reader toDF toPandas select filter where head limit count collect show read new_read_builder "
+        "to_table",
+        "scan().count() is the number of rows": "num_rows count_rows shape height",
+        "scan().arrow_schema is the names and types of the columns in Arrow": "arrow_schema dtypes",
+        "schema.names are the names of the columns": "columns column_names names",
         _HISTORY: "current_snapshot version",
         _COMPACTS: "optimize compact",
     }
@@ -318,7 +322,6 @@ READER_ADVICE: Mapping[str, str] = MappingProxyType(
             name: f"system_table('{name}').to_arrow() shows them"
             for name in ("files", "partitions", "tags", "branches", "manifests", "consumers", "buckets")
         },
-        "columns": "schema.names are the names of the columns",
         "load_as_version": "open_table('<path>', version=3) reads snapshot 3, version='<tag>' a tag",
         "vacuum": "paimon_spark.expire_snapshots(table) drops old snapshots with their files",
     }
@@ -333,12 +336,14 @@ _SCAN_NAMES: Mapping[str, str] = MappingProxyType(
         _CHOICE: "where select filter columns with_columns drop withColumn project with_filter with_projection",
         _ROWS: "collect fetchall execute read rows to_list to_pylist to_dicts to_table toDF df iter",
         _FIRST: "show limit take first tail fetchone sort order_by orderBy sort_by sort_values",
-        "arrow_schema is the names and types of the columns": "schema dtypes printSchema print_schema describe",
+        "arrow_schema is the names and types of the columns": (
+            "schema dtypes printSchema print_schema describe column_names names"
+        ),
         "polars.DataFrame(scan) takes a scan as it is": "to_polars",
         'duckdb.sql("FROM scan") takes a scan as it is': "to_duckdb",
         "pyarrow.RecordBatchReader.from_stream(scan) takes a scan as it is": "to_arrow_batch_reader to_reader",
         "plan() finds the splits": "splits planFiles plan_files",
-        "count() is the number of rows": "num_rows shape size height",
+        "count() is the number of rows": "num_rows count_rows shape size height",
         "explain() of a scan of the table itself tells what a condition leaves": "explain",
         "to_pandas() is all rows, of which pandas makes groups": "groupBy group_by groupby agg join sum mean",
         "to_batches() gives the rows piece by piece": "to_record_batches iter_batches fetch_record_batch",
@@ -402,6 +407,7 @@ _COLUMN_NAMES: Mapping[str, str] = MappingProxyType(
     {
         _NULLS: "isNull isNotNull isnull notnull isna notna is_valid",
         "is_nan() looks for NaN": "isnan isNaN is_not_nan",
+        "between(low, high) is from one to the other, with both": "is_between isBetween",
         "isin(1, 2) takes the values": "is_in isIn in_ any_of",
         "eq_null_safe(value) is <=>": "eqNullSafe eq_missing",
         "startswith('a'), endswith('a'), contains('a') and like('a%') look at texts": (

@@ -63,9 +63,11 @@ def spark_arrow_type(spark: st.DataType) -> pa.DataType:
             return pa.string()
         case st.UserDefinedType():
             return spark_arrow_type(spark.sqlType())
-    raise DataError(
-        f"no column of a table can hold the Spark type {spark.simpleString()}: cast it to STRING, or to a number"
-    )
+    name = spark.simpleString()
+    advice = "cast it to STRING, or to a number"
+    if name.startswith("time("):
+        advice = "a column TIME takes the milliseconds of the day, as INT"
+    raise DataError(f"no column of a table can hold the Spark type {name}: {advice}")
 
 
 def spark_arrow_schema(schema: st.StructType) -> pa.Schema:

@@ -24,7 +24,7 @@ from paimon_spark.spark.adapters.types import paimon_field
 from paimon_spark.spark.write.table_creation import create, new_table_schema
 
 WAREHOUSE = "warehouse"
-_OF_SPARK = re.compile(r"\bSTRUCT\s*<|\bTIMESTAMP_NTZ\b", re.IGNORECASE)
+_OF_SPARK = re.compile(r"\bSTRUCT\s*<|\bTIMESTAMP_NTZ\b(?!\s*\()", re.IGNORECASE)
 _NOT_NULL = re.compile(r"\s+NOT\s+NULL\s*$", re.IGNORECASE)
 T = TypeVar("T")
 

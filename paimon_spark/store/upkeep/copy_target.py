@@ -171,9 +171,12 @@ def _is_begun(made: Table, there: SchemaStore, ids: Iterable[int], schemas: Iter
 def _check_fits(source: Table, target: Table) -> None:
     """Checks that rows are the same in the target: the rules of Java, and further ones."""
     theirs, ours = target.schema, source.schema
-    differing = [x.key for x in _ALIKE if x.read(target.settings) != x.read(source.settings)]
+    differing = [
+        f"{x.key} ({x.read(source.settings)}, and there {x.read(target.settings)})"
+        for x in (*_ALIKE, *(_ALIKE_WITH_KEYS if ours.primary_keys else ()))
+        if x.read(target.settings) != x.read(source.settings)
+    ]
     if ours.primary_keys:
-        differing += [x.key for x in _ALIKE_WITH_KEYS if x.read(target.settings) != x.read(source.settings)]
         differing += sorted({key for key, _ in _of_fields(source.settings) ^ _of_fields(target.settings)})
     elif source.settings.deletion_vectors_enabled and not target.settings.deletion_vectors_enabled:
         differing.append(TableSettings.deletion_vectors_enabled.key)

@@ -70,8 +70,8 @@ class RowRules:
             if nulls:
                 what = "primary key column" if name in self.keys else "NOT NULL column"
                 raise DataError(
-                    f"the {what} '{name}' of {self.table} is null in {nulls} of {batch.num_rows} rows; filter these "
-                    "rows or give them a value"
+                    f"the {what} '{name}' of {self.table} is null in at least {nulls} of the rows; filter these rows "
+                    "or give them a value"
                 )
         return batch, kinds
 

@@ -133,6 +133,8 @@ def test_of_no_values_no_row_is_one(nothing: Any) -> None:
         (lambda: col("n").isin(np.array([[1, 2]])), "of type ndarray"),
         (lambda: col("n").isin(pd.DataFrame({"n": [1]})), "of type DataFrame"),
         (lambda: col("n").isin({1: 2}), "of type dict"),
+        (lambda: col("n").isin(pd.DataFrame({"n": [1]})), r"isin\(rows\['n'\]\) takes the values of one column"),
+        (lambda: col("n").isin(pa.table({"n": [1]})), r"of type Table: .*isin\(rows\['n'\]\) takes the values of one"),
         (lambda: col("n").isin([1], [2]), r"\[1\] of type list: .*isin\(\.\.\.\)"),
         (lambda: col("n").isin(range(10**9)), r"use between\(low, high\)"),
         (lambda: col("t") < np.timedelta64(1, "s"), "of type timedelta64"),

@@ -272,6 +272,11 @@ def test_refused_expressions() -> None:
         col()
     with pytest.raises(PredicateError, match="cannot compare the columns"):
         bind(col("id") == col("dt"), FIELDS, "UTC")
+    fine = [DataField(number, name, DataType(Root.TIMESTAMP, precision=9)) for number, name in enumerate("ab")]
+    with pytest.raises(
+        PredicateError, match="Spark compares no more than their microseconds, and they have more digits"
+    ):
+        bind(col("a") == col("b"), fine, "UTC")
     with pytest.raises(PredicateError, match="cannot compare with"):
         bind(col("id") == object(), FIELDS, "UTC")
     with pytest.raises(TypeError):

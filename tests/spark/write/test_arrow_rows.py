@@ -16,10 +16,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as hs
 from pyspark.sql import SparkSession
+from pyspark.sql.pandas.types import from_arrow_type
 from support.tables.compacting import make
 
 from paimon_spark import PaimonTable, open_table
 from paimon_spark.errors import DataError
+from paimon_spark.spark.adapters.batches import spark_arrow_type
 from paimon_spark.spark.adapters.dataframes import arrow_dataframe, as_dataframe, held_rows, spark_table
 
 pytestmark = pytest.mark.spark
@@ -269,3 +271,10 @@ def test_times_of_one_kind_with_nothing_between_them_are_taken(spark: SparkSessi
     for time in (dt.datetime(2026, 1, 1, tzinfo=dt.UTC), dt.datetime(2026, 1, 1)):
         column = pd.Series([time, None, pd.NaT], dtype=object)
         assert as_dataframe(spark, pd.DataFrame({"v": column})).toArrow().column("v").null_count == 2
+
+
+def test_a_time_of_spark_is_answered_with_what_a_column_takes() -> None:
+    with pytest.raises(
+        DataError, match=r"the Spark type time\(6\): a column TIME takes the milliseconds of the day, as INT"
+    ):
+        spark_arrow_type(from_arrow_type(pa.time64("us")))

@@ -6,7 +6,7 @@ import datetime as dt
 import pickle
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -158,6 +158,7 @@ def test_arguments_of_other_types_are_named(table: ReadableTable) -> None:
         ),
         (lambda: any_table.scan(NotIterable()), f"'columns' is an object of the type NotIterable: {names}"),
         (lambda: any_table.scan({"k": 1}), f"'columns' is an object of the type dict: {names}"),
+        (lambda: scan.min(pd.Series(["k"])), f"'column' is an object of the type pandas.Series: {a_text}"),
         (lambda: any_table.scan(row_kinds="false"), "the argument 'row_kinds' is the text 'false': expected True or"),
         (lambda: any_table.system_table("files", [0]), f"system_table: the argument 'columns' holds 0: {names}"),
         (lambda: any_table.with_options("a"), "with_options: the argument 'options' has the type str"),
@@ -215,12 +216,25 @@ def test_states_by_version_and_time(table: ReadableTable, tmp_path: Path) -> Non
 
 
 def test_names_of_other_systems(table: ReadableTable) -> None:
-    for name, told in {"append": "with Spark", "to_pandas": "scan", "select": "scan", "files": "system_table"}.items():
+    for name, told in {
+        "append": "with Spark",
+        "to_pandas": "scan",
+        "select": "scan",
+        "to_table": "scan",
+        "files": "system_table",
+        "num_rows": r"scan\(\)\.count\(\) is the number",
+        "count_rows": r"scan\(\)\.count\(\) is the number",
+        "column_names": r"schema\.names",
+        "arrow_schema": r"scan\(\)\.arrow_schema",
+    }.items():
         with pytest.raises(UnsupportedMethod, match=told):
             getattr(table, name)
         assert not hasattr(table, name)
     with pytest.raises(AttributeError, match="nope"):
         getattr(table, "nope")  # noqa: B009 - not for checkers of types
+    with pytest.raises(UnsupportedMethod, match=r"has no items: scan\(columns='k'\) reads a column of it"):
+        cast(Any, table)["k"]
+    assert (table.schema.names, table.scan().arrow_schema.names) == (("k", "v", "a"), ["k", "v", "a"])
     assert pickle.loads(pickle.dumps(table)) == table
 
 
