@@ -12,7 +12,7 @@ from paimon_spark.cli.arguments import Branch, Output, OutputFormat, TableOption
 from paimon_spark.cli.messages import if_stopped
 from paimon_spark.cli.tables import print_result
 from paimon_spark.store.evolution.alter import AlterResult, alter
-from paimon_spark.store.evolution.changes import SchemaChange, SetOption
+from paimon_spark.store.evolution.changes import SchemaChange, SetOption, UnsetOption
 from paimon_spark.store.evolution.schema_update import SchemaUpdate
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
@@ -141,7 +141,10 @@ def _checked(name: str, words: Sequence[str], place: _Place) -> _Action:
 
 
 def _what_follows(table: Table, changes: Sequence[SchemaChange], done: AlterResult) -> Iterator[str]:
-    """What a change of the number of buckets leaves to do."""
+    """Options that were not there to be unset, and what a change of the number of buckets leaves to do."""
+    for change in changes:
+        if isinstance(change, UnsetOption) and change.key not in table.schema.options:
+            yield f"the table has no option '{change.key}' to unset"
     buckets = [change.value for change in changes if isinstance(change, SetOption) and change.key == "bucket"]
     if buckets and done.difference and table.snapshots.latest_id() is not None:
         yield (

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from paimon_spark.arrow.predicates.predicate import Predicate
+from paimon_spark.arrow.predicates.predicate import FALSE, Predicate
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.store.clustering.incremental import cluster_incrementally
 from paimon_spark.store.clustering.local import cluster_here
 from paimon_spark.store.clustering.sort_table import ClusterRows, sort_table
 from paimon_spark.store.compact.compaction import CompactResult, TaskRunner, compact_table
+from paimon_spark.store.compact.live_buckets import live_buckets
+from paimon_spark.store.compact.plan import partition_condition
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.rescale.postpone_compact import CompactPostponedResult, compact_postponed
 from paimon_spark.store.scan.time_travel import refuse_travel
 from paimon_spark.store.upkeep.maintenance import maintain
+
+_log = logging.getLogger(__name__)
 
 
 def compact_on_call(
@@ -54,6 +59,8 @@ def compact_on_call(
             metrics = compact_table(table, runner, where, full, at_once=True)
     finally:
         runner.stop()
+    if where is not None and not (metrics.buckets or moved.files):
+        _warn_of_no_partition(table, where)
     maintain(table, dedicated=True)
     return replace(
         metrics,
@@ -62,6 +69,13 @@ def compact_on_call(
         postponed_rows=moved.rows,
         millis=round((time.monotonic() - began) * 1000),
     )
+
+
+def _warn_of_no_partition(table: Table, where: str | Predicate) -> None:
+    """Partitions that are compact already are no reason to warn, and no partition that is idle, which is FALSE."""
+    condition = partition_condition(table, where)
+    if condition != FALSE and next(live_buckets(table, table.snapshots.latest(), condition), None) is None:
+        _log.warning("compacting %s: no partition with files fits the condition", table.location)
 
 
 def sort_on_call(

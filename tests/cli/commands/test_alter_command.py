@@ -61,6 +61,8 @@ def test_a_dry_run_prints_the_difference(path: str) -> None:
     code, text = run(path, "set-options", "bucket=-1", "--output", "json")
     assert (code, json.loads(text)) == (0, {"schema_id": 0, "difference": [], "dry_run": False})
     assert run(path, "set-options", "bucket=-1")[1] == "nothing changes; the schema is 0\n"
+    unset = run(path, "unset-options", "write-onyl")[1]
+    assert unset == "nothing changes; the schema is 0\nthe table has no option 'write-onyl' to unset\n"
 
 
 @pytest.mark.parametrize(

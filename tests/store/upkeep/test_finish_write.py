@@ -12,6 +12,7 @@ import pytest
 from support.faults.faulty_store import FaultyFileIO, When
 from support.oracles.checker import check_table
 from support.tables.compacted_tables import Interfering, append, levels, new_table, rows_of
+from support.tables.golden_tables import GoldenTable
 
 from paimon_spark.errors import RowsNotVisible
 from paimon_spark.file_io import LocalFileIO
@@ -31,6 +32,17 @@ def write(table: Table, number: int, runner: LocalRunner | None = None) -> Compa
     """One commit of two rows with their compaction."""
     messages = append(table, [(1, number, "x"), (number + 10, number, "y")])
     return compact_after_write(table, messages, runner or LocalRunner(max_processes=1))
+
+
+def test_a_compaction_of_no_partition_warns(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    table = GoldenTable("java-2.1", "part_date_new").unpack(tmp_path)
+    opened = open_table(str(table))
+    key = opened.schema.partition_keys[0]
+    compact_on_call(opened, LocalRunner(), where=f"{key} is not null")
+    compact_on_call(opened, LocalRunner(), where=f"{key} is not null")
+    assert "fits the condition" not in caplog.text, "what is compact already is no reason"
+    compact_on_call(opened, LocalRunner(), where=f"{key} is null and {key} is not null")
+    assert f"compacting {table}: no partition with files fits the condition" in caplog.text
 
 
 def test_a_plain_table_waits_for_the_trigger(tmp_path: Path) -> None:
