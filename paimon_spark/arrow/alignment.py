@@ -158,7 +158,7 @@ def _positions(schema: pa.Schema, fields: Sequence[DataField], omissible: Collec
 def _mismatch(column: pa.Field, field: DataField) -> str | None:
     if column.type == pa.null():
         return None
-    source = data_type(column.type, column.nullable)
+    source = data_type(_typed(column.type, field.type), column.nullable)
     if _storable(source, field.type):
         return None
     shown = type_sql(source.with_nullable(True))
@@ -198,6 +198,14 @@ def _storable_nested(source: DataType, target: DataType) -> bool:
     return _storable(source.inner, target.inner)
 
 
+def _typed(have: pa.DataType, want: DataType) -> pa.DataType:
+    """A type of lists in which Arrow has seen no value, with the type that the column has for them."""
+    if pa.types.is_list(have) and want.root is Root.ARRAY:
+        inner = arrow_type(want.inner) if have.value_type == pa.null() else _typed(have.value_type, want.inner)
+        return pa.list_(have.value_field.with_type(inner))
+    return have
+
+
 def _plain(array: pa.Array) -> pa.Array:
     """The array with dictionaries decoded."""
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
@@ -214,6 +222,9 @@ def _store(array: pa.Array, target: DataType, rules: StoreRules) -> pa.Array:
         return array
     if array.type == pa.null():
         return pa.nulls(len(array), arrow)
+    typed = _typed(array.type, target)
+    if typed != array.type:
+        array = array.cast(typed)
     source = data_type(array.type)
     if target.root in NESTED:
         return _store_nested(array, source, target, rules)

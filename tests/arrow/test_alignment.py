@@ -200,6 +200,15 @@ def test_the_first_value_that_does_not_fit_is_reported(array: pa.Array, target: 
         stored(array, target)
 
 
+def test_lists_in_which_nothing_is_are_lists_of_the_column() -> None:
+    """Arrow and pandas give their elements no type."""
+    array = {"type": "ARRAY", "element": "INT"}
+    assert stored(pa.array([[], None, [None]]), array) == [[], None, [None]]
+    assert stored(pa.array([[[]], [[None]], []]), {"type": "ARRAY", "element": array}) == [[[]], [[None]], []]
+    with pytest.raises(DataError, match="the table has ARRAY<INT>: cast it first"):
+        stored(pa.array([["a"]]), array)
+
+
 def test_bytes_that_are_no_text_are_told_with_the_column() -> None:
     assert stored(pa.array([b"a", None]), "STRING") == ["a", None]
     with pytest.raises(DataError, match="column 'c': bytes are not UTF-8 and cannot become STRING"):

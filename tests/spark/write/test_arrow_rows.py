@@ -273,6 +273,13 @@ def test_times_of_one_kind_with_nothing_between_them_are_taken(spark: SparkSessi
         assert as_dataframe(spark, pd.DataFrame({"v": column})).toArrow().column("v").null_count == 2
 
 
+@pytest.mark.usefixtures("road")
+def test_lists_of_pandas_in_which_nothing_is_are_stored(spark: SparkSession, tmp_path: Path) -> None:
+    table = made(spark, tmp_path / "t", v="ARRAY<INT>")
+    table.append(pd.DataFrame({"v": [[], []]}))
+    assert held(tmp_path / "t").column("v").to_pylist() == [[], []]
+
+
 def test_a_time_of_spark_is_answered_with_what_a_column_takes() -> None:
     with pytest.raises(
         DataError, match=r"the Spark type time\(6\): a column TIME takes the milliseconds of the day, as INT"
