@@ -410,7 +410,7 @@ def test_a_bad_pattern_does_not_make_a_commit_fail(tmp_path: Path, caplog: pytes
 
 def test_partitions_that_have_no_new_file(tmp_path: Path) -> None:
     new = local_wall_millis(int(datetime.now().timestamp() * 1000))
-    table = hand_made(tmp_path, "old", "new", None, new=new)
+    table = hand_made(tmp_path / "t", "old", "new", None, new=new)
     found = idle_partitions(table, None, "1 d")
     assert isinstance(found, Or)
     assert set(found.parts) == {Compare(("part",), Op.EQ, "old"), IsNull(("part",))}
