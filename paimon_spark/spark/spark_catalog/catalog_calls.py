@@ -80,7 +80,11 @@ class CatalogCalls:
         return self._objects.array("[Ljava.lang.String;", [self._objects.strings([name]) for name in names])
 
     def namespaceExists(self, namespace: Java) -> bool:
-        return len(namespace) == 1 and namespace[0] in self._catalog.list_databases()
+        try:
+            self._catalog.load_database(self._database(namespace))
+        except (Thrown, errors.DatabaseNotFound):
+            return False
+        return True
 
     def loadNamespaceMetadata(self, namespace: Java) -> Java:
         with self._translated(namespace=namespace):
