@@ -33,6 +33,7 @@ def main() -> None:
     first = spark.read.format("paimon").option("scan.snapshot-id", "1").load(path)
     assert first.count() == 2
     check_streams(spark, Path.cwd() / "lake" / "streams.db")
+    check_catalog(spark, str(Path.cwd() / "lake"))
     spark.stop()
     program = str(Path(sys.executable).with_name("paimon-spark"))
     command = [program, "read", path, "--where", "id = 7", "--output", "json"]
@@ -42,6 +43,30 @@ def main() -> None:
         f"PySpark {pyspark.__version__}, Python {sys.version.split()[0]}: {len(found)} rows are right, and streams:",
         end=" ",
     )
+
+
+def check_catalog(spark: SparkSession, warehouse: str) -> None:
+    """The tables by Spark's own names: with all that Spark asks a catalog, and with its private names."""
+    paimon_spark.register_catalog(spark, "lake", warehouse)
+    spark.sql("CREATE DATABASE lake.e")
+    spark.sql("USE lake.e")
+    spark.sql("CREATE TABLE t TBLPROPERTIES ('primary-key' = 'id') AS SELECT id, id * 2 AS v FROM range(100)")
+    spark.range(50, 150).selectExpr("id", "-1L AS v").writeTo("lake.e.t").append()
+    spark.sql("UPDATE t SET v = :v WHERE id = :id", {"v": 7, "id": 1})
+    spark.sql("DELETE FROM t WHERE id >= 140")
+    spark.sql("ALTER TABLE t ADD COLUMN more STRING")
+    spark.sql("ALTER TABLE t CREATE TAG one")
+    assert spark.sql("SELECT count(*), sum(v) FROM t").collect()[0][:] == (140, 2450 - 2 + 7 - 90)
+    assert spark.table("t").where("id = 1").collect()[0][:] == (1, 7, None)
+    assert spark.sql("SELECT count(*) FROM t VERSION AS OF 1").collect()[0][0] == 100
+    spark.sql("CREATE TABLE p (id INT, dt STRING) PARTITIONED BY (dt)")
+    spark.sql("INSERT INTO p VALUES (1, 'x'), (2, 'y')")
+    spark.sql("INSERT OVERWRITE p PARTITION (dt = 'y') SELECT 3")
+    assert spark.sql("SELECT dt, count(*), max(id) FROM p GROUP BY dt ORDER BY dt").collect()[1][:] == ("y", 1, 3)
+    stream = spark.readStream.table("lake.e.t").writeStream.trigger(availableNow=True)
+    stream.option("checkpointLocation", f"{warehouse}/_ck").toTable("lake.e.copy").awaitTermination()
+    assert spark.newSession().table("lake.e.copy").count() == 140
+    spark.sql("DROP DATABASE lake.e CASCADE")
 
 
 if __name__ == "__main__":
