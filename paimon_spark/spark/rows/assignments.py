@@ -48,8 +48,11 @@ class Assignment:
 
 
 def as_column(value: Expression) -> Column:
-    """An expression in SQL, or a Column as it is."""
-    return sf.expr(value) if isinstance(value, str) else value
+    """An expression in SQL, or a Column as it is.
+
+    In parentheses Spark reads no alias: of ``id = 1 AND`` it would take AND for the name of the column.
+    """
+    return sf.expr(f"(\n{value}\n)") if isinstance(value, str) else value
 
 
 def find_field(fields: Sequence[DataField], name: str, what: str, naming: Naming = _NAMING) -> DataField:

@@ -106,7 +106,8 @@ def _write(
         return partial(table.overwrite, given, insert.replace_where, options)
     if not insert.overwrite:
         return partial(table.append, given, options)
-    if fixed and not _is_dynamic(session, options):
+    names_all = len(fixed) == len(session.open(insert.table).schema.partition_keys)  # then no row chooses a partition
+    if fixed and (names_all or not _is_dynamic(session, options)):
         return partial(table.overwrite, given, partition_condition(fixed), options)
     return partial(table.overwrite, given, options=options)
 

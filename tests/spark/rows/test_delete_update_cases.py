@@ -219,3 +219,24 @@ def test_statements_tell_how_many_rows_have_changed(quick_spark: SparkSession, t
     new = "(SELECT 7 AS id, 7 AS v, 'x' AS p) s"
     found = cat.sql(f"MERGE INTO paimon.d.k t USING {new} ON t.id = s.id AND t.p = s.p {both}")
     assert [tuple(row) for row in found.collect()] == [(1, None, 0, None)]
+
+
+def test_a_condition_that_is_cut_off_changes_nothing(quick_spark: SparkSession, tmp_path: Path) -> None:
+    """Of ``id = 1 AND`` Spark's function for expressions takes AND for the name of the column."""
+    table = made(quick_spark, tmp_path, "select id, 'a' as n from range(3)", **{"primary-key": "id", "bucket": "1"})
+    cat, source = paimon_spark.catalog(quick_spark, str(tmp_path)), quick_spark.range(3).alias("s")
+    merged, name = table.alias("t"), f"paimon.`{tmp_path}/t`"
+    for condition in ("id = 1 AND", "id = 1 OR", "id = 1 xyz", "id = 1 AND -- id > 5", "id = 1 LIMIT"):
+        for change in (
+            lambda text=condition: table.delete(text),
+            lambda text=condition: table.update(text, {"n": "'b'"}),
+            lambda text=condition: cat.sql(f"DELETE FROM {name} WHERE {text}"),
+            lambda text=condition: cat.sql(f"UPDATE {name} SET n = 'b' WHERE {text}"),
+            lambda text=condition: merged.merge(source, f"t.id = s.id AND t.{text}").whenMatchedDelete().execute(),
+        ):
+            with pytest.raises(Exception, match=r"PARSE_SYNTAX_ERROR|Syntax error|syntax|expected"):
+                change()
+    with pytest.raises(Exception, match=r"PARSE_SYNTAX_ERROR|Syntax error|syntax"):
+        table.update("id = 1", {"n": "'b' AS z"})
+    assert table.delete("id = 2 -- the last one").rows_deleted == 1
+    assert rows(tmp_path) == [(0, "a"), (1, "a")]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+import paimon_spark
 from paimon_spark.errors import SqlError
 from paimon_spark.format.rules.new_tables import assign_field_ids
 from paimon_spark.format.schema import TableSchema
@@ -88,3 +90,21 @@ def test_a_literal_that_is_no_value_is_refused(quick_spark: SparkSession, data_t
     column = DataField(0, "p", parse_type(data_type))
     with pytest.raises(SqlError, match="is no value of the partition column p, which is"):
         fixed_values(quick_spark, "t", [column], (PartitionValue("p", True, value),))
+
+
+def test_an_overwrite_of_a_whole_partition_empties_it_if_there_is_no_row(
+    quick_spark: SparkSession, tmp_path: Path
+) -> None:
+    """Spark: with a value for every partition column no row chooses a partition, whatever the session says."""
+    cat = paimon_spark.catalog(quick_spark, str(tmp_path))
+    cat.sql("CREATE DATABASE d")
+    cat.sql("CREATE TABLE d.t (id INT, dt STRING, h INT) PARTITIONED BY (dt, h)")
+    cat.sql("INSERT INTO d.t VALUES (1, 'a', 1), (2, 'a', 2), (3, 'b', 1)")
+    quick_spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    try:
+        cat.sql("INSERT OVERWRITE d.t PARTITION (h = 1, dt = 'a') SELECT 9 WHERE false")
+        assert sorted(row.id for row in cat.table("d.t").collect()) == [2, 3]
+        cat.sql("INSERT OVERWRITE d.t PARTITION (dt = 'b', h) SELECT 9, 7 WHERE false")
+        assert sorted(row.id for row in cat.table("d.t").collect()) == [2, 3]
+    finally:
+        quick_spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
