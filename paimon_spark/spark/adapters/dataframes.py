@@ -210,8 +210,6 @@ def _made_of(rows: Any) -> str:
         return "rows.to_frame() makes a DataFrame of a Series"
     if isinstance(rows, str | PathLike):
         return "spark.read.parquet(path) reads files of parquet, pyarrow.parquet.read_table(path) those of few rows"
-    if hasattr(rows, "scan"):
-        return "table.scan() is the rows of a table of open_table"
     if hasattr(rows, "collect"):
         return "rows.collect() computes a LazyFrame"
     return "spark.createDataFrame(rows, schema) makes a Spark DataFrame of others"

@@ -219,15 +219,14 @@ def test_types_that_no_type_of_spark_holds_are_refused(kind: pa.DataType) -> Non
 
 
 def test_rows_in_another_form_are_answered_with_what_makes_a_table_of_them(tmp_path: Path) -> None:
-    schema = pa.schema([("v", pa.int32())])
-    stored = make(tmp_path / "t", schema, ("v",), {})
+    stored = make(tmp_path / "t", pa.schema([("v", pa.int32())]), ("v",), {})
+    assert held_rows(open_table(stored.location)).schema.names == ["v"]  # it has Arrow's stream
     batch = pa.record_batch({"v": pa.array([1], pa.int32())})
     lazy = type("LazyFrame", (), {"collect": lambda self: None})()
     for rows, advice in (
         ({"v": [1]}, "pyarrow.table(rows) makes a Table of columns, pyarrow.Table.from_pylist([row]) of a row"),
         ([{"v": 1}], "pyarrow.Table.from_pylist(rows) makes a Table of such rows"),
         ([batch], "pyarrow.Table.from_batches(rows) makes a Table of batches"),
-        (open_table(stored.location), "table.scan() is the rows of a table of open_table"),
         (lazy, "rows.collect() computes a LazyFrame"),
         ([(1,)], "spark.createDataFrame(rows, schema) makes a Spark DataFrame of others"),
         (1, "spark.createDataFrame(rows, schema) makes a Spark DataFrame of others"),
