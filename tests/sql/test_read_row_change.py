@@ -113,6 +113,14 @@ def test_what_is_wrong_is_said(sql: str, message: str) -> None:
         parse(sql, NAMES)
 
 
+def test_a_condition_that_ends_with_a_word_is_read() -> None:
+    """Spark refuses it; the text ended where the name of a table was looked for."""
+    found = parse("MERGE INTO paimon.a.t USING s ON t.id = s.id WHEN MATCHED AND s.id > 0 TABLE THEN DELETE", NAMES)
+    assert isinstance(found, Merge)
+    assert found.clauses[0].condition is not None
+    assert found.clauses[0].condition.text == "s.id > 0 TABLE"
+
+
 def test_a_merge_may_say_that_the_schema_evolves() -> None:
     rest = "INTO paimon.a.t USING s ON 1 = 1 WHEN MATCHED THEN UPDATE SET *"
     plain, evolving = parse(f"MERGE {rest}", NAMES), parse(f"MERGE with schema evolution {rest}", NAMES)

@@ -23,7 +23,7 @@ from paimon_spark.format.options.write_settings import FileSettings
 from paimon_spark.format.quoting import quoted_if_needed
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import type_sql
-from paimon_spark.format.types import DataField, DataType, Root
+from paimon_spark.format.types import BINARIES, DataField, DataType, Root
 
 _OTHER_ORDER = "pk-clustering-override"
 _UNSUPPORTED_MARKS = {
@@ -87,6 +87,12 @@ def check_writable(schema: TableSchema, settings: TableSettings) -> None:
     except UnsupportedFeature as error:
         raise UnsupportedFeature(f"cannot write to the table: {error}") from None
     _apply(Moment.WRITE, settings)
+    for field in (schema.by_name[name] for name in schema.partition_keys if name in schema.by_name):
+        if field.type.root in BINARIES and settings.partitions.legacy_name:
+            raise UnsupportedFeature(
+                f"cannot write to the table: its partition column '{field.name}' is {field.type.root}, which has no "
+                "stable directory name; partition by another column, or set partition.legacy-name=false"
+            )
     if settings.partitions.end_input_to_done:
         for action in settings.partitions.mark_done_action:
             why = unsupported_mark_done(action)

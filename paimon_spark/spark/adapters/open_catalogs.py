@@ -77,10 +77,10 @@ def named_table(spark: SparkSession, name: str) -> tuple[Catalog, Identifier, st
         The catalog, the table, and the suffix of a branch, which may be empty.
 
     Raises:
-        OptionError: the session has no catalog.
+        OptionError: no session has a catalog.
         SqlError: it is no name of a table, or means several: of several catalogs, or of several current databases.
     """
-    opened, parts = list(_opened(spark)), column_path(name)
+    opened, parts = list(_opened(spark)) or list(_opened_elsewhere()), column_path(name)
     if not opened:
         raise OptionError(
             "a table is named, and this session has no catalog to look it up in: call paimon_spark.catalog(spark, "
@@ -104,6 +104,12 @@ def named_table(spark: SparkSession, name: str) -> tuple[Catalog, Identifier, st
             "<catalog>.<database>.<table>"
         )
     return next(iter(found.values()))
+
+
+def _opened_elsewhere() -> Iterator[OpenCatalog]:
+    """Those of all sessions: a batch of foreachBatch has a session of its own, in which nobody opens a catalog."""
+    for spark in list(_OPEN):
+        yield from _opened(spark)
 
 
 def _opened(spark: SparkSession) -> Iterator[OpenCatalog]:

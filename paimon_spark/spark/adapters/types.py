@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, cast
 
+from pyspark.errors import ParseException
 from pyspark.sql import types as st
 
 from paimon_spark.errors import SchemaError, UnsupportedFeature
@@ -108,6 +109,18 @@ def _has_lengths(data_type: DataType) -> bool:
 
 def _is_limited(part: DataType) -> bool:
     return part.root is Root.CHAR or (part.root in STRINGS and (part.length or MAX_LENGTH) < MAX_LENGTH)
+
+
+def read_spark_type(text: str) -> st.DataType:
+    """The type that a text of Spark's SQL means. Spark itself takes two words for a column and its type.
+
+    Raises:
+        ParseException: Spark does not have it.
+    """
+    found = cast(st.StructType, st.DataType.fromDDL(f"struct<type: {text}>"))
+    if found.names != ["type"]:
+        raise ParseException(f"{text} is no type")
+    return found.fields[0].dataType
 
 
 def declared_type(data_type: DataType) -> str:

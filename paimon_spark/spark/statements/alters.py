@@ -16,7 +16,7 @@ from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import MAX_LENGTH, STRINGS, DataField, DataType, Root
 from paimon_spark.spark.adapters.session_options import is_case_sensitive
 from paimon_spark.spark.adapters.store_assignment import can_store
-from paimon_spark.spark.adapters.types import COMMENT, paimon_field, spark_type
+from paimon_spark.spark.adapters.types import COMMENT, paimon_field, read_spark_type, spark_type
 from paimon_spark.spark.adapters.types import declared_type as declared_words
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.sql import statements as s
@@ -197,7 +197,7 @@ def declared_type(column: str, text: str) -> DataType:
 
 def _spark_type(column: str, text: str) -> st.DataType:
     try:
-        return st.DataType.fromDDL(text)
+        return read_spark_type(text)
     except ParseException:
         raise SqlError(f"SQL: the column {column} has the type {text}, which Spark does not have") from None
 

@@ -188,6 +188,7 @@ def replace_table(session: SqlSession, identifier: Identifier, schema: TableSche
         UnsupportedFeature: the table would be of another kind, and the catalog cannot rename tables.
         PaimonError: the rows do not fit; nothing has changed.
     """
+    validate_table(schema)
     table = session.catalog.load_table(identifier)
     if not _is_alike(table.schema, schema):
         _drop_and_create(session, identifier, schema, rows)

@@ -20,7 +20,7 @@ from paimon_spark.format.types import DataField, DataType
 from paimon_spark.spark.adapters.live_session import LiveSession
 from paimon_spark.spark.adapters.open_catalogs import named_table
 from paimon_spark.spark.adapters.options import path_in_session
-from paimon_spark.spark.adapters.types import paimon_field
+from paimon_spark.spark.adapters.types import paimon_field, read_spark_type
 from paimon_spark.spark.write.table_creation import create, new_table_schema
 
 WAREHOUSE = "warehouse"
@@ -189,7 +189,7 @@ def read_type(given: str | st.DataType) -> DataType:
         return parse_type(given)
     text = _NOT_NULL.sub("", given)
     try:
-        found = st.DataType.fromDDL(text)
+        found = read_spark_type(text)
     except ParseException:
         raise SchemaError(
             f"cannot read the type '{given}': its words are of Spark's SQL, which has STRUCT<a: INT, b: CHAR(4)>; in "

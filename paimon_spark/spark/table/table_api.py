@@ -7,8 +7,7 @@ storage, as the executors must.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -59,7 +58,7 @@ from paimon_spark.spark.table.table_writes import TableWrites
 from paimon_spark.store.compact.compaction import CompactResult
 from paimon_spark.store.evolution.alter import AlterResult, alter
 from paimon_spark.store.evolution.changes import SchemaChange
-from paimon_spark.store.evolution.schema_update import SchemaUpdate, option_changes, unset_changes
+from paimon_spark.store.evolution.schema_update import SchemaBlock, SchemaUpdate, option_changes, unset_changes
 from paimon_spark.store.open import find_table, open_table
 from paimon_spark.store.storage.served import is_served
 from paimon_spark.store.upkeep.copy_files import CopyResult
@@ -196,8 +195,7 @@ class PaimonTable(TableReads, TableWrites):
     ) -> CopyResult:
         return self._run(Copy(path_in_session(self._spark, target), where, {**self._options, **options}, distributed))
 
-    @contextmanager
-    def update_schema(self, dry_run: bool = False) -> Iterator[SchemaUpdate]:
+    def update_schema(self, dry_run: bool = False) -> SchemaBlock:
         """Changes columns, comments and options: all of them at the end of the block, or none if it raises.
 
         Columns are found in any letter case, unless ``spark.sql.caseSensitive`` is set. A type is a Spark type, or a
@@ -210,9 +208,7 @@ class PaimonTable(TableReads, TableWrites):
             SchemaError, OptionError, UnsupportedFeature: a change does not fit; nothing was changed.
             CommitConflict: another job has changed the schema concurrently, so that the changes do not fit any more.
         """
-        update = SchemaUpdate(read_type)
-        yield update
-        update.result = self._alter(update.changes, dry_run)
+        return SchemaBlock(SchemaUpdate(read_type), lambda changes: self._alter(changes, dry_run))
 
     def set_options(self, options: Mapping[str, str], dry_run: bool = False) -> AlterResult:
         """Stores table options, for all readers and writers from now on.

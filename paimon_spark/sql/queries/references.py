@@ -254,7 +254,7 @@ def _named(
 def identifier_parts(tokens: Sequence[Token], first: int) -> tuple[str, ...]:
     """The parts of the name in ``IDENTIFIER('db.t')``; () for something else, also if its name is not one string."""
     kinds = [token.kind for token in tokens[first + 1 : first + 4]]
-    if tokens[first].upper != "IDENTIFIER" or kinds != [Kind.SYMBOL, Kind.STRING, Kind.SYMBOL]:
+    if first >= len(tokens) or tokens[first].upper != "IDENTIFIER" or kinds != [Kind.SYMBOL, Kind.STRING, Kind.SYMBOL]:
         return ()
     if tokens[first + 1].upper != "(" or tokens[first + 3].upper != ")":
         return ()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from paimon_spark.arguments.checks import checks_arguments
-from paimon_spark.errors import OptionError, SchemaError
+from paimon_spark.errors import OptionError, SchemaError, UnsupportedMethod
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import DataType
 from paimon_spark.store.evolution import changes as c
@@ -53,6 +53,32 @@ def column_position(after: str | None = None, before: str | None = None, first: 
 
 
 @checks_arguments
+class SchemaBlock:
+    """A ``with`` block whose value collects changes of a schema; they are made at its end, or not if it raises."""
+
+    def __init__(self, update: SchemaUpdate, publish: Callable[[tuple[c.SchemaChange, ...]], object]) -> None:
+        """publish: makes the changes, and returns the result."""
+        self._update = update
+        self._publish = publish
+
+    def __enter__(self) -> SchemaUpdate:
+        return self._update
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        if kind is None:
+            self._update.result = self._publish(self._update.changes)
+
+    if not TYPE_CHECKING:  # a checker of types shall go on to see that the name is not there
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            raise UnsupportedMethod(
+                "changes of a schema are made by a with block: with table.update_schema() as change: "
+                f"change.{name}(...)"
+            )
+
+
 class SchemaUpdate:
     """Changes that are made together, in the order of the calls: they give one new schema, or none.
 

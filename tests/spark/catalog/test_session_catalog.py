@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import pytest
 from pyspark.errors import AnalysisException
@@ -12,6 +13,7 @@ from pyspark.sql import SparkSession
 import paimon_spark
 from paimon_spark import PaimonTable
 from paimon_spark.errors import DataError, NameTaken, OptionError, SqlError, TableNotFound, UnsupportedFeature
+from paimon_spark.spark.adapters import open_catalogs
 from paimon_spark.spark.catalog.session_catalog import SessionCatalog
 
 
@@ -67,6 +69,18 @@ def test_a_table_as_object(cat: SessionCatalog, spark: SparkSession) -> None:
         PaimonTable.forName(session, "shop.order")
     with pytest.raises(SqlError, match="is a system table"):
         cat["shop.orders$files"]
+
+
+def test_a_session_of_a_batch_finds_the_tables_of_the_session_that_started_it(
+    cat: SessionCatalog, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in foreachBatch: the session of the batch is another one, in which nobody has opened a catalog."""
+    monkeypatch.setattr(open_catalogs, "_OPEN", WeakKeyDictionary())
+    of_batch = spark.newSession()
+    with pytest.raises(OptionError, match="this session has no catalog to look it up in"):
+        PaimonTable.forName(of_batch, "shop.orders")
+    paimon_spark.catalog(spark, cat.catalog.warehouse)
+    assert PaimonTable.forName(of_batch, "shop.orders").toDF().count() == cat.table("shop.orders").count()
 
 
 def test_parameters_braces_and_odd_names(cat: SessionCatalog) -> None:

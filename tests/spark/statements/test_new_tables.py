@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from paimon_spark.catalogs.file_catalog import FileCatalog
 from paimon_spark.catalogs.filesystem import DirectoryNames
 from paimon_spark.catalogs.identifier import Identifier
-from paimon_spark.errors import StorageError, TableAlreadyExists, UnsupportedFeature
+from paimon_spark.errors import PaimonError, StorageError, TableAlreadyExists, UnsupportedFeature
 from paimon_spark.file_io.local import LocalFileIO
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements.run import run_sql
@@ -102,3 +102,27 @@ def test_a_lost_race_is_quiet_with_if_not_exists(spark: SparkSession, tmp_path: 
         run_sql(session, f"CREATE TABLE IF NOT EXISTS p.d.raced {rest}")
         there = run_sql(session, "SELECT * FROM p.d.raced")
         assert (there.columns, there.collect()) == (["other"], []), "the table is that of the other client"
+
+
+@pytest.mark.parametrize(
+    ("declared", "message"),
+    [
+        ("(id INT INT)", "the column id has the type INT INT, which Spark does not have"),
+        ("(id id INT, v STRING)", "the column id has the type id INT"),
+        ("(id NOT INT NULL)", "the column id has the type NOT INT"),
+        ("(id BIGINT STRING, v INT)", "the column id has the type BIGINT STRING"),
+        ("(id STRUCT<a: INT> INT)", "the column id has the type STRUCT<a: INT> INT"),
+        ("(id INT) PARTITIONED BY (nope)", "the partition column 'nope' is not a column"),
+        ("(id INT, b BINARY) PARTITIONED BY (b)", "partition column 'b' is VARBINARY, which has no stable directory"),
+    ],
+)
+@pytest.mark.parametrize("statement", ["CREATE TABLE p.d.n", "CREATE OR REPLACE TABLE p.d.t"])
+def test_what_is_no_column_is_refused(
+    spark: SparkSession, tmp_path: Path, statement: str, declared: str, message: str
+) -> None:
+    """Spark's own reader of types takes two words for a column and its type, so that a STRUCT was made."""
+    session = session_of(spark, tmp_path, LocalFileIO())
+    with pytest.raises(PaimonError, match=message):
+        run_sql(session, f"{statement} {declared}")
+    assert session.catalog.list_tables("d") == ["t"]
+    assert [tuple(row) for row in run_sql(session, "SELECT * FROM p.d.t").collect()] == [(7,)]

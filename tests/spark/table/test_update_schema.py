@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import types as st
 
 from paimon_spark import PaimonTable, open_table
-from paimon_spark.errors import OptionError, SchemaError
+from paimon_spark.errors import OptionError, SchemaError, UnsupportedMethod
 from paimon_spark.format.type_text import type_sql
 
 
@@ -55,6 +55,12 @@ def test_a_type_may_be_written_as_in_the_sql_of_spark(table: PaimonTable, spark:
     for wrong in ("STRUCT<a: INTT>", "STRUCT<a INT"):
         with pytest.raises(SchemaError, match=r"cannot read the type 'STRUCT.* in Paimon's words that is ROW"):
             PaimonTable.create(spark).addColumn("s", wrong)
+
+
+def test_a_change_outside_of_a_block_is_told_how_to_be_made(table: PaimonTable) -> None:
+    with pytest.raises(UnsupportedMethod, match=r"with table\.update_schema\(\) as change: change\.add_column"):
+        table.update_schema().add_column("q", "int")
+    assert not hasattr(table.update_schema(), "_repr_html_")
 
 
 def test_a_block_that_raises_changes_nothing(table: PaimonTable) -> None:
