@@ -53,7 +53,7 @@ TYPES = (
     *("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL(9, 2)", "CHAR(7)", "CHAR(300)"),
     *("VARCHAR(9)", "VARCHAR(70000)", "STRING", "BINARY(3)", "VARBINARY(5)", "BYTES", "DATE", "TIME(3)"),
     *("TIMESTAMP(3)", "TIMESTAMP(6) WITH LOCAL TIME ZONE", "ARRAY<INT>", "MAP<STRING, DECIMAL(3, 1)>"),
-    *("MULTISET<STRING>", "ROW<a INT, b ARRAY<ROW<c DATE, d STRING>>>", "VARIANT"),
+    *("MULTISET<STRING>", "ROW<a INT, b ARRAY<ROW<c DATE, d STRING>>>"),
 )
 BY_TIME = {"transient_lastDdlTime", "totalSize", "numFiles", "path"}
 """What the metastore adds to the parameters, and the place."""

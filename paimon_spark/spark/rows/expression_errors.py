@@ -6,6 +6,7 @@ its plans show them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ from paimon_spark.spark.rows.assignments import Assignment, Expression, as_colum
 _OF_ANOTHER_FRAME = ("MISSING_ATTRIBUTES", "CANNOT_RESOLVE_DATAFRAME_COLUMN")
 _UNKNOWN = "UNRESOLVED_COLUMN"
 _NO_FIELD = "FIELD_NOT_FOUND"
+_NO_SYNTAX = "PARSE_SYNTAX_ERROR"
+_WORDS = re.compile(r"\w+(?:\s+\w+)+")
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,9 @@ def expression_errors(
         if condition == _NO_FIELD:
             _refuse_side(what, error.getMessageParameters() or {}, sides())
         word = (name or "").strip("`")
-        if word in _first_words(values):
+        if condition == _NO_SYNTAX:
+            word = next((v for v in values if isinstance(v, str) and _WORDS.fullmatch(v.strip())), "")
+        if word and (condition == _NO_SYNTAX or word in _first_words(values)):
             raise SqlError(
                 f"{what}: {word} is no column, and the text of a value is SQL; a value that is a text needs quotes, "
                 f'"\'{word}\'", or F.lit("{word}")'

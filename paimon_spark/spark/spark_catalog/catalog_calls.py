@@ -310,8 +310,8 @@ class CatalogCalls:
     def _refuse_view(self, session: SqlSession, name: TableName) -> None:
         if session.find_view(name) is not None:
             raise UnsupportedFeature(
-                f"{name} is a view of the catalog, which Spark's own SQL does not read in this release; read it with "
-                f"paimon_spark.catalog(spark, ...).sql('SELECT * FROM {name}')"
+                f"{name} is a view of the catalog, which Spark reads in queries of spark.sql alone: write "
+                f"spark.sql('SELECT * FROM {name}')"
             )
 
     @contextmanager

@@ -138,7 +138,7 @@ class JvmObjects:
         """
         if isinstance(error, Thrown):
             return error.throwable
-        origin = error.java_exception if isinstance(error, Py4JJavaError) else getattr(error, "_origin", None)
+        origin = cause_of(error)
         if origin is not None and self.type("java.lang.RuntimeException").isInstance(origin):
             return origin
         _log.debug("a call of the JVM ends with an error", exc_info=error)
@@ -147,6 +147,11 @@ class JvmObjects:
         if isinstance(error, PaimonError | CapturedException):
             return self.static("java.lang.IllegalArgumentException")(str(error))
         return self.static("java.lang.RuntimeException")(f"{type(error).__name__}: {error}")
+
+
+def cause_of(error: BaseException) -> Java:
+    """The Throwable of the JVM that an error of Py4J or PySpark was made of; None: it was made of none."""
+    return error.java_exception if isinstance(error, Py4JJavaError) else getattr(error, "_origin", None)
 
 
 class _Answers:

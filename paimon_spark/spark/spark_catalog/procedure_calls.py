@@ -7,10 +7,16 @@ EXPLAIN.
 from __future__ import annotations
 
 from paimon_spark.errors import OptionError
+from paimon_spark.format.quoting import quoted
+from paimon_spark.spark.queries.reading import read_statement
+from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
 from paimon_spark.spark.spark_catalog.scans import local_scan
 from paimon_spark.spark.spark_catalog.sessions import CatalogSessions
+from paimon_spark.spark.spark_catalog.spark_internals import has_no_cached_rows
 from paimon_spark.spark.statements.run import run_sql
+from paimon_spark.sql.statements import Call
+from paimon_spark.sql.text.names import TableName
 
 _PROCEDURES = "org.apache.spark.sql.connector.catalog.procedures."
 _NAME, _ARGUMENT = "execute", "statement"
@@ -68,9 +74,25 @@ class BoundProcedure:
         self._sessions = sessions
 
     def call(self, row: Java) -> Java:
-        session = self._sessions.current_with_names()
-        result = run_sql(session, bytes(row.getBinary(0)).decode())
+        session, text = self._sessions.current_with_names(), bytes(row.getBinary(0)).decode()
+        result = run_sql(session, text)
+        _refresh_cached(session, text)
         scans = self._sessions.objects.static("java.util.ArrayList")()
         if result.schema.fields:
             scans.add(local_scan(self._sessions.objects, result, "result of a statement"))
         return scans.iterator()
+
+
+def _refresh_cached(session: SqlSession, text: str) -> None:
+    """Spark reads a table again that it has cached and that a statement has changed, as after its own INSERT."""
+    if has_no_cached_rows(session.spark):
+        return
+    statement = read_statement(session, text)
+    changed = getattr(statement, "table", None)
+    if isinstance(statement, Call):
+        given = statement.named.get("table", statement.positional[0] if statement.positional else None)
+        changed = changed or (session.table_name(given) if isinstance(given, str) else None)
+    if isinstance(changed, TableName) and changed.database is not None:
+        name = ".".join(map(quoted, (session.catalog.name, changed.database, changed.table)))
+        if session.spark.catalog.tableExists(name):
+            session.spark.catalog.refreshTable(name)

@@ -127,6 +127,16 @@ def rows_of(frame: DataFrame) -> Java:
     return frame._jdf.queryExecution().executedPlan().executeCollect()
 
 
+def has_no_cached_rows(spark: SparkSession) -> bool:
+    """True if Spark holds the rows of no query."""
+    return bool(spark._jsparkSession.sharedState().cacheManager().isEmpty())
+
+
+def plan_of(frame: DataFrame) -> Java:
+    """The plan of a DataFrame, in which all names are resolved."""
+    return frame._jdf.queryExecution().analyzed()
+
+
 def data_frame(frame: Java, spark: SparkSession) -> DataFrame:
     """A Dataset of the JVM as DataFrame of Python."""
     return DataFrame(frame, spark)

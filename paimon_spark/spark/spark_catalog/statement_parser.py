@@ -7,28 +7,37 @@ Java: org.apache.spark.sql.catalyst.parser.ParserInterface.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import ParseException
+from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_spark.errors import PaimonError, SqlError, UnsupportedFeature
 from paimon_spark.spark.queries.reading import read_statement
-from paimon_spark.spark.spark_catalog.jvm_objects import Java
+from paimon_spark.spark.spark_catalog.jvm_objects import Java, Thrown, cause_of
 from paimon_spark.spark.spark_catalog.procedure_calls import execution
 from paimon_spark.spark.spark_catalog.sessions import CatalogSessions
+from paimon_spark.spark.spark_catalog.spark_internals import plan_of
 from paimon_spark.spark.statements.new_tables import check_clauses
+from paimon_spark.spark.statements.run import run_sql
 from paimon_spark.sql import listings as q
 from paimon_spark.sql import statements as s
+from paimon_spark.sql.queries.functions import MAX_PT
 from paimon_spark.sql.queries.parameters import with_literals
+from paimon_spark.sql.queries.query import Query
+from paimon_spark.sql.queries.references import TABLE_FUNCTIONS
 from paimon_spark.sql.text.lexer import tokenize
 
-_QUERIES = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "INSERT", "SET", "EXPLAIN", "("})
+_QUERIES = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "SET", "EXPLAIN", "("})
 """First words of what Spark reads itself."""
 _ROWS = frozenset({"UPDATE", "DELETE", "MERGE", "CALL", "COPY"})
 """First words of what Spark does not do with a table of ours: a refusal of ours is the answer."""
+_FUNCTIONS = (MAX_PT, *TABLE_FUNCTIONS)
 _EXECUTED = (
     s.Call,
     s.CallByTag,
+    s.Insert,
+    s.InsertSeveral,
     s.Delete,
     s.Update,
     s.Merge,
@@ -42,6 +51,8 @@ _EXECUTED = (
     s.ReplaceViewQuery,
     s.SetViewProperties,
     s.UnsetViewProperties,
+    q.ShowColumns,
+    q.ShowFunctions,
     q.ShowPartitions,
     q.ShowTags,
     q.ShowProcedures,
@@ -73,30 +84,33 @@ class StatementParser:
         self._catalogs = catalogs
 
     def parsePlan(self, text: str) -> Java:
-        return self._parsed(text, lambda: self._delegate.parsePlan(text), lambda: text)
+        return self._parsed(text, lambda: _as_thrown(self._delegate.parsePlan, text), lambda: text)
 
     def parsePlanWithParameters(self, text: str, context: Java) -> Java:
         return self._parsed(
             text,
-            lambda: self._delegate.parsePlanWithParameters(text, context),
+            lambda: _as_thrown(self._delegate.parsePlanWithParameters, text, context),
             lambda: _with_parameters(text, context),
         )
 
     def parseMultipartIdentifier(self, text: str) -> Java:
         self._enter(self._session)
-        return self._delegate.parseMultipartIdentifier(text)
+        return _as_thrown(self._delegate.parseMultipartIdentifier, text)
 
     def parseTemporalTableIdentifier(self, text: str) -> Java:
         """Spark 4.3 asks for it where a name may say of which state the table is."""
         self._enter(self._session)
-        return self._delegate.parseTemporalTableIdentifier(text)
+        return _as_thrown(self._delegate.parseTemporalTableIdentifier, text)
 
     def _parsed(self, text: str, by_spark: Callable[[], Java], whole: Callable[[], str]) -> Java:
         self._enter(self._session)
-        tokens = tokenize(text)
+        try:
+            tokens = tokenize(text) if self._catalogs() else ()
+        except SqlError:
+            return by_spark()
         first = tokens[0].upper if tokens else ""
         if not tokens or first in _QUERIES:
-            return by_spark()
+            return self._query(text, whole) or by_spark()
         refusal: PaimonError | None = None
         for catalog in self._catalogs():
             try:
@@ -104,20 +118,63 @@ class StatementParser:
             except (SqlError, UnsupportedFeature) as error:
                 refusal = error
                 continue
-            if isinstance(statement, _EXECUTED):
-                return self._delegate.parsePlan(execution(catalog.catalog.name, whole()))
-            if isinstance(statement, s.CreateTable):
-                check_clauses(statement)
-            if isinstance(statement, q.ShowTables) and statement.kind == "VIEWS":
+            if _is_executed(statement):
                 return self._delegate.parsePlan(execution(catalog.catalog.name, whole()))
         if refusal is not None and first in _ROWS:
             raise refusal
         try:
             return by_spark()
-        except (Py4JJavaError, ParseException):
+        except Thrown:
             if refusal is None:
                 raise
             raise refusal from None
+
+    def _query(self, text: str, whole: Callable[[], str]) -> Java:
+        """The plan of a query with a function or a view of a catalog, which Spark does not find; None: it has none."""
+        has_function = any(name in text.lower() for name in _FUNCTIONS)
+        for catalog in self._catalogs():
+            if not has_function and not catalog.catalog.has_views:
+                continue
+            session = catalog.with_current_names(self._session)
+            try:
+                statement = read_statement(session, text)
+            except (SqlError, UnsupportedFeature):
+                if has_function:
+                    raise
+                continue
+            if not isinstance(statement, Query):
+                continue
+            if has_function or any(session.find_view(use.name) for use in statement.uses):
+                return plan_of(run_sql(session, whole()))
+        return None
+
+
+def _as_thrown(parse: Callable[..., Java], *arguments: Any) -> Java:
+    """What Spark's own parser returns; its error is thrown as it is, for its methods declare it.
+
+    Raises:
+        Thrown: it does not understand the text.
+    """
+    try:
+        return parse(*arguments)
+    except (Py4JJavaError, CapturedException) as error:
+        raise Thrown(cause_of(error)) from None
+
+
+def _is_executed(statement: s.Statement) -> bool:
+    """True if Spark hands a statement to no catalog, or not all of it.
+
+    Raises:
+        UnsupportedFeature: it makes a table that is none of Paimon.
+    """
+    if isinstance(statement, s.CreateTable):
+        check_clauses(statement)
+        return bool(statement.like)
+    if isinstance(statement, q.ShowTables):
+        return statement.kind == "VIEWS"
+    if isinstance(statement, q.DescribeTable):
+        return bool(statement.partition)
+    return isinstance(statement, _EXECUTED)
 
 
 def _with_parameters(text: str, context: Java) -> str:

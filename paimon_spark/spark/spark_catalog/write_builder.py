@@ -7,13 +7,14 @@ partitions of the rows has no such road in Spark, and a stream neither: these go
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from paimon_spark.arrow.predicates import predicate as p
 from paimon_spark.arrow.types import from_internal
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.types import INTEGERS, STRINGS, TIMESTAMPS, DataType, Root
+from paimon_spark.format.types import INTEGERS, MAX_LENGTH, STRINGS, TIMESTAMPS, DataType, Root
 from paimon_spark.spark.adapters.options import DYNAMIC_OVERWRITE, OVERWRITE_WHERE
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.source.filters import NotPushed
@@ -76,7 +77,7 @@ class WriteBuilder:
 
     def _condition(self, predicates: Java) -> str:
         """The condition as text; empty: all rows."""
-        columns = {field.name: field for field in self._schema.partition_fields}
+        columns = {field.name: replace(field, type=_plain(field.type)) for field in self._schema.partition_fields}
         found = p.and_(*(convert(predicate, columns) for predicate in predicates))
         return "" if found == p.TRUE else condition_text(found, self._schema)
 
@@ -172,6 +173,11 @@ def condition_text(predicate: p.Predicate, schema: TableSchema) -> str:
         raise NotPushed
 
     return text(predicate)
+
+
+def _plain(data_type: DataType) -> DataType:
+    """The type of a partition column; a text of CHAR is compared with blanks behind it by the text of the condition."""
+    return DataType(Root.VARCHAR, data_type.nullable, MAX_LENGTH) if data_type.root is Root.CHAR else data_type
 
 
 def _literal(value: p.Value, data_type: DataType) -> str:

@@ -304,7 +304,7 @@ def test_what_is_wrong_is_said_before_anything_is_written(spark: SparkSession, t
         (SqlError, r'UPDATE of .*/t: hello is no column.*"\'hello\'", or F.lit\("hello"\)', lambda: (
             table.update("id = 1", {"v": "1", "p": "hello"})
         )),
-        (SqlError, "hello is no column", lambda: (
+        (SqlError, "hello world is no column", lambda: (
             table.merge(updates, "target.id = s.id").whenMatchedUpdate(set={"p": "hello world"}).execute()
         )),
         (SqlError, r'DELETE of .*/t: .*Column of another DataFrame.*F.col\("id"\)', lambda: (

@@ -165,6 +165,12 @@ def test_a_query_sees_new_rows_and_a_cached_one_is_refreshed(lake: Lake) -> None
     assert lake.spark.table("t").cache().count() == 2
     lake.sql("INSERT INTO t VALUES (3)")
     assert lake.rows("SELECT * FROM t") == [(1,), (2,), (3,)]
+    lake.sql("DELETE FROM t WHERE id = 1")
+    assert lake.rows("SELECT * FROM t") == [(2,), (3,)]
+    lake.sql("CALL lake.sys.rollback(table => 'd.t', version => '2')")
+    assert lake.rows("SELECT * FROM t") == [(1,), (2,)]
+    lake.spark.range(5, 6).selectExpr("int(id) id").writeTo("lake.d.t").append()
+    assert lake.rows("SELECT * FROM t") == [(1,), (2,), (5,)]
     lake.spark.catalog.clearCache()
 
 

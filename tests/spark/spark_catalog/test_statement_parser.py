@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.errors import ParseException
 from pyspark.sql import functions as F
 
 from conftest import Lake
@@ -71,8 +72,10 @@ def test_statements_of_spark_stay_with_spark(table: Lake) -> None:
     assert table.spark.catalog.currentCatalog() == "spark_catalog"
     with pytest.raises(Exception, match="TABLE_OR_VIEW_NOT_FOUND"):
         table.sql("SELECT * FROM t")
-    with pytest.raises(Exception, match="PARSE_SYNTAX_ERROR"):
+    with pytest.raises(ParseException, match="PARSE_SYNTAX_ERROR"):
         table.sql("SELCT 1")
+    with pytest.raises(ParseException, match="PARSE_SYNTAX_ERROR"):
+        table.sql("SELECT 'not closed")
     assert table.rows("DELETE FROM lake.d.t WHERE id = 1") == [(1,)]
     table.sql("USE lake.d")
 
@@ -82,3 +85,14 @@ def test_merge_of_a_dataframe_is_refused_by_spark(table: Lake) -> None:
     with pytest.raises(Exception, match=r"MERGE INTO|mergeInto"):
         source.mergeInto("lake.d.t", F.expr("id = k")).whenMatched().delete().merge()
     assert len(table.rows("SELECT * FROM t")) == 3
+
+
+def test_functions_and_casts_of_the_official_connector(table: Lake) -> None:
+    table.sql("INSERT INTO t VALUES ('4', 5)")  # texts and numbers become the types of the columns
+    assert table.rows("SELECT * FROM paimon_incremental_query('d.t', 1, 2)") == [(4, "5")]
+    table.sql("CREATE TABLE p (id INT, dt STRING) PARTITIONED BY (dt)")
+    table.sql("INSERT INTO p VALUES (1, 'x'), (2, 'y')")
+    assert table.rows("SELECT id FROM p WHERE dt = sys.max_pt('d.p')") == [(2,)]
+    table.sql("CREATE TABLE q LIKE p")
+    table.sql("INSERT INTO q SELECT * FROM p WHERE dt = sys.max_pt('d.p')")
+    assert table.rows("SELECT * FROM q") == [(2, "y")]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from support.faults.faulty_store import InjectedFault
-from support.index_files import decode_bitmap
+from support.index_files import decode_bitmap, row_values
 from support.tables.compacting import compact, live_files, make, rows_of, write
 
 from paimon_spark.errors import OptionError, SchemaError
@@ -42,7 +42,7 @@ def indexes(table: Table) -> list[Mapping[str, Mapping[str, bytes | None]]]:
 
 
 def values(index: Mapping[str, Mapping[str, bytes | None]], column: str, data_type: str) -> list[object]:
-    return decode_bitmap(index[column]["bitmap"] or b"", parse_type(data_type), "x").values()
+    return row_values(decode_bitmap(index[column]["bitmap"] or b"", parse_type(data_type), "x"))
 
 
 @pytest.mark.parametrize("place", [{}, BESIDE], ids=["embedded", "beside"])
