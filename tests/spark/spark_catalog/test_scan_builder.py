@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-import random
 from decimal import Decimal
 
 import pytest
 from pyspark.sql import functions as F
-from support.long_runs import examples
+from support.long_runs import LONG, draws, examples
 
 from conftest import Lake
 
@@ -66,7 +65,7 @@ def test_conditions_keep_the_rows_that_plain_spark_keeps(lake: Lake, kind: str, 
     padded.createOrReplaceTempView("model")
     assert lake.rows("SELECT * FROM t") == lake.rows(padded)
     every = [part.strip() for line in CONDITIONS.strip().splitlines() for part in line.split("|")]
-    drawn = every if reads_local else random.Random(kind).sample(every, examples(40))
+    drawn = every if LONG else draws().sample(every, examples(len(every)))
     for condition in drawn:
         expected = lake.rows(f"SELECT id FROM model WHERE {_of_model(condition)}")
         assert lake.rows(f"SELECT id FROM t WHERE {condition}") == expected, condition
