@@ -171,17 +171,19 @@ class SqlSession:
 
     def dialect(self) -> Dialect:
         """By which rules the Spark session reads the conditions of this statement."""
-        if self._dialect is None:
-            self._dialect = sql_dialect(self.spark)
-        return self._dialect
+        dialect = self._dialect  # threads may share the session, and another may begin a statement
+        if dialect is None:
+            dialect = self._dialect = sql_dialect(self.spark)
+        return dialect
 
     def said_of(self, name: TableName) -> SessionOptions:
         """What the settings of the Spark session say of a table."""
-        if self._settings is None:
-            self._settings = paimon_settings(self.spark)
+        settings = self._settings
+        if settings is None:
+            settings = self._settings = paimon_settings(self.spark)
         if name.database is None:
-            return chosen_options(self._settings)
-        return chosen_options(self._settings, self.catalog.name, name.database, name.table)
+            return chosen_options(settings)
+        return chosen_options(settings, self.catalog.name, name.database, name.table)
 
     def open(self, name: TableName, options: Mapping[str, str] = _NO_OPTIONS) -> ReadableTable:
         """A table with options of this use on top; conditions are read in the zone of the session.
