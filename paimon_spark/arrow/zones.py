@@ -8,10 +8,13 @@ twice means the earlier instant, and a local time in a gap is moved later by the
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import re
 import time
 from typing import TypeAlias
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import pytz
 
 from paimon_spark.errors import OptionError
 
@@ -84,6 +87,70 @@ class LocalZone(dt.tzinfo):
         return None if moment is None else str(self.utcoffset(moment))
 
 
+class Region(dt.tzinfo):
+    """A region with the rules of Java, also for times before 1970.
+
+    The time zone database has merged zones that have been alike since 1970. Java and the library ``pytz`` have the
+    merged ones; some systems, and so Python, keep the history that each of them had before.
+
+    Attributes:
+        key: its name.
+    """
+
+    def __init__(self, key: str) -> None:
+        """
+        Raises:
+            ZoneInfoNotFoundError, ValueError, OSError: there is no such region.
+        """
+        self.key = key
+        self._now = ZoneInfo(key)
+        self._history = _history(key) or self._now
+
+    def utcoffset(self, moment: dt.datetime | None) -> dt.timedelta | None:
+        if moment is None:
+            return self._now.utcoffset(None)
+        rules = self._rules(moment)
+        return moment.replace(tzinfo=rules).utcoffset()
+
+    def fromutc(self, moment: dt.datetime) -> dt.datetime:
+        rules = self._rules(moment)
+        return rules.fromutc(moment.replace(tzinfo=rules)).replace(tzinfo=self)
+
+    def dst(self, moment: dt.datetime | None) -> dt.timedelta | None:
+        return None if moment is None else moment.replace(tzinfo=self._rules(moment)).dst()
+
+    def tzname(self, moment: dt.datetime | None) -> str | None:
+        return self.key if moment is None else moment.replace(tzinfo=self._rules(moment)).tzname()
+
+    def _rules(self, moment: dt.datetime) -> ZoneInfo:
+        return self._history if moment.year < _EPOCH.year else self._now
+
+    def __reduce__(self) -> tuple[type[Region], tuple[str]]:
+        return Region, (self.key,)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Region) and other.key == self.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __str__(self) -> str:
+        return self.key
+
+    def __repr__(self) -> str:
+        return f"Region({self.key!r})"
+
+
+@functools.cache
+def _history(key: str) -> ZoneInfo | None:
+    """The zone as pytz has it; None: it does not know the zone."""
+    try:
+        with pytz.open_resource(key) as data:
+            return ZoneInfo.from_file(data, key=key)
+    except (ValueError, OSError):
+        return None
+
+
 def find_zone(name: str) -> dt.tzinfo:
     """A time zone by its name. Raises ValueError for an unknown one."""
     if name in ("Z", "UTC", "GMT", "UT"):
@@ -98,7 +165,7 @@ def find_zone(name: str) -> dt.tzinfo:
         return dt.timezone(-offset if sign == "-" else offset)
     if _REGION.fullmatch(full):
         try:
-            return ZoneInfo(full)
+            return Region(full)
         except (ZoneInfoNotFoundError, ValueError, OSError):
             pass  # the error below reports it
     raise ValueError(f"there is no time zone {name!r}")

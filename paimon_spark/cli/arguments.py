@@ -7,11 +7,10 @@ import re
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Any
-from zoneinfo import ZoneInfo
 
 import typer
 
-from paimon_spark.arrow.zones import LocalZone, session_zone
+from paimon_spark.arrow.zones import LocalZone, Region, session_zone
 from paimon_spark.errors import OptionError, SnapshotNotFound
 from paimon_spark.format.options.read_settings import ScanSettings
 from paimon_spark.format.options.table_settings import TableSettings
@@ -206,7 +205,7 @@ def current_zone_name() -> str | None:
     zone = current_zone()
     if isinstance(zone, LocalZone):
         return None
-    return zone.key if isinstance(zone, ZoneInfo) else str(zone.tzname(None)).removeprefix("UTC") or "UTC"
+    return zone.key if isinstance(zone, Region) else str(zone.tzname(None)).removeprefix("UTC") or "UTC"
 
 
 def zone_option() -> Any:

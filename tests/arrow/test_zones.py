@@ -60,6 +60,9 @@ def test_a_zone_that_is_not_known_cannot_be_used() -> None:
         ("2026-10-25 02:30:00", "Europe/Berlin", 2 * HOUR),  # comes twice: the first
         ("2026-03-29 02:30:00", "Europe/Berlin", 1 * HOUR),  # is left out: 03:30 in summer time
         ("0001-01-01 00:00:00", "Europe/Berlin", 53 * 60 * SECOND + 28 * SECOND),
+        ("1942-07-05 12:00:00", "Europe/Stockholm", 2 * HOUR),  # of Berlin, with which it is merged
+        ("1942-07-05 12:00:00", "Africa/Accra", 0),
+        ("1850-06-01 12:00:00", "CET", 17 * 60 * SECOND + 30 * SECOND),
         ("9999-12-31 23:59:59", "Australia/Sydney", 11 * HOUR),
         ("12026-07-01 00:00:00", "Europe/Berlin", 2 * HOUR),  # the calendar repeats
         ("12026-01-01 00:00:00", "Europe/Berlin", 1 * HOUR),
@@ -97,3 +100,14 @@ def test_the_zone_of_this_process_is_the_one_of_that_name(local_name: str) -> No
         assert to_local(nanos, local) == to_local(nanos, named)
 
     agrees()
+
+
+def test_a_region_is_a_value() -> None:
+    zone = find_zone("Europe/Stockholm")
+    assert pickle.loads(pickle.dumps(zone)) == zone
+    assert (str(zone), zone.utcoffset(None)) == ("Europe/Stockholm", None)
+    moment = dt.datetime(2026, 10, 25, 0, 30, tzinfo=dt.UTC).astimezone(zone)
+    assert (moment.hour, moment.utcoffset()) == (2, dt.timedelta(hours=2))
+    assert moment.astimezone(dt.UTC) == dt.datetime(2026, 10, 25, 0, 30, tzinfo=dt.UTC)
+    later = dt.datetime(2026, 10, 25, 1, 30, tzinfo=dt.UTC).astimezone(zone)
+    assert (later.hour, later.fold, later.utcoffset()) == (2, 1, dt.timedelta(hours=1))
