@@ -52,7 +52,6 @@ def column_position(after: str | None = None, before: str | None = None, first: 
     return problems[0] if problems else None
 
 
-@checks_arguments
 class SchemaBlock:
     """A ``with`` block whose value collects changes of a schema; they are made at its end, or not if it raises."""
 
@@ -79,6 +78,7 @@ class SchemaBlock:
             )
 
 
+@checks_arguments
 class SchemaUpdate:
     """Changes that are made together, in the order of the calls: they give one new schema, or none.
 
