@@ -7,7 +7,8 @@ nullability at every depth. ``arrow.conform`` brings a batch there; TIME, which 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,7 +16,7 @@ from pyarrow import types as pt
 from pyspark.sql import types as st
 
 from paimon_spark.arrow.alignment import match_columns
-from paimon_spark.arrow.conform import list_of, map_of, struct_of
+from paimon_spark.arrow.conform import conform_batch, list_of, map_of, struct_of
 from paimon_spark.errors import DataError
 from paimon_spark.format.types import DataField, DataType, Root, holds
 
@@ -36,6 +37,7 @@ _PLAIN: dict[type[st.DataType], pa.DataType] = {
     st.TimestampNTZType: pa.timestamp("us"),
     st.NullType: pa.null(),
 }
+Unit = TypeVar("Unit")
 MIN_BATCH_ROWS = 10_000
 MAX_BATCH_ROWS = 65_536
 
@@ -144,6 +146,13 @@ def _times(array: pa.Array, column: str) -> pa.Array:
             f"column '{column}' is TIME, which Spark sees as the milliseconds of the day: {wrong} is not among them"
         )
     return array.view(pa.time32("ms"))
+
+
+def conformed(
+    read: Callable[[Unit], Iterator[pa.RecordBatch]], units: Iterable[Unit], schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """What a task gives to Spark: the rows of units, in batches of a schema."""
+    return rebatch(conform_batch(batch, schema) for unit in units for batch in read(unit))
 
 
 def rebatch(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -203,6 +203,12 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
     return ReadOptions(path, names, condition, pushes, kinds, given, zone, native, local)
 
 
+def last_of(options: Mapping[str, str], name: str) -> str | None:
+    """The value of an option under its name in any letter case; None: it is not given."""
+    values = [value for key, value in options.items() if key.lower() == name]
+    return values[-1] if values else None
+
+
 def native_choice(text: str, key: str = NATIVE) -> bool | None:
     """What the option `read.native`, or the setting of that key, says; None: auto.
 

@@ -10,13 +10,12 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import types as st
 
-from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.predicates.predicate import columns_of
 from paimon_spark.format.paths import data_file_path
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField
-from paimon_spark.spark.adapters.batches import rebatch, spark_arrow_schema
+from paimon_spark.spark.adapters.batches import conformed, spark_arrow_schema
 from paimon_spark.spark.adapters.sizes import size_of_splits
 from paimon_spark.spark.adapters.tasks import rows_of_tasks
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
@@ -105,8 +104,7 @@ class HybridScan:
         scan, schema, placed = self.scan, spark_arrow_schema(self.schema), self.placed
 
         def work(group: tuple[Split, ...]) -> Iterator[pa.RecordBatch]:
-            rows_of = _reader(scan, placed)
-            return rebatch(conform_batch(batch, schema) for split in group for batch in rows_of(split))
+            return conformed(_reader(scan, placed), group, schema)
 
         size = size_of_splits(splits, self.scan.fields, self.scan.table.schema.fields)
         groups = self.scan.tasks_of([split.without_statistics() for split in splits])

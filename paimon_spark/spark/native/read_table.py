@@ -17,7 +17,16 @@ from paimon_spark.arrow.predicates.predicate import AlwaysTrue
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.options.column_names import format_columns
 from paimon_spark.spark.adapters.char_columns import as_read
-from paimon_spark.spark.adapters.options import COLUMNS, FILTER, NATIVE, PATH, TIME_ZONE, native_choice, read_options
+from paimon_spark.spark.adapters.options import (
+    COLUMNS,
+    FILTER,
+    NATIVE,
+    PATH,
+    TIME_ZONE,
+    last_of,
+    native_choice,
+    read_options,
+)
 from paimon_spark.spark.adapters.readable_columns import narrowest_column, readable_schema
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
 from paimon_spark.spark.native.conditions import NotExpressible, spark_condition
@@ -78,8 +87,8 @@ def _native_choice(request: ReadRequest, settings: SessionSettings) -> bool | No
     """The call decides before its options, these before the session."""
     if request.native is not None:
         return request.native
-    given = [value for key, value in request.options.items() if key.lower() == NATIVE]
-    return native_choice(given[-1]) if given else settings.native
+    given = last_of(request.options, NATIVE)
+    return settings.native if given is None else native_choice(given)
 
 
 def _finished(frame: DataFrame, reading: Reading, explained: ReadExplanation) -> TableFrame:

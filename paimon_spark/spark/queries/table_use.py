@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from paimon_spark.arrow.predicates.dialect import Dialect
@@ -127,21 +127,31 @@ class _Source:
         return ReadRequest(self.path, self.options, columns, where, native, self.table, first, refusal)
 
     def _full_scan_refusal(self, where: str | None) -> str:
-        """Why a read of a partitioned table is refused, if its condition leaves all files and the session forbids that.
-
-        Java: PaimonBaseScan.ensureNoFullScan.
-        """
+        """As full_scan_refusal, for the files that a condition leaves."""
         table = self.table
-        if self._said.allow_full_scan or not isinstance(table, ReadableTable) or not table.schema.partition_keys:
+        if self._said.allow_full_scan or not isinstance(table, ReadableTable):
             return ""
-        left, files = (_file_count(table, condition) for condition in (where, None))
-        if left < files:
-            return ""
-        return (
-            f"reading {self._name}: '{PREFIX}{ALLOW_FULL_SCAN}' = 'false' forbids a read of all files of a partitioned "
-            f"table, and its condition leaves all {files}; add one on {' or '.join(table.schema.partition_keys)}, or "
-            "allow the read"
-        )
+        return full_scan_refusal(self._name, table, self._said, lambda: _file_count(table, where))
+
+
+def full_scan_refusal(name: TableName, table: ReadableTable, said: SessionOptions, left: Callable[[], int]) -> str:
+    """Why a read of a partitioned table is refused, if its condition leaves all files and the session forbids that.
+
+    Java: PaimonBaseScan.ensureNoFullScan.
+
+    Args:
+        left: counts the files that the read leaves; called where that matters.
+    """
+    keys = table.schema.partition_keys
+    if said.allow_full_scan or not keys:
+        return ""
+    found, files = left(), _file_count(table, None)
+    if found < files:
+        return ""
+    return (
+        f"reading {name}: '{PREFIX}{ALLOW_FULL_SCAN}' = 'false' forbids a read of all files of a partitioned "
+        f"table, and its condition leaves all {files}; add one on {' or '.join(keys)}, or allow the read"
+    )
 
 
 def _file_count(table: ReadableTable, where: str | None) -> int:

@@ -9,11 +9,10 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 from pyspark.sql.types import StructType
 
-from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.predicates.expressions import as_predicate
 from paimon_spark.arrow.predicates.predicate import Predicate, and_
 from paimon_spark.format.schema import ROW_KIND_FIELD
-from paimon_spark.spark.adapters.batches import rebatch, spark_arrow_schema
+from paimon_spark.spark.adapters.batches import conformed, spark_arrow_schema
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.readable_columns import Readable, asked_columns
 from paimon_spark.spark.source.filters import push_filters
@@ -82,10 +81,7 @@ class PaimonReader(DataSourceReader):
         if not isinstance(partition, SplitPartition):
             return iter(())
         reader: UnitReader = self._scan().reader()
-        batches = (
-            conform_batch(batch, self._arrow_schema) for split in partition.splits for batch in reader.read(split)
-        )
-        return rebatch(batches)
+        return conformed(reader.read, partition.splits, self._arrow_schema)
 
     def _scan(self) -> Scan | SystemScan:
         return self._sent or self._table.scan([field.name for field in self._columns.values()], self._predicate)

@@ -125,6 +125,10 @@ class JvmObjects:
             self._interfaces[key] = self.array("java.lang.Class", map(self.type, key))
         return self.static("java.lang.reflect.Proxy").newProxyInstance(self._loader, self._interfaces[key], handler)
 
+    def is_made(self, thing: Java) -> bool:
+        """True if Python answers for an object of the JVM."""
+        return bool(self.static("java.lang.reflect.Proxy").isProxyClass(thing.getClass()))
+
     def _bound(self, *values: Any) -> Java:
         given = self.array("java.lang.Object", values)
         bound = self.static("java.lang.invoke.MethodHandles").insertArguments(self._dispatch, 0, given)

@@ -128,7 +128,7 @@ def _wrap_parser(spark: SparkSession, registry: _Registry) -> None:
     """Gives the session itself, which is made already, the parser that later sessions get."""
     session = spark._jsparkSession
     known = parser(session, registry.objects)
-    if str(known.getClass().getName()).startswith("jdk.proxy") or "$Proxy" in str(known.getClass().getName()):
+    if registry.objects.is_made(known):
         return
     put_parser(session, registry.objects, registry.with_parser(session, known))
 

@@ -21,7 +21,7 @@ from paimon_spark.errors import OptionError
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.char_columns import as_stored
-from paimon_spark.spark.adapters.options import LOCAL, NATIVE, native_choice
+from paimon_spark.spark.adapters.options import LOCAL, NATIVE, last_of, native_choice
 from paimon_spark.spark.adapters.readable_columns import narrowest_column
 from paimon_spark.spark.adapters.sizes import size_of_splits
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
@@ -35,12 +35,13 @@ from paimon_spark.spark.native.readable_columns import holds_floats
 from paimon_spark.spark.native.session_settings import session_settings
 from paimon_spark.spark.native.table_reading import undivided_reason
 from paimon_spark.spark.queries.session import SqlSession
+from paimon_spark.spark.queries.table_use import full_scan_refusal
 from paimon_spark.spark.source.filters import NotPushed
 from paimon_spark.spark.spark_catalog.aggregates import Aggregates, aggregated_rows, asked_aggregates
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
 from paimon_spark.spark.spark_catalog.predicates import column_name, convert
 from paimon_spark.spark.spark_catalog.scans import PlannedReader, local_scan, parquet_batch, python_scan, statistics
-from paimon_spark.spark.spark_catalog.spark_internals import option_map, parquet_scan, python_table, struct_of
+from paimon_spark.spark.spark_catalog.spark_internals import parquet_scan, source_stream, struct_of
 from paimon_spark.sql.text.names import TableName
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.pruning.top_n import TopN
@@ -141,17 +142,24 @@ class ScanBuilder:
     # --------------------------------------------------------------------------------------------------- what is read
 
     def build(self) -> Java:
-        self._check_full_scan()
+        refusal = full_scan_refusal(
+            self._name,
+            self._table,
+            self._session.said_of(self._name),
+            lambda: sum(split.file_count for split in self._plan.splits),
+        )
+        if refusal:
+            raise OptionError(refusal)
         description = f"paimon {self._session.catalog.name}.{self._name.database}.{self._name.table}"
         if self._aggregates is not None:
             rows = aggregated_rows(self._session.spark, self._table.schema, self._aggregates)
             return local_scan(self._objects, rows, f"{description}, known from metadata")
         scan, plan = self._scan(self._read_names), self._plan
         if self._is_divisible:
-            here = self._rows_here(scan, plan)
+            here = self._rows_here(scan)
             if here is not None:
                 return local_scan(self._objects, here, f"{description}, read by the driver", self)
-            files = self._native_files(scan, plan) if self._may_spark_read else None
+            files = self._native_files(scan) if self._may_spark_read else None
             if files is not None:
                 return self._parquet(scan, files, f"{description}, {len(files)} files by Spark")
         return self._python(scan, plan, f"{description}, {len(plan.splits)} splits")
@@ -161,8 +169,7 @@ class ScanBuilder:
         session, objects = self._session, self._objects
         said = session.said_of(self._name).of_streams
         options = {**session.storage_options, **said, **self._options, "path": session.location(self._name)}
-        made = python_table(session.spark, objects, struct_of(objects, self._shown), options)
-        return made.newScanBuilder(option_map(objects, options)).build().toMicroBatchStream(checkpoint)
+        return source_stream(session.spark, objects, struct_of(objects, self._shown), options, checkpoint)
 
     # -------------------------------------------------------------------------------------------------------- helpers
 
@@ -177,7 +184,7 @@ class ScanBuilder:
 
     @property
     def _shown(self) -> st.StructType:
-        return as_stored(nullable(shown_schema(spark_schema(self._fields))))
+        return _shown_of(self._fields)
 
     def _scan(self, names: Sequence[str]) -> Scan:
         scan = self._table.scan(list(names), self._predicate)
@@ -191,25 +198,27 @@ class ScanBuilder:
             self._plans[key] = self._scan(self._read_names).plan_with_read_tags()[0]
         return self._plans[key]
 
+    @property
+    def _splits(self) -> list[Split]:
+        return [split for split in self._plan.splits if isinstance(split, Split)]
+
     @cached_property
     def _is_divisible(self) -> bool:
-        return undivided_reason(self._table) is None and all(isinstance(s, Split) for s in self._plan.splits)
+        return undivided_reason(self._table) is None and len(self._splits) == len(self._plan.splits)
 
     @property
     def _native(self) -> bool | None:
-        given = [value for key, value in self._options.items() if key.lower() == NATIVE]
-        return native_choice(given[-1]) if given else self._settings.native
+        given = last_of(self._options, NATIVE)
+        return self._settings.native if given is None else native_choice(given)
 
     @cached_property
     def _spark_reads(self) -> bool:
         """True if Spark may read all files, whichever columns are read; a few keys are looked up here."""
         if not self._is_divisible or self._native is False:
             return False
-        splits = [split for split in self._plan.splits if isinstance(split, Split)]
-        if is_key_lookup(self._table, self._predicate, splits):
+        if is_key_lookup(self._table, self._predicate, self._splits):
             return False
-        names = [field.name for field in self._table.schema.fields]
-        return self._native_files(self._scan(names), self._plan) is not None
+        return self._native_files(self._scan(self._table.schema.names)) is not None
 
     @property
     def _may_spark_read(self) -> bool:
@@ -218,13 +227,11 @@ class ScanBuilder:
         return self._native is not False and (bool(self._skips) or p.columns_of(self._predicate) <= keys)
 
     def _hybrid(self, scan: Scan) -> HybridScan:
-        shown = as_stored(nullable(shown_schema(spark_schema(scan.fields))))
-        return HybridScan(self._session.spark, scan, shown, self._settings)
+        return HybridScan(self._session.spark, scan, _shown_of(scan.fields), self._settings)
 
-    def _native_files(self, scan: Scan, plan: Plan) -> list[NativeFile] | None:
-        """All files of a plan, if Spark's own scan can read them as they are; None: it cannot."""
-        splits = [split for split in plan.splits if isinstance(split, Split)]
-        found = self._hybrid(scan).classified(splits, None)
+    def _native_files(self, scan: Scan) -> list[NativeFile] | None:
+        """All files of the plan, if Spark's own scan can read them as they are; None: it cannot."""
+        found = self._hybrid(scan).classified(self._splits, None)
         if found.rest or len(found.native) != 1:
             return None
         ((kind, files),) = found.native.items()
@@ -233,10 +240,9 @@ class ScanBuilder:
         as_now = all(c.name == c.field.name and c.type.root is c.field.type.root for c in kind.columns)
         return files if as_now else None
 
-    def _rows_here(self, scan: Scan, plan: Plan) -> DataFrame | None:
-        splits = [split for split in plan.splits if isinstance(split, Split)]
-        given = [value for key, value in self._options.items() if key.lower() == LOCAL]
-        is_local = given[-1].lower() == "true" if given else self._settings.local
+    def _rows_here(self, scan: Scan) -> DataFrame | None:
+        splits, given = self._splits, last_of(self._options, LOCAL)
+        is_local = self._settings.local if given is None else given.lower() == "true"
         if self._native is not None or not splits:
             return None
         if is_key_lookup(self._table, scan.predicate, splits):
@@ -268,15 +274,7 @@ class ScanBuilder:
     def _size(self, scan: Scan) -> int:
         return size_of_splits(self._plan.splits, scan.fields, self._table.schema.fields)
 
-    def _check_full_scan(self) -> None:
-        """Java: PaimonBaseScan.ensureNoFullScan."""
-        said, keys = self._session.said_of(self._name), self._table.schema.partition_keys
-        if said.allow_full_scan or not keys:
-            return
-        every = sum(split.file_count for split in self._table.scan().plan().splits)
-        if sum(split.file_count for split in self._plan.splits) >= every:
-            raise OptionError(
-                f"reading {self._name}: the session forbids a read of all files of a partitioned table "
-                f"(read.allow.fullScan = false), and this one leaves all {every}; add a condition on "
-                f"{' or '.join(keys)}, or allow the read"
-            )
+
+def _shown_of(fields: Sequence[DataField]) -> st.StructType:
+    """The columns of the rows that a scan returns: Spark pads CHAR itself."""
+    return as_stored(nullable(shown_schema(spark_schema(fields))))

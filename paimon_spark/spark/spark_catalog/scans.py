@@ -12,8 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as st
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from paimon_spark.arrow.conform import conform_batch
-from paimon_spark.spark.adapters.batches import rebatch
+from paimon_spark.spark.adapters.batches import conformed
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.source.reader import SplitPartition
@@ -68,9 +67,7 @@ class PlannedReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if not isinstance(partition, SplitPartition):
             return iter(())
-        return rebatch(
-            conform_batch(batch, self.schema) for unit in partition.splits for batch in self.reader.read(unit)
-        )
+        return conformed(self.reader.read, partition.splits, self.schema)
 
     def __getstate__(self) -> Mapping[str, Any]:
         return {"tasks": (), "reader": self.reader, "schema": self.schema}  # each task is sent to the one that does it

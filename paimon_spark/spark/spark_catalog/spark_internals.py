@@ -197,6 +197,14 @@ def python_table(spark: SparkSession, objects: JvmObjects, schema: Java, options
     return provider.getTable(schema, transforms, objects.map(options))
 
 
+def source_stream(
+    spark: SparkSession, objects: JvmObjects, schema: Java, options: Mapping[str, str], checkpoint: str
+) -> Java:
+    """The stream of the Python data source."""
+    made = python_table(spark, objects, schema, options)
+    return made.newScanBuilder(option_map(objects, options)).build().toMicroBatchStream(checkpoint)
+
+
 def option_map(objects: JvmObjects, options: Mapping[str, str]) -> Java:
     return objects.static("org.apache.spark.sql.util.CaseInsensitiveStringMap")(objects.map(options))
 

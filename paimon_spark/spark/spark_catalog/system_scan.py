@@ -12,7 +12,7 @@ from paimon_spark.spark.native.local_read import SMALL_BYTES, rows_if_small
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
 from paimon_spark.spark.spark_catalog.scans import PlannedReader, local_scan, python_scan, statistics
-from paimon_spark.spark.spark_catalog.spark_internals import option_map, python_table, struct_of
+from paimon_spark.spark.spark_catalog.spark_internals import source_stream, struct_of
 from paimon_spark.sql.text.names import TableName
 from paimon_spark.store.system_tables.table import UnitReader, system_table
 
@@ -59,5 +59,4 @@ class SystemScanBuilder:
         fields = self._session.fields(self._name)
         options = {**self._session.storage_options, **self._options, "path": location}
         schema = struct_of(objects, nullable(shown_schema(spark_schema(fields))))
-        made = python_table(self._session.spark, objects, schema, options)
-        return made.newScanBuilder(option_map(objects, options)).build().toMicroBatchStream(checkpoint)
+        return source_stream(self._session.spark, objects, schema, options, checkpoint)

@@ -48,12 +48,12 @@ from paimon_spark.procedures.tags import (
     TriggerTagAutomaticCreation,
 )
 from paimon_spark.spark.adapters.open_catalogs import named_table
-from paimon_spark.spark.adapters.options import TIME_ZONE, path_in_session
+from paimon_spark.spark.adapters.options import TIME_ZONE, last_of, path_in_session
 from paimon_spark.spark.adapters.session_options import is_case_sensitive
 from paimon_spark.spark.jobs.spark_engine import SparkEngine
 from paimon_spark.spark.table.new_table import NewTable, read_type
 from paimon_spark.spark.table.table_reads import TableReads
-from paimon_spark.spark.table.table_state import last_of, of_table
+from paimon_spark.spark.table.table_state import of_table
 from paimon_spark.spark.table.table_writes import TableWrites
 from paimon_spark.store.compact.compaction import CompactResult
 from paimon_spark.store.evolution.alter import AlterResult, alter

@@ -11,10 +11,10 @@ from pyspark.sql import functions as sf
 from paimon_spark.format.options.column_names import format_columns, given_columns
 from paimon_spark.format.quoting import quoted
 from paimon_spark.spark.adapters.errors import job_errors
-from paimon_spark.spark.adapters.options import COLUMNS, CREATES_TABLE, FILTER, ROW_KINDS, without_merging
+from paimon_spark.spark.adapters.options import COLUMNS, CREATES_TABLE, FILTER, ROW_KINDS, last_of, without_merging
 from paimon_spark.spark.native.aggregate_rows import aggregate_rows
 from paimon_spark.spark.native.read_table import ReadRequest, read_table
-from paimon_spark.spark.table.table_state import TableState, last_of
+from paimon_spark.spark.table.table_state import TableState
 from paimon_spark.store.checks.report import CheckResult
 from paimon_spark.store.checks.table import check
 from paimon_spark.store.scan.read_spec import find_fields

@@ -9,7 +9,16 @@ from pyspark.sql import SparkSession
 
 from paimon_spark.format.options.foreign_names import ForeignNames
 from paimon_spark.spark.adapters.live_session import LiveSession
-from paimon_spark.spark.adapters.options import FAIL, FILTER, LOCAL, NATIVE, OVERWRITE_WHERE, TIME_ZONE, UNKNOWN_BATCH
+from paimon_spark.spark.adapters.options import (
+    FAIL,
+    FILTER,
+    LOCAL,
+    NATIVE,
+    OVERWRITE_WHERE,
+    TIME_ZONE,
+    UNKNOWN_BATCH,
+    last_of,
+)
 from paimon_spark.store.metadata.table_options import split_storage_options
 from paimon_spark.store.open import ReadableTable, open_table
 
@@ -56,9 +65,3 @@ def of_table(options: Mapping[str, str]) -> dict[str, str]:
     """The options but for those of reads or writes alone that all those of a table object share."""
     others = (TIME_ZONE, NATIVE, LOCAL, UNKNOWN_BATCH)
     return {key: value for key, value in options.items() if key.lower() not in others}
-
-
-def last_of(options: Mapping[str, str], name: str) -> str | None:
-    """The value of an option under its name in any letter case; None: it is not given."""
-    values = [value for key, value in options.items() if key.lower() == name]
-    return values[-1] if values else None

@@ -26,6 +26,7 @@ from paimon_spark.spark.adapters.options import (
     PATH,
     UNKNOWN_BATCH,
     Once,
+    last_of,
     merging_of,
     path_in_session,
     write_options,
@@ -41,7 +42,7 @@ from paimon_spark.spark.rows.statements import RowStatement, delete_where, updat
 from paimon_spark.spark.stream_sink.options import stream_options
 from paimon_spark.spark.stream_sink.query import StreamIdentity, compute, local_query
 from paimon_spark.spark.table.each_batch import stream_writer
-from paimon_spark.spark.table.table_state import TableState, last_of
+from paimon_spark.spark.table.table_state import TableState
 from paimon_spark.spark.write.bucket_routing import how_computed
 from paimon_spark.spark.write.open_write import open_job
 from paimon_spark.spark.write.write_job import WriteResult
