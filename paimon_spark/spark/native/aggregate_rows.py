@@ -41,16 +41,25 @@ def aggregate_rows(
         return None
     lines = [line for group in groups.values() for line in group]
     kept = columns or (schema.fields[0],)  # a row needs a column
-    values = [from_internal([line[0].get(c.name) for line in lines], c.type.with_nullable(True)) for c in kept]
-    shown = nullable(shown_schema(spark_schema(kept)))
-    own = [DataField(c.id, c.name, c.type.with_nullable(True)) for c in kept]
-    batch = pa.RecordBatch.from_arrays(values, schema=arrow_schema(own))
-    arrow = conform_batch(batch, spark_arrow_schema(shown))
-    table = pa.Table.from_batches([arrow])
+    table, shown = shown_rows(kept, [[line[0].get(c.name) for c in kept] for line in lines])
     if rows is not None:
         table = table.append_column(rows, pa.array([line[1] for line in lines], pa.int64()))
         shown = st.StructType([*shown.fields, st.StructField(rows, st.LongType())])
     return local_rows(spark, table, shown)
+
+
+def shown_rows(columns: Sequence[DataField], lines: Sequence[Sequence[Any]]) -> tuple[pa.Table, st.StructType]:
+    """Internal values as Spark takes them, and their schema; each may be NULL.
+
+    Args:
+        columns: of the rows.
+        lines: the rows: a value for each column.
+    """
+    shown = nullable(shown_schema(spark_schema(columns)))
+    fields = [DataField(c.id, c.name, c.type.with_nullable(True)) for c in columns]
+    values = [from_internal([line[at] for line in lines], field.type) for at, field in enumerate(fields)]
+    batch = pa.RecordBatch.from_arrays(values, schema=arrow_schema(fields))
+    return pa.Table.from_batches([conform_batch(batch, spark_arrow_schema(shown))]), shown
 
 
 _Line = tuple[dict[str, Any], int]

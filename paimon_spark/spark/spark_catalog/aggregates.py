@@ -6,18 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.predicates.pruning import compare_values
-from paimon_spark.arrow.types import arrow_schema, from_internal
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import FLOATS, DataField, DataType, Root
-from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.dataframes import arrow_dataframe
-from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
+from paimon_spark.spark.native.aggregate_rows import shown_rows
 from paimon_spark.spark.spark_catalog.jvm_objects import Java
 from paimon_spark.spark.spark_catalog.predicates import column_name
 from paimon_spark.store.metadata.table import Table
@@ -69,18 +65,9 @@ def asked_aggregates(table: Table, aggregation: Java) -> Aggregates | None:
 
 def aggregated_rows(spark: SparkSession, schema: TableSchema, asked: Aggregates) -> DataFrame:
     """The rows of the answer: the groups, then the functions."""
-    fields = [
-        DataField(number, f"c{number}", data_type.with_nullable(True))
-        for number, data_type in enumerate(
-            [field.type for field in asked.groups] + [_COUNT if c is None else c.type for _, c in asked.functions]
-        )
-    ]
-    lines = _lines(schema, asked)
-    columns = [from_internal([line[number] for line in lines], field.type) for number, field in enumerate(fields)]
-    shown = nullable(shown_schema(spark_schema(fields)))
-    batch = pa.RecordBatch.from_arrays(columns, schema=arrow_schema(fields))
-    rows = pa.Table.from_batches([conform_batch(batch, spark_arrow_schema(shown))])
-    return arrow_dataframe(spark, rows, shown)
+    types = [field.type for field in asked.groups] + [_COUNT if c is None else c.type for _, c in asked.functions]
+    columns = [DataField(number, f"c{number}", data_type) for number, data_type in enumerate(types)]
+    return arrow_dataframe(spark, *shown_rows(columns, _lines(schema, asked)))
 
 
 def _lines(schema: TableSchema, asked: Aggregates) -> list[Sequence[Any]]:

@@ -25,7 +25,7 @@ from paimon_spark.spark.adapters.types import COMMENT, paimon_fields
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects, Thrown
 from paimon_spark.spark.spark_catalog.procedure_calls import execute_procedure
-from paimon_spark.spark.spark_catalog.sessions import CatalogSessions
+from paimon_spark.spark.spark_catalog.sessions import CatalogSessions, NamedTable
 from paimon_spark.spark.spark_catalog.staged_table import Staging, staged_table
 from paimon_spark.spark.spark_catalog.table_calls import system_table, table_of_spark
 from paimon_spark.spark.statements.alters import check_fixed_property
@@ -125,11 +125,12 @@ class CatalogCalls:
         name, travel = self._name(identifier, session), self._travel(more)
         said = session.said_of(name).without_state() if travel else session.said_of(name)
         options = {**said.of_reads, **travel}
+        of = NamedTable(session, self._objects, name)
         with self._translated(identifier=identifier):
             if name.system is not None:
-                return system_table(session, self._objects, name, options)
+                return system_table(of, options)
             try:
-                return table_of_spark(session, self._objects, name, options)
+                return table_of_spark(of, options)
             except errors.TableNotFound:
                 self._refuse_view(session, name)
                 raise

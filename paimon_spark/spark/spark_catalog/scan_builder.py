@@ -34,15 +34,14 @@ from paimon_spark.spark.native.parquet_scan import AS_WRITTEN
 from paimon_spark.spark.native.readable_columns import holds_floats
 from paimon_spark.spark.native.session_settings import session_settings
 from paimon_spark.spark.native.table_reading import undivided_reason
-from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.queries.table_use import full_scan_refusal
 from paimon_spark.spark.source.filters import NotPushed
 from paimon_spark.spark.spark_catalog.aggregates import Aggregates, aggregated_rows, asked_aggregates
-from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
+from paimon_spark.spark.spark_catalog.jvm_objects import Java
 from paimon_spark.spark.spark_catalog.predicates import column_name, convert
 from paimon_spark.spark.spark_catalog.scans import PlannedReader, local_scan, parquet_batch, python_scan, statistics
+from paimon_spark.spark.spark_catalog.sessions import NamedTable
 from paimon_spark.spark.spark_catalog.spark_internals import parquet_scan, source_stream, struct_of
-from paimon_spark.sql.text.names import TableName
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.pruning.top_n import TopN
 from paimon_spark.store.read.splits import Split
@@ -54,32 +53,24 @@ _PREDICATE = "org.apache.spark.sql.connector.expressions.filter.Predicate"
 _PUSHED = ("RequiredColumns", "V2Filters", "TopN", "Aggregates")
 
 
-def scan_builder(objects: JvmObjects, target: ScanBuilder) -> Java:
+def scan_builder(target: ScanBuilder) -> Java:
     """The builder of a scan. Spark sorts and limits again: what is pushed of an order leaves out rows, and no more."""
-    return objects.make([f"{_READ}SupportsPushDown{what}" for what in _PUSHED], target, {"isPartiallyPushed": True})
+    kinds = [f"{_READ}SupportsPushDown{what}" for what in _PUSHED]
+    return target.of.objects.make(kinds, target, {"isPartiallyPushed": True})
 
 
 class ScanBuilder:
     """Answers for the builder of a scan."""
 
-    def __init__(
-        self,
-        session: SqlSession,
-        objects: JvmObjects,
-        name: TableName,
-        table: ReadableTable,
-        options: Mapping[str, str],
-    ) -> None:
+    def __init__(self, of: NamedTable, table: ReadableTable, options: Mapping[str, str]) -> None:
         """
         Args:
             options: with which the table is opened, and those that say who reads.
         """
-        self._session = session
-        self._objects = objects
-        self._name = name
+        self.of = of
         self._table = table
         self._options = options
-        self._settings = session_settings(session.spark)
+        self._settings = session_settings(of.session.spark)
         self._names: tuple[str, ...] = tuple(field.name for field in table.schema.fields)
         self._predicate: p.Predicate = p.TRUE
         self._pushed: list[Java] = []
@@ -107,10 +98,10 @@ class ScanBuilder:
             self._left += [given for given, _ in of_rows]
             taken = [(given, part) for given, part in taken if p.columns_of(part) <= keys]
         self._pushed = [given for given, _ in taken]
-        return self._objects.array(_PREDICATE, self._left)
+        return self.of.objects.array(_PREDICATE, self._left)
 
     def pushedPredicates(self) -> Java:
-        return self._objects.array(_PREDICATE, self._pushed)
+        return self.of.objects.array(_PREDICATE, self._pushed)
 
     def pruneColumns(self, schema: Java) -> None:
         self._names = tuple(schema.fieldNames())
@@ -143,22 +134,22 @@ class ScanBuilder:
 
     def build(self) -> Java:
         refusal = full_scan_refusal(
-            self._name,
+            self.of.name,
             self._table,
-            self._session.said_of(self._name),
+            self.of.session.said_of(self.of.name),
             lambda: sum(split.file_count for split in self._plan.splits),
         )
         if refusal:
             raise OptionError(refusal)
-        description = f"paimon {self._session.catalog.name}.{self._name.database}.{self._name.table}"
+        description = self.of.description
         if self._aggregates is not None:
-            rows = aggregated_rows(self._session.spark, self._table.schema, self._aggregates)
-            return local_scan(self._objects, rows, f"{description}, known from metadata")
+            rows = aggregated_rows(self.of.session.spark, self._table.schema, self._aggregates)
+            return local_scan(self.of.objects, rows, f"{description}, known from metadata")
         scan, plan = self._scan(self._read_names), self._plan
         if self._is_divisible:
             here = self._rows_here(scan)
             if here is not None:
-                return local_scan(self._objects, here, f"{description}, read by the driver", self)
+                return local_scan(self.of.objects, here, f"{description}, read by the driver", self)
             files = self._native_files(scan) if self._may_spark_read else None
             if files is not None:
                 return self._parquet(scan, files, f"{description}, {len(files)} files by Spark")
@@ -166,9 +157,9 @@ class ScanBuilder:
 
     def toMicroBatchStream(self, checkpoint: str) -> Java:
         """Any scan may become a stream: Spark does not say so when it is built."""
-        session, objects = self._session, self._objects
-        said = session.said_of(self._name).of_streams
-        options = {**session.storage_options, **said, **self._options, "path": session.location(self._name)}
+        session, objects, name = self.of.session, self.of.objects, self.of.name
+        said = session.said_of(name).of_streams
+        options = {**session.storage_options, **said, **self._options, "path": session.location(name)}
         return source_stream(session.spark, objects, struct_of(objects, self._shown), options, checkpoint)
 
     # -------------------------------------------------------------------------------------------------------- helpers
@@ -227,7 +218,7 @@ class ScanBuilder:
         return self._native is not False and (bool(self._skips) or p.columns_of(self._predicate) <= keys)
 
     def _hybrid(self, scan: Scan) -> HybridScan:
-        return HybridScan(self._session.spark, scan, _shown_of(scan.fields), self._settings)
+        return HybridScan(self.of.session.spark, scan, _shown_of(scan.fields), self._settings)
 
     def _native_files(self, scan: Scan) -> list[NativeFile] | None:
         """All files of the plan, if Spark's own scan can read them as they are; None: it cannot."""
@@ -257,19 +248,19 @@ class ScanBuilder:
             for given, part in self._skips
             if p.columns_of(part) <= read.keys() and not any(holds_floats(read[n].type) for n in p.columns_of(part))
         ]
-        made = parquet_scan(self._session.spark, self._objects, paths, self._shown, AS_WRITTEN, skips)
-        size = statistics(self._objects, sum(f.meta.row_count for f in files), self._size(scan))
+        made = parquet_scan(self.of.session.spark, self.of.objects, paths, self._shown, AS_WRITTEN, skips)
+        size = statistics(self.of.objects, sum(f.meta.row_count for f in files), self._size(scan))
         text = f"{description} {sorted(path for path, _ in paths)} {self._predicate} {self._read_names}"
-        return parquet_batch(self._objects, made, size, text, self)
+        return parquet_batch(self.of.objects, made, size, text, self)
 
     def _python(self, scan: Scan, plan: Plan, description: str) -> Java:
         reader = PlannedReader(scan.tasks_of(plan.splits), scan.reader(), spark_arrow_schema(self._shown))
         rows = sum(file.row_count for split in plan.splits for file in split.files)
         state = None if plan.snapshot is None else plan.snapshot.id
         text = f"{description} {self._table.location} {state} {self._predicate} {self._first} {self._read_names}"
-        size = statistics(self._objects, rows, self._size(scan))
+        size = statistics(self.of.objects, rows, self._size(scan))
         text += f" {sorted(self._options.items())}"
-        return python_scan(self._session, self._objects, reader, self._shown, size, description, text, self)
+        return python_scan(self.of.session.spark, self.of.objects, reader, self._shown, size, description, text, self)
 
     def _size(self, scan: Scan) -> int:
         return size_of_splits(self._plan.splits, scan.fields, self._table.schema.fields)

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as st
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from paimon_spark.spark.adapters.batches import conformed
 from paimon_spark.spark.adapters.errors import plainly
-from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.source.reader import SplitPartition
 from paimon_spark.spark.source.source import PaimonDataSource
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
@@ -74,7 +73,7 @@ class PlannedReader(DataSourceReader):
 
 
 def python_scan(
-    session: SqlSession,
+    spark: SparkSession,
     objects: JvmObjects,
     reader: PlannedReader,
     shown: st.StructType,
@@ -93,7 +92,7 @@ def python_scan(
         text: scans of one text are equal, and Spark runs one of them for both.
         target: answers other methods of the scan.
     """
-    partitions, factory, metrics = python_batch(session.spark, objects, reader, PaimonDataSource({}), shown)
+    partitions, factory, metrics = python_batch(spark, objects, reader, PaimonDataSource({}), shown)
     planned = {"planInputPartitions": partitions, "createReaderFactory": factory}
     constants = {
         "readSchema": struct_of(objects, shown),

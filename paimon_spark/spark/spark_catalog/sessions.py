@@ -3,12 +3,54 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession
 
 from paimon_spark.catalogs.catalog import Catalog
+from paimon_spark.spark.adapters.options import LOCAL, NATIVE
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
+from paimon_spark.sql.text.names import TableName
+from paimon_spark.store.open import ReadableTable
+
+
+@dataclass(frozen=True)
+class NamedTable:
+    """A table that Spark asks for.
+
+    Attributes:
+        session: the catalog in the session that asks.
+        objects: makes objects of its JVM.
+        name: of the table, one of its branches, or a system table.
+    """
+
+    session: SqlSession
+    objects: JvmObjects
+    name: TableName
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.session.catalog.name}.{self.name.database}.{self.name.table}{self.name.suffixes}"
+
+    @property
+    def description(self) -> str:
+        """For EXPLAIN."""
+        return f"paimon {self.full_name}"
+
+    def open(self, options: Mapping[str, str]) -> ReadableTable:
+        """The table, or that of the system table.
+
+        Args:
+            options: of a read; those that say who reads are no options of a table.
+
+        Raises:
+            TableNotFound: there is none.
+        """
+        given = {key: value for key, value in options.items() if key.lower() not in (NATIVE, LOCAL)}
+        return self.session.open(replace(self.name, system=None), given)
+
 
 _MOST_SESSIONS = 64
 """That are remembered. One that is forgotten is made again when it asks next: it holds nothing of its own."""

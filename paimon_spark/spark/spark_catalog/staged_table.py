@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 
 from pyspark.sql import DataFrame
@@ -49,40 +50,43 @@ def staged_table(session: SqlSession, objects: JvmObjects, name: Identifier, sch
     )
 
 
+@dataclass
 class StagedCalls:
-    """Answers for a staged table: it becomes a table with its rows when these are written, in one step."""
+    """Answers for a staged table: it becomes a table with its rows when these are written, in one step.
 
-    def __init__(
-        self, session: SqlSession, objects: JvmObjects, name: Identifier, schema: TableSchema, there: bool
-    ) -> None:
-        self._session = session
-        self._objects = objects
-        self._name = name
-        self._schema = schema
-        self._there = there
-        self._is_done = False
+    Attributes:
+        session, objects, name, schema, there: as of staged_table.
+        is_done: whether it has become one.
+    """
+
+    session: SqlSession
+    objects: JvmObjects
+    name: Identifier
+    schema: TableSchema
+    there: bool
+    is_done: bool = False
 
     def newWriteBuilder(self, info: Java) -> Java:
         """To replace the rows of a new table is to write it."""
-        insert = self._objects.make([INSERTABLE], InsertableRelation(self._insert))
-        constants = {"toInsertableRelation": insert, "description": f"paimon {self._name}"}
-        write = self._objects.make([_WRITE + "V1Write"], None, constants)
-        itself = self._objects.make([_WRITE + "WriteBuilder"], None, {"build": write})
-        return self._objects.make([_WRITE + "SupportsTruncate"], None, {"build": write, "truncate": itself})
+        insert = self.objects.make([INSERTABLE], InsertableRelation(self._insert))
+        constants = {"toInsertableRelation": insert, "description": f"paimon {self.name}"}
+        write = self.objects.make([_WRITE + "V1Write"], None, constants)
+        itself = self.objects.make([_WRITE + "WriteBuilder"], None, {"build": write})
+        return self.objects.make([_WRITE + "SupportsTruncate"], None, {"build": write, "truncate": itself})
 
     def commitStagedChanges(self) -> None:
-        if not self._is_done:
+        if not self.is_done:
             self._make(None)
 
     def abortStagedChanges(self) -> None:
         """A write that failed has left nothing."""
 
     def _insert(self, rows: Java) -> None:
-        self._make(data_frame(rows, self._session.spark))
+        self._make(data_frame(rows, self.session.spark))
 
     def _make(self, rows: DataFrame | None) -> None:
-        if self._there:
-            replace_table(self._session, self._name, self._schema, rows)
+        if self.there:
+            replace_table(self.session, self.name, self.schema, rows)
         else:
-            create_filled_table(self._session, self._name, self._schema, rows)
-        self._is_done = True
+            create_filled_table(self.session, self.name, self.schema, rows)
+        self.is_done = True

@@ -7,21 +7,20 @@ TruncatableTable}.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import types as st
 
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.types import CHAR_VARCHAR, CURRENT_DEFAULT, shown_schema, spark_schema, with_lengths
-from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
 from paimon_spark.spark.spark_catalog.scan_builder import ScanBuilder, scan_builder
+from paimon_spark.spark.spark_catalog.sessions import NamedTable
 from paimon_spark.spark.spark_catalog.spark_internals import struct_of
-from paimon_spark.spark.spark_catalog.system_scan import SystemScanBuilder, of_table
+from paimon_spark.spark.spark_catalog.system_scan import SystemScanBuilder
 from paimon_spark.spark.spark_catalog.write_builder import write_builder
 from paimon_spark.spark.statements.table_words import shown_properties
-from paimon_spark.sql.text.names import TableName
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.system_tables.names import METADATA_NAMES
 
@@ -34,21 +33,19 @@ _READS = ("BATCH_READ", "MICRO_BATCH_READ")
 _WRITES = ("V1_BATCH_WRITE", "BATCH_WRITE", "STREAMING_WRITE", "TRUNCATE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC")
 
 
-def table_of_spark(session: SqlSession, objects: JvmObjects, name: TableName, options: Mapping[str, str]) -> Java:
+def table_of_spark(of: NamedTable, options: Mapping[str, str]) -> Java:
     """A table as Spark has it: two of one state are equal, so that a cached one is found again.
 
     Args:
-        name: of the table, or of one of its branches.
         options: of its reads, among them the state that a query names.
 
     Raises:
         TableNotFound: there is none.
         PaimonError: it cannot be read with the options.
     """
-    table = session.open(name, of_table(options))
-    latest = table.snapshots.latest_id()
+    table, objects = of.open(options), of.objects
     constants = {
-        **_named(session, objects, name, table.schema.fields, table.schema.partition_keys),
+        **_named(of, table.schema.fields, table.schema.partition_keys),
         "properties": objects.map(_properties(table)),
         "capabilities": _capabilities(objects, (*_READS, *_WRITES)),
         "metadataColumns": objects.array(
@@ -56,90 +53,80 @@ def table_of_spark(session: SqlSession, objects: JvmObjects, name: TableName, op
         ),
         "canRenameConflictingMetadataColumns": True,
     }
-    full_name = constants["name"]
-    state = f"{session.catalog!r}, schema {table.schema.id}, snapshot {latest}, {sorted(options.items())}"
+    latest = table.snapshots.latest_id()
+    state = f"{of.session.catalog!r}, schema {table.schema.id}, snapshot {latest}, {sorted(options.items())}"
     return objects.make(
         [_CATALOG + kind for kind in ("SupportsRead", "SupportsWrite", "SupportsMetadataColumns", "TruncatableTable")],
-        TableCalls(session, objects, name, table, dict(options)),
+        TableCalls(of, table, dict(options)),
         constants,
-        f"{full_name} ({state})",
+        f"{of.full_name} ({state})",
     )
 
 
+@dataclass(frozen=True)
 class TableCalls:
-    """Answers for a table."""
+    """Answers for a table.
 
-    def __init__(
-        self,
-        session: SqlSession,
-        objects: JvmObjects,
-        name: TableName,
-        table: ReadableTable,
-        options: Mapping[str, str],
-    ) -> None:
-        self._session = session
-        self._objects = objects
-        self._name = name
-        self._table = table
-        self._options = options
+    Attributes:
+        of: its name.
+        table: as it is opened.
+        options: of its reads.
+    """
+
+    of: NamedTable
+    table: ReadableTable
+    options: Mapping[str, str]
 
     def newScanBuilder(self, options: Java) -> Java:
         """Spark hands over the options of the reader, or of ``WITH (...)``."""
-        given = dict(options)
-        table = self._session.open(self._name, of_table({**self._options, **given})) if given else self._table
-        target = ScanBuilder(self._session, self._objects, self._name, table, {**self._options, **given})
-        return scan_builder(self._objects, target)
+        given = {**self.options, **dict(options)}
+        return scan_builder(ScanBuilder(self.of, self.of.open(given) if len(options) else self.table, given))
 
     def newWriteBuilder(self, info: Java) -> Java:
-        return write_builder(self._session, self._objects, self._name, info)
+        return write_builder(self.of, info)
 
     def truncateTable(self, *options: Java) -> bool:
-        self._session.table(self._name).truncate()
+        self.of.session.table(self.of.name).truncate()
         return True
 
 
-def system_table(session: SqlSession, objects: JvmObjects, name: TableName, options: Mapping[str, str]) -> Java:
+def system_table(of: NamedTable, options: Mapping[str, str]) -> Java:
     """A system table, whose rows can be read.
 
     Raises:
         TableNotFound: there is no such table, or no such system table.
     """
-    fields = session.fields(name)
-    shows_rows = name.system not in METADATA_NAMES
-    keys = session.open(replace(name, system=None)).schema.partition_keys if shows_rows else ()
+    fields = of.session.fields(of.name)
+    shows_rows = of.name.system not in METADATA_NAMES
     constants = {
-        **_named(session, objects, name, fields, keys),
-        "properties": objects.map({}),
-        "capabilities": _capabilities(objects, _READS if shows_rows else _READS[:1]),
+        **_named(of, fields, of.open({}).schema.partition_keys if shows_rows else ()),
+        "properties": of.objects.map({}),
+        "capabilities": _capabilities(of.objects, _READS if shows_rows else _READS[:1]),
     }
-    return objects.make([_CATALOG + "SupportsRead"], SystemTableCalls(session, objects, name, options), constants)
+    return of.objects.make([_CATALOG + "SupportsRead"], SystemTableCalls(of, options), constants)
 
 
+@dataclass(frozen=True)
 class SystemTableCalls:
-    """Answers for a system table: its rows are read here when a query is planned, or by the data source."""
+    """Answers for a system table; attributes as of TableCalls."""
 
-    def __init__(self, session: SqlSession, objects: JvmObjects, name: TableName, options: Mapping[str, str]) -> None:
-        self._session = session
-        self._objects = objects
-        self._name = name
-        self._options = options
+    of: NamedTable
+    options: Mapping[str, str]
 
     def newScanBuilder(self, options: Java) -> Java:
-        return self._objects.make(
+        return self.of.objects.make(
             [_CONNECTOR + "read.SupportsPushDownRequiredColumns"],
-            SystemScanBuilder(self._session, self._objects, self._name, {**self._options, **dict(options)}),
+            SystemScanBuilder(self.of, {**self.options, **dict(options)}),
         )
 
 
-def _named(
-    session: SqlSession, objects: JvmObjects, name: TableName, fields: Sequence[DataField], keys: Iterable[str]
-) -> dict[str, Any]:
+def _named(of: NamedTable, fields: Sequence[DataField], keys: Iterable[str]) -> dict[str, Any]:
     """What every table has: a name, columns, partition columns."""
-    expressions = objects.static(_CONNECTOR + "expressions.Expressions")
+    expressions = of.objects.static(_CONNECTOR + "expressions.Expressions")
     return {
-        "name": f"{session.catalog.name}.{name.database}.{name.table}{name.suffixes}",
-        "schema": struct_of(objects, _columns(fields)),
-        "partitioning": objects.array(_TRANSFORM, [expressions.identity(key) for key in keys]),
+        "name": of.full_name,
+        "schema": struct_of(of.objects, _columns(fields)),
+        "partitioning": of.objects.array(_TRANSFORM, [expressions.identity(key) for key in keys]),
     }
 
 

@@ -6,9 +6,8 @@ partitions of the rows has no such road in Spark, and a stream neither: these go
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from paimon_spark.arrow.predicates import predicate as p
 from paimon_spark.arrow.types import from_internal
@@ -16,35 +15,32 @@ from paimon_spark.format.quoting import quoted
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import INTEGERS, MAX_LENGTH, STRINGS, TIMESTAMPS, DataType, Root
 from paimon_spark.spark.adapters.options import DYNAMIC_OVERWRITE, OVERWRITE_WHERE
-from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.source.filters import NotPushed
-from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
+from paimon_spark.spark.spark_catalog.jvm_objects import Java
 from paimon_spark.spark.spark_catalog.predicates import convert
+from paimon_spark.spark.spark_catalog.sessions import NamedTable
 from paimon_spark.spark.spark_catalog.spark_internals import data_frame, python_table, write_info
 from paimon_spark.sql.text.literals import literal_text
-from paimon_spark.sql.text.names import TableName
 
 _WRITE = "org.apache.spark.sql.connector.write."
 INSERTABLE = "org.apache.spark.sql.sources.InsertableRelation"
 
 
-def write_builder(session: SqlSession, objects: JvmObjects, name: TableName, info: Java) -> Java:
+def write_builder(of: NamedTable, info: Java) -> Java:
     """The builder of a write to a table."""
-    target = WriteBuilder(session, objects, name, info)
+    target = WriteBuilder(of, info)
     kinds = [_WRITE + kind for kind in ("SupportsOverwriteV2", "SupportsDynamicOverwrite")]
-    target.itself = objects.make(kinds, target)
+    target.itself = of.objects.make(kinds, target)
     return target.itself
 
 
 class WriteBuilder:
     """Answers for the builder of a write: notes what is replaced."""
 
-    def __init__(self, session: SqlSession, objects: JvmObjects, name: TableName, info: Java) -> None:
-        self._session = session
-        self._objects = objects
-        self._name = name
+    def __init__(self, of: NamedTable, info: Java) -> None:
+        self._of = of
         self._info = info
-        self._schema = session.open(name).schema
+        self._schema = of.open({}).schema
         self._replaces: dict[str, str] | None = None
         self.itself: Java = None
 
@@ -69,11 +65,12 @@ class WriteBuilder:
         return self.itself
 
     def build(self) -> Java:
-        given, replaces = dict(self._info.options()), self._replaces
-        target = Write(self._session, self._objects, self._name, self._info, given, replaces)
+        replaces = self._replaces
+        target = Write(self._of, self._info, dict(self._info.options()), replaces)
         if replaces is not None and replaces.get(DYNAMIC_OVERWRITE) == "true":
             return target.of_source()
-        return self._objects.make([_WRITE + "V1Write"], target, {"description": f"paimon {self._name}"})
+        description = f"paimon {self._of.name}"
+        return self._of.objects.make([_WRITE + "V1Write"], target, {"description": description})
 
     def _condition(self, predicates: Java) -> str:
         """The condition as text; empty: all rows."""
@@ -82,69 +79,61 @@ class WriteBuilder:
         return "" if found == p.TRUE else condition_text(found, self._schema)
 
 
+@dataclass(frozen=True)
 class Write:
     """Answers for a write.
 
     Attributes:
-        session, objects, name: of the table.
+        of: the table.
         info: what Spark says of the write.
         options: of the write.
         replaces: the options of an overwrite; None: rows are added.
     """
 
-    def __init__(
-        self,
-        session: SqlSession,
-        objects: JvmObjects,
-        name: TableName,
-        info: Java,
-        options: Mapping[str, str],
-        replaces: Mapping[str, str] | None,
-    ) -> None:
-        self._session = session
-        self._objects = objects
-        self._name = name
-        self._info = info
-        self._options = options
-        self._replaces = replaces
+    of: NamedTable
+    info: Java
+    options: Mapping[str, str]
+    replaces: Mapping[str, str] | None
 
     def toInsertableRelation(self) -> Java:
-        return self._objects.make([INSERTABLE], InsertableRelation(self._insert))
+        return self.of.objects.make([INSERTABLE], InsertableRelation(self._insert))
 
     def toStreaming(self) -> Java:
         return self.of_source().toStreaming()
 
     def of_source(self) -> Java:
         """The write of Spark's own table of the data source."""
-        session, objects = self._session, self._objects
-        said = session.said_of(self._name).of_writes
-        options = {**session.storage_options, **said, **self._options, **(self._replaces or {})}
-        options["path"] = session.location(self._name)
-        schema = self._info.schema()
-        builder = python_table(session.spark, objects, schema, options).newWriteBuilder(
-            write_info(objects, self._info, options)
-        )
-        return (builder if self._replaces is None else builder.truncate()).build()
+        session, objects, name = self.of.session, self.of.objects, self.of.name
+        said = session.said_of(name).of_writes
+        options = {**session.storage_options, **said, **self.options, **(self.replaces or {})}
+        options["path"] = session.location(name)
+        table = python_table(session.spark, objects, self.info.schema(), options)
+        builder = table.newWriteBuilder(write_info(objects, self.info, options))
+        return (builder if self.replaces is None else builder.truncate()).build()
 
     def _insert(self, rows: Java) -> None:
-        session = self._session
-        table, frame = session.table(self._name), data_frame(rows, session.spark)
-        if self._replaces is None:
-            table.append(frame, self._options)
+        session = self.of.session
+        table, frame = session.table(self.of.name), data_frame(rows, session.spark)
+        if self.replaces is None:
+            table.append(frame, self.options)
         else:
-            where = self._replaces.get(OVERWRITE_WHERE)
-            rest = {key: value for key, value in self._replaces.items() if key != OVERWRITE_WHERE}
-            table.overwrite(frame, where, {**self._options, **rest})
+            where = self.replaces.get(OVERWRITE_WHERE)
+            rest = {key: value for key, value in self.replaces.items() if key != OVERWRITE_WHERE}
+            table.overwrite(frame, where, {**self.options, **rest})
 
 
+@dataclass(frozen=True)
 class InsertableRelation:
-    """Answers for what Spark gives the rows to."""
+    """Answers for what Spark gives the rows to.
 
-    def __init__(self, insert: Any) -> None:
-        self._insert = insert
+    Attributes:
+        write: writes a Dataset.
+    """
+
+    write: Callable[[Java], None]
 
     def insert(self, rows: Java, overwrite: bool) -> None:
-        self._insert(rows)
+        self.write(rows)
 
 
 def condition_text(predicate: p.Predicate, schema: TableSchema) -> str:
