@@ -10,14 +10,18 @@ from paimon_spark.errors import SqlError, UnsupportedFeature
 from paimon_spark.format.quoting import quoted
 from paimon_spark.sql.queries.query import Query, Use
 from paimon_spark.sql.queries.read_query import QUERY_VERBS, closing_of, qualifiers, read_query
+from paimon_spark.sql.queries.references import refuse_foreign
 from paimon_spark.sql.statements import PREFIX, Delete, Expression, Merge, MergeClause, Update
 from paimon_spark.sql.text.cursor import Cursor
-from paimon_spark.sql.text.lexer import Token, tokenize
+from paimon_spark.sql.text.lexer import Kind, Token, tokenize
 from paimon_spark.sql.text.names import Names, TableName
 
 _SOURCE = "SELECT * FROM "
 _STAR: Mapping[str, Expression] | None = None
-_NO_ALIAS = ("WHERE", "SET", "USING", "ON", "WHEN")
+_JOINS = ("JOIN", "INNER", "LEFT", "CROSS")
+_NO_ALIAS = ("WHERE", "SET", "USING", "ON", "WHEN", *_JOINS)
+_NO_END = ("DISTINCT", "NOT", "AND", "OR", "BETWEEN", "LIKE", "CASE", "WHEN", "THEN", "ELSE")
+"""Words of an operator, after which FROM is no clause: it belongs to the operator, or is the name of a column."""
 
 
 def read_row_change(cursor: Cursor) -> Delete | Update | Merge | None:
@@ -163,13 +167,28 @@ def _alias(cursor: Cursor) -> str | None:
     return name
 
 
+def _refuse_other_tables(cursor: Cursor, target: _Side, *words: str) -> None:
+    """Refuses a clause in which other systems name a second table, which MERGE INTO does.
+
+    Raises:
+        UnsupportedFeature: one of the words comes next.
+    """
+    found = next((word for word in words if cursor.sees(word)), None)
+    if found is not None:
+        clause = "JOIN" if found in _JOINS else found
+        refuse_foreign(cursor, (cursor.tokens[0].upper, clause), ".".join(target.parts), cursor.offset())
+
+
 def _delete(cursor: Cursor, target: _Side) -> Delete:
+    _refuse_other_tables(cursor, target, "USING", *_JOINS)
     return Delete(target.table, target.alias, _where(cursor, [target]))
 
 
 def _update(cursor: Cursor, target: _Side) -> Update:
+    _refuse_other_tables(cursor, target, *_JOINS)
     cursor.expect("SET")
-    values = _assignments(cursor, [target], ("WHERE",))
+    values = _assignments(cursor, [target], ("WHERE", "FROM"))
+    _refuse_other_tables(cursor, target, "FROM")
     return Update(target.table, target.alias, values, _where(cursor, [target]))
 
 
@@ -304,7 +323,7 @@ class _Stop:
     def __call__(self) -> bool:
         token = self.cursor.peek()
         word = "" if token is None else token.upper
-        if self.cases == 0 and word in self.words:
+        if self.cases == 0 and word in self.words and (word != "FROM" or self._ends_value()):
             return True
         if self._seen != self.cursor.at:
             self._seen = self.cursor.at
@@ -312,6 +331,12 @@ class _Stop:
             is_column = before is not None and before.upper == "."
             self.cases += 0 if is_column else {"CASE": 1, "END": -1 if self.cases else 0}.get(word, 0)
         return False
+
+    def _ends_value(self) -> bool:
+        """True if what was read last can end a value, so that FROM begins a clause."""
+        before = self.cursor.peek(-1)
+        assert before is not None
+        return before.upper in (")", "]") or (before.kind is not Kind.SYMBOL and before.upper not in _NO_END)
 
 
 def _expression(cursor: Cursor, sides: Sequence[_Side], stops: Sequence[str], what: str) -> Expression:

@@ -75,6 +75,23 @@ def test_a_script_of_spark_does_not_take_a_table_of_ours_for_one_of_spark(text: 
         ("OPTIMIZE paimon.shop.t WHERE a = 1", "CALL sys.compact(table => 'paimon.shop.t')"),
         ("VACUUM b.t RETAIN 1 HOURS DRY RUN", "CALL sys.expire_snapshots(table => 'b.t')"),
         ("RESTORE TABLE t TO VERSION AS OF 5", "CALL sys.rollback(table => 't', version => '5')"),
+        (
+            "RESTORE TABLE t TO VERSION AS OF 5",
+            "CALL sys.rollback_to_as_latest(table => 't', version => '5') deletes nothing",
+        ),
+        (
+            "RESTORE TABLE b.t TO TIMESTAMP AS OF '2026-01-01'",
+            "CALL sys.rollback_to_timestamp(table => 'b.t', timestamp => '2026-11-01 12:00:00')",
+        ),
+        ("UPDATE b.t SET a = s.a, c = s.c FROM s WHERE s.id = t.id", "MERGE INTO b.t USING <table or query> ON"),
+        ("UPDATE t SET a = (SELECT 1 FROM s) FROM s, u", "WHEN MATCHED THEN UPDATE SET <column> = <value>"),
+        ("UPDATE t JOIN s ON t.id = s.id SET a = s.a", "MERGE INTO t USING"),
+        ("UPDATE t x LEFT JOIN s ON x.id = s.id SET a = s.a", "MERGE INTO t USING"),
+        (
+            "DELETE FROM b.t USING s WHERE s.id = t.id",
+            "MERGE INTO b.t USING <table or query> ON <condition> WHEN MATCHED",
+        ),
+        ("DELETE FROM t AS x INNER JOIN s ON x.id = s.id", "THEN DELETE deletes rows by those of another table"),
         ("FSCK REPAIR TABLE t", "CALL sys.remove_unexisting_files(table => 't')"),
         ("REORG TABLE t APPLY (PURGE)", "CALL sys.compact(table => 't', compact_strategy => 'full')"),
         ("CREATE TABLE u SHALLOW CLONE b.t", "CALL sys.copy(source_table => 'b.t'"),

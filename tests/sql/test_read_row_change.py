@@ -45,6 +45,17 @@ def test_update() -> None:
     assert text(found.where) == "y = (1 + 2)"
 
 
+def test_from_that_belongs_to_a_value_is_no_clause() -> None:
+    values = {
+        "a": "x IS DISTINCT FROM y", "b": "x IS NOT DISTINCT FROM y", "c": "extract(YEAR FROM d)", "d": "t.from",
+        "e": "from", "f": "1 + from", "g": "(SELECT max(x) FROM s)", "h": "x AND from",
+    }  # fmt: skip
+    assigned = ", ".join(f"{name} = {value}" for name, value in values.items())
+    found = parse(f"UPDATE paimon.a.t SET {assigned} WHERE from IS NOT NULL", NAMES)
+    assert isinstance(found, Update)
+    assert {name.strip("`"): text(value) for name, value in found.values.items()} == values
+
+
 def test_merge() -> None:
     found = parse(
         """MERGE INTO paimon.a.t USING paimon.b.s AS q ON t.id = q.id AND CASE WHEN t.x THEN TRUE ELSE FALSE END

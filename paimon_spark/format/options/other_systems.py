@@ -503,6 +503,9 @@ CATALOG_ADVICE: Mapping[str, str] = MappingProxyType(
 """Method of the catalog of Spark or Iceberg -> what SessionCatalog has in its place."""
 
 _COPY = "CALL sys.copy(source_table => '{t}', target_table => 'db.new') copies its state, CREATE TABLE AS a query"
+_BY_ROWS = "MERGE INTO {t} USING <table or query> ON <condition> WHEN MATCHED THEN"
+_UPDATE_BY_ROWS = f"{_BY_ROWS} UPDATE SET <column> = <value> updates rows by those of another table"
+_DELETE_BY_ROWS = f"{_BY_ROWS} DELETE deletes rows by those of another table; WHERE takes a sub-query, too"
 _SORTED = "SET TBLPROPERTIES ('clustering.columns' = 'a,b') sorts the rows of each write"
 
 STATEMENT_ADVICE: Mapping[tuple[str, ...], str] = MappingProxyType(
@@ -515,9 +518,15 @@ STATEMENT_ADVICE: Mapping[tuple[str, ...], str] = MappingProxyType(
             "CALL sys.remove_orphan_files(table => '{t}') removes the files of jobs that crashed"
         ),
         ("RESTORE",): (
-            "CALL sys.rollback(table => '{t}', version => '{n}') goes back to a snapshot or a tag and deletes what "
-            "came later, CALL sys.rollback_to_timestamp to a time"
+            "CALL sys.rollback(table => '{t}', version => '{n}') goes back to a snapshot or a tag, CALL "
+            "sys.rollback_to_timestamp(table => '{t}', timestamp => '2026-11-01 12:00:00') to a time; both delete what "
+            "came later. CALL sys.rollback_to_as_latest(table => '{t}', version => '{n}') deletes nothing: it makes "
+            "the old state the latest snapshot"
         ),
+        ("UPDATE", "FROM"): _UPDATE_BY_ROWS,
+        ("UPDATE", "JOIN"): _UPDATE_BY_ROWS,
+        ("DELETE", "USING"): _DELETE_BY_ROWS,
+        ("DELETE", "JOIN"): _DELETE_BY_ROWS,
         ("DESCRIBE", "HISTORY"): "SELECT * FROM {t}$snapshots shows the snapshots",
         ("DESCRIBE", "DETAIL"): "DESCRIBE EXTENDED {t} shows the table, SELECT * FROM {t}$options its options",
         ("CLONE",): _COPY,
