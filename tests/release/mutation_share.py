@@ -4,10 +4,12 @@ Two steps, each a command; the packages ``coverage`` and ``pytest-cov`` are need
 
     python tests/release/mutation_share.py map        # which test runs which line; some 20 minutes
     python tests/release/mutation_share.py measure --places 300 --seed 1
+    python tests/release/mutation_share.py measure --places 100 --seed 2 --folders store
 
 The second changes one random place at a time in a copy of the checkout, runs the tests that run this line until one
-fails, and prints the share that was caught. A line that no test runs counts as not caught. Tests with a Spark session
-or with the genuine Java system, and slow ones, do not take part: the true share is higher.
+fails, and prints the share that was caught, of all places and of each package. A line that no test runs counts as not
+caught. Tests with a Spark session or with the genuine Java system, and slow ones, do not take part: the true share is
+higher.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ET
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -37,15 +39,22 @@ from source_changes import Mutation, count_places, mutate
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("merge", "store", "format")
 TESTS = ("tests/format", "tests/arrow", "tests/merge", "tests/store")
-SECONDS_A_PLACE = 15.0  # of tests, in the order of how near and how short they are
+SECONDS_A_PLACE = 60.0  # of tests, in the order of how near and how short they are
+CAUGHT = ("caught", "timeout")
 SLOW = 6.0  # seconds of a test that does not take part
 
 
 @dataclass(frozen=True)
 class TestMap:
-    """Which tests ran which line, and how long each took. folder: where the first step left it."""
+    """Which tests ran which line, and how long each took.
+
+    Attributes:
+        folder: where the first step left it.
+        existing: the tests that there are; None: those of the first step.
+    """
 
     folder: Path
+    existing: frozenset[str] | None = None
 
     @cached_property
     def seconds(self) -> dict[str, float]:
@@ -77,6 +86,7 @@ class TestMap:
         lines = {context.partition("|")[0]: numbits_to_nums(bits) for context, bits in rows}
         at_import = line in lines.pop("", [])
         names = [test for test, ran in lines.items() if at_import or line in ran]
+        names = [test for test in names if self.existing is None or test in self.existing]
         room = str(Path("tests", *Path(path).parts[1:-1]))
         known = sorted((not test.startswith(room), self.seconds.get(test, 1.0), test) for test in names if test)
         chosen, total = [], 0.0
@@ -103,10 +113,16 @@ def make_map(folder: Path, durations: Path | None) -> None:
         part.replace(folder / "coverage.db")
 
 
-def places(count: int, seed: int) -> list[tuple[str, Mutation]]:
-    """Draws places of FOLDERS, each as likely as any other; deterministic."""
+def existing_tests() -> frozenset[str]:
+    """The tests of today: pytest refuses to run one that is gone, which would count as caught."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *TESTS]
+    return frozenset(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\n"))
+
+
+def places(count: int, seed: int, folders: Sequence[str]) -> list[tuple[str, Mutation]]:
+    """Draws places of folders, each as likely as any other; deterministic."""
     sources = {}
-    for name in FOLDERS:
+    for name in folders:
         for file in sorted((ROOT / "paimon_spark" / name).rglob("*.py")):
             sources[str(file.relative_to(ROOT))] = file.read_text(encoding="utf-8")
     everything = [(path, index) for path, source in sources.items() for index in range(count_places(source))]
@@ -150,26 +166,30 @@ def import_libraries() -> None:
         importlib.import_module(name)
 
 
-def measure(known: TestMap, count: int, seed: int, out: Path) -> None:
-    """Tries every place, prints how it ended, and the share at the end."""
+def measure(known: TestMap, count: int, seed: int, folders: Sequence[str], out: Path) -> None:
+    """Tries every place, prints how it ended, and at the end the share, also of each package."""
     import_libraries()
     ends: Counter[str] = Counter()
+    packages: dict[str, list[bool]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as temporary, out.open("a", encoding="utf-8") as log:
         checkout = Path(temporary, "checkout")
         shutil.copytree(
             ROOT, checkout, ignore=shutil.ignore_patterns(".git", ".venv", ".*cache", "build", "__pycache__")
         )
-        for number, (path, mutation) in enumerate(places(count, seed)):
+        for number, (path, mutation) in enumerate(places(count, seed, folders)):
             tests, began = known.tests_of(path, mutation.line), time.monotonic()
             expected = sum(known.seconds.get(test, 1.0) for test in tests)
             how = is_caught(checkout, path, mutation, tests, 30 + 3 * expected) if tests else "no test"
             ends[how] += 1
+            packages["/".join(Path(path).parts[1:-1])].append(how in CAUGHT)
             place = f"{path}:{mutation.line} {mutation.kind}: {mutation.before[:70]} -> {mutation.after[:70]}"
             print(f"{number} {how} {time.monotonic() - began:.1f} s, {len(tests)} tests: {place}", flush=True)
             told = {"path": path, "line": mutation.line, "kind": mutation.kind, "how": how, "tests": len(tests)}
             print(json.dumps({**told, "before": mutation.before, "after": mutation.after}), file=log, flush=True)
-    caught = ends["caught"] + ends["timeout"]
-    print(f"caught {caught} of {count}: {caught / count:.1%}; {dict(ends)}")
+    for package, caught in sorted(packages.items()):
+        print(f"{package}: caught {sum(caught)} of {len(caught)}")
+    total = sum(ends[how] for how in CAUGHT)
+    print(f"caught {total} of {count}: {total / count:.1%}; {dict(ends)}")
 
 
 def main() -> None:
@@ -179,11 +199,13 @@ def main() -> None:
     parser.add_argument("--durations", type=Path, help="a folder with durations.xml of an earlier run: slow tests")
     parser.add_argument("--places", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--folders", nargs="+", choices=FOLDERS, default=FOLDERS, help="where the places are drawn")
     given = parser.parse_args()
     if given.step == "map":
         make_map(given.folder, given.durations)
     else:
-        measure(TestMap(given.folder), given.places, given.seed, given.folder / f"seed-{given.seed}.jsonl")
+        known = TestMap(given.folder, existing_tests())
+        measure(known, given.places, given.seed, given.folders, given.folder / f"seed-{given.seed}.jsonl")
 
 
 if __name__ == "__main__":

@@ -116,7 +116,7 @@ def _column_fields(column: pa.Array, name: str) -> list[Ints]:
     if pt.is_fixed_size_binary(column.type):  # of a curve
         width = column.type.byte_width
         matrix = np.frombuffer(column.buffers()[1], ">u8")[column.offset * width // _WORD :]
-        return list(matrix[: len(column) * width // _WORD].reshape(len(column), -1).T.astype(np.uint64))
+        return list(matrix[: len(column) * width // _WORD].reshape(len(column), width // _WORD).T.astype(np.uint64))
     if not column.null_count:
         return order_fields(column, name)
     valid = valid_mask(column)

@@ -160,7 +160,7 @@ def compact_merge(
         DataError: rows that the engine cannot merge.
         UnsupportedFeature: a key or sequence column of a type without an order.
     """
-    return _combined(_merged(runs, UpperRows(above, rules.spec.key_names), rules), batch_rows)
+    return combined(_merged(runs, UpperRows(above, rules.spec.key_names), rules), batch_rows)
 
 
 def _merged(runs: Sequence[Iterator[pa.RecordBatch]], upper: UpperRows, rules: CompactRules) -> Iterator[CompactBatch]:
@@ -316,7 +316,7 @@ def _places(found: FoundRows) -> Superseded:
     return Superseded(found.rows.column(FILE_NUMBER).to_numpy(), found.rows.column(POSITION).to_numpy())
 
 
-def _combined(parts: Iterable[CompactBatch], batch_rows: int) -> Iterator[CompactBatch]:
+def combined(parts: Iterable[CompactBatch], batch_rows: int) -> Iterator[CompactBatch]:
     """The parts combined into batches of about batch_rows rows: small parts are joined, large ones pass unchanged."""
     waiting: list[CompactBatch] = []
     count = size = 0

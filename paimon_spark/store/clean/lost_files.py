@@ -27,7 +27,7 @@ from paimon_spark.store.compact.live_buckets import place_of
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.messages import CommitChanges
 from paimon_spark.store.metadata.table import BucketMode, Table
-from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.reporting.result import Result, millis_since
 from paimon_spark.store.scan.time_travel import refuse_travel
 from paimon_spark.store.storage.parallel import map_parallel
 
@@ -162,7 +162,7 @@ def _result(
         bytes=sum(entry.file.file_size for entry in entries),
         snapshot_id=snapshot_id,
         dry_run=dry_run,
-        millis=round((time.monotonic() - began) * 1000),
+        millis=millis_since(began),
     )
 
 

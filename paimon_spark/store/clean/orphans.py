@@ -37,7 +37,7 @@ from paimon_spark.store.clean.orphans_used import branches_of, used_names
 from paimon_spark.store.expire.delete import delete_stages, file_threads, remove_directory
 from paimon_spark.store.holds.retention import Moment, epoch_millis
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.reporting.result import Progress, Result
+from paimon_spark.store.reporting.result import Progress, Result, millis_since
 from paimon_spark.store.storage.files import list_ids
 from paimon_spark.store.storage.parallel import map_parallel
 
@@ -188,7 +188,7 @@ def remove_orphans_before(
         younger_files=len(younger),
         younger_bytes=sum(file.size for file in younger),
         dry_run=dry_run,
-        millis=round((time.monotonic() - began) * 1000),
+        millis=millis_since(began),
     )
 
 

@@ -36,7 +36,7 @@ from paimon_spark.store.metadata.partition_times import nanos_before, partition_
 from paimon_spark.store.metadata.partitions import describe_partition, format_partition
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import check_dynamic_options
-from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.reporting.result import Result, millis_since
 from paimon_spark.store.scan.time_travel import refuse_travel
 from paimon_spark.store.storage.local_time import epoch_millis_of_wall
 
@@ -275,7 +275,7 @@ def _expired(
         bytes=sum(metrics.bytes for metrics in done),
         rows=sum(metrics.rows for metrics in done),
         snapshot_ids=tuple(metrics.snapshot_id for metrics in done if metrics.snapshot_id is not None),
-        millis=round((time.monotonic() - began) * 1000),
+        millis=millis_since(began),
     )
 
 

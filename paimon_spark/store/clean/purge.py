@@ -31,7 +31,7 @@ from paimon_spark.store.history.consumers import clear_consumers
 from paimon_spark.store.history.tag_deletion import delete_tags
 from paimon_spark.store.holds.retention import Moment, Retention, RetentionRules
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.reporting.result import Result, millis_since
 from paimon_spark.store.storage.parallel import map_parallel
 from paimon_spark.store.stream_notes.notes import clear_stream_notes
 
@@ -113,7 +113,7 @@ def purge_files(table: Table, orphans_older_than: Moment | None = None, dry_run:
         snapshot_id=table.snapshots.latest_id(),
         paths=tuple(dict.fromkeys(paths)),
         dry_run=False,
-        millis=_millis(began),
+        millis=millis_since(began),
     )
 
 
@@ -146,7 +146,7 @@ def _result(
         snapshot_id=None,
         paths=tuple(dict.fromkeys([*files, *own])),
         dry_run=True,
-        millis=_millis(began),
+        millis=millis_since(began),
     )
 
 
@@ -217,7 +217,3 @@ def _delete_unused(table: Table, deletion: DeletionPlan) -> list[str]:
     deleted = delete_stages(table, deletion.stages())
     delete_empty_directories(table, deletion.places())
     return deleted
-
-
-def _millis(began: float) -> int:
-    return round((time.monotonic() - began) * 1000)

@@ -31,7 +31,7 @@ from paimon_spark.store.metadata.messages import CommitChanges
 from paimon_spark.store.metadata.partitions import PartitionFilter, describe_partition
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.pruning.file_filter import manifest_filter
-from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.reporting.result import Result, millis_since
 from paimon_spark.store.scan.time_travel import refuse_travel
 from paimon_spark.store.storage.files import list_branches
 
@@ -164,7 +164,7 @@ def _metrics(table: Table, files: Sequence[ManifestEntry], began: float, snapsho
         files=len(files),
         bytes=sum(entry.file.file_size for entry in files),
         rows=sum(entry.file.row_count for entry in files),
-        millis=round((time.monotonic() - began) * 1000),
+        millis=millis_since(began),
         snapshot_id=snapshot_id,
     )
 

@@ -31,7 +31,7 @@ from paimon_spark.store.metadata.messages import CommitChanges, CommitMessage, a
 from paimon_spark.store.metadata.partitions import PartitionFilter, describe_partition
 from paimon_spark.store.metadata.postponed import created_at
 from paimon_spark.store.metadata.table import BucketMode, Table
-from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.reporting.result import Result, millis_since
 from paimon_spark.store.storage.files import discard
 from paimon_spark.store.storage.local_time import local_wall_millis
 
@@ -273,7 +273,7 @@ class TableCommit:
             rows=sum(file.row_count for file in files),
             files=len(files),
             bytes=sum(file.file_size for file in files),
-            millis=round((time.monotonic() - started) * 1000),
+            millis=millis_since(started),
             found=found,
         )
 

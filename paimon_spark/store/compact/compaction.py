@@ -26,7 +26,7 @@ from paimon_spark.store.compact.task import CompactTask, CompactTaskResult
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.partitions import describe_partition
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.reporting.result import Result, millis_since
 from paimon_spark.store.storage.files import discard
 
 _log = logging.getLogger(__name__)
@@ -294,7 +294,7 @@ def compact_result(
         bytes_written=sum(file.file_size for file in (*new, *changelog)),
         changelog_rows=sum(file.row_count for file in changelog),
         dropped=tuple(left),
-        millis=round((time.monotonic() - began) * 1000),
+        millis=millis_since(began),
     )
 
 

@@ -70,7 +70,7 @@ def live_buckets(
 
     wanted = np.array([is_wanted(row) for row in columns.partitions], np.bool_)
     mask = columns.bucket >= 0
-    mask &= wanted[columns.partition_code] if len(wanted) else False
+    mask &= wanted[columns.partition_code]
     if places is not None:
         mask &= np.isin(columns.bucket, sorted({bucket for _, bucket in places}))
     live = fold(columns, codes, np.flatnonzero(mask))

@@ -40,7 +40,7 @@ from paimon_spark.store.holds.marks import delete_marks, expiring_below, held_sn
 from paimon_spark.store.holds.retention import Limits, Moment, Retention, RetentionRules, retention, retention_rules
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.reporting.result import Result, millis_since
 from paimon_spark.store.storage.parallel import map_parallel
 
 _log = logging.getLogger(__name__)
@@ -316,7 +316,7 @@ def result_of(
         left=deletion.left(paths),
         moved_changelogs=moved,
         dry_run=dry_run,
-        millis=round((time.monotonic() - began) * 1000),
+        millis=millis_since(began),
     )
 
 

@@ -22,7 +22,7 @@ from paimon_spark.store.history.branches import on_branch
 from paimon_spark.store.holds.tag_holds import hold_snapshot
 from paimon_spark.store.metadata.messages import CommitChanges
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.reporting.result import Result, millis_since
 from paimon_spark.store.storage.parallel import map_parallel
 
 _ADDING = (CommitKind.APPEND, CommitKind.ANALYZE)
@@ -129,5 +129,5 @@ def _merged(snapshot_id: int | None, entries: Sequence[ManifestEntry], began: fl
         files=len(entries),
         rows=sum(entry.file.row_count for entry in entries),
         bytes=sum(entry.file.file_size for entry in entries),
-        millis=round((time.monotonic() - began) * 1000),
+        millis=millis_since(began),
     )

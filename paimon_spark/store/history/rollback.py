@@ -27,7 +27,7 @@ from paimon_spark.store.holds.tag_holds import hold_tagged
 from paimon_spark.store.metadata.publish import publish_file
 from paimon_spark.store.metadata.snapshots import has_watermark
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.reporting.result import Result, millis_since
 
 _log = logging.getLogger(__name__)
 
@@ -186,7 +186,7 @@ def _roll_back(table: Table, target: Snapshot, dry_run: bool) -> RollbackResult:
             late = {name: tag for name, tag in _later_tags(table, target).items() if not _is_there(table, tag.snapshot)}
             delete_tag_files(table, late)  # created before their snapshot was deleted
         _log.info("rolled %s back from snapshot %d to %d", table.location, latest, target.id)
-    millis = round((time.monotonic() - began) * 1000)
+    millis = millis_since(began)
     return RollbackResult(
         latest, target.id, tuple(snapshots), tuple(changelogs), tuple(tags), tuple(paths), dry_run, millis
     )

@@ -27,7 +27,7 @@ from paimon_spark.store.history.tags import keep_as_tag
 from paimon_spark.store.holds.tag_holds import hold_snapshot
 from paimon_spark.store.metadata.messages import CommitChanges
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.reporting.result import Result, millis_since
 
 _log = logging.getLogger(__name__)
 
@@ -100,7 +100,7 @@ def rollback_to_as_latest(
             raise
         undo.pop_all()
     _log.info("rolled %s back to snapshot %d, as snapshot %d", table.location, target.id, made.id)
-    millis = round((time.monotonic() - began) * 1000)
+    millis = millis_since(began)
     return RollbackToAsLatestResult(made.id - 1, target.id, made.id, name, millis)
 
 

@@ -39,7 +39,7 @@ from paimon_spark.store.holds.retention import Moment, epoch_millis
 from paimon_spark.store.holds.tag_holds import DELETION_PREFIX, deletion_mark_path, tags_being_deleted
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.reporting.result import Result, millis_since
 from paimon_spark.store.storage.parallel import map_parallel
 
 _log = logging.getLogger(__name__)
@@ -307,5 +307,5 @@ def _result(
         paths=tuple(paths),
         left=deletion.left(paths),
         dry_run=dry_run,
-        millis=round((time.monotonic() - began) * 1000),
+        millis=millis_since(began),
     )

@@ -151,7 +151,7 @@ class SnapshotStore:
             served = self.server.latest(self.branch)
             return None if served is None else served.id
         hint = self.latest_hint()
-        if hint is not None and hint > 0 and not self.exists(hint + 1) and self.exists(hint):
+        if hint is not None and not self.exists(hint + 1) and self.exists(hint):
             return hint
         ids = self._ids_to_latest(hint)
         return ids[-1] if ids else None

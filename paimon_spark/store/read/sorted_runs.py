@@ -159,13 +159,8 @@ class RunSpill:
 
 def _smallest(runs: Sequence[SizedRun], count: int) -> int:
     """The position of the first of count neighbouring runs with the fewest rows together."""
-    size = sum(run.rows for run in runs[:count])
-    best, start = size, 0
-    for i in range(count, len(runs)):
-        size += runs[i].rows - runs[i - count].rows
-        if size < best:
-            best, start = size, i - count + 1
-    return start
+    starts = range(len(runs) - count + 1)
+    return min(starts, key=lambda start: sum(run.rows for run in runs[start : start + count]))
 
 
 def every_row(window: Window, spec: MergeSpec, output: Sequence[str], ordered: bool) -> Iterator[pa.RecordBatch]:

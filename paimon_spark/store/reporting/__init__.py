@@ -1,4 +1,4 @@
-"""Reports of operations: a result that prints itself, and the progress callback.
+"""Reports of operations: a result that prints itself, the duration of a call, and the progress callback.
 
 May import: nothing.
 """

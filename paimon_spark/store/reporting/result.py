@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import reprlib
+import time
 from collections.abc import Callable, Sized
 from dataclasses import MISSING, Field, fields
 from typing import Any, ClassVar, TypeAlias
@@ -14,6 +15,11 @@ _SHORT.maxother = 2_000
 _MILLIS = "millis"  # the duration of a call that had nothing to do
 Progress: TypeAlias = Callable[[str, int, int], None]
 """(what is being done, how much of it is done, how much there is); called from one thread."""
+
+
+def millis_since(began: float) -> int:
+    """The duration of a call that began at this time of time.monotonic()."""
+    return round((time.monotonic() - began) * 1000)
 
 
 class Result:

@@ -33,7 +33,7 @@ from paimon_spark.store.metadata.partitions import PartitionFilter, describe_par
 from paimon_spark.store.metadata.schemas import check_rewritable
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.read.splits import Split, pack_parts
-from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.reporting.result import Result, millis_since
 from paimon_spark.store.rescale.postpone_placement import delete_created
 from paimon_spark.store.rescale.rewrite import Rewrite, SplitSource, rewrite_here
 from paimon_spark.store.scan.split_plan import skips_level_zero
@@ -114,7 +114,7 @@ def rescale(
             raise
     if where is None and table.bucket_mode == BucketMode.HASH_FIXED:
         set_option(table, TableSettings.bucket.key, str(buckets))
-    millis = round((time.monotonic() - began) * 1000)
+    millis = millis_since(began)
     if result is None:
         return RescaleResult({}, 0, 0, 0, millis, None)
     return RescaleResult(plan.previous, result.rows, result.files, result.bytes, millis, result.snapshot_id)
@@ -198,9 +198,7 @@ def commit_rescale(table: Table, plan: RescalePlan, messages: Sequence[CommitMes
     made = commit_request(table, request, rewrite.plan.since)
     files = [e.file for e in new.files]
     rows, size = sum(f.row_count for f in files), sum(f.file_size for f in files)
-    return CommitResult(
-        made.published.id, made.attempts, rows, len(files), size, round((time.monotonic() - began) * 1000)
-    )
+    return CommitResult(made.published.id, made.attempts, rows, len(files), size, millis_since(began))
 
 
 def _splits(table: Table, bucket: LiveBucket) -> list[Split]:

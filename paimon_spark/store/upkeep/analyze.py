@@ -26,7 +26,7 @@ from paimon_spark.store.metadata.live_files import canonical_partitions, fold
 from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_manifest_columns
 from paimon_spark.store.metadata.messages import CommitChanges
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.reporting.result import Result, millis_since
 from paimon_spark.store.scan.read_spec import find_fields
 from paimon_spark.store.scan.time_travel import refuse_travel
 
@@ -74,13 +74,13 @@ def analyze(table: Table, columns: str | Sequence[str] | None, count: Count) -> 
     fields = analyzed_fields(table, columns)
     latest = table.snapshots.latest()
     if latest is None:
-        return AnalyzeResult(None, None, _millis(began))
+        return AnalyzeResult(None, None, millis_since(began))
     rows, known = count(latest, fields)
     stored_rows, size = _stored(table, latest)
     share = size * rows // stored_rows if stored_rows else 0
     statistics = TableStatistics(latest.id, latest.schema_id, rows, share, known)
     snapshot = commit_statistics(table, statistics, latest.id)
-    return AnalyzeResult(snapshot.id, statistics, _millis(began))
+    return AnalyzeResult(snapshot.id, statistics, millis_since(began))
 
 
 def analyzed_fields(table: Table, columns: str | Sequence[str] | None) -> tuple[DataField, ...]:
@@ -144,7 +144,3 @@ def _stored(table: Table, snapshot: Snapshot) -> tuple[int, int]:
 
 def _no_changes(state: TableState) -> Proposal[None]:
     return Proposal(CommitChanges(), None)
-
-
-def _millis(began: float) -> int:
-    return round((time.monotonic() - began) * 1000)

@@ -16,6 +16,7 @@ from paimon_spark.store.compact.compaction import CompactResult, TaskRunner, com
 from paimon_spark.store.compact.live_buckets import live_buckets
 from paimon_spark.store.compact.plan import partition_condition
 from paimon_spark.store.metadata.table import BucketMode, Table
+from paimon_spark.store.reporting.result import millis_since
 from paimon_spark.store.rescale.postpone_compact import CompactPostponedResult, compact_postponed
 from paimon_spark.store.scan.time_travel import refuse_travel
 from paimon_spark.store.upkeep.maintenance import maintain
@@ -67,7 +68,7 @@ def compact_on_call(
         snapshot_ids=moved.snapshot_ids + metrics.snapshot_ids,
         postponed_files=moved.files,
         postponed_rows=moved.rows,
-        millis=round((time.monotonic() - began) * 1000),
+        millis=millis_since(began),
     )
 
 

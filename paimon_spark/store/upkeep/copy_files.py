@@ -33,7 +33,7 @@ from paimon_spark.store.metadata.manifest_files import HASH
 from paimon_spark.store.metadata.messages import DELETION_VECTORS, CommitChanges
 from paimon_spark.store.metadata.partitions import PartitionFilter, describe_partition
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.reporting.result import Result, millis_since
 from paimon_spark.store.scan.time_travel import refuse_travel
 from paimon_spark.store.storage.files import discard
 from paimon_spark.store.storage.parallel import map_parallel
@@ -302,5 +302,5 @@ def _metrics(
         index_files=len(copies.indexes),
         rows=sum(file.row_count for file in files),
         bytes=sum(file.file_size for file in files) + sum(entry.file_size for entry in copies.indexes),
-        millis=round((time.monotonic() - began) * 1000),
+        millis=millis_since(began),
     )

@@ -16,7 +16,7 @@ from paimon_spark.store.commit.manifest_merge import plan_full_merge
 from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_manifest_bytes
 from paimon_spark.store.metadata.messages import CommitChanges
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.reporting.result import Result, millis_since
 
 
 @dataclass(frozen=True, repr=False)
@@ -91,6 +91,6 @@ def _metrics(
         manifests_after=len(after),
         bytes_before=sum(meta.file_size for meta in before),
         bytes_after=sum(meta.file_size for meta in after),
-        millis=round((time.monotonic() - began) * 1000),
+        millis=millis_since(began),
         manifests_merged=merged,
     )

@@ -32,7 +32,7 @@ from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.file_index_files import has_file_index, opened_file_index
 from paimon_spark.store.read.file_rows import FileRequest, StoredFile, read_file
-from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.reporting.result import Result, millis_since
 from paimon_spark.store.storage.files import discard
 from paimon_spark.store.storage.parallel import map_parallel
 
@@ -127,7 +127,7 @@ def rewrite_file_index(
     snapshot = table.snapshots.latest()
     found = live_buckets(table, snapshot, condition)
     results = [r for r in run(table, [task for bucket in found for task in _tasks(bucket)]) if r.after]
-    millis = partial(_millis_since, began)
+    millis = partial(millis_since, began)
     if snapshot is None or not results:
         return RewriteFileIndexResult(0, 0, 0, None, millis())
     made = commit_compaction(table, snapshot, {}, results)
@@ -234,7 +234,3 @@ def _can_be_indexed(setting: IndexSetting, field: DataField) -> bool:
 def _partition_values(table: Table, partition: bytes) -> Mapping[str, object]:
     values = decode_arity_row(partition, table.schema.partition_types)
     return dict(zip(table.schema.partition_keys, values, strict=True))
-
-
-def _millis_since(began: float) -> int:
-    return round((time.monotonic() - began) * 1000)

@@ -15,6 +15,7 @@ from support.draws.format_values import BYTES, damaged, decoded_or_named_error
 from paimon_spark.errors import CorruptFile
 from paimon_spark.format.avro.container import MAX_BLOCK_BYTES, BlockError, read_container, read_varint, scan_container
 from paimon_spark.format.avro.file import read_records, write_records
+from paimon_spark.format.avro.limits import LimitError, checked_growth
 
 SCHEMA = {"type": "record", "name": "r", "fields": [{"name": "a", "type": "long"}, {"name": "b", "type": "string"}]}
 RECORDS = [{"a": i, "b": "text" * i} for i in range(30)]
@@ -151,6 +152,15 @@ def test_bad_schemas_are_refused(schema: str) -> None:
     data = header + b"\x02" + _avro_bytes(b"\x0e") + bytes(16)
     with pytest.raises(CorruptFile, match="the-file"):
         list(read_records(data, "the-file"))
+
+
+def test_how_deep_a_schema_may_be() -> None:
+    def nested(levels: int) -> Any:
+        return "long" if levels == 0 else {"type": "array", "items": nested(levels - 1)}
+
+    assert checked_growth(nested(200)) > 0
+    with pytest.raises(LimitError, match="deeper than 200 levels"):
+        checked_growth(nested(201))
 
 
 @pytest.mark.parametrize("number", [0, -1, 1, 63, 64, -64, -65, 2**31, -(2**63), 2**63 - 1])

@@ -335,3 +335,12 @@ def test_finer_timestamps_share_a_key() -> None:
     index = decode_bitmap(encode_bitmap([1, 999, 1000, -1], nanos), nanos, "x")
     assert list(index.rows_of_key(index.form.key(500))) == [0, 1]
     assert list(index.rows_of_key(index.form.key(-1000))) == [3]
+
+
+@pytest.mark.parametrize("value", [5, -5])
+def test_a_bsi_index_that_names_a_row_behind_the_last_is_damaged(value: int) -> None:
+    raw = bytearray(encode_bsi([None, value], INT))
+    assert raw[1:5] == (2).to_bytes(4, "big")
+    raw[4] = 1
+    with pytest.raises(CorruptFile, match=r"f\.orc.*names row 1 of 1"):
+        decode_bsi(bytes(raw), INT, "f.orc")

@@ -157,6 +157,21 @@ def test_another_version_is_refused(version: int) -> None:
         decode_manifest(data, "manifest-1")
 
 
+@pytest.mark.parametrize("number", [-(2**31) - 1, 2**31])
+def test_a_bucket_that_no_int_of_java_holds_names_the_file(number: int) -> None:
+    with pytest.raises(CorruptFile, match=r"manifest-1.*_BUCKET"):
+        decode_manifest(write_records([{**records_of(ENTRY), "_BUCKET": number}], longs(MANIFEST)), "manifest-1")
+
+
+def longs(schema: Any) -> Any:
+    """The schema with long in place of int: fastavro writes no int that is out of its range."""
+    if isinstance(schema, list):
+        return [longs(item) for item in schema]
+    return (
+        {k: longs(v) for k, v in schema.items()} if isinstance(schema, dict) else "long" if schema == "int" else schema
+    )
+
+
 def test_creation_times_no_calendar_holds_stay_integers() -> None:
     entry = replace(ENTRY, file=replace(FILE, creation_time=2**62))
     assert decode_manifest(encode_manifest([entry]), "m") == [entry]

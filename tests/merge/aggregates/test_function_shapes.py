@@ -14,7 +14,7 @@ import pytest
 from support.draws.function_columns import ELEMENTS, MAP_KEYS, frozen
 
 from paimon_spark.arrow.types import arrow_type
-from paimon_spark.errors import DataError
+from paimon_spark.errors import DataError, OptionError
 from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 from paimon_spark.merge.aggregates.equality import equality_columns
 from paimon_spark.merge.aggregates.frame import FieldOptions
@@ -187,3 +187,16 @@ def test_strings_in_the_order_of_java() -> None:
     ordered = java_string_order(array).to_pylist()
     by_bytes = [text for _, text in sorted(zip(ordered, texts, strict=True))]
     assert by_bytes == sorted(texts, key=lambda text: text.encode("utf-16-be"))
+
+
+@pytest.mark.parametrize(
+    ("names", "t", "needs"),
+    [
+        (("bool_and", "bool_or"), INT, "a BOOLEAN"),
+        (("max", "min"), INTS, "a type with an order"),
+    ],
+)
+def test_types_that_a_function_does_not_take(names: tuple[str, ...], t: DataType, needs: str) -> None:
+    for name in names:
+        with pytest.raises(OptionError, match=f"{name}.*{needs}"):
+            aggregate_for("c", name, t, FieldOptions())

@@ -17,7 +17,7 @@ from paimon_spark.errors import DataError
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import FILE_NUMBER, LEVEL, POSITION, TableSchema
 from paimon_spark.merge.aggregates.registry import AGGREGATES
-from paimon_spark.merge.compaction.merge import compact_merge, compact_rules, needs_values_above
+from paimon_spark.merge.compaction.merge import CompactBatch, combined, compact_merge, compact_rules, needs_values_above
 from paimon_spark.merge.runs.sort_merge import merge_runs
 
 KNOWN = tuple(AGGREGATES)
@@ -245,3 +245,17 @@ def test_a_merge_without_changelog_counts_the_lowest_level_only(engine: str) -> 
             expected = [row for row in expected if row.kind in (0, 2)]
         table = pa.Table.from_batches(merged, batch_of([], case.schema).schema)
         assert as_rows(table) == expected_rows(case, expected), f"seed {seed}"
+
+
+@pytest.mark.parametrize(
+    ("rows", "batches"),
+    [
+        ([1] * 70, [32, 32, 6]),
+        ([2, 3, 40], [2, 3, 40]),  # a sixteenth is enough
+        ([1, 1, 5, 1], [7, 1]),  # none passes those that wait
+    ],
+)
+def test_small_batches_are_joined(rows: list[int], batches: list[int]) -> None:
+    parts = [CompactBatch(pa.record_batch({"k": list(range(count))})) for count in rows]
+    found = list(combined(iter(parts), 32))
+    assert [part.rows.num_rows for part in found if part.rows is not None] == batches

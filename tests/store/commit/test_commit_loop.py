@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from support.tables.commit_states import live, with_rivals
+from support.tables.commit_states import latest, live, with_rivals
 from support.tables.files_by_hand import added, file, plain_table
 
 from paimon_spark.format.snapshot import CommitKind
 from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState
 from paimon_spark.store.commit.commit_loop import commit_request
 from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.metadata.manifest_files import read_manifest_list
 from paimon_spark.store.metadata.messages import CommitChanges, appended
 from paimon_spark.store.metadata.table import Table
+
+MERGING = {"manifest.merge-min-count": "3"}
 
 
 def request(name: str) -> CommitRequest[tuple[str, ...]]:
@@ -54,3 +59,21 @@ def test_what_an_earlier_try_proposed_is_not_known(tmp_path: Path) -> None:
     again = commit_request(table, request("a"), 0)
     assert again.published == first.published
     assert (again.attempts, again.proposal) == (0, None)
+
+
+def test_only_the_first_attempt_takes_the_time_to_merge_manifests(tmp_path: Path) -> None:
+    """For others commit while it does."""
+
+    def manifests(*rivals: Callable[[Table], object]) -> int:
+        table = plain_table(tmp_path / str(len(rivals)))
+        for number in range(3):
+            TableCommit(table, f"user-{number}").append([added(file(f"f{number}"))])
+        merging = with_rivals(table, *(partial(rival, table) for rival in rivals)).with_options(MERGING)
+        TableCommit(merging, "mine").append([added(file("x"))])
+        return len(read_manifest_list(table.file_io, table.location, latest(table).base_manifest_list))
+
+    def other(table: Table) -> None:
+        TableCommit(table, "rival").append([added(file("r"))])
+
+    assert manifests() == 1
+    assert manifests(other) == 4

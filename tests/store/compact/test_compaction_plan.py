@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,9 +11,11 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.tables import compacting
 from support.tables.files_by_hand import added, file, key, make, partition
 
 from paimon_spark.errors import OptionError, PredicateError
@@ -193,6 +196,16 @@ def test_files_with_vectors_are_rewritten_by_a_full_compaction(tmp_path: Path) -
     deleted = CompactTaskResult(X, 0, 2, (), (), superseded={"a": np.array([0], "<i8").tobytes()})
     commit_compaction(table, table.snapshots.load(1), {}, [deleted])
     assert tasks_of(plan_compaction(table)) == [(X, 0, {"a"})]
+
+
+def test_files_that_may_hold_rows_that_are_too_old_are_rewritten_by_a_full_compaction(tmp_path: Path) -> None:
+    columns, now = pa.schema([("k", pa.int32()), ("t", pa.int32())]), int(time.time())
+    expiry = {"record-level.expire-time": "1 h", "record-level.time-field": "t"}
+    for age, options, tasks in ((4000, expiry, 1), (0, expiry, 0), (4000, NO_OPTIONS, 0)):
+        table = compacting.make(tmp_path / f"{age}{len(options)}", columns, ["k"], {})
+        compacting.write(table, [(1, now - age)])
+        compacting.compact(table)
+        assert len(plan_compaction(table.with_options(options), full=True).tasks) == tasks
 
 
 def test_a_big_bucket_is_cut_between_sections(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from support.tables.expiring import (
     FOREVER,
     branch,
     consumer,
+    copied,
     data_files,
     live_on,
     new_table,
@@ -472,3 +473,16 @@ def test_a_hint_that_names_a_later_snapshot_than_the_earliest(tmp_path: Path) ->
     assert expire_snapshots_by(table, rules(2)).ids == (1, 2, 3, 4, 5, 6, 7)
     assert table.snapshots.ids() == [8, 9]
     check_table(table.location)
+
+
+def test_a_hint_that_names_the_earliest_snapshot_saves_a_listing(tmp_path: Path) -> None:
+    table = new_table(tmp_path / "t")
+    live_on(table, "wcwcwcw")
+    listings = []
+    for number in (1, 2):
+        hinted = copied(table, tmp_path / f"{number}")
+        hinted.snapshots.write_earliest_hint(number)
+        io = FaultyFileIO(LocalFileIO())
+        assert expire_snapshots_by(replace(hinted, file_io=io), rules(2)).ids == (1, 2, 3, 4, 5)
+        listings.append(io.log.count("list"))
+    assert listings[0] < listings[1]

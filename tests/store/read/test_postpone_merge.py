@@ -169,3 +169,13 @@ def test_runs_hold_all_rows_in_memory_or_in_files(sizes: list[int], run: int, me
                 newest.update(zip(batch["id"].to_pylist(), batch["_SEQUENCE_NUMBER"].to_pylist(), strict=True))
             assert keys == sorted(set(keys))
     assert newest == {int(v): 100 + i for i, v in enumerate(values)}
+
+
+def test_what_waits_in_a_partition_without_buckets_is_one_split(tmp_path: Path) -> None:
+    """However many bytes it has: it is not known yet in how many buckets its rows will be."""
+    table = make(tmp_path / "t")
+    wait(table, [("x", k, k, f"{k}") for k in range(99)])
+    small = table.with_options({**MERGED, "source.split.target-size": "1 b"})
+    (split,) = small.scan().plan().splits
+    assert isinstance(split, PostponeSplit)
+    assert (split.total_buckets, split.every) == (1, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import time
 from dataclasses import dataclass, field, is_dataclass
 from typing import get_type_hints
 
@@ -12,7 +13,7 @@ from paimon_spark import CompactResult, ExpireSnapshotsResult, PaimonTable, Writ
 from paimon_spark.spark.merge_into.clauses import MergeBuilder
 from paimon_spark.spark.table.table_api import TableOptimizer
 from paimon_spark.store.clean.truncate import TruncateResult
-from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.reporting.result import Result, millis_since
 
 WRITTEN = "WriteResult(rows=3, files=2, bytes=900, millis=8, snapshot_id=1"
 
@@ -57,3 +58,8 @@ def test_every_result_of_a_call_is_printed_alike(owner: type) -> None:
     results = [result for result in results if result is not MergeBuilder]
     assert [result for result in results if not issubclass(result, Result)] == []  # type: ignore[arg-type]
     assert [result for result in results if "__repr__" in vars(result)] == []
+
+
+def test_a_duration_is_in_milliseconds() -> None:
+    now = time.monotonic()
+    assert 2000 <= millis_since(now - 2) <= 2000 + 1000 * (time.monotonic() - now) + 1

@@ -38,6 +38,7 @@ from paimon_spark.store.open import open_table
 from paimon_spark.store.rescale.postpone_compact import compact_postponed
 from paimon_spark.store.rescale.postpone_placement import place_staged, postponed_rows
 from paimon_spark.store.rescale.rescale import rescale
+from paimon_spark.store.write.placement import STAGE_OWNERS, numbered_buckets
 from paimon_spark.store.write.task_write import open_task_write
 from paimon_spark.store.write.write_plan import plan_write
 
@@ -419,3 +420,16 @@ def test_histories_of_writes_and_moves(tmp_path_factory: pytest.TempPathFactory,
                 visible[key] = value
         assert read(table) == sorted(visible.items(), key=repr)
     check_table(table.location)
+
+
+def test_rows_that_are_staged_are_shared_by_so_many_tasks_and_others_go_to_their_buckets(tmp_path: Path) -> None:
+    table = make(tmp_path / "t", ("part",))
+    put(table, rows(*range(3), part="old"))
+    assert numbers(table) == {1}
+    batch = pa.Table.from_pylist(
+        [dict(zip(COLUMNS.names, row, strict=True)) for part in ("old", "new") for row in rows(*range(999), part=part)],
+        arrow_schema(table.schema.fields),
+    ).to_batches()[0]
+    found = numbered_buckets(table, plan_write(table), batch).tolist()
+    assert set(found[:999]) == {0}
+    assert set(found[999:]) == set(range(STAGE_OWNERS))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pytest
+from support.tables.compacting import write
 from support.tables.golden_tables import GoldenTable
 
 from paimon_spark.catalogs.create import create_table, new_schema
@@ -39,6 +40,19 @@ def test_totals_are_those_of_the_rows(table: ReadableTable, name: str) -> None:
         assert scan.max(column) == max(values, default=None)
         found = scan.top(column, 2, descending=True, nulls_first=False).column(column).to_pylist()
         assert [value for value in found if value is not None] == sorted(values, reverse=True)[:2]
+
+
+def test_nulls_come_first_where_values_ascend_unless_the_call_says_otherwise(tmp_path: Path) -> None:
+    create_table(str(tmp_path / "t"), new_schema(pa.schema([("v", pa.int32())]), (), (), {}))
+    table = open_table(str(tmp_path / "t"))
+    write(table, [(2,), (None,), (1,)])
+    scan = table.system_table("audit_log")
+
+    def top(**order: bool) -> list[int | None]:
+        return cast("list[int | None]", scan.top("v", 2, **order).column("v").to_pylist())
+
+    assert (top(), top(descending=True)) == ([None, 1], [2, 1])
+    assert (top(nulls_first=False), top(descending=True, nulls_first=True)) == ([1, 2], [None, 2])
 
 
 def test_a_condition_and_columns_count(table: ReadableTable) -> None:
