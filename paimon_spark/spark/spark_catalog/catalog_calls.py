@@ -6,7 +6,7 @@ of Spark 4.1 to 4.3. The methods have the names of Java; a name stands for all o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -23,7 +23,7 @@ from paimon_spark.procedures.catalogue import DATABASE_PROCEDURES, PROCEDURES
 from paimon_spark.spark.adapters.session_options import is_case_sensitive
 from paimon_spark.spark.adapters.types import COMMENT, paimon_fields
 from paimon_spark.spark.queries.session import SqlSession
-from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects, Thrown
+from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects, Thrown, dict_of
 from paimon_spark.spark.spark_catalog.procedure_calls import execute_procedure
 from paimon_spark.spark.spark_catalog.sessions import CatalogSessions, NamedTable
 from paimon_spark.spark.spark_catalog.staged_table import Staging, staged_table
@@ -94,7 +94,7 @@ class CatalogCalls:
 
     def createNamespace(self, namespace: Java, metadata: Java) -> None:
         with self._translated(namespace=namespace):
-            given = {key: value for key, value in dict(metadata).items() if key != "owner"}
+            given = {key: value for key, value in dict_of(metadata).items() if key != "owner"}
             self._catalog.create_database(self._database(namespace), given)
 
     def alterNamespace(self, namespace: Java, changes: Java) -> None:
@@ -117,8 +117,7 @@ class CatalogCalls:
     def listTables(self, namespace: Java) -> Java:
         with self._translated(namespace=namespace):
             names = self._catalog.list_tables(self._database(namespace))
-        identifiers = self._objects.static(CONNECTOR + "Identifier")
-        return self._objects.array(CONNECTOR + "Identifier", [identifiers.of(namespace, name) for name in names])
+        return self._identifiers(namespace, names)
 
     def loadTable(self, identifier: Java, *more: Any) -> Java:
         session = self._sessions.current()
@@ -212,21 +211,23 @@ class CatalogCalls:
     # --------------------------------------------------------------------------------------- functions and procedures
 
     def listFunctions(self, namespace: Java) -> Java:
-        return self._objects.array(CONNECTOR + "Identifier", [])
+        return self._identifiers(namespace, ())
 
     def loadFunction(self, identifier: Java) -> Java:
         missing = self._objects.static(_ANALYSIS + "NoSuchFunctionException")
         raise Thrown(missing(identifier))
 
     def listProcedures(self, namespace: Java) -> Java:
-        system, identifiers = self._objects.strings([_SYSTEM]), self._objects.static(CONNECTOR + "Identifier")
-        names = sorted({*PROCEDURES, *DATABASE_PROCEDURES})
-        return self._objects.array(CONNECTOR + "Identifier", [identifiers.of(system, name) for name in names])
+        return self._identifiers(self._objects.strings([_SYSTEM]), sorted({*PROCEDURES, *DATABASE_PROCEDURES}))
 
     def loadProcedure(self, identifier: Java) -> Java:
         return execute_procedure(self._sessions, identifier.name())
 
     # --------------------------------------------------------------------------------------------------------- helpers
+
+    def _identifiers(self, namespace: Java, names: Iterable[str]) -> Java:
+        made = self._objects.static(CONNECTOR + "Identifier.of")
+        return self._objects.array(CONNECTOR + "Identifier", [made(namespace, name) for name in names])
 
     def _database(self, namespace: Java) -> str:
         if len(namespace) != 1:
@@ -271,7 +272,7 @@ class CatalogCalls:
         else:
             columns, partitions, properties = more
             if columns.getClass().getSimpleName() != "StructType":
-                columns = self._objects.static(CONNECTOR + "CatalogV2Util").v2ColumnsToStructType(columns)
+                columns = self._objects.static(CONNECTOR + "CatalogV2Util.v2ColumnsToStructType")(columns)
         shown = st._parse_datatype_json_string(columns.json())
         assert isinstance(shown, st.StructType)
         fields = tuple(
@@ -280,7 +281,7 @@ class CatalogCalls:
             else replace(field, default_value=stored_default(field.name, field.default_value, field.type))
             for field in paimon_fields(shown)
         )
-        given = {key: str(value) for key, value in dict(properties).items() if not key.startswith("option.")}
+        given = {key: str(value) for key, value in dict_of(properties).items() if not key.startswith("option.")}
         comment, location, provider = given.get(COMMENT), given.get("location"), given.get("provider", "paimon")
         default = session.spark.conf.get("spark.sql.sources.default", "parquet")
         if provider.lower() not in (

@@ -14,7 +14,7 @@ answers a call:
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -27,7 +27,12 @@ from paimon_spark.errors import PaimonError, UnsupportedFeature
 Java = Any
 """A JVM object, or a class of the JVM, as Py4J gives it."""
 _log = logging.getLogger(__name__)
-_HANDLE = "java.lang.invoke.MethodHandle"
+_HANDLE, _HANDLES = "java.lang.invoke.MethodHandle", "java.lang.invoke.MethodHandles"
+_OBJECT = "java.lang.Object"
+_DELEGATE = 4
+"""The place of the delegate in the arguments of the dispatcher."""
+_MOST_AT_ONCE = 10
+"""Elements, or pairs, that List.of and Map.of take: one round trip makes the collection. They take no null."""
 
 
 class Thrown(Exception):
@@ -48,9 +53,12 @@ class JvmObjects:
         self._loader: Java = self._jvm.java.lang.Thread.currentThread().getContextClassLoader()
         self._types: dict[str, Java] = {}
         self._statics: dict[str, Java] = {}
+        self._kept: dict[Hashable, Java] = {}
         self._interfaces: dict[tuple[str, ...], Java] = {}
         self._names: dict[type, Java] = {}
         self._dispatch = _dispatcher(self)
+        no_delegate = self.array(_OBJECT, [None])
+        self._dispatch_alone = self.static(_HANDLES + ".insertArguments")(self._dispatch, _DELEGATE, no_delegate)
 
     def type(self, name: str) -> Java:
         """The java.lang.Class of a name.
@@ -64,7 +72,10 @@ class JvmObjects:
         return found
 
     def static(self, name: str) -> Java:
-        """The class of a name, for its constructors and static methods."""
+        """A class, for its constructors, or a static method or constant of it, by its name.
+
+        A member that Py4J is asked for at its class costs a round trip each time; those that are found here do not.
+        """
         found = self._statics.get(name)
         if found is None:
             found = self._jvm
@@ -76,26 +87,48 @@ class JvmObjects:
     def array(self, element: str, values: Iterable[Any]) -> Java:
         """An array of a class of elements."""
         items = list(values)
-        arrays = self.static("java.lang.reflect.Array")
-        made = arrays.newInstance(self.type(element), len(items))
+        if len(items) <= _MOST_AT_ONCE and not _has_null(items):
+            whole = self._list(items).toArray()
+            if element == _OBJECT:
+                return whole
+            kind = self.type("[" + (element if element.startswith("[") else f"L{element};"))
+            return self.static("java.util.Arrays.copyOf")(whole, len(items), kind)
+        made = self.static("java.lang.reflect.Array.newInstance")(self.type(element), len(items))
         for number, item in enumerate(items):
-            arrays.set(made, number, item)
+            self.static("java.lang.reflect.Array.set")(made, number, item)
         return made
 
-    def strings(self, values: Iterable[str]) -> Java:
+    def strings(self, values: Iterable[str | None]) -> Java:
         return self.array("java.lang.String", values)
 
     def map(self, values: Mapping[str, Any]) -> Java:
+        if len(values) <= _MOST_AT_ONCE and not _has_null(values.values()):
+            return self.static("java.util.Map.of")(*(each for pair in values.items() for each in pair))
         made = self.static("java.util.HashMap")()
         for key, value in values.items():
             made.put(key, value)
         return made
 
     def set(self, values: Iterable[Any]) -> Java:
+        items = list(values)
+        if len(items) <= _MOST_AT_ONCE:
+            return self.static("java.util.HashSet")(self._list(items))
         made = self.static("java.util.HashSet")()
-        for value in values:
+        for value in items:
             made.add(value)
         return made
+
+    def _list(self, items: Sequence[Any]) -> Java:
+        if len(items) == 1:  # List.of would take an array for its elements
+            return self.static("java.util.Collections.singletonList")(items[0])
+        return self.static("java.util.List.of")(*items)
+
+    def kept(self, key: Hashable, make: Callable[[], Java]) -> Java:
+        """What is made once for all tables: by what it is made of."""
+        found = self._kept.get(key)
+        if found is None:
+            found = self._kept[key] = make()
+        return found
 
     def make(
         self,
@@ -119,21 +152,24 @@ class JvmObjects:
         names = self._names.get(type(target))
         if names is None:
             names = self._names[type(target)] = self.set(_public_methods(target))
-        handler = self._bound(answers, names, _Answers(self, target), text, delegate)
+        handler = self._bound(delegate, answers, names, _Answers(self, target), text)
         key = tuple(interfaces)
         if key not in self._interfaces:
             self._interfaces[key] = self.array("java.lang.Class", map(self.type, key))
-        return self.static("java.lang.reflect.Proxy").newProxyInstance(self._loader, self._interfaces[key], handler)
+        proxy = self.static("java.lang.reflect.Proxy.newProxyInstance")
+        return proxy(self._loader, self._interfaces[key], handler)
 
     def is_made(self, thing: Java) -> bool:
         """True if Python answers for an object of the JVM."""
-        return bool(self.static("java.lang.reflect.Proxy").isProxyClass(thing.getClass()))
+        return bool(self.static("java.lang.reflect.Proxy.isProxyClass")(thing.getClass()))
 
-    def _bound(self, *values: Any) -> Java:
-        given = self.array("java.lang.Object", values)
-        bound = self.static("java.lang.invoke.MethodHandles").insertArguments(self._dispatch, 0, given)
+    def _bound(self, delegate: Java, *values: Any) -> Java:
+        """The dispatcher with its first arguments."""
+        dispatch = self._dispatch_alone if delegate is None else self._dispatch
+        given = self.array(_OBJECT, values if delegate is None else (*values, delegate))
+        bound = self.static(_HANDLES + ".insertArguments")(dispatch, 0, given)
         handler = self.type("java.lang.reflect.InvocationHandler")
-        return self.static("java.lang.invoke.MethodHandleProxies").asInterfaceInstance(handler, bound)
+        return self.static("java.lang.invoke.MethodHandleProxies.asInterfaceInstance")(handler, bound)
 
     def throwable(self, error: BaseException) -> Java:
         """What the JVM throws for an error of Python: unchecked, for a Proxy wraps what its method does not declare.
@@ -151,6 +187,16 @@ class JvmObjects:
         if isinstance(error, PaimonError | CapturedException):
             return self.static("java.lang.IllegalArgumentException")(str(error))
         return self.static("java.lang.RuntimeException")(f"{type(error).__name__}: {error}")
+
+
+def dict_of(values: Java) -> dict[str, Any]:
+    """A map of the JVM. Py4J's own iterator learns of its end by an exception, whose class costs 80 round trips."""
+    entries = values.entrySet().toArray() if len(values) else ()
+    return {entry.getKey(): entry.getValue() for entry in entries}
+
+
+def _has_null(items: Iterable[Any]) -> bool:
+    return any(item is None for item in items)
 
 
 def cause_of(error: BaseException) -> Java:
@@ -200,7 +246,7 @@ class _Handles:
         self.method, self.things = objects.type("java.lang.reflect.Method"), objects.type("[Ljava.lang.Object;")
         self.throwable, self.flag = objects.type("java.lang.Throwable"), objects.static("java.lang.Boolean").TYPE
         self.constants, self.names, self.python = (
-            objects.type(f"java.util.{name}") for name in ("HashMap", "HashSet", "function.BiFunction")
+            objects.type(f"java.util.{name}") for name in ("Map", "Set", "function.BiFunction")
         )
         self.name_of = self.virtual(self.method, "getName", self.text)
         self.key_of = self.name_of.asType(self.signature(self.thing, self.method))

@@ -53,7 +53,7 @@ class UnboundProcedure:
     def bind(self, types: Java) -> Java:
         objects: JvmObjects = self._sessions.objects
         text, data_type = objects.type("java.lang.String"), objects.type("org.apache.spark.sql.types.DataType")
-        binary = objects.static("org.apache.spark.sql.types.DataType").fromDDL("BINARY")
+        binary = objects.static("org.apache.spark.sql.types.DataType.fromDDL")("BINARY")
         method = objects.type(_PROCEDURES + "ProcedureParameter").getMethod(
             "in", objects.array("java.lang.Class", [text, data_type])
         )  # a word of Python

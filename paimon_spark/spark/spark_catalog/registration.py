@@ -147,5 +147,5 @@ def _check_name(spark: SparkSession, name: str, registry: _Registry | None) -> N
 
 
 def _capabilities(objects: JvmObjects) -> list[Java]:
-    known = objects.static("org.apache.spark.sql.connector.catalog.TableCatalogCapability")
-    return [known.SUPPORT_COLUMN_DEFAULT_VALUE]
+    known = "org.apache.spark.sql.connector.catalog.TableCatalogCapability."
+    return [objects.static(known + "SUPPORT_COLUMN_DEFAULT_VALUE")]

@@ -41,7 +41,7 @@ from paimon_spark.spark.spark_catalog.jvm_objects import Java
 from paimon_spark.spark.spark_catalog.predicates import column_name, convert
 from paimon_spark.spark.spark_catalog.scans import PlannedReader, local_scan, parquet_batch, python_scan, statistics
 from paimon_spark.spark.spark_catalog.sessions import NamedTable
-from paimon_spark.spark.spark_catalog.spark_internals import parquet_scan, source_stream, struct_of
+from paimon_spark.spark.spark_catalog.spark_internals import column_names, parquet_scan, source_stream, struct_of
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.pruning.top_n import TopN
 from paimon_spark.store.read.splits import Split
@@ -104,7 +104,7 @@ class ScanBuilder:
         return self.of.objects.array(_PREDICATE, self._pushed)
 
     def pruneColumns(self, schema: Java) -> None:
-        self._names = tuple(schema.fieldNames())
+        self._names = column_names(schema)
 
     def pushTopN(self, orders: Java, limit: int) -> bool:
         name = column_name(orders[0].expression()) if limit else None

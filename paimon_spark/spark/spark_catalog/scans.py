@@ -40,8 +40,8 @@ def local_scan(objects: JvmObjects, frame: DataFrame, description: str, target: 
 
 def statistics(objects: JvmObjects, rows: int, size: int) -> Java:
     """About how many rows and bytes a scan returns."""
-    longs = objects.static("java.util.OptionalLong")
-    constants = {"numRows": longs.of(rows), "sizeInBytes": longs.of(size)}
+    long = objects.static("java.util.OptionalLong.of")
+    constants = {"numRows": long(rows), "sizeInBytes": long(size)}
     return objects.make([_READ + "Statistics"], None, constants, f"{rows} rows, {size} bytes")
 
 
@@ -98,7 +98,7 @@ def python_scan(
         "readSchema": struct_of(objects, shown),
         "description": description,
         "toBatch": objects.make([_READ + "Batch"], None, planned, text),
-        "columnarSupportMode": objects.static(_READ + "Scan.ColumnarSupportMode").UNSUPPORTED,
+        "columnarSupportMode": objects.static(_READ + "Scan.ColumnarSupportMode.UNSUPPORTED"),
         "estimateStatistics": size,
         "supportedCustomMetrics": metrics,
     }

@@ -6,6 +6,7 @@ They are the same in PySpark 4.1, 4.2 and 4.3, but for the class of the catalog 
 from __future__ import annotations
 
 import io
+import json
 import struct
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -119,7 +120,12 @@ def _parser_field(objects: JvmObjects) -> Java:
 
 def struct_of(objects: JvmObjects, schema: st.StructType) -> Java:
     """A schema as the JVM has it."""
-    return objects.static("org.apache.spark.sql.types.DataType").fromJson(schema.json())
+    return objects.static("org.apache.spark.sql.types.DataType.fromJson")(schema.json())
+
+
+def column_names(schema: Java) -> tuple[str, ...]:
+    """The names of the columns of a schema of the JVM, in one round trip."""
+    return tuple(field["name"] for field in json.loads(schema.json())["fields"])
 
 
 def rows_of(frame: DataFrame) -> Java:
@@ -164,7 +170,7 @@ def python_batch(
     function, *partitions = _frames(out.getvalue())
     wrap = getattr(import_module(_WRAPPER[0]), _WRAPPER[1])
     defined = objects.static(_PYTHON + "UserDefinedPythonDataSource")(wrap(spark.sparkContext, type(source)))
-    none = objects.static("scala.Option").empty()
+    none = objects.static("scala.Option.empty")()
     factory = objects.static(_PYTHON + "PythonPartitionReaderFactory")(
         defined, function, struct_of(objects, schema), none, none
     )
@@ -192,7 +198,7 @@ def _frames(data: bytes) -> list[bytes]:
 def python_table(spark: SparkSession, objects: JvmObjects, schema: Java, options: Mapping[str, str]) -> Java:
     """The table that Spark makes of the Python data source, for its streams and its writes."""
     conf = spark._jsparkSession.sessionState().conf()
-    provider = objects.static(_SOURCES + "DataSource").lookupDataSourceV2("paimon", conf).get()
+    provider = objects.static(_SOURCES + "DataSource.lookupDataSourceV2")("paimon", conf).get()
     transforms = objects.array("org.apache.spark.sql.connector.expressions.Transform", [])
     return provider.getTable(schema, transforms, objects.map(options))
 
@@ -211,7 +217,7 @@ def option_map(objects: JvmObjects, options: Mapping[str, str]) -> Java:
 
 def write_info(objects: JvmObjects, info: Java, options: Mapping[str, str]) -> Java:
     """What Spark says of a write, with other options."""
-    empty = objects.static("java.util.Optional").empty()
+    empty = objects.static("java.util.Optional.empty")()
     made = objects.static("org.apache.spark.sql.connector.write.LogicalWriteInfoImpl")
     return made(info.queryId(), info.schema(), option_map(objects, options), empty, empty)
 
@@ -236,7 +242,7 @@ def parquet_scan(
             schema alone: a filter on a column that is not read would drop all rows.
     """
     session = spark._jsparkSession
-    cache = objects.static(_SOURCES + "FileStatusCache").getOrCreate(session)
+    cache = objects.static(_SOURCES + "FileStatusCache.getOrCreate")(session)
     path_of, status_of = (objects.static(f"org.apache.hadoop.fs.{name}") for name in ("Path", "FileStatus"))
     paths = objects.static("java.util.ArrayList")()
     for name, size in files:
@@ -244,11 +250,11 @@ def parquet_scan(
         status = status_of(size, False, 1, 128 << 20, 0, path)
         cache.putLeafFiles(path, objects.array("org.apache.hadoop.fs.FileStatus", [status]))
         paths.add(path)
-    as_seq = objects.static("scala.jdk.javaapi.CollectionConverters").asScala(paths).toSeq()
-    some, none = objects.static("scala.Some"), objects.static("scala.Option").empty()
+    as_seq = objects.static("scala.jdk.javaapi.CollectionConverters.asScala")(paths).toSeq()
+    some, none = objects.static("scala.Some"), objects.static("scala.Option.empty")()
     columns = struct_of(objects, schema)
-    as_map = objects.static("org.apache.spark.api.python.PythonUtils").toScalaMap(objects.map(options))
-    unpartitioned = some(objects.static(_SOURCES + "PartitionSpec").emptySpec())
+    as_map = objects.static("org.apache.spark.api.python.PythonUtils.toScalaMap")(objects.map(options))
+    unpartitioned = some(objects.static(_SOURCES + "PartitionSpec.emptySpec")())
     index = objects.static(_SOURCES + "InMemoryFileIndex")(
         session, as_seq, as_map, some(columns), cache, unpartitioned, none
     )
@@ -258,6 +264,6 @@ def parquet_scan(
     builder.pruneColumns(columns)
     if filters:
         given = objects.array("org.apache.spark.sql.connector.expressions.filter.Predicate", filters)
-        v1 = objects.static("org.apache.spark.sql.internal.connector.PredicateUtils").toV1(given)
+        v1 = objects.static("org.apache.spark.sql.internal.connector.PredicateUtils.toV1")(given)
         getattr(builder, "pushedDataFilters_$eq")(v1)
     return builder.build()

@@ -18,6 +18,7 @@ from paimon_spark.spark.statements.new_tables import create_filled_table, replac
 
 _CATALOG = "org.apache.spark.sql.connector.catalog."
 _WRITE = "org.apache.spark.sql.connector.write."
+_CAPABILITIES = ("V1_BATCH_WRITE", "TRUNCATE")
 
 
 class Staging(Enum):
@@ -35,13 +36,14 @@ def staged_table(session: SqlSession, objects: JvmObjects, name: Identifier, sch
         schema: of the new table.
         there: whether there is a table, which gets the new columns and rows.
     """
-    known = objects.static(_CATALOG + "TableCapability")
     constants = {
         "name": f"{session.catalog.name}.{name}",
         "schema": struct_of(objects, shown_schema(spark_schema(schema.fields))),
         "partitioning": objects.array("org.apache.spark.sql.connector.expressions.Transform", []),
         "properties": objects.map({}),
-        "capabilities": objects.set([known.V1_BATCH_WRITE, known.TRUNCATE]),
+        "capabilities": objects.set(
+            objects.static(f"{_CATALOG}TableCapability.{name}") for name in ("V1_BATCH_WRITE", "TRUNCATE")
+        ),
     }
     return objects.make(
         [_CATALOG + kind for kind in ("StagedTable", "SupportsWrite")],

@@ -10,7 +10,7 @@ from paimon_spark.spark.native.local_read import SMALL_BYTES, rows_if_small
 from paimon_spark.spark.spark_catalog.jvm_objects import Java
 from paimon_spark.spark.spark_catalog.scans import PlannedReader, local_scan, python_scan, statistics
 from paimon_spark.spark.spark_catalog.sessions import NamedTable
-from paimon_spark.spark.spark_catalog.spark_internals import source_stream, struct_of
+from paimon_spark.spark.spark_catalog.spark_internals import column_names, source_stream, struct_of
 from paimon_spark.store.system_tables.table import UnitReader, system_table
 
 
@@ -23,7 +23,7 @@ class SystemScanBuilder:
         self._columns: Sequence[str] = ()
 
     def pruneColumns(self, schema: Java) -> None:
-        self._columns = tuple(schema.fieldNames())
+        self._columns = column_names(schema)
 
     def build(self) -> Java:
         spark, objects = self._of.session.spark, self._of.objects

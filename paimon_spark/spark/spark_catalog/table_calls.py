@@ -14,7 +14,7 @@ from pyspark.sql import types as st
 
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.types import CHAR_VARCHAR, CURRENT_DEFAULT, shown_schema, spark_schema, with_lengths
-from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
+from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects, dict_of
 from paimon_spark.spark.spark_catalog.scan_builder import ScanBuilder, scan_builder
 from paimon_spark.spark.spark_catalog.sessions import NamedTable
 from paimon_spark.spark.spark_catalog.spark_internals import struct_of
@@ -48,9 +48,7 @@ def table_of_spark(of: NamedTable, options: Mapping[str, str]) -> Java:
         **_named(of, table.schema.fields, table.schema.partition_keys),
         "properties": objects.map(_properties(table)),
         "capabilities": _capabilities(objects, (*_READS, *_WRITES)),
-        "metadataColumns": objects.array(
-            _CATALOG + "MetadataColumn", [_metadata_column(objects, field) for field in table.hidden_fields]
-        ),
+        "metadataColumns": objects.kept(table.hidden_fields, lambda: _metadata_columns(objects, table.hidden_fields)),
         "canRenameConflictingMetadataColumns": True,
     }
     latest = table.snapshots.latest_id()
@@ -79,7 +77,7 @@ class TableCalls:
 
     def newScanBuilder(self, options: Java) -> Java:
         """Spark hands over the options of the reader, or of ``WITH (...)``."""
-        given = {**self.options, **dict(options)}
+        given = {**self.options, **dict_of(options)}
         return scan_builder(ScanBuilder(self.of, self.of.open(given) if len(options) else self.table, given))
 
     def newWriteBuilder(self, info: Java) -> Java:
@@ -116,17 +114,17 @@ class SystemTableCalls:
     def newScanBuilder(self, options: Java) -> Java:
         return self.of.objects.make(
             [_CONNECTOR + "read.SupportsPushDownRequiredColumns"],
-            SystemScanBuilder(self.of, {**self.options, **dict(options)}),
+            SystemScanBuilder(self.of, {**self.options, **dict_of(options)}),
         )
 
 
 def _named(of: NamedTable, fields: Sequence[DataField], keys: Iterable[str]) -> dict[str, Any]:
     """What every table has: a name, columns, partition columns."""
-    expressions = of.objects.static(_CONNECTOR + "expressions.Expressions")
+    identity = of.objects.static(_CONNECTOR + "expressions.Expressions.identity")
     return {
         "name": of.full_name,
         "schema": struct_of(of.objects, _columns(fields)),
-        "partitioning": of.objects.array(_TRANSFORM, [expressions.identity(key) for key in keys]),
+        "partitioning": of.objects.array(_TRANSFORM, [identity(key) for key in keys]),
     }
 
 
@@ -153,9 +151,13 @@ def _properties(table: ReadableTable) -> dict[str, str]:
     return properties
 
 
-def _capabilities(objects: JvmObjects, names: Iterable[str]) -> Java:
-    known = objects.static(_CATALOG + "TableCapability")
-    return objects.set(getattr(known, name) for name in names)
+def _capabilities(objects: JvmObjects, names: tuple[str, ...]) -> Java:
+    known = _CATALOG + "TableCapability."
+    return objects.kept(names, lambda: objects.set(objects.static(known + name) for name in names))
+
+
+def _metadata_columns(objects: JvmObjects, fields: Sequence[DataField]) -> Java:
+    return objects.array(_CATALOG + "MetadataColumn", [_metadata_column(objects, field) for field in fields])
 
 
 def _metadata_column(objects: JvmObjects, field: DataField) -> Java:

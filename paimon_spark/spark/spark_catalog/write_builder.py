@@ -16,7 +16,7 @@ from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import INTEGERS, MAX_LENGTH, STRINGS, TIMESTAMPS, DataType, Root
 from paimon_spark.spark.adapters.options import DYNAMIC_OVERWRITE, OVERWRITE_WHERE
 from paimon_spark.spark.source.filters import NotPushed
-from paimon_spark.spark.spark_catalog.jvm_objects import Java
+from paimon_spark.spark.spark_catalog.jvm_objects import Java, dict_of
 from paimon_spark.spark.spark_catalog.predicates import convert
 from paimon_spark.spark.spark_catalog.sessions import NamedTable
 from paimon_spark.spark.spark_catalog.spark_internals import data_frame, python_table, write_info
@@ -66,7 +66,7 @@ class WriteBuilder:
 
     def build(self) -> Java:
         replaces = self._replaces
-        target = Write(self._of, self._info, dict(self._info.options()), replaces)
+        target = Write(self._of, self._info, dict_of(self._info.options()), replaces)
         if replaces is not None and replaces.get(DYNAMIC_OVERWRITE) == "true":
             return target.of_source()
         description = f"paimon {self._of.name}"
