@@ -11,7 +11,7 @@ import typer
 from paimon_spark.cli.arguments import Branch, Output, OutputFormat, TableOptions, TablePath, parse_options, parse_pairs
 from paimon_spark.cli.messages import if_stopped
 from paimon_spark.cli.tables import print_result
-from paimon_spark.store.evolution.alter import AlterResult, alter
+from paimon_spark.store.evolution.alter import AlterResult, alter, buckets_to_rescale
 from paimon_spark.store.evolution.changes import SchemaChange, SetOption, UnsetOption
 from paimon_spark.store.evolution.schema_update import SchemaUpdate
 from paimon_spark.store.metadata.table import Table
@@ -146,11 +146,8 @@ def _what_follows(table: Table, changes: Sequence[SchemaChange], done: AlterResu
         if isinstance(change, UnsetOption) and change.key not in table.schema.options:
             yield f"the table has no option '{change.key}' to unset"
     buckets = [change.value for change in changes if isinstance(change, SetOption) and change.key == "bucket"]
-    if buckets and done.difference and table.snapshots.latest_id() is not None:
-        yield (
-            f"rows that are there stay in their buckets, and writes to their partitions are refused until they are "
-            f"rescaled: PaimonTable.rescale({buckets[-1]}), or CALL sys.rescale"
-        )
+    if buckets and done.dry_run and done.difference and table.snapshots.latest_id() is not None:
+        yield buckets_to_rescale(table, int(buckets[-1]))
 
 
 def _text(done: AlterResult) -> str:

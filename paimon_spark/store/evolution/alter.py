@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,8 @@ from paimon_spark.store.metadata.alter import next_schema, publish_schema
 from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,10 +96,28 @@ def alter_table(table: Table, changes: Sequence[SchemaChange], case_sensitive: b
         wanted = next_schema(latest, changed)
         if table.server is not None:
             table.server.change_schema(table.branch, latest, wanted)
-            return _latest(table)
-        if publish_schema(table, wanted):
-            return wanted
-        latest = _latest(table)
+            wanted = _latest(table)
+        elif not publish_schema(table, wanted):
+            latest = _latest(table)
+            continue
+        _warn_of_buckets(table, latest, wanted)
+        return wanted
+
+
+def _warn_of_buckets(table: Table, before: TableSchema, after: TableSchema) -> None:
+    """Tells what a change of the number of buckets leaves to do: writes are refused until then (Java does not tell)."""
+    buckets = TableSettings(after.options).bucket
+    if buckets > 0 and buckets != TableSettings(before.options).bucket and has_snapshots(table)():
+        _log.warning("%s", buckets_to_rescale(table, buckets))
+
+
+def buckets_to_rescale(table: Table, buckets: int) -> str:
+    """What another number of buckets of a table with rows leaves to do."""
+    return (
+        f"the table at {table.location} has another number of buckets, but rows that are there stay in their buckets, "
+        "and writes to their partitions are refused until they are rescaled: CALL sys.rescale(table => '<table>', "
+        f"bucket_num => {buckets}), or PaimonTable.rescale({buckets})"
+    )
 
 
 def _changed(table: Table, latest: TableSchema, changes: Sequence[SchemaChange], case_sensitive: bool) -> TableSchema:

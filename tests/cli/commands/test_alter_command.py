@@ -86,10 +86,14 @@ def test_what_is_wrong_is_said(path: str, words: tuple[str, ...], said: str) -> 
     assert said in " ".join(text.replace("│", " ").split())
 
 
-def test_another_number_of_buckets_says_what_follows(tmp_path: Path) -> None:
+def test_another_number_of_buckets_says_what_follows(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     table = new_table(tmp_path / "t")
-    said = "rows that are there stay in their buckets"
-    assert said not in run(table.location, "set-options", "bucket=2")[1]
+    warning = "rows that are there stay in their buckets"
+    assert warning not in run(table.location, "set-options", "bucket=2")[1] + caplog.text
     append(open_table(table.location), [(1, None, None)])
-    assert said in run(table.location, "set-options", "bucket=3")[1]
-    assert said not in run(table.location, "set-options", "snapshot.num-retained.min=3")[1]
+    assert warning in run(table.location, "set-options", "bucket=3", "--dry-run")[1]
+    assert not caplog.text
+    assert warning not in run(table.location, "set-options", "bucket=3")[1]
+    assert caplog.text.count(warning) == 1
+    run(table.location, "set-options", "snapshot.num-retained.min=3")
+    assert caplog.text.count(warning) == 1

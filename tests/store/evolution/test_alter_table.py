@@ -51,6 +51,25 @@ def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
     assert table.schemas.ids() == [0]
 
 
+def test_another_number_of_buckets_of_a_table_with_rows_is_accepted_with_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    fields = pa.schema([("k", pa.int32()), ("n", pa.int32())])
+    create_table(str(tmp_path / "t"), new_schema(fields, options={"bucket": "1", "bucket-key": "k"}))
+    table = open_table(str(tmp_path / "t"))
+    alter_table(table, (c.SetOption("bucket", "2"),))
+    assert not caplog.text
+    write(open_table(table.location), [(1, 1)])
+    alter_table(table, (c.SetOption("bucket", "2"),))
+    alter_table(table, (c.SetOption("write-only", "true"),))
+    assert not caplog.text
+    alter_table(table, (c.SetOption("bucket", "3"),))
+    assert caplog.text.count("are refused until they are rescaled: CALL sys.rescale(") == 1
+    assert "bucket_num => 3)" in caplog.text
+    with pytest.raises(OptionError, match="has 2 buckets"):
+        write(open_table(table.location), [(2, 2)])
+
+
 def test_what_changes_nothing_is_no_schema(tmp_path: Path) -> None:
     table = make(tmp_path / "t")
     done = alter(table, (c.SetOption("bucket", "-1"), c.UpdateNullable(("k",), True), c.UnsetOption("write-only")))
