@@ -229,7 +229,7 @@ METHOD_ADVICE: Mapping[str, str] = MappingProxyType(
         "list_branches": "branches() shows the branches",
         "expire_snapshots(retain_last)": "retain_min=... is how many stay at least, retain_max=... at most",
         "rollback_to_snapshot": "rollback(snapshot=...) goes back and deletes what came later",
-        "update(condition)": "update(None, {'<column>': '<SQL>'}) updates all rows",
+        "update(condition)": "update('true', {'<column>': '<SQL>'}) updates all rows",
         "addColumn(generatedAlwaysAs)": _NO_GENERATED,
         "addColumn(generatedByDefaultAs)": _NO_GENERATED,
         "toDF(version)": _TRAVEL,

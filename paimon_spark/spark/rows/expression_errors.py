@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
 
 from paimon_spark.errors import PaimonError, SqlError
 from paimon_spark.format.types import DataField
@@ -20,9 +21,14 @@ from paimon_spark.spark.adapters.errors import without_plan
 from paimon_spark.spark.adapters.store_assignment import Given, job_error
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema, spark_type
 from paimon_spark.spark.rows.assignments import Assignment, Expression, as_column, inner_type
+from paimon_spark.spark.rows.expressions import QUERIES
+from paimon_spark.sql.queries.references import dotted_names
+from paimon_spark.sql.text.lexer import tokenize
 
 _OF_ANOTHER_FRAME = ("MISSING_ATTRIBUTES", "CANNOT_RESOLVE_DATAFRAME_COLUMN")
 _UNKNOWN = "UNRESOLVED_COLUMN"
+_AMBIGUOUS = "AMBIGUOUS_REFERENCE"
+_CONNECTIVES = frozenset({"AND", "OR", "NOT", "IS"})
 _NO_FIELD = "FIELD_NOT_FOUND"
 _NO_SYNTAX = "PARSE_SYNTAX_ERROR"
 _WORDS = re.compile(r"\w+(?:\s+\w+)+")
@@ -89,6 +95,8 @@ def expression_errors(
                 f"{what}: {word} is no column, and the text of a value is SQL; a value that is a text needs quotes, "
                 f'"\'{word}\'", or F.lit("{word}")'
             ) from None
+        if condition == _AMBIGUOUS:
+            raise without_plan(_unknown_beside(readings()) or error) from None
         raise without_plan(error if name is None else _read_again(error, name, readings())) from None
     except PaimonError:
         raise
@@ -118,6 +126,29 @@ def _unknown(error: AnalysisException) -> str | None:
     if not (error.getCondition() or "").startswith(_UNKNOWN):
         return None
     return (error.getMessageParameters() or {}).get("objectName", "")
+
+
+def _unknown_beside(readings: Sequence[Reading]) -> AnalysisException | None:
+    """What Spark says of a name in a condition that no side has, though it stops before at one that two sides have.
+
+    None: there is no such name. A condition with a sub-query or a lambda has names of its own, and is left alone.
+    """
+    for reading in readings:
+        text = reading.condition if isinstance(reading.condition, str) else ""
+        tokens = tokenize(text)
+        if any(token.upper in QUERIES or token.text == "->" for token in tokens):
+            continue
+        for first, last, _ in dotted_names(tokens):
+            before, after = tokens[max(first - 1, 0) : first], tokens[last + 1 : last + 2]
+            words = {token.upper for token in (*before, *after)} - _CONNECTIVES
+            if any(word == "" or word.isidentifier() for word in words) or any(token.upper == "(" for token in after):
+                continue  # a function, a literal with a type, a word of the language
+            try:
+                reading.frame.select(sf.expr(text[tokens[first].start : tokens[last].end])).schema  # noqa: B018
+            except AnalysisException as error:
+                if _unknown(error) is not None:
+                    return error
+    return None
 
 
 def _read_again(error: AnalysisException, name: str, readings: Sequence[Reading]) -> AnalysisException:

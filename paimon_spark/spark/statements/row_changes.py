@@ -61,7 +61,7 @@ def run_update(session: SqlSession, update: Update, args: Args = None) -> DataFr
         values = views.texts(update.values)
         where = None if update.where is None else views.text(update.where)
         table = refreshing(session.table(update.table), views.refresh).alias(update.alias)
-        return table.update(where, values)
+        return table.update("true" if where is None else where, values)
 
     done = with_sub_query_views(session, args, run)
     return _counts(session, affected=done.rows_updated)

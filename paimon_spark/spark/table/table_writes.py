@@ -241,20 +241,10 @@ class TableWrites(TableState):
             SqlError: a Column of the condition is one of another DataFrame.
             AnalysisException: Spark does not understand the condition.
         """
-        if condition is None:
-            raise OptionError(
-                f"DELETE of {self._alias or self._path}: the argument 'condition' is None, and nothing was deleted; "
-                "give a condition, or call delete() without an argument to delete all rows",
-                arguments=("condition",),
-            )
-        if isinstance(condition, str) and not condition.strip():
-            raise OptionError(
-                f"DELETE of {self._alias or self._path}: the condition is empty, and nothing was deleted; give a "
-                "condition, or call delete() without an argument to delete all rows",
-                arguments=("condition",),
-            )
+        where = self._which_rows(
+            condition, "DELETE", "nothing was deleted", "call delete() without an argument to delete all rows"
+        )
         job = self._job(Statement.DELETE, Once.of(once, once_skips_older))
-        where = None if isinstance(condition, str) and condition == _ALL_ROWS else condition
         return delete_where(RowStatement(job, self._alias or _ALIAS, where))
 
     def update(
@@ -267,7 +257,7 @@ class TableWrites(TableState):
         """Gives columns new values in the rows for which a condition is true, in one commit.
 
         Args:
-            condition: as for delete; None: all rows.
+            condition: as for delete; ``"true"``: all rows.
             set: expressions by the names of columns, or of fields in them such as ``address.city``. They may name the
                 old values of all columns. A text is SQL: ``"'new'"`` or ``F.lit("new")`` is the text new. A value is
                 cast to the type of its column by the rules of ANSI SQL.
@@ -282,10 +272,30 @@ class TableWrites(TableState):
             UnsupportedFeature: rows of this table cannot be updated; the message says why.
             CommitConflict: other jobs changed the same rows in every attempt; nothing was committed.
             CommitStateUnknown: the storage did not answer; nothing was deleted.
+            OptionError: the condition is None.
             AnalysisException: Spark does not understand an expression.
         """
+        where = self._which_rows(
+            condition, "UPDATE", "nothing was updated", "call update('true', ...) to update all rows"
+        )
         job = self._job(Statement.UPDATE, Once.of(once, once_skips_older))
-        return update_where(RowStatement(job, self._alias or _ALIAS, condition, dict(set)))
+        return update_where(RowStatement(job, self._alias or _ALIAS, where, dict(set)))
+
+    def _which_rows(
+        self, condition: Expression | None, what: str, is_not_done: str, all_rows: str
+    ) -> Expression | None:
+        """The condition of a statement; None: all rows.
+
+        Raises:
+            OptionError: the caller gave None or a blank text, which a variable may hold by mistake.
+        """
+        if condition is None or (isinstance(condition, str) and not condition.strip()):
+            found = "the argument 'condition' is None" if condition is None else "the condition is empty"
+            raise OptionError(
+                f"{what} of {self._alias or self._path}: {found}, and {is_not_done}; give a condition, or {all_rows}",
+                arguments=("condition",),
+            )
+        return None if isinstance(condition, str) and condition == _ALL_ROWS else condition
 
     def merge(
         self,

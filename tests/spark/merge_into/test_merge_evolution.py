@@ -183,7 +183,7 @@ def test_letter_case_counts_where_the_session_says_so(spark: SparkSession, tmp_p
         with pytest.raises(SqlError, match="no column 'name'"):
             merge.execute()
         with pytest.raises(SqlError, match="NAME is no column of the table"):
-            table.update(None, {"NAME": "'c'"})
+            table.update("true", {"NAME": "'c'"})
         merge.withSchemaEvolution().execute()
         assert table.toDF().columns == ["id", "name", "NAME"]
         assert rows(table) == [(1, "b", "b")]

@@ -106,7 +106,7 @@ def test_conditions_and_values_of_updates(quick_spark: SparkSession, tmp_path: P
         assert " ".join(str(row[1] or "-") for row in rows(tmp_path, "id, n")) == expected, condition
         assert (done.snapshot_id is None) == (suffix in "06"), condition
     quick_spark.catalog.dropTempView("keys")
-    assert table.update(None, {"c": "h + c", "h": "1000"}).rows_updated == 4
+    assert table.update("true", {"c": "h + c", "h": "1000"}).rows_updated == 4
     assert rows(tmp_path, "id, c, h") == [(1, 11, 1000), (2, 22, 1000), (3, 33, 1000), (4, 44, 1000)]
     assert table.check().is_good
 

@@ -96,7 +96,7 @@ def test_row_changes_that_name_them(spark: SparkSession, tmp_path: Path, options
     expected = [(i, places[i] if places[i] > 0 and buckets[i] == 0 else row[2]) for i, row in left.items()]
     assert rows(table.toDF(columns=["id", "v"])) == expected
     with pytest.raises(SqlError, match="no column of the table"):
-        table.update(None, {BUCKET: "1"})
+        table.update("true", {BUCKET: "1"})
     assert not table.check().problems
 
 

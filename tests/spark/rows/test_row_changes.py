@@ -277,15 +277,47 @@ def test_an_upsert_does_not_read_the_table(spark: SparkSession, tmp_path: Path) 
     assert rows(table) == sorted([*(row for row in ROWS if row[0] != 1), (1, 1, "x"), (8, 8, "x")])
 
 
+@pytest.mark.parametrize(
+    ("condition", "found"), [(None, "the argument 'condition' is None"), (" ", "the condition is empty")]
+)
+def test_an_update_of_all_rows_is_asked_for_by_a_condition(
+    spark: SparkSession, tmp_path: Path, condition: str | None, found: str
+) -> None:
+    table = made(spark, tmp_path, KEYED)
+    with pytest.raises(
+        OptionError, match=rf"UPDATE of .*/t: {found}, and nothing was updated;.* call update\('true', "
+    ):
+        table.update(condition, {"v": "3"})
+    assert rows(table) == ROWS
+
+
+@pytest.mark.parametrize(
+    ("condition", "name"),
+    [
+        ("id = nope", "`nope` cannot be resolved"),
+        ("id = 1 AND (nope > DATE '2026-01-01')", "`nope` cannot be resolved"),
+        ("NOT id = abs(id) OR source.nope IS NULL", "`source`.`nope` cannot be resolved"),
+        ("id = id AND CASE WHEN id > abs(1) THEN TRUE ELSE NULL END", "`id` is ambiguous"),
+        ("id IN (SELECT nope FROM VALUES (1) AS x(nope))", "`id` is ambiguous"),
+    ],
+)
+def test_a_name_that_no_side_of_a_merge_has_is_named_before_one_that_both_have(
+    spark: SparkSession, tmp_path: Path, condition: str, name: str
+) -> None:
+    merge = made(spark, tmp_path, KEYED).merge(source(spark, (1, 1, "x")), condition).whenMatchedDelete()
+    with pytest.raises(AnalysisException, match=name):
+        merge.execute()
+
+
 def test_what_is_wrong_is_said_before_anything_is_written(spark: SparkSession, tmp_path: Path) -> None:
     table = made(spark, tmp_path, KEYED)
     updates = source(spark, (1, 1, "x")).alias("s")
     wrong = [
         (SqlError, "primary key", lambda: table.update("v = 1", {"ID": "3"})),
-        (SqlError, "no column of the table", lambda: table.update(None, {"nope": "3"})),
-        (SqlError, "more than once", lambda: table.update(None, {"v": "3", "`V`": "4"})),
-        (SqlError, "no assignment", lambda: table.update(None, {})),
-        (DataError, "cannot be stored", lambda: table.update(None, {"v": "date'2025-01-01'"})),
+        (SqlError, "no column of the table", lambda: table.update("true", {"nope": "3"})),
+        (SqlError, "more than once", lambda: table.update("true", {"v": "3", "`V`": "4"})),
+        (SqlError, "no assignment", lambda: table.update("true", {})),
+        (DataError, "cannot be stored", lambda: table.update("true", {"v": "date'2025-01-01'"})),
         (AnalysisException, "nope", lambda: table.delete("nope = 1")),
         (SqlError, "no clause", lambda: table.merge(updates, "id = s.id").execute()),
         (SqlError, "may have no condition", lambda: (
@@ -297,7 +329,7 @@ def test_what_is_wrong_is_said_before_anything_is_written(spark: SparkSession, t
         (AnalysisException, r"could be: .*`source`\.`id`", lambda: (
             table.merge(source(spark, (1, 1, "x")), "id = id").whenMatchedDelete().execute()
         )),
-        (OptionError, r"such as lit\(5\)", lambda: table.update(None, {"v": 5})),
+        (OptionError, r"such as lit\(5\)", lambda: table.update("true", {"v": 5})),
         (OptionError, r"DELETE of .*/t: .*None, and nothing was deleted.*call delete\(\) without", lambda: (
             table.delete(None)
         )),

@@ -134,7 +134,7 @@ def test_the_columns_that_may_be_meant_are_all_reported(cat: SessionCatalog) -> 
 def test_a_cast_that_the_user_wrote_is_not_taken_for_one_of_a_column(cat: SessionCatalog) -> None:
     wrong: list[Callable[[], object]] = [
         lambda: cat.sql("UPDATE plain SET n = CAST(name AS TINYINT)"),
-        lambda: cat["plain"].update(None, {"n": F.col("name").cast("tinyint")}),
+        lambda: cat["plain"].update("true", {"n": F.col("name").cast("tinyint")}),
         lambda: cat.sql("DELETE FROM plain WHERE name = 1"),
     ]
     for call in wrong:

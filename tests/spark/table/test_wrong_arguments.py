@@ -146,7 +146,7 @@ def test_an_argument_that_is_missing_or_unknown_is_named_with_the_call(
         (
             lambda: table.update(set={"v": "'x'"}),  # type: ignore[call-arg]
             "PaimonTable.update: the argument 'condition' is missing: expected a text, a Column or None; "
-            f"update(None, {{'<column>': '<SQL>'}}) updates all rows; {update}",
+            f"update('true', {{'<column>': '<SQL>'}}) updates all rows; {update}",
         ),
         (
             lambda: table.update(cond="id = 1", set={}),  # type: ignore[call-arg]
