@@ -10,6 +10,7 @@ runs in processes that Spark starts there, and a program may go to another direc
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -54,6 +55,7 @@ _ONCE_ALIASES = {"txnappid": ONCE_APPLICATION, "txnversion": ONCE_VERSION}  # De
 WRITE_MISSING_COLUMNS = Option("write.missing-columns", ERROR, parse_choice(*MISSING_COLUMNS))
 FAIL = "fail"
 _UNKNOWN = Option(UNKNOWN_BATCH, FAIL, parse_choice(FAIL, "skip", "write"))
+_TABLE_NAME = re.compile(r"(`[^`/]+`|\w+)(\.(`[^`/]+`|\w+)){1,2}(\$\w+)*")
 _PROVIDER = "provider"  # given by Spark, and only for CREATE TABLE
 _VIEW = "for a name in SQL use CREATE TEMPORARY VIEW v USING paimon OPTIONS (path '...')"
 _NO_WRITE_PATH = (
@@ -339,7 +341,24 @@ def _path(given: dict[str, str], what_to_do: str) -> str:
     path = given.pop(PATH, "").strip()
     if not path:
         raise OptionError(f"no path was given: {what_to_do}")
+    refuse_table_name(path)
     return whole_path(path)
+
+
+def refuse_table_name(path: str) -> None:
+    """Refuses what looks like the name of a table where a path stands, unless there is such a directory.
+
+    Raises:
+        OptionError: it is two or three words with points between them.
+    """
+    if _TABLE_NAME.fullmatch(path) and not os.path.exists(path.partition("$")[0]):
+        name = path.replace("`", "")
+        raise OptionError(
+            f"'{path}' looks like the name of a table, and a path is needed here; there is no such directory. By its "
+            f"name a table is read and written with spark.table('{name}') and df.write.saveAsTable('{name}') after "
+            "paimon_spark.register_catalog, or with table() and [...] of paimon_spark.catalog; a directory of that "
+            f"name is './{name}'"
+        )
 
 
 def _refuse(given: Mapping[str, str], keys: tuple[str, ...] | list[str], why: str) -> None:

@@ -91,6 +91,13 @@ class PaimonWriter(DataSourceArrowWriter):
 
         if any(message is None for message in messages):
             abort_job(self._job, _files(messages))
+            if self._job.table.snapshots.latest_id() is None:  # not dropped: another job may write to it just now
+                _log.warning(
+                    "the write failed before its commit, and the table at %s, which a write makes where there is none, "
+                    "stays there without rows; run the write again, or delete that directory first if the columns or "
+                    "options of the table are wrong",
+                    self._job.table.location,
+                )
 
 
 def open_writer(options: WriteOptions, schema: StructType, overwrite: bool) -> PaimonWriter:

@@ -31,7 +31,7 @@ from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements.alters import check_property, declared_columns
 from paimon_spark.spark.table.table_api import PaimonTable
 from paimon_spark.spark.write.open_write import job_for
-from paimon_spark.spark.write.table_creation import all_nullable, new_table_schema
+from paimon_spark.spark.write.table_creation import alike_names, all_nullable, new_table_schema
 from paimon_spark.sql.statements import CreateTable
 from paimon_spark.store.clean.truncate import truncate_table
 from paimon_spark.store.metadata.alter import next_schema, replace_schema
@@ -138,16 +138,9 @@ def _schema(session: SqlSession, create: CreateTable, rows: DataFrame | None) ->
 
 def _check_names(session: SqlSession, create: CreateTable, fields: Sequence[DataField]) -> None:
     """Refuses names that a query in this session could not tell apart (Spark: PreprocessTableCreation)."""
-    by_lower: dict[str, list[str]] = {}
-    for field in fields:
-        by_lower.setdefault(field.name.lower(), []).append(field.name)
-    same = next((names for names in by_lower.values() if len(names) > 1), None)
-    if same is None or (len(set(same)) == len(same) and is_case_sensitive(session.spark)):
-        return
-    found = f"the column '{same[0]}' stands there twice"
-    if len(set(same)) == len(same):
-        found = f"the columns {' and '.join(same)} differ in letter case alone, and spark.sql.caseSensitive is off"
-    raise SqlError(f"CREATE TABLE {create.table}: {found}; give each column a name of its own")
+    found = alike_names([field.name for field in fields], is_case_sensitive(session.spark))
+    if found is not None:
+        raise SqlError(f"CREATE TABLE {create.table}: {found}; give each column a name of its own")
 
 
 def _joined(names: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.rules.new_tables import assign_field_ids, validate_table
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField, DataType, Root
-from paimon_spark.spark.write.table_creation import new_table_schema, nullable_fields
+from paimon_spark.spark.write.table_creation import check_names, new_table_schema, nullable_fields
 from paimon_spark.spark.write.write_job import WriteJob
 from paimon_spark.store.clean.truncate import truncate_table
 from paimon_spark.store.evolution.alter import has_snapshots
@@ -91,6 +91,7 @@ def replaced_table(table: Table, rows: st.StructType, options: Mapping[str, str]
         TableSettings.primary_key.key: ",".join(old.primary_keys),
         TableSettings.partition.key: ",".join(old.partition_keys),
     }
+    check_names(table.location, rows.names, is_exact=False)
     fields = nullable_fields(rows)
     given = resolve_keys(given, [field.name for field in fields])
     wanted = new_table_schema(table.location, {**old.options, **keys, **given}, fields, old.comment)

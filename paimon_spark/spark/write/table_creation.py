@@ -8,7 +8,7 @@ from dataclasses import replace
 from pyspark.sql.types import StructType
 
 from paimon_spark.catalogs.create import check_written_here, create_table
-from paimon_spark.errors import OptionError, TableNotFound
+from paimon_spark.errors import OptionError, SchemaError, TableNotFound
 from paimon_spark.file_io import absolute_location, file_io_for
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.value_texts import parse_list
@@ -40,6 +40,7 @@ def table_for_rows(location: str, options: Mapping[str, str], schema: StructType
     _refuse_served(location)
     storage, given = split_storage_options(options)
     resolve_keys(given, schema.names)  # options of a write: a label would be a typing error
+    check_names(location, schema.names, is_exact=False)
     made = new_table_schema(location, given, nullable_fields(schema), with_rows=True)
     validate_table(made)
     return Table(absolute_location(location), file_io_for(location, storage), made, TableSettings(made.options))
@@ -71,6 +72,36 @@ def create(
     storage, given = split_storage_options(options)
     schema = new_table_schema(location, given, fields, comment)
     return create_table(location, schema, file_io_for(location, storage), ignore_if_exists)
+
+
+def check_names(location: str, names: Sequence[str], is_exact: bool) -> None:
+    """Refuses columns that queries could not tell apart (Spark: PreprocessTableCreation).
+
+    Args:
+        location: the table directory, or its name, for messages.
+        is_exact: whether letter case counts in the session; a data source is not told, and takes it for False.
+
+    Raises:
+        SchemaError: there are two of one name.
+    """
+    found = alike_names(names, is_exact)
+    if found is not None:
+        declare = "with PaimonTable.create or CREATE TABLE, and then appends to it"
+        way_out = "" if is_exact else f". A session with spark.sql.caseSensitive = true declares such a table {declare}"
+        raise SchemaError(f"creating {location}: {found}; give each column a name of its own{way_out}")
+
+
+def alike_names(names: Sequence[str], is_exact: bool) -> str | None:
+    """Tells which columns a query could not tell apart; None: there are none."""
+    by_lower: dict[str, list[str]] = {}
+    for name in names:
+        by_lower.setdefault(name.lower(), []).append(name)
+    same = next((alike for alike in by_lower.values() if len(alike) > len(set(alike) if is_exact else alike[:1])), None)
+    if same is None:
+        return None
+    if len(set(same)) < len(same):
+        return f"the column '{same[0]}' stands there twice"
+    return f"the columns {' and '.join(same)} differ in letter case alone, and spark.sql.caseSensitive is off"
 
 
 def _refuse_served(location: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from paimon_spark.errors import OptionError
@@ -48,6 +50,25 @@ def test_a_missing_path_says_how_to_give_one(options: dict[str, str]) -> None:
         OptionError, match=r"option\('path', '<path of the table>'\)\.start\(\)\. Of toTable.* DROP TABLE"
     ):
         stream_options(options)
+
+
+@pytest.mark.parametrize("path", ["paimon.shop.orders", "shop.orders", "`my cat`.shop.orders", "shop.orders$files"])
+def test_the_name_of_a_table_is_no_path_unless_there_is_such_a_directory(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for read in (read_options, write_options, stream_options):
+        with pytest.raises(OptionError, match=r"'.*' looks like the name of a table.*saveAsTable.*register_catalog"):
+            read({"path": path})
+    name = path.replace("`", "")
+    assert write_options({"path": f"./{name}"}).path == str(tmp_path / name)
+    (tmp_path / path.partition("$")[0]).mkdir()
+    assert read_options({"path": path}).path == str(tmp_path / path)
+
+
+@pytest.mark.parametrize("path", ["lake", "lake/shop.db", "/lake/a.b", "a.b.c.d", "t.", "file:a.b"])
+def test_other_paths_are_no_names(path: str) -> None:
+    assert write_options({"path": path}).path.endswith(path.removeprefix("file:"))
 
 
 def test_each_option_of_the_connector_is_named_where_wrong_places_are_reported() -> None:

@@ -55,6 +55,37 @@ def test_append_upserts_with_one_file_a_bucket_and_says_what_it_did(spark: Spark
     assert table.toDF(where="v = 0").count() == 10
 
 
+def test_columns_that_differ_in_letter_case_alone_need_a_session_that_tells_them_apart(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path, columns = tmp_path / "t", st.StructType.fromDDL("id bigint, v bigint, ID bigint")
+    alike = spark.range(1).selectExpr("id", "id v").selectExpr("id", "v", "v ID")
+    refusal = "columns id and ID differ in letter case alone, and spark.sql.caseSensitive is off"
+    with pytest.raises(PySparkException, match=refusal):
+        alike.write.format("paimon").mode("append").save(str(path))
+    with pytest.raises(SchemaError, match=refusal):
+        PaimonTable.create(spark).location(str(path)).addColumns(columns).execute()
+    with pytest.raises(SchemaError, match="'id' stands there twice"):
+        PaimonTable.create(spark).location(str(path)).addColumn("id", "INT").addColumn("id", "INT").execute()
+    assert not path.exists()
+    table = made(spark, tmp_path / "other")
+    with pytest.raises(SchemaError, match=refusal):
+        table.overwrite(alike, options={"overwrite-schema": "true"})
+    assert table.toDF().columns == ["id", "dt", "v"]
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        twins = PaimonTable.create(spark).location(str(path)).addColumns(columns).execute()
+        twins.append(alike)
+        assert twins.toDF(columns=["id", "ID"]).collect() == [Row(id=0, ID=0)]
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")
+
+
+def test_a_table_is_not_declared_at_a_path_that_is_a_name(spark: SparkSession) -> None:
+    with pytest.raises(OptionError, match=r"'shop\.no_such_directory' looks like the name of a table"):
+        PaimonTable.create(spark).location("shop.no_such_directory").addColumn("id", "INT").execute()
+
+
 def test_the_later_row_wins_across_tasks_and_batches(spark: SparkSession, tmp_path: Path) -> None:
     table = made(spark, tmp_path / "t", primary_key="id", bucket="2")
     before = spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch")

@@ -412,6 +412,21 @@ def test_abort_after_a_failed_task_deletes_the_files_of_the_others(spark: SparkS
     assert data_files(path) == before
 
 
+def test_a_first_write_that_fails_says_that_its_table_stays(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path, warning = tmp_path / "t", f"the table at {tmp_path / 't'}, which a write makes where there is none"
+    first, second = writer_for(spark, path), writer_for(spark, path)
+    first.abort([written(first, range(5)), None])
+    assert warning in caplog.text
+    assert not data_files(path)
+    caplog.clear()
+    second.commit([written(second, range(3))])  # a job that had opened the table
+    assert len(rows(path)) == 3
+    writer_for(spark, path).abort([None])
+    assert not caplog.text
+
+
 def test_abort_after_a_commit_that_was_made_deletes_nothing(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     save(spark.range(3), path, KEYED)
