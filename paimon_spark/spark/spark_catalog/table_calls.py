@@ -1,7 +1,7 @@
 """What Spark asks of a table: its columns and properties, a scan, a write.
 
 Java: org.apache.spark.sql.connector.catalog.{Table, SupportsRead, SupportsWrite, SupportsMetadataColumns,
-TruncatableTable}.
+TruncatableTable, SupportsRowLevelOperations}.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 from pyspark.sql import types as st
 
+from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.types import CHAR_VARCHAR, CURRENT_DEFAULT, shown_schema, spark_schema, with_lengths
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects, dict_of
@@ -29,6 +30,13 @@ _CATALOG = _CONNECTOR + "catalog."
 _TRANSFORM = _CONNECTOR + "expressions.Transform"
 _EXISTS_DEFAULT = "EXISTS_DEFAULT"
 _OF_EVERY_TABLE = {"provider": "paimon", "is_managed_location": "true"}
+_INTERFACES = (
+    "SupportsRead",
+    "SupportsWrite",
+    "SupportsMetadataColumns",
+    "TruncatableTable",
+    "SupportsRowLevelOperations",
+)
 _READS = ("BATCH_READ", "MICRO_BATCH_READ")
 _WRITES = ("V1_BATCH_WRITE", "BATCH_WRITE", "STREAMING_WRITE", "TRUNCATE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC")
 
@@ -54,7 +62,7 @@ def table_of_spark(of: NamedTable, options: Mapping[str, str]) -> Java:
     latest = table.snapshots.latest_id()
     state = f"{of.session.catalog!r}, schema {table.schema.id}, snapshot {latest}, {sorted(options.items())}"
     return objects.make(
-        [_CATALOG + kind for kind in ("SupportsRead", "SupportsWrite", "SupportsMetadataColumns", "TruncatableTable")],
+        [_CATALOG + kind for kind in _INTERFACES],
         TableCalls(of, table, dict(options)),
         constants,
         f"{of.full_name} ({state})",
@@ -86,6 +94,19 @@ class TableCalls:
     def truncateTable(self, *options: Java) -> bool:
         self.of.session.table(self.of.name).truncate()
         return True
+
+    def newRowLevelOperationBuilder(self, info: Java) -> Java:
+        """Spark asks for ``df.mergeInto``; the statements of ``spark.sql`` are read before (see statement_parser).
+
+        Raises:
+            UnsupportedFeature: always. Spark plans the rows that change by classes of Java, of which there are none.
+        """
+        name = self.of.full_name
+        raise UnsupportedFeature(
+            f"{info.command().toString()} of {name}: df.mergeInto and EXPLAIN do not work with tables of Paimon, whose "
+            f"rows Spark does not change itself; write spark.sql('MERGE INTO {name} t USING <view> s ON t.id = s.id "
+            f"WHEN MATCHED THEN UPDATE SET * ...'), or PaimonTable.forName(spark, '{name}').merge(df, '<condition>')"
+        )
 
 
 def system_table(of: NamedTable, options: Mapping[str, str]) -> Java:

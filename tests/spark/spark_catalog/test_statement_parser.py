@@ -80,9 +80,11 @@ def test_statements_of_spark_stay_with_spark(table: Lake) -> None:
     table.sql("USE lake.d")
 
 
-def test_merge_of_a_dataframe_is_refused_by_spark(table: Lake) -> None:
+def test_merge_of_a_dataframe_is_refused_with_what_to_write(table: Lake) -> None:
     source = table.spark.range(1).select(F.col("id").cast("int").alias("k"))
-    with pytest.raises(Exception, match=r"MERGE INTO|mergeInto"):
+    with pytest.raises(
+        Exception, match=r"MERGE of lake\.d\.t: df\.mergeInto.*MERGE INTO lake\.d\.t t USING.*\.merge\(df, "
+    ):
         source.mergeInto("lake.d.t", F.expr("id = k")).whenMatched().delete().merge()
     assert len(table.rows("SELECT * FROM t")) == 3
 
