@@ -18,7 +18,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
-from pyspark.errors.exceptions.captured import CapturedException
+from pyspark.errors import PySparkException
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
@@ -184,7 +184,7 @@ class JvmObjects:
         _log.debug("a call of the JVM ends with an error", exc_info=error)
         if isinstance(error, UnsupportedFeature):
             return self.static("java.lang.UnsupportedOperationException")(str(error))
-        if isinstance(error, PaimonError | CapturedException):
+        if isinstance(error, PaimonError | PySparkException):
             return self.static("java.lang.IllegalArgumentException")(str(error))
         return self.static("java.lang.RuntimeException")(f"{type(error).__name__}: {error}")
 

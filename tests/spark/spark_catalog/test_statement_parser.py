@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from pyspark.errors import ParseException
+from pyspark.errors import ParseException, PySparkException
 from pyspark.sql import functions as F
 
 from conftest import Lake
@@ -87,6 +87,19 @@ def test_merge_of_a_dataframe_is_refused_with_what_to_write(table: Lake) -> None
     ):
         source.mergeInto("lake.d.t", F.expr("id = k")).whenMatched().delete().merge()
     assert len(table.rows("SELECT * FROM t")) == 3
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE t SET nope = 'x'",
+        "DELETE FROM t WHERE nope = 1",
+        "MERGE INTO t USING (SELECT 1 AS k) s ON t.nope = s.k WHEN MATCHED THEN DELETE",
+    ],
+)
+def test_a_column_that_is_not_there_is_named_by_an_error_of_pyspark(table: Lake, statement: str) -> None:
+    with pytest.raises(PySparkException, match="nope"):
+        table.sql(statement)
 
 
 def test_functions_and_casts_of_the_official_connector(table: Lake) -> None:
