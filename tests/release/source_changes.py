@@ -30,6 +30,12 @@ OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.BitOr: ast.BitAnd,
 }
 
+SIZES = frozenset({
+    "APPEND_BUFFER_BYTES", "BATCH_ROWS", "MOVE_THREADS", "READ_THREADS", "THREADS", "WAITING_BYTES", "WRITE_THREADS",
+    "_BATCH_BYTES", "_CHUNK", "_LEAST_BATCH_ROWS", "_META_BYTES", "_OPEN_BYTES", "_SHARE_BYTES", "_THREADS",
+})  # fmt: skip
+"""Constants of modules that say how much is done at once: another number gives the same result."""
+
 
 @dataclass(frozen=True)
 class Mutation:
@@ -50,7 +56,11 @@ class Mutation:
 
 
 def count_places(source: str) -> int:
-    """Counts the changes that can be made to a file. Messages, docstrings, annotations and logging stay."""
+    """Counts the changes that can be made to a file.
+
+    Messages, docstrings, annotations and logging stay. So does what no result depends on: SIZES, and ``strict`` of zip,
+    which looks for an error that the code does not have.
+    """
     return sum(1 for _ in _places(ast.parse(source)))
 
 
@@ -87,8 +97,10 @@ def _places(tree: ast.AST) -> Iterator[_Place]:
 
 def _is_left_alone(parent: ast.AST, field: str, child: ast.AST) -> bool:
     if field in ("annotation", "returns", "decorator_list", "bases", "msg", "exc", "cause", "keywords"):
-        return field != "keywords" or not isinstance(parent, ast.Call)
+        return field != "keywords" or not isinstance(parent, ast.Call) or getattr(child, "arg", None) == "strict"
     if isinstance(child, ast.Import | ast.ImportFrom | ast.JoinedStr | ast.Assert):
+        return True
+    if isinstance(parent, ast.Module) and isinstance(child, ast.Assign) and ast.unparse(child.targets[0]) in SIZES:
         return True
     if isinstance(child, ast.If) and ast.unparse(child.test) in ("TYPE_CHECKING", "__name__ == '__main__'"):
         return True

@@ -16,6 +16,8 @@ def find(rows: list[int], at: int = 0) -> int | None:
         raise ValueError(f"{at + 1}")
     rows.append(at)
     return rows[at] if rows else None
+_THREADS = 8
+PAIRS = list(zip("ab", "cd", strict=True))
 '''
 
 

@@ -190,3 +190,11 @@ def test_another_size_than_recorded_is_an_error() -> None:
     check_size(b"abc", None, "m")
     with pytest.raises(CorruptFile, match=r"manifest-1.*3 bytes.*4"):
         check_size(b"abc", 4, "manifest-1")
+
+
+@pytest.mark.parametrize("field", ["_KIND", "_FILE_SOURCE"])
+def test_a_kind_that_is_none_names_the_file(field: str) -> None:
+    record = records_of(ENTRY)
+    record = {**record, field: 2} if field in record else {**record, "_FILE": {**record["_FILE"], field: 2}}
+    with pytest.raises(CorruptFile, match=f"manifest-1.*{field}"):
+        decode_manifest(write_records([record], MANIFEST), "manifest-1")

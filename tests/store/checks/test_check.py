@@ -20,8 +20,11 @@ from support.tables.files_by_hand import COLUMNS, keyed_table, make
 from support.tables.golden_tables import GoldenTable, golden_tables
 
 from paimon_spark import check, open_table
+from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import CorruptFile, OptionError, SnapshotNotFound, TableNotFound
 from paimon_spark.file_io import LocalFileIO
+from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.store.checks.buckets import check_one_partition
 from paimon_spark.store.checks.report import KEPT, Findings, Rule
 from paimon_spark.store.commit.table_commit import TableCommit
@@ -286,3 +289,19 @@ def test_an_option_that_chooses_a_snapshot_is_refused(tmp_path: Path) -> None:
     table = golden("overwrite", tmp_path)
     with pytest.raises(OptionError, match=r"'scan\.snapshot-id' chooses what a read sees"):
         check(str(table), {"scan.snapshot-id": "1"})
+
+
+def test_texts_without_their_blanks_in_keys_are_a_note(tmp_path: Path) -> None:
+    """Spark pads them, and other engines do not."""
+    table = tmp_path / "t"
+    columns = pa.schema([("c", pa.string()), ("k", pa.int32())])
+    fields = (DataField(0, "c", DataType(Root.CHAR, False, 4)), DataField(1, "k", DataType(Root.INT)))
+    create_table(str(table), replace(new_schema(columns, ("c",), (), {"bucket": "1"}), fields=fields))
+    for number, texts in enumerate((["full", "pads"], ["abc", "ab", "full"])):
+        write = TableWrite(open_table(str(table)), f"{number}")
+        rows = pa.record_batch([texts, [1] * len(texts)], schema=arrow_schema(fields))
+        write.write(rows)
+        TableCommit(open_table(str(table)), f"{number}").append(write.finish())
+        notes = [note for note in check(str(table)).notes if "without the blanks" in note]
+        assert len(notes) == number
+    assert "the column 'c' CHAR(4) holds texts without the blanks with which Spark pads them, such as 'ab'" in notes[0]

@@ -18,7 +18,14 @@ from paimon_spark.errors import OptionError, PaimonError
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.manifest import IndexManifestEntry
 from paimon_spark.store.clean.partition_expiry import expire_partitions
-from paimon_spark.store.clean.truncate import drop_partitions, truncate_table
+from paimon_spark.store.clean.truncate import (
+    drop_partition_rows,
+    drop_partitions,
+    live_partitions,
+    partition_columns,
+    partition_rows,
+    truncate_table,
+)
 from paimon_spark.store.commit.attempt import table_state
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.table import Table
@@ -148,3 +155,15 @@ def test_whatever_fails_the_rows_are_there_or_gone(tmp_path: Path) -> None:
         if len(faulty.log) <= at:
             return
     raise AssertionError("the run has more operations than were tried")
+
+
+def test_partitions_by_their_rows(parts: Table, tmp_path_factory: pytest.TempPathFactory) -> None:
+    rows = partition_rows(parts, parts.snapshots.latest())
+    assert set(rows) == {X, Y, NULL}
+    assert partition_rows(parts, None) == []
+    (values,) = partition_columns(parts, [NULL, X])
+    assert values.to_pylist() == [None, "x"]
+    assert drop_partition_rows(parts, [X, NULL], None).files == 3
+    assert live(parts) == {"y0"}
+    assert live_partitions(parts) == [Y]
+    assert live_partitions(keyed_table(tmp_path_factory.mktemp("empty"))) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,17 +12,24 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from support.tables.compacting import make, rows_of
-from support.tables.files_by_hand import partition
+from support.tables.files_by_hand import file, partition
 
-from paimon_spark.errors import CatalogUnavailable, UnsupportedFeature
+from paimon_spark.errors import CatalogUnavailable, OptionError, UnsupportedFeature
 from paimon_spark.file_io import ConfinedFileIO, FileIO, LocalFileIO
+from paimon_spark.format.manifest import FileKind, ManifestEntry
 from paimon_spark.store.clean.truncate import drop_partitions
-from paimon_spark.store.commit.partition_registration import check_registration, is_marked_done, partition_spec
+from paimon_spark.store.commit.partition_registration import (
+    check_registration,
+    is_marked_done,
+    partition_changes,
+    partition_spec,
+)
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.history.branches import create_branch
 from paimon_spark.store.history.tag_deletion import delete_tags
 from paimon_spark.store.history.tags import create_tag
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.storage.local_time import epoch_millis_of_wall
 from paimon_spark.store.storage.publishers import CatalogPublisher
 from paimon_spark.store.upkeep.partition_done import mark_partition_done
 from paimon_spark.store.write.table_write import TableWrite
@@ -220,3 +228,38 @@ def test_a_write_that_marks_nothing_needs_no_metastore(
     table, metastore = table_of(tmp_path, parts, **options)
     append(table, "a")
     assert (len(rows_of(table)), metastore.done) == (1, [])
+
+
+def test_what_a_commit_changes_in_each_partition(tmp_path: Path) -> None:
+    """As a REST server is told: deleted files count against the added ones."""
+    table, _ = table_of(tmp_path)
+
+    def entry(kind: FileKind, part: str, rows: int, size: int, millis: int | None, total: int) -> ManifestEntry:
+        meta = replace(file("f"), row_count=rows, file_size=size, creation_time=millis)
+        return ManifestEntry(kind, partition(part), 0, total, meta)
+
+    found = partition_changes(
+        table,
+        [
+            entry(FileKind.ADD, "a", 10, 100, 2000, 1),
+            entry(FileKind.ADD, "a", 1, 7, 1000, 2),
+            entry(FileKind.DELETE, "a", 4, 30, None, 3),
+            entry(FileKind.DELETE, "b", 5, 50, 3000, 4),
+        ],
+    )
+    a, b = found
+    assert (a.spec, a.rows, a.bytes, a.files, a.total_buckets) == ({"p": "a"}, 7, 77, 1, 3)
+    assert a.last_file_millis == epoch_millis_of_wall(2000)
+    assert (b.spec, b.rows, b.bytes, b.files, b.total_buckets) == ({"p": "b"}, -5, -50, -1, 4)
+
+
+def test_a_catalog_publishes_snapshots_and_schemas_only(tmp_path: Path) -> None:
+    publisher = CatalogPublisher("other:x")
+    store = LocalFileIO()
+    assert publisher.create_if_absent(store, str(tmp_path / "t/manifest/m-1"), b"1")
+    assert not publisher.create_if_absent(store, str(tmp_path / "t/manifest/m-1"), b"2")
+    assert (tmp_path / "t/manifest/m-1").read_bytes() == b"1"
+    for path in ("t/snapshot/snapshot-1", "t/schema/schema-0", "t/branch/branch-b/schema/schema-10"):
+        with pytest.raises(OptionError, match=r"'catalog\.connection' begins with 'other': expected jdbc or hive"):
+            publisher.create_if_absent(store, str(tmp_path / path), b"1")
+    assert pickle.loads(pickle.dumps(publisher)) == publisher

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -28,12 +29,15 @@ from support.tables.compacted_tables import (
     stored_files,
 )
 
+from paimon_spark.arrow.bucketing import assign_buckets
 from paimon_spark.errors import CompactionFailed
 from paimon_spark.file_io import LocalFileIO
+from paimon_spark.format.bucket import bucket_fields
 from paimon_spark.format.snapshot import CommitKind
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.compact import plan as compaction_plan
 from paimon_spark.store.compact.compaction import CompactResult, Outcome, compact_table
+from paimon_spark.store.compact.live_buckets import live_buckets
 from paimon_spark.store.compact.local_pool import LocalRunner
 from paimon_spark.store.compact.task import CompactTask
 from paimon_spark.store.metadata.table import Table
@@ -408,3 +412,18 @@ def test_a_compaction_of_more_rows_than_a_batch(tmp_path: Path) -> None:
     compact(table)
     assert rows_of(table) == before
     check_table(table.location)
+
+
+@pytest.mark.parametrize(("budget", "buckets"), [(1, {0}), (None, {0, 1, 2}), (10**9, {0, 1, 2})])
+def test_a_budget_is_spent_on_the_smallest_buckets(tmp_path: Path, budget: int | None, buckets: set[int]) -> None:
+    table = new_table(tmp_path / "t", {"bucket": "3"})
+    rows = [(k, k, f"{k}" * 9) for k in range(3000)]
+    buckets_of = assign_buckets(
+        batch(rows), bucket_fields(table.schema, table.settings), 3, table.settings.bucket_function
+    )
+    for _ in range(2):
+        for bucket, count in ((0, 1), (1, 300), (2, 900)):
+            append(table, [rows[place] for place in np.flatnonzero(buckets_of == bucket)[:count]])
+    compact_table(open_table(table.location), LocalRunner(max_processes=1), budget=budget)
+    live = live_buckets(table, table.snapshots.latest())
+    assert {bucket.place[1] for bucket in live if len(bucket.files) == 1} == buckets

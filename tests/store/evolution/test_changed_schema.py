@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
 
 import pytest
 
-from paimon_spark.errors import OptionError, PaimonError, SchemaError, UnsupportedFeature
+from paimon_spark.errors import OptionError, PaimonError, SchemaError, UnsupportedFeature, UnsupportedMethod
 from paimon_spark.format.rules.new_tables import assign_field_ids
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import parse_type, type_sql
 from paimon_spark.format.types import DataField, all_fields
 from paimon_spark.store.evolution import changes as c
 from paimon_spark.store.evolution.changed_schema import changed_schema
-from paimon_spark.store.evolution.schema_update import SchemaUpdate
+from paimon_spark.store.evolution.nested_fields import spelled, type_at
+from paimon_spark.store.evolution.schema_update import SchemaBlock, SchemaUpdate
 
 NESTED = {"k": "INT", "v": "ROW<f1 STRING, f2 ROW<f1 INT, f2 BIGINT>>"}
 FIRST = c.Position(c.Place.FIRST)
@@ -440,3 +443,72 @@ def test_paths_with_points_in_names() -> None:
     for wrong in ("", "a.", ".a", "a..b", ()):
         with pytest.raises(SchemaError, match="is no name of a column"):
             changed(before, lambda u, wrong=wrong: u.drop_column(wrong))
+
+
+def test_names_in_any_case_find_what_is_in_arrays_maps_and_structs() -> None:
+    fields = schema({"a": "ARRAY<ROW<xY INT>>", "m": "MAP<STRING, ROW<z INT>>", "Dup": "INT", "dup": "INT"}).fields
+    for path, found in (
+        (("A", "ELEMENT", "XY"), ("a", "element", "xY")),
+        (("M", "Value", "Z"), ("m", "value", "z")),
+        (("a", "key", "xy"), ("a", "key", "xy")),  # an array has no key
+        (("DUP",), ("DUP",)),  # two are meant
+        (("dup",), ("dup",)),
+        (("none", "X"), ("none", "X")),
+    ):
+        assert spelled(fields, path) == found
+    assert type_at(fields, ("a", "element", "xY")) == parse_type("INT")
+    assert type_at(fields, ("a", "xY")) is None
+
+
+def test_a_column_moves_by_a_name_in_another_case_where_case_does_not_count() -> None:
+    before = schema({"aA": "INT", "b": "INT", "c": "INT"})
+    moved = changed(before, lambda u: u.move_column("C", after="AA"), case_sensitive=False)
+    assert columns(moved) == "aA INT, c INT, b INT"
+    first = changed(before, lambda u: u.move_column("C", first=True), case_sensitive=False)
+    assert columns(first) == "c INT, aA INT, b INT"
+
+
+@pytest.mark.parametrize("places", [{"after": "a", "first": True}, {"after": "a", "before": "b"}])
+def test_one_place_at_a_time(places: dict[str, Any]) -> None:
+    with pytest.raises(OptionError, match="exclude each other"):
+        SchemaUpdate().add_column("x", "INT", **places)
+
+
+def test_keys_and_partitions_are_set_once() -> None:
+    keyed = schema({"k": "INT NOT NULL", "p": "INT"}, keys=["k"])
+    with pytest.raises(SchemaError, match=r"has the primary key \(k\); drop it first"):
+        changed(keyed, lambda u: u.set_options({"primary-key": "p"}), has_rows=False)
+    parted = schema({"k": "INT", "p": "INT"}, partitions=["p"])
+    with pytest.raises(SchemaError, match="is partitioned by p, which cannot change"):
+        changed(parted, lambda u: u.set_options({"partition": "k"}), has_rows=False)
+
+
+def test_a_block_makes_its_changes_at_its_end_or_none() -> None:
+    made: list[int] = []
+
+    def publish(changes: tuple[object, ...]) -> int:
+        made.append(len(changes))
+        return 7
+
+    update = SchemaUpdate()
+    with SchemaBlock(update, publish) as change:
+        assert change is update
+        change.drop_column("a")
+        assert made == []
+    assert (made, update.result) == ([1], 7)
+    block = SchemaBlock(SchemaUpdate(), publish)
+    with suppress(ZeroDivisionError), block as change:
+        change.drop_column("a")
+        raise ZeroDivisionError
+    assert made == [1]
+    with pytest.raises(UnsupportedMethod, match=r"change.add_column\(...\)"):
+        getattr(block, "add_column")  # noqa: B009
+    assert not hasattr(block, "_other")
+
+
+def test_a_column_does_not_become_not_null_by_the_way() -> None:
+    update = c.UpdateType(("a",), parse_type("BIGINT NOT NULL"), keep_nullable=False)
+    with pytest.raises(SchemaError, match="may hold NULL"):
+        changed_schema(schema({"a": "INT"}), (update,), lambda: True)
+    allowed = schema({"a": "INT"}, options={"alter-column-null-to-not-null.disabled": "false"})
+    assert columns(changed_schema(allowed, (update,), lambda: True)) == "a BIGINT NOT NULL"

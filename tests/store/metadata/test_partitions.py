@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.long_runs import examples
 
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import OptionError
 from paimon_spark.format.binary_row import encode_arity_row
 from paimon_spark.format.manifest import EMPTY_ROW, EMPTY_STATS, ManifestFileMeta, SimpleStats
 from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.store.metadata.partition_stats import partition_stats, same_partition
 from paimon_spark.store.metadata.partitions import PartitionFilter
+from paimon_spark.store.open import open_table
 
 TEXT = DataType(Root.VARCHAR, length=2**31 - 1)
 FIELDS = (DataField(0, "day", DataType(Root.INT)), DataField(1, "town", TEXT))
@@ -94,3 +98,21 @@ def test_rows_of_one_partition_in_two_forms() -> None:
 def test_an_unknown_column() -> None:
     with pytest.raises(OptionError, match=r"hour: no partition column .* day, town"):
         PartitionFilter(FIELDS, [{"hour": 1}])
+
+
+@pytest.mark.parametrize(
+    ("keys", "options", "unique"),
+    [
+        ((), {"bucket": "-1"}, []),
+        (("p", "k"), {"bucket": "1"}, ["p", "k"]),
+        (("p", "k"), {"bucket": "-1"}, ["p", "k"]),
+        (("k",), {"bucket": "-1"}, ["k"]),  # the only ones that keep a key unique in the whole table
+        (("k",), {"bucket": "-2"}, ["k", "p"]),
+    ],
+)
+def test_the_columns_whose_values_only_one_row_has(
+    tmp_path: Path, keys: tuple[str, ...], options: dict[str, str], unique: list[str]
+) -> None:
+    columns = pa.schema([("k", pa.int32()), ("p", pa.string())])
+    create_table(str(tmp_path / "t"), new_schema(columns, keys, ("p",), options))
+    assert open_table(str(tmp_path / "t")).unique_names == unique

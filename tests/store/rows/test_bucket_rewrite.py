@@ -7,9 +7,16 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.oracles.checker import check_table
+from support.tables.commit_states import latest
+from support.tables.compacting import compact, rows_of, write
 from support.tables.expiring import COLUMNS, new_table
+from support.tables.staging import put
 
-from paimon_spark.store.rows.merged_buckets import BucketRewrite
+from paimon_spark.store.commit.attempt import table_state
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.read.splits import Split
+from paimon_spark.store.rows.merged_buckets import BucketRewrite, by_place, replaced_buckets, tells_changes
 from paimon_spark.store.write.write_plan import plan_write
 
 
@@ -44,3 +51,56 @@ def test_a_task_that_fails_leaves_no_file(tmp_path: Path) -> None:
     assert files(location, "data")
     write.abort()
     assert (files(location, "data"), files(location, "changelog")) == (0, 0)
+
+
+def test_a_bucket_is_replaced_by_its_rows_that_stay(tmp_path: Path) -> None:
+    """The new files go to the highest level, and the deletion vectors of the old ones go with them."""
+    table = new_table(tmp_path / "t", {"bucket": "2", "num-levels": "4"})
+    for _ in range(2):
+        write(table, [(k, k) for k in range(20)])
+    snapshot = latest(table)
+    live = by_place(table, table_state(table, snapshot).live_entries(None))
+    assert {bucket for _, bucket in live} == {0, 1}
+    assert all(len(entries) == 2 for entries in live.values())
+    keep = next(place for place in live if place[1] == 0)
+    scan = table.scan()
+    (split,) = (split for split in scan.plan().splits if isinstance(split, Split) and split.bucket == 0)
+    (rows,) = scan.reader().read(split)
+    task = BucketRewrite(table, "user", 0, plan_write(table))
+    task.keep(rows.slice(1), np.zeros(rows.num_rows - 1, np.int32))
+    messages = replaced_buckets(table, snapshot, {keep: live[keep]}, task.finish())
+    TableCommit(table, "user", snapshot.id).append(messages)
+    gone = rows.column("k")[0].as_py()
+    assert rows_of(table) == sorted([(k, k) for k in range(20) if k != gone], key=repr)
+    after = by_place(table, table_state(table, latest(table)).live_entries(None))
+    assert [entry.file.level for entry in after[keep]] == [3]
+    assert len(next(entries for place, entries in after.items() if place[1] == 1)) == 2
+    check_table(table.location)
+
+
+def test_postponed_files_are_in_no_bucket(tmp_path: Path) -> None:
+    table = new_table(tmp_path / "t", {"bucket": "-2", "postpone.batch-write-fixed-bucket": "false"})
+    put(table, [(1, 1)])
+    entries = table_state(table, latest(table)).live_entries(None)
+    assert [entry.bucket for entry in entries] == [-2]
+    assert by_place(table, entries) == {}
+
+
+def test_deletion_vectors_of_a_replaced_bucket_go(tmp_path: Path) -> None:
+    table = new_table(tmp_path / "t", {"deletion-vectors.enabled": "true"})
+    write(table, [(k, k) for k in range(9)])
+    compact(table)
+    write(table, [(1, 100)])
+    compact(table, full=False)
+    snapshot = latest(table)
+    assert table_state(table, snapshot).index_entries
+    live = by_place(table, table_state(table, snapshot).live_entries(None))
+    TableCommit(table, "user", snapshot.id).append(replaced_buckets(table, snapshot, live, []))
+    assert rows_of(table) == []
+    assert table_state(table, latest(table)).index_entries == []
+    check_table(table.location)
+
+
+@pytest.mark.parametrize(("producer", "tells"), [("none", False), ("input", True), ("lookup", True)])
+def test_who_tells_of_deleted_rows(tmp_path: Path, producer: str, tells: bool) -> None:
+    assert tells_changes(new_table(tmp_path / "t", {"changelog-producer": producer})) is tells

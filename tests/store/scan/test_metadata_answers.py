@@ -22,8 +22,11 @@ from paimon_spark.arrow.types import from_internal, to_internal
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.file_io import FileIO
 from paimon_spark.format.table_statistics import ANALYZED
+from paimon_spark.format.type_text import parse_type
+from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import ReadableTable, open_table
+from paimon_spark.store.read.metadata_aggregates import has_exact_bounds
 
 TABLES = tries("PAIMON_COUNTED_TABLES", ci=12, long=500)
 SEED = tries("PAIMON_COUNTED_SEED", ci=0)
@@ -158,3 +161,20 @@ def test_a_bound_that_python_has_no_value_for_is_named(
     write(made, [(value,)])
     with pytest.raises(UnsupportedFeature, match=f"column 'v': {shown} or {shown} is outside of the years 1 to 9999"):
         open_table(made.location).scan().min("v")
+
+
+@pytest.mark.parametrize(
+    ("text", "parquet", "orc"),
+    [
+        ("INT", True, True), ("DATE", True, True), ("TIMESTAMP(3)", True, False), ("TIMESTAMP(6)", True, False),
+        ("TIMESTAMP(7)", False, False), ("TIMESTAMP(9)", False, False), ("TIMESTAMP_LTZ(9)", False, False),
+        ("DECIMAL(18, 2)", True, True), ("DECIMAL(19, 2)", False, False), ("STRING", False, False),
+    ],
+)  # fmt: skip
+def test_whose_bounds_are_values(text: str, parquet: bool, orc: bool) -> None:
+    column = DataField(0, "v", parse_type(text))
+    assert (has_exact_bounds(column, "parquet"), has_exact_bounds(column, "orc")) == (parquet, orc)
+
+
+def test_a_timestamp_without_a_precision_has_microseconds() -> None:
+    assert has_exact_bounds(DataField(0, "v", DataType(Root.TIMESTAMP)), "parquet")

@@ -24,7 +24,7 @@ from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
 from paimon_spark.store.stream_notes.notes import BatchSearch, find_note, find_search, store_note
-from paimon_spark.store.stream_sink.batch import Batch
+from paimon_spark.store.stream_sink.batch import Batch, UnknownBatch
 from paimon_spark.store.stream_sink.once import begin_batch
 from paimon_spark.store.stream_sink.written import find_written
 
@@ -244,3 +244,23 @@ def test_a_name_that_is_too_long_for_a_file(path: Path) -> None:
             Batch(name, 1)
     run_batch(path, "append", 7, [(7, "x", 7)], query="q" * 194)
     assert [row[0] for row in rows_of(path)] == [0, 1, 7]
+
+
+def test_what_an_older_or_other_batch_under_a_name_is_told(path: Path) -> None:
+    """The fixture has written the batches 0 and 1."""
+    table, mine = table_of(path), Batch(USER, 1, rows=1)
+    note = find_note(table, USER)
+    assert note is not None
+    assert find_written(table, replace(mine, number=0, skips_older=True)) is not None
+    with pytest.raises(StaleBatch, match="the table has number 1 already"):
+        find_written(table, replace(mine, number=0))
+    with pytest.raises(StaleBatch, match=r"is OVERWRITE, but APPEND has been done under this name"):
+        find_written(table, replace(mine, operation="OVERWRITE"))
+    with pytest.raises(StaleBatch, match=r"so this is an old version.* once=\(application, version\)"):
+        find_written(table, replace(mine, number=0, named=True))
+    cut = replace(note, cut_millis=1000)
+    store_note(table, USER, cut)
+    assert find_written(table, replace(mine, cut_millis=1000, rows=77)) is not None
+    with pytest.raises(StaleBatch):
+        find_written(table, replace(mine, cut_millis=1001))
+    assert find_written(table, replace(mine, cut_millis=1001, unknown=UnknownBatch.SKIP)) is not None

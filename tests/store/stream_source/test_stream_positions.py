@@ -446,3 +446,38 @@ def test_what_a_stream_reports_is_how_far_it_could_be(tmp_path: Path) -> None:
     assert (at.snapshot, stream.reported().snapshot) == (4, 4)
     append(table, [(9, 9, "a")])
     assert stream.next(at).snapshot == stream.reported().snapshot == 5
+
+
+def test_the_position_after_all_that_is_there(tmp_path: Path) -> None:
+    table = filled(tmp_path / "t", 0)
+    stream = opened(table, {}).start()
+    assert (stream.newest(), stream.reported()) == (Position(1), Position(1))
+    append(table, [(1, 1, "a")])
+    append(table, [(2, 2, "a")])
+    assert stream.newest() == Position(3, after=stream.next(stream.first()).after)
+    assert stream.reported() == Position(3)
+
+
+def test_a_snapshot_that_is_to_be_read_again_and_was_rolled_back(tmp_path: Path) -> None:
+    table = filled(tmp_path / "t", 3)
+    stream = opened(table, FROM_FIRST).start()
+    begin = stream.first()
+    end = stream.next(begin)
+    rollback(table, 1)
+    anew = opened(table, FROM_FIRST).start()
+    with pytest.raises(StreamPositionLost, match=r"is to read snapshot 2 again, .* rolled back"):
+        anew.units(begin, end)
+
+
+def test_a_consumer_is_one_name(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="'a/b' is no id for a consumer"):
+        opened(filled(tmp_path / "t", 1), {"consumer-id": "a/b"}).start()
+
+
+def test_rows_above_the_watermark_of_the_end_are_not_read(tmp_path: Path) -> None:
+    table = filled(tmp_path / "t", 0)
+    for number in range(1, 4):
+        task = TableWrite(table, f"{number}")
+        task.write(batch([(number, number, "a")]))
+        TableCommit(table, f"{number}").append(task.finish(), watermark=number * 10)
+    assert keys(drained(table, {**FROM_FIRST, "scan.bounded.watermark": "20"})) == [[1, 2]]

@@ -30,7 +30,7 @@ from paimon_spark.store.expire.snapshots import expire_snapshots
 from paimon_spark.store.history.branches import create_branch
 from paimon_spark.store.history.tags import create_tag
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.store.open import find_system_table, open_table
 from paimon_spark.store.upkeep.analyze import AnalyzeResult, analyze
 from paimon_spark.store.upkeep.manifest_compaction import compact_manifests
 
@@ -180,3 +180,12 @@ def test_a_failure_leaves_the_old_statistics_and_no_file(table: Table, tmp_path:
         if len(faulty.log) <= at:
             return
     raise AssertionError("the run has more operations than were tried")
+
+
+def test_the_system_table_shows_statistics_of_columns(table: Table) -> None:
+    analyzed(table)
+    shown = find_system_table(f"{table.location}$statistics")
+    assert shown is not None
+    (row,) = shown.scan().to_arrow().to_pylist()
+    assert (row["snapshot_id"], row["schema_id"], row["mergedRecordCount"]) == (1, 0, 3)
+    assert json.loads(row["colstat"]).keys() == {"k", "v"}
