@@ -15,6 +15,7 @@ higher.
 from __future__ import annotations
 
 import argparse
+import ast
 import importlib
 import json
 import multiprocessing as mp
@@ -84,7 +85,8 @@ class TestMap:
                 (f"%/{path}",),
             ).fetchall()
         lines = {context.partition("|")[0]: numbits_to_nums(bits) for context, bits in rows}
-        at_import = line in lines.pop("", [])
+        lines.pop("", None)
+        at_import = _runs_at_import((ROOT / path).read_text(encoding="utf-8"), line)
         names = [test for test, ran in lines.items() if at_import or line in ran]
         names = [test for test in names if self.existing is None or test in self.existing]
         room = str(Path("tests", *Path(path).parts[1:-1]))
@@ -96,6 +98,12 @@ class TestMap:
                 break
             chosen.append(test)
         return chosen
+
+
+def _runs_at_import(source: str, line: int) -> bool:
+    """True if a line is in no function: the first step does not see it run where the module was imported before."""
+    functions = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef))
+    return not any(node.body[0].lineno <= line <= (node.end_lineno or line) for node in functions)
 
 
 def make_map(folder: Path, durations: Path | None) -> None:

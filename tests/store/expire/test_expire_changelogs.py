@@ -256,3 +256,19 @@ def test_a_genuine_table_goes_on(tmp_path: Path) -> None:
     result = expire_changelogs_by(table, kept(1))
     assert list(result.ids) == before[:-1]
     check_table(table.location)
+
+
+def test_young_changelogs_stay_and_the_hint_is_written(tmp_path: Path) -> None:
+    table = new_table(tmp_path / "t", INPUT)
+    live_on(table, "wwwww")
+    expire_snapshots_by(table, rules(1, changelogs=9))
+    assert changelog_ids(table) == [1, 2, 3, 4]
+    third, earliest = table.snapshots.find_changelog(3), Path(table.location, "changelog", "EARLIEST")
+    assert third is not None
+    earliest.unlink(missing_ok=True)
+    assert expire_changelogs_by(table, Retention(9, 1, 0, 0, FOREVER), dry_run=True).ids == ()
+    assert not earliest.exists()
+    assert expire_changelogs_by(table, Retention(9, 1, 0, 0, FOREVER)).ids == ()
+    assert (changelog_ids(table), hint(table, "EARLIEST")) == ([1, 2, 3, 4], 1)
+    assert expire_changelogs_by(table, Retention(9, 1, 0, third.time_millis, FOREVER)).ids == (1, 2)
+    assert (changelog_ids(table), hint(table, "EARLIEST")) == ([3, 4], 3)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import re
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.faults.faulty_store import FaultyFileIO
 from support.tables.expiring import live_on, new_table, rules
 
 from paimon_spark.errors import OptionError, SnapshotNotFound
+from paimon_spark.file_io import LocalFileIO
 from paimon_spark.store.expire.snapshots import expire_snapshots_by
 from paimon_spark.store.history.consumers import clear_consumers, expire_consumers, reset_consumer
 from paimon_spark.store.holds.consumer_files import consumer_positions
@@ -100,3 +103,19 @@ def test_consumers_that_have_not_moved_expire(tmp_path: Path) -> None:
     os.utime(Path(table.location, "consumer/consumer-new"))
     assert expire_consumers(table, older_than=int(time.time() * 1000) + 60_000).names == ("new",)
     assert positions(table) == {}
+
+
+@pytest.mark.parametrize("before", [None, 2])
+def test_a_snapshot_that_expires_while_a_consumer_is_set_to_it(tmp_path: Path, before: int | None) -> None:
+    table = life(tmp_path)
+    if before is not None:
+        reset_consumer(table, "c", before)
+
+    class Expiring(FaultyFileIO):
+        def overwrite(self, path: str, data: bytes) -> None:
+            super().overwrite(path, data)
+            Path(table.location, "snapshot", "snapshot-1").unlink(missing_ok=True)
+
+    with pytest.raises(SnapshotNotFound, match=r"'c' .* cannot stand at snapshot 1, which expires just now"):
+        reset_consumer(replace(table, file_io=Expiring(LocalFileIO())), "c", 1)
+    assert positions(table) == ({} if before is None else {"c": before})

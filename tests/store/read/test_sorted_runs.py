@@ -85,7 +85,9 @@ def test_few_runs_stay_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"merge-engine": "aggregation", "fields.v.aggregate-function": "sum"}], ids=["newest", "sum"]
+    "options",
+    [{}, {"merge-engine": "aggregation", "fields.v.aggregate-function": "sum"}, {"changelog-producer": "lookup"}],
+    ids=["newest", "sum", "with levels"],
 )
 def test_a_bucket_of_very_many_runs_is_compacted(options: dict[str, str], tmp_path: Path) -> None:
     table = make(tmp_path / "t", SCHEMA, ["k"], options)

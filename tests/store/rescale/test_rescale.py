@@ -14,6 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.oracles.checker import check_table
 from support.tables.commit_states import latest, with_rivals
+from support.tables.compacting import compact, rows_of
+from support.tables.files_by_hand import file, partition
 from support.tables.staging import Row, put
 
 from paimon_spark.catalogs.create import create_table, new_schema
@@ -26,6 +28,8 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
 from paimon_spark.store.rescale.postpone_compact import compact_postponed
 from paimon_spark.store.rescale.rescale import rescale
+from paimon_spark.store.rescale.rewrite import SOURCE_BYTES, postponed_rewrite
+from paimon_spark.store.write.write_plan import plan_write
 
 COLUMNS = pa.schema([("part", pa.string()), ("id", pa.int64()), ("value", pa.int64())])
 
@@ -308,3 +312,28 @@ def test_histories_of_writes_and_rescales(tmp_path_factory: pytest.TempPathFacto
         assert sorted(read(table)) == sorted((*k, v) for k, v in model.items())
     if steps:
         check_table(table.location)
+
+
+def test_buckets_of_all_partitions_are_numbered_one_after_the_other(tmp_path: Path) -> None:
+    table = make(tmp_path / "t")
+    x, y = partition("x"), partition("y")
+    files = [replace(file(name), file_size=size) for name, size in (("a", SOURCE_BYTES), ("b", 1), ("c", 1))]
+    rewrite = postponed_rewrite(table, "user", plan_write(table), {x: files, y: files[1:]}, {x: 3, y: 2})
+    assert (rewrite.first_owners, rewrite.owners) == ({x: 0, y: 3}, 5)
+    assert [rewrite.partition_of(source) for source in rewrite.sources] == [x, x, y]
+    assert [[f.file_name for f in source.files] for source in rewrite.sources] == [["a"], ["b", "c"], ["b", "c"]]
+
+
+def test_deletion_vectors_of_other_partitions_stay(tmp_path: Path) -> None:
+    table = make(tmp_path / "t", deletion__vectors_enabled="true", write__only="true")
+    put(table, [(part, k, 1) for part in ("x", "y") for k in range(20)])
+    compact(table)
+    put(table, [(part, 3, 2) for part in ("x", "y")])
+    compact(table, full=False)
+    before, rows = table_state(table, latest(table)).index_entries, rows_of(table)
+    assert {entry.partition for entry in before} == {partition("x"), partition("y")}
+    rescale(open_table(table.location), 4, "part = 'x'")
+    assert rows_of(table) == rows
+    after = table_state(table, latest(table)).index_entries
+    assert after == [entry for entry in before if entry.partition == partition("y")]
+    check_table(table.location)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_spark.catalogs.create import create_table, new_schema
-from paimon_spark.errors import DataError
+from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.compact.task import AppendTask
 from paimon_spark.store.open import ReadableTable, open_table
-from paimon_spark.store.read.splits import Split
+from paimon_spark.store.read.splits import DeletionFile, Split
 from paimon_spark.store.rows import rewrite_file as rewriting
 from paimon_spark.store.rows.live_files import append_tasks, files_by_name
 from paimon_spark.store.rows.rewrite_file import RowChanges, rewrite_file
@@ -92,3 +93,14 @@ def test_a_new_value_must_fit_and_nothing_is_left_behind(folder: Path) -> None:
     with pytest.raises(DataError, match="NOT NULL column 'v'"):
         rewrite_file(table, task, iter([wrong]))
     assert {status.name for status in table.file_io.list(f"{table.location}/bucket-0")} == before
+
+
+def test_files_of_one_name_and_rows_that_are_left(folder: Path) -> None:
+    table, task = one_file(folder)
+    splits = [split for split in table.scan().plan().splits if isinstance(split, Split)]
+    (live,) = files_by_name(table, splits).values()
+    assert (live.meta.file_name, live.live_rows) == (task.files[0].file_name, ROWS)
+    for cardinality, rows in ((3, ROWS - 3), (None, None)):
+        assert replace(live, deletion=DeletionFile("v", 1, 2, cardinality)).live_rows == rows
+    with pytest.raises(UnsupportedFeature, match="two of its data files have the name"):
+        files_by_name(table, splits * 2)

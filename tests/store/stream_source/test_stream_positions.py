@@ -22,6 +22,7 @@ from support.tables.micro_batches import FROM_FIRST, Checkpoint, Died, Query, Ro
 
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import OptionError, SnapshotNotFound, StreamPositionLost, TableChanged, UnsupportedFeature
+from paimon_spark.format.schema import FILE_PATH
 from paimon_spark.format.snapshot import encode_snapshot
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.store.commit.table_commit import TableCommit
@@ -481,3 +482,26 @@ def test_rows_above_the_watermark_of_the_end_are_not_read(tmp_path: Path) -> Non
         task.write(batch([(number, number, "a")]))
         TableCommit(table, f"{number}").append(task.finish(), watermark=number * 10)
     assert keys(drained(table, {**FROM_FIRST, "scan.bounded.watermark": "20"})) == [[1, 2]]
+
+
+def test_starts_that_are_not_there(tmp_path: Path) -> None:
+    table = filled(tmp_path / "t", 0)
+    assert opened(table, {}).start().first().snapshot == 1
+    append(table, [(1, 1, "a")])
+    with pytest.raises(OptionError, match=r"'from-snapshot-full' needs the option 'scan\.snapshot-id'"):
+        opened(table, {"scan.mode": "from-snapshot-full"}).start().first()
+    with pytest.raises(SnapshotNotFound, match="it has no tag 'none', or the time of the tag is up"):
+        opened(table, {"scan.tag-name": "none"}).start().first()
+
+
+def test_a_stream_of_a_system_table_has_its_shape(tmp_path: Path) -> None:
+    table = filled(tmp_path / "t", 1, {"changelog-producer": "input"})
+    append(table, [(0, 5, "b")])
+    shown = [row for rows in drained(table, FROM_FIRST, system="audit_log") for row in rows]
+    assert [(row["rowkind"], row["k"], row["a"]) for row in shown] == [("+I", 0, 0), ("+I", 0, 5)]
+    packed = [row for rows in drained(table, FROM_FIRST, system="binlog") for row in rows]
+    assert [(row["rowkind"], row["k"]) for row in packed] == [("+I", [0]), ("+I", [0])]
+    with pytest.raises(OptionError, match="has no row kinds but those that it shows"):
+        opened(table, FROM_FIRST, system="audit_log", row_kinds=True)
+    with pytest.raises(UnsupportedFeature, match="can be read from a state only"):
+        opened(table, FROM_FIRST, columns=["k", FILE_PATH])

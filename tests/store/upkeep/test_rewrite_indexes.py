@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from support.tables.compacting import compact, live_files, make, rows_of, write
 
-from paimon_spark.errors import OptionError
+from paimon_spark.errors import CorruptFile, OptionError
 from paimon_spark.format.snapshot import CommitKind
 from paimon_spark.store.checks.table import check
 from paimon_spark.store.clean.orphans import remove_orphans_before
@@ -21,7 +21,13 @@ from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
 from paimon_spark.store.upkeep.copy_files import copy_table
-from paimon_spark.store.upkeep.rewrite_indexes import IndexTask, build_here, rewrite_file_index
+from paimon_spark.store.upkeep.rewrite_indexes import (
+    IndexTask,
+    attempt_indexes,
+    build_here,
+    rewrite_file_index,
+    settled,
+)
 
 COLUMNS = pa.schema([("k", pa.int64()), ("s", pa.string()), ("p", pa.string())])
 INDEX = {"file-index.bitmap.columns": "s"}
@@ -152,3 +158,23 @@ def test_a_rollback_brings_the_old_indexes_back(tmp_path: Path) -> None:
     assert set(tmp_path.rglob("*.index")) == first
     assert skipped(table, "s = 's2'") == 3
     assert len(rows_of(table)) == 8
+
+
+def test_a_task_that_fails_leaves_no_index_of_the_others(tmp_path: Path) -> None:
+    table = asked(filled(tmp_path), **BESIDE)
+
+    def run(opened: Table, tasks: Sequence[IndexTask]) -> list[CompactTaskResult]:
+        first, second = tasks
+        good = attempt_indexes(opened, first)
+        assert good.error is None
+        assert len(list(tmp_path.rglob("*.index"))) == len(first.files)
+        lost = second.files[-1].file_name
+        next(tmp_path.rglob(lost)).unlink()
+        bad = attempt_indexes(opened, second)
+        assert bad.result is None
+        assert len(list(tmp_path.rglob("*.index"))) == len(first.files)  # those of its other files are deleted
+        return settled(opened, [good, bad])
+
+    with pytest.raises(CorruptFile, match="data-"):
+        rewrite_file_index(table, run=run)
+    assert list(tmp_path.rglob("*.index")) == []
