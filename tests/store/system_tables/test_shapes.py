@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from support.tables.commit_states import latest
 from support.tables.compacting import compact, make, write
 from support.tables.files_by_hand import added, file, keyed_table, partition
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue
 from paimon_spark.catalogs.create import create_table, new_schema
+from paimon_spark.format.manifests.index_manifest import decode_index_manifest, encode_index_manifest
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import find_system_table, open_table
@@ -101,10 +104,19 @@ def test_rows_that_deletion_vectors_delete_are_counted(tmp_path: Path) -> None:
     compact(table)
     write(table, [("a", k, 100) for k in range(2)])
     compact(table, full=False)
+    assert deleted_records(table) == {"p=a": 2, "p=b": 0}
+    path = Path(table.location, "manifest", latest(table).index_manifest or "")
+    entries = decode_index_manifest(path.read_bytes(), path.name)
+    uncounted = [[replace(r, cardinality=None) for r in entry.deletion_ranges or ()] for entry in entries]
+    old = [replace(e, deletion_ranges=tuple(ranges)) for e, ranges in zip(entries, uncounted, strict=True)]
+    path.write_bytes(encode_index_manifest(old))  # as releases wrote it that did not count them
+    assert deleted_records(table) == {"p=a": None, "p=b": 0}
+
+
+def deleted_records(table: Table) -> dict[str, int | None]:
     shown = find_system_table(f"{table.location}$partitions")
     assert shown is not None
-    found = {row["partition"]: row["deleted_record_count"] for row in shown.scan().to_arrow().to_pylist()}
-    assert found == {"p=a": 2, "p=b": 0}
+    return {row["partition"]: row["deleted_record_count"] for row in shown.scan().to_arrow().to_pylist()}
 
 
 def test_buckets_without_files_are_not_shown(tmp_path: Path) -> None:
