@@ -23,6 +23,7 @@ from paimon_spark.procedures.catalogue import DATABASE_PROCEDURES, PROCEDURES
 from paimon_spark.spark.adapters.session_options import is_case_sensitive
 from paimon_spark.spark.adapters.types import COMMENT, paimon_fields
 from paimon_spark.spark.queries.session import SqlSession
+from paimon_spark.spark.spark_catalog.bucketing import FUNCTION, bucket_function
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects, Thrown, dict_of
 from paimon_spark.spark.spark_catalog.procedure_calls import execute_procedure
 from paimon_spark.spark.spark_catalog.sessions import CatalogSessions, NamedTable
@@ -214,6 +215,8 @@ class CatalogCalls:
         return self._identifiers(namespace, ())
 
     def loadFunction(self, identifier: Java) -> Java:
+        if identifier.name() == FUNCTION and not len(identifier.namespace()):
+            return bucket_function(self._objects)
         missing = self._objects.static(_ANALYSIS + "NoSuchFunctionException")
         raise Thrown(missing(identifier))
 

@@ -17,6 +17,7 @@ import logging
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
+from py4j.clientserver import ClientServer
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import ensure_callback_server_started
@@ -44,12 +45,17 @@ class Thrown(Exception):
 
 
 class JvmObjects:
-    """Makes objects of one JVM."""
+    """Makes objects of one JVM.
+
+    Attributes:
+        keeps_threads: True if calls of Python, while it answers one of the JVM, are done by the thread that asks.
+    """
 
     def __init__(self, spark: SparkSession) -> None:
         context: Any = spark.sparkContext
         ensure_callback_server_started(context._gateway)
         self._jvm = context._jvm
+        self.keeps_threads = isinstance(context._gateway, ClientServer)
         self._loader: Java = self._jvm.java.lang.Thread.currentThread().getContextClassLoader()
         self._types: dict[str, Java] = {}
         self._statics: dict[str, Java] = {}
@@ -158,6 +164,10 @@ class JvmObjects:
             self._interfaces[key] = self.array("java.lang.Class", map(self.type, key))
         proxy = self.static("java.lang.reflect.Proxy.newProxyInstance")
         return proxy(self._loader, self._interfaces[key], handler)
+
+    def thread_id(self) -> int:
+        """The thread of the JVM that asks; only where ``keeps_threads``."""
+        return int(self.static("java.lang.Thread.currentThread")().getId())
 
     def is_made(self, thing: Java) -> bool:
         """True if Python answers for an object of the JVM."""

@@ -26,7 +26,7 @@ _TEXT_TESTS: Mapping[str, Callable[[p.Path, str], p.Predicate]] = {
 _CONSTANTS: Mapping[str, p.Predicate] = {"ALWAYS_TRUE": p.TRUE, "ALWAYS_FALSE": p.FALSE}
 _COLUMN = "FieldReference"
 _MOST_VALUES = 1_000
-"""Of a list: each is a round trip."""
+"""Of a list: each is a round trip, and a join may say millions."""
 
 
 def convert(predicate: Any, columns: Mapping[str, DataField]) -> p.Predicate:
@@ -42,7 +42,10 @@ def convert(predicate: Any, columns: Mapping[str, DataField]) -> p.Predicate:
     name = predicate.name()
     if name in _CONSTANTS:
         return _CONSTANTS[name]
-    children = list(predicate.children())
+    children = predicate.children()
+    if len(children) > _MOST_VALUES:
+        raise NotPushed
+    children = list(children)
     match name:
         case "AND":
             return p.and_(*(convert(child, columns) for child in children))
@@ -54,7 +57,7 @@ def convert(predicate: Any, columns: Mapping[str, DataField]) -> p.Predicate:
             return p.IsNull(_column(children[0], columns)[0])
         case "IS_NOT_NULL":
             return p.IsNotNull(_column(children[0], columns)[0])
-        case "IN" if len(children) <= _MOST_VALUES:
+        case "IN":
             path, data_type = _column(children[0], columns)
             values = [_value(child, data_type) for child in children[1:]]
             return p.In(path, tuple(v for v in values if v is not None), has_null=None in values)

@@ -9,7 +9,7 @@ tables and few keys are read by this process when the query is planned.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -18,6 +18,7 @@ from pyspark.sql import types as st
 
 from paimon_spark.arrow.predicates import predicate as p
 from paimon_spark.errors import OptionError
+from paimon_spark.format.paths import data_file_path
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.char_columns import as_stored
@@ -37,14 +38,24 @@ from paimon_spark.spark.native.table_reading import undivided_reason
 from paimon_spark.spark.queries.table_use import full_scan_refusal
 from paimon_spark.spark.source.filters import NotPushed
 from paimon_spark.spark.spark_catalog.aggregates import Aggregates, aggregated_rows, asked_aggregates
+from paimon_spark.spark.spark_catalog.bucketing import Bucketing, bucketing, keyed_files
 from paimon_spark.spark.spark_catalog.jvm_objects import Java
 from paimon_spark.spark.spark_catalog.predicates import column_name, convert
-from paimon_spark.spark.spark_catalog.scans import PlannedReader, local_scan, parquet_batch, python_scan, statistics
+from paimon_spark.spark.spark_catalog.runtime_filters import RuntimeFilter, filter_columns
+from paimon_spark.spark.spark_catalog.scans import (
+    PlannedReader,
+    ScanTraits,
+    local_scan,
+    parquet_batch,
+    python_scan,
+    statistics,
+    task_batch,
+)
 from paimon_spark.spark.spark_catalog.sessions import NamedTable
 from paimon_spark.spark.spark_catalog.spark_internals import column_names, parquet_scan, source_stream, struct_of
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.pruning.top_n import TopN
-from paimon_spark.store.read.splits import Split
+from paimon_spark.store.read.splits import ReadUnit, Split
 from paimon_spark.store.scan.read_spec import Plan
 from paimon_spark.store.scan.table_scan import Scan
 
@@ -241,26 +252,78 @@ class ScanBuilder:
         return self._hybrid(scan).here(splits) if is_local and is_small(splits) else None
 
     def _parquet(self, scan: Scan, files: Sequence[NativeFile], description: str) -> Java:
-        paths = [(spark_path(file.path), file.meta.file_size) for file in files]
-        read = {field.name: field for field in scan.fields}
+        objects, read = self.of.objects, {field.name: field for field in scan.fields}
+        text = f"{description} {sorted(file.path for file in files)} {self._predicate} {self._read_names}"
         skips = [
             given
             for given, part in self._skips
             if p.columns_of(part) <= read.keys() and not any(holds_floats(read[n].type) for n in p.columns_of(part))
         ]
-        made = parquet_scan(self.of.session.spark, self.of.objects, paths, self._shown, AS_WRITTEN, skips)
-        size = statistics(self.of.objects, sum(f.meta.row_count for f in files), self._size(scan))
-        text = f"{description} {sorted(path for path, _ in paths)} {self._predicate} {self._read_names}"
-        return parquet_batch(self.of.objects, made, size, text, self)
+        buckets = {file.file_name: split.bucket for split in self._splits for file in split.files}
+
+        def scan_of(some: Sequence[NativeFile]) -> Java:
+            paths = [(spark_path(file.path), file.meta.file_size) for file in some]
+            return parquet_scan(self.of.session.spark, objects, paths, self._shown, AS_WRITTEN, skips)
+
+        def batch(made: Java) -> Java:
+            return made.toBatch() if self._bucketing is None else keyed_files(objects, made.toBatch(), buckets, text)
+
+        def narrowed(left: Plan) -> Java:
+            splits = (split for split in left.splits if isinstance(split, Split))
+            kept = {data_file_path(split.bucket_path, file) for split in splits for file in split.files}
+            return batch(scan_of([file for file in files if file.path in kept]))
+
+        size, made = statistics(objects, sum(f.meta.row_count for f in files), self._size(scan)), scan_of(files)
+        traits = ScanTraits(text, description, size, self, self._runtime(narrowed), self._bucketing)
+        return parquet_batch(objects, made, batch(made), traits)
 
     def _python(self, scan: Scan, plan: Plan, description: str) -> Java:
-        reader = PlannedReader(scan.tasks_of(plan.splits), scan.reader(), spark_arrow_schema(self._shown))
+        spark, objects, shown = self.of.session.spark, self.of.objects, self._shown
+
+        def reader(some: Plan) -> PlannedReader:
+            return PlannedReader(self._tasks(scan, some), scan.reader(), spark_arrow_schema(shown))
+
+        def narrowed(left: Plan) -> Java:
+            return task_batch(spark, objects, reader(left), shown, traits)[0]
+
         rows = sum(file.row_count for split in plan.splits for file in split.files)
         state = None if plan.snapshot is None else plan.snapshot.id
         text = f"{description} {self._table.location} {state} {self._predicate} {self._first} {self._read_names}"
-        size = statistics(self.of.objects, rows, self._size(scan))
         text += f" {sorted(self._options.items())}"
-        return python_scan(self.of.session.spark, self.of.objects, reader, self._shown, size, description, text, self)
+        size = statistics(objects, rows, self._size(scan))
+        traits = ScanTraits(text, description, size, self, self._runtime(narrowed), self._bucketing)
+        return python_scan(spark, objects, reader(plan), shown, traits)
+
+    @cached_property
+    def _bucketing(self) -> Bucketing | None:
+        return bucketing(self.of.session.spark, self._table, self._plan, self._names) if self._is_divisible else None
+
+    def _tasks(self, scan: Scan, plan: Plan) -> list[tuple[ReadUnit, ...]]:
+        """The tasks of a plan, each of one bucket if Spark is to know it."""
+        if self._bucketing is None:
+            return scan.tasks_of(plan.splits)
+        found: dict[int, list[ReadUnit]] = {}
+        for split in plan.splits:
+            found.setdefault(split.bucket if isinstance(split, Split) else 0, []).append(split)
+        return [task for splits in found.values() for task in scan.tasks_of(splits)]
+
+    def _runtime(self, batch: Callable[[Plan], Java]) -> RuntimeFilter | None:
+        """How a join narrows the scan, to a part of the same state; None: it does not.
+
+        Args:
+            batch: makes the batch of a plan.
+        """
+        snapshot, columns = self._plan.snapshot, filter_columns(self._table, self._names)
+        asked = self._table.settings.scan
+        is_of_age = asked.file_creation_time_millis is not None or asked.creation_time_millis is not None
+        if snapshot is None or not columns or not self._is_divisible or is_of_age or not self.of.objects.keeps_threads:
+            return None
+
+        def narrowed(condition: p.Predicate) -> Java:
+            scan = self._table.scan(list(self._read_names), p.and_(self._predicate, condition))
+            return batch(scan.plan_at(snapshot))
+
+        return RuntimeFilter(columns, frozenset(self._table.schema.partition_keys), narrowed)
 
     def _size(self, scan: Scan) -> int:
         return size_of_splits(self._plan.splits, scan.fields, self._table.schema.fields)

@@ -16,8 +16,10 @@ from paimon_spark.spark.adapters.batches import conformed
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.source.reader import SplitPartition
 from paimon_spark.spark.source.source import PaimonDataSource
+from paimon_spark.spark.spark_catalog.bucketing import Bucketing, keyed_batch
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
-from paimon_spark.spark.spark_catalog.spark_internals import python_batch, rows_of, struct_of
+from paimon_spark.spark.spark_catalog.runtime_filters import NarrowedScan, RuntimeFilter
+from paimon_spark.spark.spark_catalog.spark_internals import python_batch, references, rows_of, struct_of
 from paimon_spark.store.system_tables.table import UnitReader
 
 _READ = "org.apache.spark.sql.connector.read."
@@ -72,40 +74,81 @@ class PlannedReader(DataSourceReader):
         return {"tasks": (), "reader": self.reader, "schema": self.schema}  # each task is sent to the one that does it
 
 
+@dataclass(frozen=True)
+class ScanTraits:
+    """What a scan says of itself.
+
+    Attributes:
+        text: scans of one text are equal, and Spark runs one of them for both.
+        description: for EXPLAIN.
+        size: the statistics of the scan.
+        target: answers other methods of the scan.
+        runtime: narrows the scan while a join runs; None: nothing does.
+        bucketing: the partitions are buckets; None: they are any parts.
+    """
+
+    text: str
+    description: str
+    size: Java
+    target: Any
+    runtime: RuntimeFilter | None = None
+    bucketing: Bucketing | None = None
+
+
 def python_scan(
-    spark: SparkSession,
-    objects: JvmObjects,
-    reader: PlannedReader,
-    shown: st.StructType,
-    size: Java,
-    description: str,
-    text: str,
-    target: Any,
+    spark: SparkSession, objects: JvmObjects, reader: PlannedReader, shown: st.StructType, traits: ScanTraits
 ) -> Java:
     """A scan by our reader, in tasks of Spark.
 
     Args:
         reader: the planned read.
         shown: the columns of the rows.
-        size: the statistics of the scan.
-        description: for EXPLAIN.
-        text: scans of one text are equal, and Spark runs one of them for both.
-        target: answers other methods of the scan.
     """
-    partitions, factory, metrics = python_batch(spark, objects, reader, PaimonDataSource({}), shown)
-    planned = {"planInputPartitions": partitions, "createReaderFactory": factory}
+    batch, metrics = task_batch(spark, objects, reader, shown, traits)
     constants = {
         "readSchema": struct_of(objects, shown),
-        "description": description,
-        "toBatch": objects.make([_READ + "Batch"], None, planned, text),
+        "description": traits.description,
         "columnarSupportMode": objects.static(_READ + "Scan.ColumnarSupportMode.UNSUPPORTED"),
-        "estimateStatistics": size,
         "supportedCustomMetrics": metrics,
     }
-    return objects.make([_READ + "SupportsReportStatistics"], target, constants, text)
+    return _made(objects, batch, constants, traits)
 
 
-def parquet_batch(objects: JvmObjects, scan: Java, size: Java, text: str, target: Any) -> Java:
-    """Spark's own scan, with what we know of the number of its rows."""
-    constants = {"estimateStatistics": size}
-    return objects.make([_READ + "SupportsReportStatistics"], target, constants, text, scan)
+def task_batch(
+    spark: SparkSession, objects: JvmObjects, reader: PlannedReader, shown: st.StructType, traits: ScanTraits
+) -> tuple[Java, Java]:
+    """The batch of a planned read, and Spark's metrics of it."""
+    partitions, factory, metrics = python_batch(spark, objects, reader, PaimonDataSource({}), shown)
+    planned = {"planInputPartitions": partitions, "createReaderFactory": factory}
+    batch = objects.make([_READ + "Batch"], None, planned, traits.text)
+    if traits.bucketing is not None:
+        keys = [task[0].bucket for task in reader.tasks]
+        batch = keyed_batch(objects, batch, zip(keys, partitions, strict=True), traits.text)
+    return batch, metrics
+
+
+def parquet_batch(objects: JvmObjects, scan: Java, batch: Java, traits: ScanTraits) -> Java:
+    """Spark's own scan, with what we know of the number of its rows.
+
+    Args:
+        batch: of the scan.
+    """
+    return _made(objects, batch, {}, traits, scan)
+
+
+def _made(
+    objects: JvmObjects, batch: Java, constants: dict[str, Any], traits: ScanTraits, delegate: Java = None
+) -> Java:
+    kinds, target = [_READ + "SupportsReportStatistics"], traits.target
+    constants["estimateStatistics"] = traits.size
+    if traits.bucketing is not None:
+        kinds.append(_READ + "SupportsReportPartitioning")
+        constants["outputPartitioning"] = traits.bucketing.reported(objects, batch)
+    if traits.runtime is None:
+        constants["toBatch"] = batch
+    else:
+        kinds.append(_READ + "SupportsRuntimeV2Filtering")
+        constants["filterAttributes"] = references(objects, traits.runtime.columns)
+        constants["supportsIterativePushdown"] = False  # a delegate, asked before the default method, has no answer
+        target = NarrowedScan(objects, target, batch, traits.runtime)
+    return objects.make(kinds, target, constants, traits.text, delegate)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import json
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -23,6 +23,7 @@ from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
 _V2 = "org.apache.spark.sql.execution.datasources.v2."
 _PYTHON = _V2 + "python."
 _SOURCES = "org.apache.spark.sql.execution.datasources."
+_EXPRESSIONS = "org.apache.spark.sql.connector.expressions."
 _READ = "org.apache.spark.sql.connector.read."
 _CLASSES = (
     _PYTHON + "UserDefinedPythonDataSource",
@@ -30,9 +31,11 @@ _CLASSES = (
     _PYTHON + "PythonInputPartition",
     _V2 + "parquet.ParquetScanBuilder",
     _SOURCES + "DataSource",
+    _SOURCES + "FilePartition",
     _SOURCES + "FileStatusCache",
     _SOURCES + "InMemoryFileIndex",
     _SOURCES + "PartitionSpec",
+    _EXPRESSIONS + "FieldReference",
     "org.apache.spark.sql.connector.write.LogicalWriteInfoImpl",
     "org.apache.spark.sql.internal.connector.PredicateUtils",
 )
@@ -116,6 +119,12 @@ def _parser_field(objects: JvmObjects) -> Java:
 
 
 # ---------------------------------------------------------------------------------------------------------------- rows
+
+
+def references(objects: JvmObjects, names: Iterable[str]) -> Java:
+    """Columns of a table as expressions of the connector interfaces."""
+    column = objects.static(_EXPRESSIONS + "FieldReference.column")
+    return objects.array(_EXPRESSIONS + "NamedReference", [column(name) for name in names])
 
 
 def struct_of(objects: JvmObjects, schema: st.StructType) -> Java:
@@ -267,3 +276,20 @@ def parquet_scan(
         v1 = objects.static("org.apache.spark.sql.internal.connector.PredicateUtils.toV1")(given)
         getattr(builder, "pushedDataFilters_$eq")(v1)
     return builder.build()
+
+
+def file_partitions(objects: JvmObjects, batch: Java, bucket_of: Mapping[str, int]) -> list[tuple[int, Java]]:
+    """The files of Spark's own scan, each bucket in one partition.
+
+    Args:
+        bucket_of: by the name of the file.
+    """
+    found: dict[int, list[Java]] = {}
+    for partition in batch.planInputPartitions():
+        for file in partition.files():
+            found.setdefault(bucket_of[file.toPath().getName()], []).append(file)
+    made = objects.static(_SOURCES + "FilePartition")
+    return [
+        (bucket, made(number, objects.array(_SOURCES + "PartitionedFile", files)))
+        for number, (bucket, files) in enumerate(found.items())
+    ]

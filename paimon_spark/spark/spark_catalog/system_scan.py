@@ -8,7 +8,7 @@ from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
 from paimon_spark.spark.native.local_read import SMALL_BYTES, rows_if_small
 from paimon_spark.spark.spark_catalog.jvm_objects import Java
-from paimon_spark.spark.spark_catalog.scans import PlannedReader, local_scan, python_scan, statistics
+from paimon_spark.spark.spark_catalog.scans import PlannedReader, ScanTraits, local_scan, python_scan, statistics
 from paimon_spark.spark.spark_catalog.sessions import NamedTable
 from paimon_spark.spark.spark_catalog.spark_internals import column_names, source_stream, struct_of
 from paimon_spark.store.system_tables.table import UnitReader, system_table
@@ -39,7 +39,8 @@ class SystemScanBuilder:
                 return local_scan(objects, rows, description, self)
         planned = PlannedReader(tasks, reader, spark_arrow_schema(shown))
         known = statistics(objects, 0 if size is None else size, SMALL_BYTES if size is None else size)
-        return python_scan(spark, objects, planned, shown, known, description, f"{description}@{id(self):x}", self)
+        traits = ScanTraits(f"{description}@{id(self):x}", description, known, self)
+        return python_scan(spark, objects, planned, shown, traits)
 
     def toMicroBatchStream(self, checkpoint: str) -> Java:
         session, objects = self._of.session, self._of.objects

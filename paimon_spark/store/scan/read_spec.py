@@ -54,6 +54,8 @@ class Plan:
         skipped_by_index: how many files their indexes left out, which statistics had not.
         skipped_by_order: how many files have none of the rows that come first.
         after_buckets: how many files partitions and buckets leave.
+        hashed_buckets: in so many buckets every row of the files lies by the hash of its bucket key, as the schema of
+            the read has it; None: the files differ in this, or the buckets have no such hash.
     """
 
     snapshot: Snapshot | None
@@ -61,6 +63,7 @@ class Plan:
     skipped_by_index: int = 0
     skipped_by_order: int = 0
     after_buckets: int = 0
+    hashed_buckets: int | None = None
 
 
 def row_kind_field(schema: TableSchema) -> DataField:

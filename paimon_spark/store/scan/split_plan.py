@@ -95,7 +95,7 @@ def plan_state(table: Table, spec: ReadSpec, snapshot: Snapshot) -> Plan:
     entries = read_entries(table, spec, data_lists(snapshot), skips, waits or spec.unmerged_postponed)
     columns, partition_codes = entries.columns, entries.partition_codes
     live = fold(columns, partition_codes, entries.chosen)
-    after_buckets = len(live)
+    after_buckets, buckets = len(live), _hashed_buckets(table, columns, live)
     only_keys = (bool(table.schema.primary_keys) and not skips) or waits
     live = leave_out_by_integers(columns, live, spec.predicate, table.schema, table.schemas, only_keys)
     groups = group_by_bucket(columns, partition_codes, live)
@@ -113,7 +113,7 @@ def plan_state(table: Table, spec: ReadSpec, snapshot: Snapshot) -> Plan:
     splits: tuple[Split | PostponeSplit, ...] = (*found, *waiting)
     if table.settings.scan.plan_sort_partition:
         splits = _in_partition_order(table, splits)
-    return Plan(snapshot, splits, by_index, by_order, after_buckets)
+    return Plan(snapshot, splits, by_index, by_order, after_buckets, buckets)
 
 
 def _in_partition_order(table: Table, splits: Sequence[Split | PostponeSplit]) -> tuple[Split | PostponeSplit, ...]:
@@ -234,6 +234,16 @@ def _mask_buckets(table: Table, spec: ReadSpec, columns: ManifestColumns, mask: 
         if allowed is not None:
             mask &= ~prunable | (columns.total_buckets != total) | np.isin(columns.bucket, sorted(allowed))
     return mask
+
+
+def _hashed_buckets(table: Table, columns: ManifestColumns, chosen: Indices) -> int | None:
+    """Of Plan.hashed_buckets: the number of buckets that all files record, if it is one."""
+    totals = np.unique(columns.total_buckets[chosen]).tolist()
+    if table.settings.bucket <= 0 or len(totals) != 1 or totals[0] <= 0:
+        return None
+    ids = [field.id for field in bucket_fields(table.schema, table.settings)]
+    schemas = np.unique(columns.schema_id[chosen]).tolist()
+    return totals[0] if ids and all(_hashes_alike(table, schema_id, ids) for schema_id in schemas) else None
 
 
 def _hashes_alike(table: Table, schema_id: int, field_ids: Sequence[int]) -> bool:

@@ -188,7 +188,8 @@ def test_point_reads_touch_one_bucket(tmp_path: Path) -> None:
     path = str(tmp_path / "t")
     create_table(path, TableSchema(0, FIELDS, 1, (), ("k",), {"bucket": "8"}))
     write(path, "a", [(k, k) for k in range(200)])
-    assert {split.bucket for split in open_table(path).scan().plan().splits} == set(range(8))
+    every = open_table(path).scan().plan()
+    assert ({split.bucket for split in every.splits}, every.hashed_buckets) == (set(range(8)), 8)
     found = open_table(path).scan(where="k = 17").plan().splits
     assert len({split.bucket for split in found}) == 1
     assert read(path, "k = 17") == [(17, 17)]
@@ -215,6 +216,7 @@ def test_one_bucket_of_tables_without_fixed_buckets(tmp_path: Path) -> None:
     create_table(path, TableSchema(0, FIELDS, 1, (), (), {"bucket": "-1"}))
     write(path, "a", [(1, 1)])
     assert [open_table(path, {"scan.bucket": bucket}).scan().count() for bucket in ("0", "1", "-1")] == [1, 0, 0]
+    assert open_table(path).scan().plan().hashed_buckets is None
 
 
 def test_point_reads_of_a_bucket_key_that_changed_its_type(tmp_path: Path) -> None:
@@ -226,3 +228,4 @@ def test_point_reads_of_a_bucket_key_that_changed_its_type(tmp_path: Path) -> No
     (Path(path) / "schema" / "schema-1").write_bytes(encode_schema(replace(schema, id=1, fields=fields)))
     for k in range(1, 40):
         assert read(path, f"v = {-k}") == [(k, -k)]
+    assert open_table(path).scan().plan().hashed_buckets is None

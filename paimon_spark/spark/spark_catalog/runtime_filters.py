@@ -1,0 +1,99 @@
+"""Runtime filters: a join says which values its other side has, and the scan leaves out files by them.
+
+Java: org.apache.spark.sql.connector.read.SupportsRuntimeV2Filtering. The join compares all rows that a scan returns, so
+what is left out need not be exact: a file is left out only where the plan of the table proves that it has no match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cmp_to_key
+from typing import Any
+
+from paimon_spark.arrow.predicates import predicate as p
+from paimon_spark.arrow.predicates.pruning import compare_values
+from paimon_spark.format.bucket import bucket_fields
+from paimon_spark.format.types import BINARIES, INTEGERS, TIMESTAMPS, DataField, Root
+from paimon_spark.spark.source.filters import NotPushed
+from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
+from paimon_spark.spark.spark_catalog.predicates import convert
+from paimon_spark.store.metadata.table import Table
+
+_COMPARED_ALIKE = frozenset({Root.BOOLEAN, Root.DECIMAL, Root.VARCHAR, Root.DATE, *INTEGERS, *BINARIES, *TIMESTAMPS})
+"""Types whose values are equal for a join of Spark exactly if they are equal here: not floats, nor padded texts."""
+_MOST_VALUES = 100
+"""Of a column whose values are compared with the statistics of each file; more of them are compared as one range."""
+
+
+@dataclass(frozen=True)
+class RuntimeFilter:
+    """How a scan is narrowed.
+
+    Attributes:
+        columns: those whose values Spark may say, by name.
+        exact: partition columns, whose values are compared with each partition alone.
+        batch: makes the batch of what a condition leaves.
+    """
+
+    columns: Mapping[str, DataField]
+    exact: frozenset[str]
+    batch: Callable[[p.Predicate], Java]
+
+    def condition(self, predicates: Iterable[Java]) -> p.Predicate:
+        """What Spark says; TRUE: nothing that is of use here."""
+        found = []
+        for predicate in predicates:
+            try:
+                found.append(self._of_files(convert(predicate, self.columns)))
+            except NotPushed:
+                continue
+        return p.and_(*found)
+
+    def _of_files(self, part: p.Predicate) -> p.Predicate:
+        match part:
+            case p.In((name,), values) if name not in self.exact and len(values) > _MOST_VALUES:
+                ordered = sorted(values, key=cmp_to_key(compare_values))
+                return p.and_(p.Compare((name,), p.Op.GE, ordered[0]), p.Compare((name,), p.Op.LE, ordered[-1]))
+        return part
+
+
+def filter_columns(table: Table, names: Iterable[str]) -> dict[str, DataField]:
+    """The columns of a read by whose values files are found: of the partition, the primary key and the bucket key."""
+    of_buckets = [field.name for field in bucket_fields(table.schema, table.settings)]
+    known = {*table.schema.partition_keys, *table.schema.primary_keys, *of_buckets}
+    fields = [table.schema.by_name[name] for name in names if name in known]
+    return {field.name: field for field in fields if field.type.root in _COMPARED_ALIKE}
+
+
+class NarrowedScan:
+    """Answers for a scan with a runtime filter.
+
+    Spark asks for the batch right after it has said the values, in one thread. Every other call gets the whole batch: a
+    plan may have the scan in several places, and what narrows it in one of them does not hold in the others.
+    """
+
+    def __init__(self, objects: JvmObjects, target: Any, whole: Java, runtime: RuntimeFilter) -> None:
+        """
+        Args:
+            target: answers for the scan as a stream.
+            whole: the batch of all rows.
+        """
+        self._objects = objects
+        self._target = target
+        self._whole = whole
+        self._runtime = runtime
+        self._said: dict[int, p.Predicate] = {}
+
+    def filter(self, predicates: Java) -> None:
+        condition = self._runtime.condition(predicates)
+        if condition != p.TRUE:
+            thread = self._objects.thread_id()
+            self._said[thread] = p.and_(self._said.get(thread, p.TRUE), condition)
+
+    def toBatch(self) -> Java:
+        condition = self._said.pop(self._objects.thread_id(), None) if self._said else None
+        return self._whole if condition is None else self._runtime.batch(condition)
+
+    def toMicroBatchStream(self, checkpoint: str) -> Java:
+        return self._target.toMicroBatchStream(checkpoint)
