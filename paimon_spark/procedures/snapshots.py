@@ -26,7 +26,7 @@ class _Expiry:
     older_than: Annotated[
         Moment | None, Argument("what was the state of the table at this time or later stays, but for retain_max.")
     ] = None
-    max_deletes: Annotated[int | None, Argument("at most so many expire.", at_least=0)] = None
+    max_deletes: Annotated[int | None, Argument("at most so many expire; with 0 none does.", at_least=0)] = None
     dry_run: DryRun = False
 
     @property

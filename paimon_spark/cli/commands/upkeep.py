@@ -176,6 +176,9 @@ def _what_stays(kind: str, call: ExpireSnapshots | ExpireChangelogs, settings: T
         kept = changelog_retention(settings, retention(settings), call.limits)
     else:
         kept = retention(settings, call.limits)
+    if kept.max_deletes == 0:
+        limit = "snapshot.expire.limit" if call.max_deletes is None else "--max-deletes"
+        return f"{limit} is 0, which lets no {kind} go; give --max-deletes 1 or more"
     least = f"{kind}.num-retained.min" if call.retain_min is None else "--retain-min"
     since = f"{kind}.time-retained" if call.older_than is None else "--older-than"
     return (

@@ -61,6 +61,18 @@ def test_expire_shows_asks_and_expires(table: Path) -> None:
     check_table(str(table))
 
 
+def test_expire_says_that_a_limit_of_none_lets_none_go(table: Path) -> None:
+    lets_none = "is 0, which lets no snapshot go; give --max-deletes 1 or more\n"
+    for last in ("--dry-run", "--yes"):
+        given = command("expire", table, *RETAIN, "--max-deletes", "0", last)
+        assert (given.code, given.out) == (0, f"nothing to do: --max-deletes {lets_none}")
+    stored = command("expire", table, *RETAIN, "-o", "snapshot.expire.limit=0", "--yes")
+    assert stored.out == f"nothing to do: snapshot.expire.limit {lets_none}"
+    of_changelogs = command("expire", table, "--changelogs", *RETAIN, "--max-deletes", "0", "--yes").out
+    assert of_changelogs == f"nothing to do: --max-deletes {lets_none.replace('snapshot', 'changelog')}"
+    assert snapshots(table) == [1, 2, 3, 4, 5, 6, 7]
+
+
 def test_expire_without_a_question(table: Path) -> None:
     before = paths(table)
     planned = command("expire", table, *RETAIN, "--dry-run", "--output", "json").document
