@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from paimon_spark.spark.spark_catalog import registration
+from paimon_spark.spark.spark_catalog.registration import registered_catalogs
 from paimon_spark.spark.spark_catalog.spark_internals import remove_catalog
 
 
 def forget_catalogs(spark: SparkSession) -> None:
     """Spark knows none of the registered catalogs any more, and no statement is looked at."""
-    registry = registration._REGISTRIES.get(spark.sparkContext)
+    registry = registered_catalogs(spark)
     if registry is None:
         return
     spark.catalog.setCurrentCatalog("spark_catalog")
     for name in registry.catalogs:
         remove_catalog(spark._jsparkSession, name)
     registry.catalogs.clear()
-    registry.entered.clear()
+    registry.version += 1

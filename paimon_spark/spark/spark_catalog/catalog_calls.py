@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
+from weakref import ref
 
 from pyspark.sql import types as st
 
 from paimon_spark import errors
-from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.catalogs.identifier import SYSTEM_DATABASE, Identifier
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options.read_settings import ScanSettings
 from paimon_spark.format.options.table_settings import TableSettings
@@ -77,17 +78,21 @@ class CatalogCalls:
     def listNamespaces(self, parent: Java = None) -> Java:
         if parent is not None and len(parent):
             self._database(parent)
-        names = self._catalog.list_databases() if parent is None or not len(parent) else []
+            names = []
+        else:
+            names = sorted({*self._catalog.list_databases(), self._catalog.default_database})
         return self._objects.array("[Ljava.lang.String;", [self._objects.strings([name]) for name in names])
 
     def namespaceExists(self, namespace: Java) -> bool:
         try:
             self._catalog.load_database(self._database(namespace))
         except (Thrown, errors.DatabaseNotFound):
-            return False
+            return list(namespace) == [self._catalog.default_database]
         return True
 
     def loadNamespaceMetadata(self, namespace: Java) -> Java:
+        if self._is_unmade(namespace):
+            return self._objects.map({})
         with self._translated(namespace=namespace):
             database = self._catalog.load_database(self._database(namespace))
         known = {**database.properties, "location": database.location}
@@ -117,7 +122,7 @@ class CatalogCalls:
 
     def listTables(self, namespace: Java) -> Java:
         with self._translated(namespace=namespace):
-            names = self._catalog.list_tables(self._database(namespace))
+            names = [] if self._is_unmade(namespace) else self._catalog.list_tables(self._database(namespace))
         return self._identifiers(namespace, names)
 
     def loadTable(self, identifier: Java, *more: Any) -> Java:
@@ -125,9 +130,9 @@ class CatalogCalls:
         name, travel = self._name(identifier, session), self._travel(more)
         said = session.said_of(name).without_state() if travel else session.said_of(name)
         options = {**said.of_reads, **travel}
-        of = NamedTable(session, self._objects, name)
+        of = NamedTable(self._sessions, ref(session), name)
         with self._translated(identifier=identifier):
-            if name.system is not None:
+            if name.system is not None or name.database == SYSTEM_DATABASE:
                 return system_table(of, options)
             try:
                 return table_of_spark(of, options)
@@ -139,6 +144,8 @@ class CatalogCalls:
         session = self._sessions.current()
         try:
             name = self._name(identifier, session)
+            if name.database == SYSTEM_DATABASE:
+                return name.table in self._catalog.list_tables(SYSTEM_DATABASE)
             if name.system is None and name.branch is None:
                 return self._catalog.find_table(session.identifier(name)) is not None
             session.fields(name)
@@ -231,6 +238,16 @@ class CatalogCalls:
     def _identifiers(self, namespace: Java, names: Iterable[str]) -> Java:
         made = self._objects.static(CONNECTOR + "Identifier.of")
         return self._objects.array(CONNECTOR + "Identifier", [made(namespace, name) for name in names])
+
+    def _is_unmade(self, namespace: Java) -> bool:
+        """True of the default database until its first table makes it: Spark sees it from the beginning."""
+        if list(namespace) != [self._catalog.default_database]:
+            return False
+        try:
+            self._catalog.load_database(self._catalog.default_database)
+        except errors.DatabaseNotFound:
+            return True
+        return False
 
     def _database(self, namespace: Java) -> str:
         if len(namespace) != 1:

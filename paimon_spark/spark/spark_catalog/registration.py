@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from weakref import WeakKeyDictionary
+from weakref import ReferenceType, proxy, ref
 
-from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from paimon_spark.catalogs.factory import open_catalog
@@ -15,50 +13,14 @@ from paimon_spark.spark.adapters.live_session import check_runs
 from paimon_spark.spark.catalog.session_catalog import catalog_options
 from paimon_spark.spark.spark_catalog.catalog_calls import INTERFACES, CatalogCalls
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
-from paimon_spark.spark.spark_catalog.sessions import CatalogSessions
-from paimon_spark.spark.spark_catalog.spark_internals import (
-    check_internals,
-    loaded_catalog,
-    parser,
-    put_catalog,
-    put_parser,
-)
+from paimon_spark.spark.spark_catalog.sessions import CatalogSessions, RegisteredCatalogs
+from paimon_spark.spark.spark_catalog.spark_internals import check_internals, loaded_catalog, parser, put_parser
 from paimon_spark.spark.spark_catalog.statement_parser import StatementParser
 
 _PARSER = "org.apache.spark.sql.catalyst.parser.ParserInterface"
 _NAME = "paimon"
-
-
-@dataclass
-class _Registry:
-    """The catalogs that are registered in one JVM.
-
-    Attributes:
-        objects: makes objects of the JVM.
-        catalogs: by their names: the catalog, and the object that Spark has of it.
-        entered: the sessions that know them all, by their ids.
-    """
-
-    objects: JvmObjects
-    catalogs: dict[str, tuple[CatalogSessions, Java]] = field(default_factory=dict)
-    entered: set[str] = field(default_factory=set)
-
-    def enter(self, session: Java) -> None:
-        """Makes the catalogs known to a session, if it does not know them."""
-        key = str(session.sessionUUID())
-        if key in self.entered:
-            return
-        self.entered.add(key)
-        for name, (_, made) in self.catalogs.items():
-            put_catalog(session, name, made)
-
-    def with_parser(self, session: Java, delegate: Java) -> Java:
-        """The parser of a session, over that of Spark."""
-        target = StatementParser(delegate, session, self.enter, lambda: [known for known, _ in self.catalogs.values()])
-        return self.objects.make([_PARSER], target, delegate=delegate)
-
-
-_REGISTRIES: WeakKeyDictionary[SparkContext, _Registry] = WeakKeyDictionary()
+_OF_CONTEXT = "_paimon_catalogs"
+"""The attribute of a SparkContext for its catalogs: they go with it when it is stopped and no one uses it."""
 
 
 def register_catalog(spark: SparkSession, name: str = _NAME, options: str | Mapping[str, str] | None = None) -> None:
@@ -90,7 +52,7 @@ def register_catalog(spark: SparkSession, name: str = _NAME, options: str | Mapp
             "registering a catalog: this is a session of Spark Connect, in which Python has no access to the catalogs "
             "of Spark; use paimon_spark.catalog(spark, ...), whose sql and table read the same tables"
         )
-    registry = _REGISTRIES.get(spark.sparkContext)
+    registry = registered_catalogs(spark)
     if registry is None:
         objects = JvmObjects(spark)
         check_internals(spark, objects)
@@ -103,37 +65,51 @@ def register_catalog(spark: SparkSession, name: str = _NAME, options: str | Mapp
         "defaultNamespace": objects.strings([sessions.catalog.default_database]),
         "capabilities": objects.set(_capabilities(objects)),
     }
-    made = objects.make(INTERFACES, CatalogCalls(sessions), constants, f"catalog {sessions.catalog!r}")
+    made = objects.make(INTERFACES, CatalogCalls(proxy(sessions)), constants, f"catalog {sessions.catalog!r}")
     if registry is None:
-        registry = _REGISTRIES[spark.sparkContext] = _Registry(objects)
-        function = objects.make(["scala.Function2"], _ParserOfSession(registry))
+        registry = RegisteredCatalogs(objects)
+        vars(spark.sparkContext)[_OF_CONTEXT] = registry
+        function = objects.make(["scala.Function2"], _ParserOfSession(ref(registry)))
         spark._jsparkSession.extensions().injectParser(function)
     registry.catalogs[name] = sessions, made
-    registry.entered.clear()
+    registry.version += 1
     _wrap_parser(spark, registry)
     registry.enter(spark._jsparkSession)
+
+
+def registered_catalogs(spark: SparkSession) -> RegisteredCatalogs | None:
+    """The catalogs that are registered in the JVM of a session; None: no registration was tried."""
+    found: RegisteredCatalogs | None = vars(spark.sparkContext).get(_OF_CONTEXT)
+    return found
 
 
 class _ParserOfSession:
     """scala.Function2: Spark asks it for the parser of each session that it makes."""
 
-    def __init__(self, registry: _Registry) -> None:
+    def __init__(self, registry: ReferenceType[RegisteredCatalogs]) -> None:
         self._registry = registry
 
     def apply(self, session: Java, delegate: Java) -> Java:
-        return self._registry.with_parser(session, delegate)
+        registry = self._registry()
+        return delegate if registry is None else _with_parser(registry, session, delegate)
 
 
-def _wrap_parser(spark: SparkSession, registry: _Registry) -> None:
+def _with_parser(registry: RegisteredCatalogs, session: Java, delegate: Java) -> Java:
+    """The parser of a session, over that of Spark."""
+    weak = registry.objects.static("java.lang.ref.WeakReference")
+    return registry.objects.make([_PARSER], StatementParser(delegate, weak(session), ref(registry)), delegate=delegate)
+
+
+def _wrap_parser(spark: SparkSession, registry: RegisteredCatalogs) -> None:
     """Gives the session itself, which is made already, the parser that later sessions get."""
     session = spark._jsparkSession
     known = parser(session, registry.objects)
     if registry.objects.is_made(known):
         return
-    put_parser(session, registry.objects, registry.with_parser(session, known))
+    put_parser(session, registry.objects, _with_parser(registry, session, known))
 
 
-def _check_name(spark: SparkSession, name: str, registry: _Registry | None) -> None:
+def _check_name(spark: SparkSession, name: str, registry: RegisteredCatalogs | None) -> None:
     ours = registry is not None and name in registry.catalogs
     given = spark.conf.get(f"spark.sql.catalog.{name}", None)
     if ours:

@@ -144,6 +144,10 @@ class ScanBuilder:
     # --------------------------------------------------------------------------------------------------- what is read
 
     def build(self) -> Java:
+        description = self.of.description
+        if self._aggregates is not None:
+            rows = aggregated_rows(self.of.session.spark, self._table.schema, self._aggregates)
+            return local_scan(self.of.objects, rows, f"{description}, known from metadata")
         refusal = full_scan_refusal(
             self.of.name,
             self._table,
@@ -152,10 +156,6 @@ class ScanBuilder:
         )
         if refusal:
             raise OptionError(refusal)
-        description = self.of.description
-        if self._aggregates is not None:
-            rows = aggregated_rows(self.of.session.spark, self._table.schema, self._aggregates)
-            return local_scan(self.of.objects, rows, f"{description}, known from metadata")
         scan, plan = self._scan(self._read_names), self._plan
         if self._is_divisible:
             here = self._rows_here(scan)

@@ -1,19 +1,29 @@
-"""The Spark sessions that use a registered catalog: each has settings of its own, and a current database."""
+"""The Spark sessions that use a registered catalog: each has settings of its own, and a current database.
+
+An object of Python for which the JVM holds a proxy lives as long as that proxy, and an object of the JVM as long as
+Python holds it. A proxy that a session of the JVM holds would keep that session for ever if its object of Python held
+the session too. So what Python knows of a JVM's catalogs belongs to the SparkContext, and proxies refer to it weakly.
+"""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from weakref import ReferenceType
 
 from pyspark.sql import SparkSession
 
 from paimon_spark.catalogs.catalog import Catalog
+from paimon_spark.catalogs.warehouse import WarehouseTable, find_warehouse_table
 from paimon_spark.spark.adapters.options import LOCAL, NATIVE
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
+from paimon_spark.spark.spark_catalog.spark_internals import put_catalog
 from paimon_spark.sql.text.names import TableName
 from paimon_spark.store.open import ReadableTable
+from paimon_spark.store.system_tables.table import SystemTable, system_table
 
 
 @dataclass(frozen=True)
@@ -21,14 +31,23 @@ class NamedTable:
     """A table that Spark asks for.
 
     Attributes:
-        session: the catalog in the session that asks.
-        objects: makes objects of its JVM.
+        sessions: the catalog in all sessions.
+        asks: the catalog in the session that asks.
         name: of the table, one of its branches, or a system table.
     """
 
-    session: SqlSession
-    objects: JvmObjects
+    sessions: CatalogSessions
+    asks: ReferenceType[SqlSession]
     name: TableName
+
+    @property
+    def session(self) -> SqlSession:
+        """The catalog in the session that asks; if that is no longer remembered, in the one that is active now."""
+        return self.asks() or self.sessions.current()
+
+    @property
+    def objects(self) -> JvmObjects:
+        return self.sessions.objects
 
     @property
     def full_name(self) -> str:
@@ -48,8 +67,25 @@ class NamedTable:
         Raises:
             TableNotFound: there is none.
         """
-        given = {key: value for key, value in options.items() if key.lower() not in (NATIVE, LOCAL)}
-        return self.session.open(replace(self.name, system=None), given)
+        return self.session.open(replace(self.name, system=None), _of_tables(options))
+
+    def system_table(self, options: Mapping[str, str]) -> SystemTable | WarehouseTable:
+        """The system table, or that of the database ``sys``.
+
+        Raises:
+            TableNotFound: there is none.
+        """
+        if self.name.system is not None:
+            return system_table(self.open(options), self.name.system)
+        session = self.session
+        given = {**session.storage_options, **_of_tables(options)}
+        found = find_warehouse_table(session.location(self.name), given, time_zone=session.time_zone())
+        assert found is not None  # the location is one in the database sys
+        return found
+
+
+def _of_tables(options: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for key, value in options.items() if key.lower() not in (NATIVE, LOCAL)}
 
 
 _MOST_SESSIONS = 64
@@ -65,6 +101,7 @@ class CatalogSessions:
         self._first = spark
         self._first_id = str(spark._jsparkSession.sessionUUID())
         self._known: OrderedDict[str, SqlSession] = OrderedDict()
+        self._lock = Lock()
 
     def current(self) -> SqlSession:
         """The session whose query or statement has made the JVM call; the one of the registration if none is active."""
@@ -81,13 +118,15 @@ class CatalogSessions:
     def of(self, session: Java) -> SqlSession:
         """The catalog in a session of the JVM."""
         key = str(session.sessionUUID())
-        found = self._known.pop(key, None)
+        found = self._known.get(key)
         if found is None:
             spark = self._first if key == self._first_id else SparkSession(self._first.sparkContext, session)
             found = SqlSession(spark, self.catalog)
-        self._known[key] = found
-        while len(self._known) > _MOST_SESSIONS:
-            self._known.popitem(last=False)
+        with self._lock:  # threads that share a session share this too
+            found = self._known.setdefault(key, found)
+            self._known.move_to_end(key)
+            while len(self._known) > _MOST_SESSIONS:
+                self._known.popitem(last=False)
         found.begin()
         return found
 
@@ -98,3 +137,27 @@ class CatalogSessions:
         namespace = list(manager.currentNamespace()) if is_current else []
         found.opened.database = namespace[0] if namespace else None
         return found
+
+
+@dataclass
+class RegisteredCatalogs:
+    """The catalogs that are registered in one JVM.
+
+    Attributes:
+        objects: makes objects of the JVM.
+        catalogs: by their names: the catalog, and the object that Spark has of it.
+        version: another one after each registration.
+    """
+
+    objects: JvmObjects
+    catalogs: dict[str, tuple[CatalogSessions, Java]] = field(default_factory=dict)
+    version: int = 0
+
+    @property
+    def sessions(self) -> list[CatalogSessions]:
+        return [sessions for sessions, _ in self.catalogs.values()]
+
+    def enter(self, session: Java) -> None:
+        """Makes the catalogs known to a session of the JVM."""
+        for name, (_, made) in list(self.catalogs.items()):
+            put_catalog(session, name, made)

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import ReferenceType
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_spark.errors import PaimonError, SqlError, UnsupportedFeature
 from paimon_spark.spark.queries.reading import read_statement
+from paimon_spark.spark.queries.run_query import with_functions
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, Thrown, cause_of
 from paimon_spark.spark.spark_catalog.procedure_calls import execution
-from paimon_spark.spark.spark_catalog.sessions import CatalogSessions
+from paimon_spark.spark.spark_catalog.sessions import CatalogSessions, RegisteredCatalogs
 from paimon_spark.spark.spark_catalog.spark_internals import plan_of
 from paimon_spark.spark.statements.new_tables import check_clauses
 from paimon_spark.spark.statements.run import run_sql
@@ -30,6 +32,8 @@ from paimon_spark.sql.text.lexer import tokenize
 
 _QUERIES = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "SET", "EXPLAIN", "("})
 """First words of what Spark reads itself."""
+_BEFORE_CHANGES, _CHANGES = frozenset({"WITH", "FROM"}), frozenset({"INSERT", "UPDATE", "DELETE", "MERGE"})
+"""``WITH q AS (...) MERGE INTO t`` and ``FROM q INSERT INTO t``."""
 _ROWS = frozenset({"UPDATE", "DELETE", "MERGE", "CALL", "COPY"})
 """First words of what Spark does not do with a table of ours: a refusal of ours is the answer."""
 _FUNCTIONS = (MAX_PT, *TABLE_FUNCTIONS)
@@ -66,22 +70,27 @@ class StatementParser:
 
     Attributes:
         delegate: Spark's own parser.
-        session: of the JVM. While it is made it must not be asked for anything.
-        enter: makes the catalogs known to the session; it is called before each text is parsed.
-        catalogs: those that are registered.
+        session: a java.lang.ref.WeakReference to the session of the JVM. While it is made it must not be asked for
+            anything.
+        registry: the registered catalogs, which the session is made to know before a text is parsed.
     """
 
-    def __init__(
-        self,
-        delegate: Java,
-        session: Java,
-        enter: Callable[[Java], None],
-        catalogs: Callable[[], Sequence[CatalogSessions]],
-    ) -> None:
+    def __init__(self, delegate: Java, session: Java, registry: ReferenceType[RegisteredCatalogs]) -> None:
         self._delegate = delegate
         self._session = session
-        self._enter = enter
-        self._catalogs = catalogs
+        self._registry = registry
+        self._version = 0
+
+    def _catalogs(self) -> Sequence[CatalogSessions]:
+        """The registered catalogs, which the session knows from now on."""
+        registry = self._registry()
+        if registry is None:
+            return ()
+        if self._version != registry.version:
+            version = registry.version
+            registry.enter(self._session.get())
+            self._version = version
+        return registry.sessions
 
     def parsePlan(self, text: str) -> Java:
         return self._parsed(text, lambda: _as_thrown(self._delegate.parsePlan, text), lambda: text)
@@ -94,27 +103,28 @@ class StatementParser:
         )
 
     def parseMultipartIdentifier(self, text: str) -> Java:
-        self._enter(self._session)
+        self._catalogs()
         return _as_thrown(self._delegate.parseMultipartIdentifier, text)
 
     def parseTemporalTableIdentifier(self, text: str) -> Java:
         """Spark 4.3 asks for it where a name may say of which state the table is."""
-        self._enter(self._session)
+        self._catalogs()
         return _as_thrown(self._delegate.parseTemporalTableIdentifier, text)
 
     def _parsed(self, text: str, by_spark: Callable[[], Java], whole: Callable[[], str]) -> Java:
-        self._enter(self._session)
+        catalogs = self._catalogs()
         try:
-            tokens = tokenize(text) if self._catalogs() else ()
+            tokens = tokenize(text) if catalogs else ()
         except SqlError:
             return by_spark()
+        words = {token.upper for token in tokens}
         first = tokens[0].upper if tokens else ""
-        if not tokens or first in _QUERIES:
-            return self._query(text, whole) or by_spark()
+        if not tokens or (first in _QUERIES and not (first in _BEFORE_CHANGES and words & _CHANGES)):
+            return self._query(catalogs, text, whole) or by_spark()
         refusal: PaimonError | None = None
-        for catalog in self._catalogs():
+        for catalog in catalogs:
             try:
-                statement = read_statement(catalog.with_current_names(self._session), text)
+                statement = read_statement(catalog.with_current_names(self._session.get()), text)
             except (SqlError, UnsupportedFeature) as error:
                 refusal = error
                 continue
@@ -129,19 +139,23 @@ class StatementParser:
                 raise
             raise refusal from None
 
-    def _query(self, text: str, whole: Callable[[], str]) -> Java:
+    def _query(self, catalogs: Sequence[CatalogSessions], text: str, whole: Callable[[], str]) -> Java:
         """The plan of a query with a function or a view of a catalog, which Spark does not find; None: it has none."""
         has_function = any(name in text.lower() for name in _FUNCTIONS)
-        for catalog in self._catalogs():
+        for catalog in catalogs:
             if not has_function and not catalog.catalog.has_views:
                 continue
-            session = catalog.with_current_names(self._session)
+            session = catalog.with_current_names(self._session.get())
             try:
                 statement = read_statement(session, text)
             except (SqlError, UnsupportedFeature):
                 if has_function:
                     raise
                 continue
+            if isinstance(statement, s.Untouched):  # with functions alone, which have values now
+                replaced = with_functions(session, whole())
+                if replaced != whole():
+                    return self._delegate.parsePlan(replaced)
             if not isinstance(statement, Query):
                 continue
             if has_function or any(session.find_view(use.name) for use in statement.uses):
@@ -173,7 +187,7 @@ def _is_executed(statement: s.Statement) -> bool:
     if isinstance(statement, q.ShowTables):
         return statement.kind == "VIEWS"
     if isinstance(statement, q.DescribeTable):
-        return bool(statement.partition)
+        return bool(statement.partition) or (statement.extended and bool(statement.column))
     return isinstance(statement, _EXECUTED)
 
 

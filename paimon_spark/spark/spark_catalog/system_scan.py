@@ -11,7 +11,7 @@ from paimon_spark.spark.spark_catalog.jvm_objects import Java
 from paimon_spark.spark.spark_catalog.scans import PlannedReader, ScanTraits, local_scan, python_scan, statistics
 from paimon_spark.spark.spark_catalog.sessions import NamedTable
 from paimon_spark.spark.spark_catalog.spark_internals import column_names, source_stream, struct_of
-from paimon_spark.store.system_tables.table import UnitReader, system_table
+from paimon_spark.store.system_tables.table import SystemTable, UnitReader
 
 
 class SystemScanBuilder:
@@ -27,11 +27,11 @@ class SystemScanBuilder:
 
     def build(self) -> Java:
         spark, objects = self._of.session.spark, self._of.objects
-        table = system_table(self._of.open(self._options), self._of.name.system or "")
+        table = self._of.system_table(self._options)
         columns = self._columns or [field.name for field in table.schema.fields]
         shown = nullable(shown_schema(spark_schema([table.schema.by_name[name] for name in columns])))
         scan, description = table.scan(list(columns)), f"paimon {self._of.name}"
-        tasks, size = [*map(tuple, scan.tasks())], table.metadata_size()
+        tasks, size = [*map(tuple, scan.tasks())], table.metadata_size() if isinstance(table, SystemTable) else None
         reader: UnitReader = scan.reader()
         if size is not None and size <= SMALL_BYTES:
             rows = rows_if_small(spark, reader.read, [unit for task in tasks for unit in task], shown)

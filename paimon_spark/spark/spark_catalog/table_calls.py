@@ -115,8 +115,8 @@ def system_table(of: NamedTable, options: Mapping[str, str]) -> Java:
     Raises:
         TableNotFound: there is no such table, or no such system table.
     """
-    fields = of.session.fields(of.name)
-    shows_rows = of.name.system not in METADATA_NAMES
+    fields = of.system_table(options).schema.fields
+    shows_rows = of.name.system is not None and of.name.system not in METADATA_NAMES
     constants = {
         **_named(of, fields, of.open({}).schema.partition_keys if shows_rows else ()),
         "properties": of.objects.map({}),

@@ -114,8 +114,8 @@ def test_names_of_spark(lake: Lake) -> None:
 def test_namespaces(lake: Lake) -> None:
     lake.sql("CREATE DATABASE lake.e")
     lake.sql("CREATE DATABASE IF NOT EXISTS lake.e")
-    assert lake.rows("SHOW NAMESPACES IN lake") == [("d",), ("e",)]
-    assert [database.name for database in lake.spark.catalog.listDatabases()] == ["d", "e"]
+    assert lake.rows("SHOW NAMESPACES IN lake") == [("d",), ("default",), ("e",)]
+    assert [database.name for database in lake.spark.catalog.listDatabases()] == ["d", "default", "e"]
     described = {row[0]: row[1] for row in lake.sql("DESCRIBE NAMESPACE lake.e").collect()}
     assert described["Location"].endswith("/lake/e.db")
     lake.sql("CREATE TABLE lake.e.t AS SELECT 1 id")
@@ -129,4 +129,38 @@ def test_namespaces(lake: Lake) -> None:
         with pytest.raises(Exception, match=message):
             lake.sql(statement)
     lake.sql("DROP DATABASE lake.e CASCADE")
-    assert lake.rows("SHOW NAMESPACES IN lake") == [("d",)]
+    assert lake.rows("SHOW NAMESPACES IN lake") == [("d",), ("default",)]
+
+
+def test_the_default_database_is_there_before_its_first_table(lake: Lake) -> None:
+    lake.sql("USE lake")
+    lake.sql("USE default")
+    assert lake.rows("SHOW TABLES") == []
+    assert ("Namespace Name", "default") in lake.rows("DESCRIBE NAMESPACE lake.default")
+    with pytest.raises(Exception, match="SCHEMA_ALREADY_EXISTS"):
+        lake.sql("CREATE DATABASE default")
+    assert not (lake.path / "default.db").exists()
+    lake.sql("CREATE TABLE t AS SELECT 1 AS id")
+    assert lake.rows("SELECT * FROM lake.default.t") == [(1,)]
+    assert lake.rows("SHOW TABLES IN lake.default") == [("default", "t", False)]
+
+
+def test_tables_of_the_database_sys(lake: Lake) -> None:
+    lake.sql("CREATE TABLE t (id INT) TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '3')")
+    options = "SELECT table_name, value FROM lake.sys.all_table_options WHERE key = 'bucket'"
+    assert lake.rows(options) == [("t", "3")]
+    lake.sql("USE lake.d")
+    assert lake.rows("SELECT database_name, primary_key FROM sys.`tables`") == [("d", True)]
+    assert lake.rows(lake.spark.table("lake.sys.tables").select("table_name")) == [("t",)]
+    assert lake.spark.catalog.tableExists("lake.sys.partitions")
+    assert not lake.spark.catalog.tableExists("lake.sys.nope")
+    with pytest.raises(Exception, match="TABLE_OR_VIEW_NOT_FOUND"):
+        lake.sql("SELECT * FROM lake.sys.nope")
+
+
+def test_statistics_of_a_column(lake: Lake) -> None:
+    lake.sql("CREATE TABLE t AS SELECT 'abc' AS v UNION ALL SELECT NULL")
+    lake.sql("ANALYZE TABLE t COMPUTE STATISTICS FOR COLUMNS v")
+    described = dict(lake.rows("DESCRIBE EXTENDED t v"))
+    assert (described["data_type"], described["num_nulls"], described["max_col_len"]) == ("string", "1", "3")
+    assert lake.rows("DESCRIBE t v") == [("col_name", "v"), ("comment", "NULL"), ("data_type", "string")]

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import gc
+import os
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -12,6 +17,8 @@ from conftest import Lake
 from paimon_spark.errors import NameTaken, OptionError, UnsupportedFeature
 from paimon_spark.spark.spark_catalog.jvm_objects import JvmObjects
 from paimon_spark.spark.spark_catalog.spark_internals import check_internals
+
+ROOT = Path(__file__).parents[3]
 
 
 def test_sessions_made_later_know_the_catalog(lake: Lake) -> None:
@@ -50,6 +57,62 @@ def test_threads_read_at_the_same_time(lake: Lake) -> None:
     for thread in threads:
         thread.join(300)
     assert found == {number: number * 10 for number in range(8)}
+
+
+def test_a_session_that_begins_without_sql(lake: Lake) -> None:
+    lake.sql("CREATE TABLE t AS SELECT id FROM range(5)")
+    other = lake.spark.newSession()
+    with pytest.raises(Exception, match="CATALOG_NOT_FOUND"):
+        other.catalog.setCurrentCatalog("lake")  # Spark asks nobody for a catalog that it has not loaded
+    assert other.catalog.tableExists("lake.d.t")
+    other.catalog.setCurrentCatalog("lake")
+    other.catalog.setCurrentDatabase("d")
+    assert other.table("t").count() == 5
+    first = lake.spark.newSession()
+    first.range(3).writeTo("lake.d.u").create()
+    assert lake.rows("SELECT * FROM u") == [(0,), (1,), (2,)]
+
+
+def test_a_cloned_session_knows_the_catalog(lake: Lake) -> None:
+    lake.sql("CREATE TABLE t AS SELECT id FROM range(5)")
+    clone = SparkSession(lake.spark.sparkContext, lake.spark._jsparkSession.cloneSession())
+    assert clone.catalog.currentDatabase() == "d"
+    assert clone.table("lake.d.t").count() == 5
+    clone.sql("DELETE FROM t WHERE id > 2")
+    assert lake.rows("SELECT count(*) FROM t") == [(3,)]
+
+
+def test_a_session_that_is_dropped_is_collected(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("paimon_spark.spark.spark_catalog.sessions._MOST_SESSIONS", 1)
+    lake.sql("CREATE TABLE t AS SELECT id FROM range(5)")
+    jvm, other = lake.spark.sparkContext._jvm, lake.spark.newSession()
+    assert jvm is not None
+    other.sql("USE lake.d")
+    other.table("t").createOrReplaceTempView("shown")
+    assert other.sql("SELECT count(*) FROM shown").collect()[0][0] == 5
+    weak = jvm.java.lang.ref.WeakReference(other._jsparkSession)
+    del other
+    lake.spark.newSession().sql("SELECT * FROM lake.d.t")  # PySpark, too, remembers the session that was made last
+    for _ in range(10):
+        gc.collect()
+        jvm.java.lang.System.gc()
+        jvm.java.lang.System.runFinalization()
+    assert weak.get() is None
+
+
+@pytest.mark.spark
+def test_a_catalog_is_registered_again_after_a_stop(tmp_path: Path) -> None:
+    program = str(ROOT / "tests/support/programs/registered_again.py")
+    paths = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
+    settings = "--conf spark.ui.enabled=false --driver-memory 1g pyspark-shell"
+    run = subprocess.run(
+        [sys.executable, program, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": paths, "PYSPARK_PYTHON": sys.executable, "PYSPARK_SUBMIT_ARGS": settings},
+    )
+    assert run.stdout.strip().endswith("registered again"), run.stderr
 
 
 def test_two_catalogs_in_one_query(lake: Lake) -> None:

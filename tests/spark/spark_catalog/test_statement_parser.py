@@ -102,6 +102,38 @@ def test_a_column_that_is_not_there_is_named_by_an_error_of_pyspark(table: Lake,
         table.sql(statement)
 
 
+def test_changes_behind_with(table: Lake) -> None:
+    table.sql(
+        "WITH s AS (SELECT 2 AS id, 'two' AS a UNION ALL SELECT 4, 'four') MERGE INTO t USING s ON t.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    )
+    table.sql("WITH s AS (SELECT '5' AS id) INSERT INTO t (id) SELECT id FROM s")
+    table.sql("FROM t INSERT INTO t SELECT id + 10, a WHERE id = 1")
+    assert table.rows("SELECT * FROM t") == [(1, "a"), (11, "a"), (2, "two"), (3, "c"), (4, "four"), (5, None)]
+    assert table.rows("WITH s AS (SELECT 'delete' AS `update`) SELECT * FROM s") == [("delete",)]
+
+
+def test_functions_without_a_table(table: Lake) -> None:
+    table.sql("CREATE TABLE p (id INT, dt STRING) PARTITIONED BY (dt)")
+    table.sql("INSERT INTO p VALUES (1, 'x'), (2, 'y')")
+    assert table.rows("SELECT sys.max_pt('d.p') AS m") == [("y",)]
+    assert table.rows(table.sql("SELECT concat(sys.max_pt('p'), :more) AS m", more="!")) == [("y!",)]
+    assert table.rows("SELECT 'max_pt' AS m") == [("max_pt",)]
+    assert table.rows("SELECT max_pt FROM (SELECT id AS max_pt FROM p)") == [(1,), (2,)]
+
+
+def test_counts_of_metadata_are_no_full_scan(table: Lake) -> None:
+    table.sql("CREATE TABLE p (id INT, dt STRING) PARTITIONED BY (dt)")
+    table.sql("INSERT INTO p VALUES (1, 'x'), (2, 'y')")
+    table.spark.conf.set("spark.paimon.read.allow.fullScan", "false")
+    try:
+        with pytest.raises(Exception, match="forbids a read of all files"):
+            table.sql("SELECT * FROM p").collect()
+        assert table.rows("SELECT count(*) FROM p WHERE dt > 'a'") == [(2,)]
+    finally:
+        table.spark.conf.unset("spark.paimon.read.allow.fullScan")
+
+
 def test_functions_and_casts_of_the_official_connector(table: Lake) -> None:
     table.sql("INSERT INTO t VALUES ('4', 5)")  # texts and numbers become the types of the columns
     assert table.rows("SELECT * FROM paimon_incremental_query('d.t', 1, 2)") == [(4, "5")]
