@@ -152,14 +152,11 @@ class StatementParser:
                 if has_function:
                     raise
                 continue
-            if isinstance(statement, s.Untouched):  # with functions alone, which have values now
-                replaced = with_functions(session, whole())
-                if replaced != whole():
-                    return self._delegate.parsePlan(replaced)
-            if not isinstance(statement, Query):
-                continue
-            if has_function or any(session.find_view(use.name) for use in statement.uses):
+            uses = statement.uses if isinstance(statement, Query) else ()
+            if any(use.increment is not None or session.find_view(use.name) for use in uses):
                 return plan_of(run_sql(session, whole()))
+            if has_function and (given := with_functions(session, whole())) != whole():
+                return self._delegate.parsePlan(given)
         return None
 
 
