@@ -137,8 +137,6 @@ def test_the_default_database_is_there_before_its_first_table(lake: Lake) -> Non
     lake.sql("USE default")
     assert lake.rows("SHOW TABLES") == []
     assert ("Namespace Name", "default") in lake.rows("DESCRIBE NAMESPACE lake.default")
-    with pytest.raises(Exception, match="SCHEMA_ALREADY_EXISTS"):
-        lake.sql("CREATE DATABASE default")
     assert not (lake.path / "default.db").exists()
     lake.sql("CREATE TABLE t AS SELECT 1 AS id")
     assert lake.rows("SELECT * FROM lake.default.t") == [(1,)]
