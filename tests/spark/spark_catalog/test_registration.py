@@ -88,7 +88,6 @@ def test_a_session_that_is_dropped_is_collected(lake: Lake, monkeypatch: pytest.
     assert jvm is not None
     other.sql("USE lake.d")
     other.table("t").createOrReplaceTempView("shown")
-    assert other.sql("SELECT count(*) FROM shown").collect()[0][0] == 5
     weak = jvm.java.lang.ref.WeakReference(other._jsparkSession)
     del other
     lake.spark.newSession().sql("SELECT * FROM lake.d.t")  # PySpark, too, remembers the session that was made last
