@@ -80,7 +80,7 @@ class StagedCalls:
 
         ``df.write.option('primary-key', 'id').saveAsTable`` hands over options of the table as those of the write.
         """
-        given = write_options({**dict_of(info.options()), PATH: str(self.name)}).table
+        given = write_options({**dict_of(info.options()), PATH: f"/{self.name}"}).table
         if given:
             resolve_keys(given, self.schema.names)
             known = dict(self.schema.options)
