@@ -225,10 +225,6 @@ def test_streams(shop: Lake, tmp_path: Path) -> None:
     query = writer.trigger(availableNow=True).toTable("copied")
     query.awaitTermination(300)
     assert shop.rows("SELECT * FROM copied") == [(1, "Hi"), (2, "Hello")]
-    audit = spark.readStream.format("paimon").table("`T$audit_log`").withColumnRenamed("rowkind", "kind")
-    writer = audit.writeStream.option("checkpointLocation", f"{tmp_path}/d").trigger(availableNow=True)
-    writer.toTable("changes").awaitTermination(300)
-    assert shop.rows("SELECT kind, k, v FROM changes") == [("+I", 1, "Hi"), ("+I", 2, "Hello")]
 
 
 def test_default_values(shop: Lake) -> None:
