@@ -77,6 +77,8 @@ def test_buckets_are_joined_without_exchange(lake: Lake) -> None:
     check(lake, "SELECT * FROM a FULL JOIN b ON a.k = b.k", 0)
     check(lake, "SELECT k, count(*), sum(v) FROM b GROUP BY k", 0)
     check(lake, "SELECT a.k, c.v FROM a JOIN b ON a.k = b.k JOIN b c ON c.k = a.k WHERE b.dt = 'x'", 0)
+    with pytest.raises(Exception, match="`bucket` does not implement a ScalarFunction"):
+        lake.sql("SELECT lake.bucket(3, k) FROM a")
     lake.spark.conf.set(SHUFFLES, "true")  # Spark may then shuffle one side into the buckets of the other
     check(lake, JOIN.replace("JOIN b", "JOIN (SELECT DISTINCT * FROM b WHERE v > 0) b"), 3)
     check(lake, JOIN, 2)
