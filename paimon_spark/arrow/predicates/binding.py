@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from paimon_spark.arrow.predicates.char_columns import test_char
 from paimon_spark.arrow.predicates.coercion import Column, bind_comparison, bind_in_type, common_type
-from paimon_spark.arrow.predicates.literals import Literal, cast_literal, literal_words, zone_needed
+from paimon_spark.arrow.predicates.literals import Literal, cast_literal, fits_integer, literal_words, zone_needed
 from paimon_spark.arrow.predicates.predicate import (
     FALSE,
     NULL,
@@ -143,8 +143,8 @@ def bind_in(column: Column, literals: Sequence[Literal], zone: dt.tzinfo) -> Pre
     if not literals:
         raise PredicateError(f"the list of values for {column} is empty")
     common = column.type
-    for literal in literals:
-        wider = common_type(common, literal.type)
+    for literal_type in {id(literal.type): literal.type for literal in literals}.values():  # most lists have one
+        wider = common_type(common, literal_type)
         if wider is None:
             raise PredicateError(f"cannot compare {column} with all literals of the list: give them the column's type")
         common = wider
@@ -153,7 +153,12 @@ def bind_in(column: Column, literals: Sequence[Literal], zone: dt.tzinfo) -> Pre
     ranges: list[Predicate] = []
     has_null = any(literal.value is None for literal in literals)
     as_they_are = has_null and column.type.root is Root.CHAR
+    is_whole = column.type.root in INTEGERS and common.root in INTEGERS  # no bound has to be found
     for literal in literals:
+        if is_whole and isinstance(literal.value, int):
+            if fits_integer(literal.value, column.type.root):
+                values.append(literal.value)
+            continue
         if as_they_are and isinstance(literal.value, str):
             ranges.append(_of_texts(column, Compare(column.path, Op.EQ, literal.value)))
             continue

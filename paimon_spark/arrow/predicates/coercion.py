@@ -9,14 +9,16 @@ with values of their own type.
 from __future__ import annotations
 
 import datetime as dt
+import math
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from paimon_spark.arrow.predicates.char_columns import compare_char, test_char
 from paimon_spark.arrow.predicates.literals import (
     DOUBLE,
+    FLOAT,
     INTEGER_BITS,
     OF_LOCAL_TIMES,
     Literal,
@@ -24,6 +26,7 @@ from paimon_spark.arrow.predicates.literals import (
     decimal_literal,
     literal_words,
     round_decimal,
+    to_float,
     zone_needed,
 )
 from paimon_spark.arrow.predicates.predicate import (
@@ -195,17 +198,29 @@ class _Scale:
     high: int
     value: Callable[[int], Value]
     cast: Callable[[Any], Value]
+    near: Callable[[Any], int] | None = None
+    """What guesses the number of a value, so that few have to be tried."""
 
     def first(self, reaches: Callable[[int], bool], bound: Value) -> int:
         """The first number whose value, cast, compares with the bound as wanted; high + 1 if there is none."""
         low, high = self.low, self.high + 1
+        if self.near is not None and math.isfinite(cast("float", bound)):
+            guess = self.near(bound)
+            for place in (guess, guess + 1):
+                if low < place < high and self._reaches(place, reaches, bound):
+                    if not self._reaches(place - 1, reaches, bound):
+                        return place
+                    break
         while low < high:
             middle = (low + high) // 2
-            if reaches(compare_values(self.cast(self.value(middle)), bound)):
+            if self._reaches(middle, reaches, bound):
                 high = middle
             else:
                 low = middle + 1
         return low
+
+    def _reaches(self, number: int, reaches: Callable[[int], bool], bound: Value) -> bool:
+        return reaches(compare_values(self.cast(self.value(number)), bound))
 
 
 def _bound(path: Path, op: Op, value: Value, scale: _Scale) -> Predicate:
@@ -263,17 +278,17 @@ def _scale_of(source: DataType, common: DataType, zone: dt.tzinfo, value: Value)
     root = source.root
     if root in INTEGERS:
         limit = 1 << (INTEGER_BITS[root] - 1)
-        return _Scale(-limit, limit - 1, int, _number_cast(common))
+        return _Scale(-limit, limit - 1, int, _number_cast(common), _number_near(1))
     if root is Root.DECIMAL:
         scale, limit = source.scale or 0, 10 ** (source.precision or 0)
         narrowed = common.root is Root.DECIMAL and (common.scale or 0) < scale
-        cast: Callable[[Any], Value] = (lambda v: round_decimal(v, common)) if narrowed else _number_cast(common)
-        return _Scale(1 - limit, limit - 1, lambda n: decimal_of(n, scale), cast)
+        wider: Callable[[Any], Value] = (lambda v: round_decimal(v, common)) if narrowed else _number_cast(common)
+        return _Scale(1 - limit, limit - 1, lambda n: decimal_of(n, scale), wider, _number_near(10**scale))
     if root is Root.FLOAT:
-        return _Scale(-0x7F800000, 0x7F800001, _float_at, _same)
+        return _Scale(-0x7F800000, 0x7F800001, _float_at, _same, _float_number)
     if root is Root.DATE and common.root in TIMESTAMPS:
         if common.root is Root.TIMESTAMP:
-            return _Scale(-(1 << 31), (1 << 31) - 1, int, lambda days: days * DAY)
+            return _Scale(-(1 << 31), (1 << 31) - 1, int, lambda days: days * DAY, lambda nanos: nanos // DAY)
         return _Scale(-(1 << 31), (1 << 31) - 1, int, lambda days: to_instant(days * DAY, zone))
     if root in TIMESTAMPS:
         return _moments(source, common, zone, 1 if int(value) % MICRO else MICRO)
@@ -293,16 +308,26 @@ def _moments(source: DataType, common: DataType, zone: dt.tzinfo, step: int) -> 
     unit = 10**6 if digits <= 3 else 10**3 if digits <= 6 else 1
     local = source.root is Root.TIMESTAMP and common.root is Root.TIMESTAMP_LTZ
 
-    def cast(nanos: int) -> int:
+    def seen(nanos: int) -> int:
         rounded = nanos // step * step
         return to_instant(rounded, zone) if local else rounded
 
     limit = (1 << 63) * (10**6 // unit)  # Java keeps 64 bits of milliseconds, whatever the precision
-    return _Scale(-limit, limit - 1, lambda n: n * unit, cast)
+    return _Scale(-limit, limit - 1, lambda n: n * unit, seen, lambda nanos: nanos // unit)
 
 
 def _number_cast(common: DataType) -> Callable[[Any], Value]:
     return float if common.root in FLOATS else _same
+
+
+def _number_near(power: int) -> Callable[[Any], int]:
+    """What counts how often 1 / power goes into a number."""
+
+    def near(value: Any) -> int:
+        numerator, denominator = value.as_integer_ratio()
+        return int(numerator * power // denominator)
+
+    return near
 
 
 def _same(value: Value) -> Value:
@@ -313,3 +338,9 @@ def _float_at(number: int) -> float:
     """The float of a place in the order of all floats: 0 is 0.0, bits count up from it, one past infinity is NaN."""
     magnitude: float = struct.unpack("<f", struct.pack("<I", abs(number)))[0]
     return -magnitude if number < 0 else magnitude
+
+
+def _float_number(value: float) -> int:
+    """The place of the float that is nearest to a finite number."""
+    magnitude: int = struct.unpack("<I", struct.pack("<f", abs(to_float(value, FLOAT))))[0]
+    return -magnitude if value < 0 else magnitude

@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any
 
 import pyarrow as pa
@@ -163,7 +163,7 @@ def _compare(column: pa.Array, op: Op, value: Value) -> pa.BooleanArray:
         return _compare_floats(column, op, float(value))
     if not _is_counted(arrow):  # strings, binaries, booleans: Arrow compares them as Spark does
         return _KERNELS[op](column, pa.scalar(value, arrow))
-    counts, whole, exact = _as_counts(column, value)
+    counts, (whole, exact) = _as_counts(column), _count_of(arrow)(value)
     low, high = _count_range(arrow)
     if not exact:
         if op in (Op.EQ, Op.NULL_SAFE_EQ, Op.NE):
@@ -204,21 +204,33 @@ def _is_counted(arrow: pa.DataType) -> bool:
     return any(test(arrow) for test in tests)
 
 
-def _as_counts(column: pa.Array, value: Value) -> tuple[pa.Array, int, bool]:
-    """(column in a type whose scalars are made from counts, literal rounded down to a count, True if that is exact)."""
-    arrow = column.type
+def _as_counts(column: pa.Array) -> pa.Array:
+    """The column in a type whose scalars are made from counts."""
+    if pt.is_timestamp(column.type):
+        return column.view(pa.int64())
+    return column if pt.is_integer(column.type) or pt.is_decimal(column.type) else column.view(pa.int32())
+
+
+def _count_of(arrow: pa.DataType) -> Callable[[Value], tuple[int, bool]]:
+    """What rounds a literal down to a count of the type; True if the count is exact."""
     if pt.is_timestamp(arrow):
-        whole, rest = divmod(int(value), NANOS_PER_UNIT[arrow.unit])
-        return column.view(pa.int64()), whole, rest == 0
+        unit = NANOS_PER_UNIT[arrow.unit]
+        return lambda value: _divided(int(value), unit)
     if pt.is_decimal(arrow):
-        numerator, denominator = _decimal(value).as_integer_ratio()
-        whole, rest = divmod(numerator * 10**arrow.scale, denominator)
-        return column, whole, rest == 0
-    return column if pt.is_integer(arrow) else column.view(pa.int32()), int(value), True
+        power = 10**arrow.scale
+        return lambda value: _divided_decimal(value, power)
+    return lambda value: (int(value), True)
 
 
-def _decimal(value: Value) -> Decimal:
-    return value if isinstance(value, Decimal) else Decimal(int(value))
+def _divided(value: int, unit: int) -> tuple[int, bool]:
+    whole, rest = divmod(value, unit)
+    return whole, rest == 0
+
+
+def _divided_decimal(value: Value, power: int) -> tuple[int, bool]:
+    exact = value if isinstance(value, Decimal) else Decimal(int(value))
+    numerator, denominator = exact.as_integer_ratio()
+    return _divided(numerator * power, denominator)
 
 
 def _count_range(arrow: pa.DataType) -> tuple[int, int]:
@@ -233,27 +245,31 @@ def _count_scalar(count: int, arrow: pa.DataType) -> pa.Scalar:
     return pa.scalar(decimal_of(count, arrow.scale) if pt.is_decimal(arrow) else count, arrow)
 
 
-def _is_in(column: pa.Array, values: Sequence[Value]) -> pa.BooleanArray:
+def _is_in(column: pa.Array, values: tuple[Value, ...]) -> pa.BooleanArray:
     """True where a value is in the list; null where it is null."""
-    arrow, or_nan = column.type, False
-    if pt.is_floating(arrow):  # Arrow looks values up by their bits: NaN has many, zero has two
-        numbers = [float(value) for value in values]
-        or_nan = any(map(math.isnan, numbers))
-        if 0.0 in numbers:
-            numbers += [0.0, -0.0]
-        wanted = pa.array([number for number in numbers if not math.isnan(number) and _fits(arrow, number)], arrow)
-    elif _is_counted(arrow):
-        low, high = _count_range(arrow)
-        counted = [_as_counts(column.slice(0, 0), value) for value in values]
-        column = _as_counts(column, 0)[0]
-        scalars = [_count_scalar(whole, column.type) for _, whole, exact in counted if exact and low <= whole <= high]
-        wanted = pa.array(scalars, column.type)
-    else:
-        wanted = pa.array(values, arrow)
-    found = pc.is_in(column, value_set=wanted, skip_nulls=True)
+    wanted, or_nan = _wanted(values, column.type)
+    looked_up = _as_counts(column) if _is_counted(column.type) else column
+    found = pc.is_in(looked_up, value_set=wanted, skip_nulls=True)
     if or_nan:
         found = pc.or_(found, pc.fill_null(pc.is_nan(column), False))
     return pc.if_else(column.is_valid(), found, _null()) if column.null_count else found
+
+
+@lru_cache(maxsize=4)  # a list may be long, and is the same for all batches of a read
+def _wanted(values: tuple[Value, ...], arrow: pa.DataType) -> tuple[pa.Array, bool]:
+    """(the values that a column of the type may have, as counts where it has such; True if NaN is one more)."""
+    if pt.is_floating(arrow):  # Arrow looks values up by their bits: NaN has many, zero has two
+        numbers = [float(value) for value in values]
+        if 0.0 in numbers:
+            numbers += [0.0, -0.0]
+        kept = [number for number in numbers if not math.isnan(number) and _fits(arrow, number)]
+        return pa.array(kept, arrow), any(map(math.isnan, numbers))
+    if not _is_counted(arrow):
+        return pa.array(values, arrow), False
+    low, high = _count_range(arrow)
+    counts = [whole for whole, exact in map(_count_of(arrow), values) if exact and low <= whole <= high]
+    held = [decimal_of(count, arrow.scale) for count in counts] if pt.is_decimal(arrow) else counts
+    return pa.array(held, _as_counts(pa.array([], arrow)).type), False
 
 
 def _like_regex(parts: Sequence[str | Wildcard]) -> str:

@@ -11,11 +11,13 @@ column's type (``format/types.py``). The modules that build leaves convert their
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import Enum, StrEnum
-from typing import TypeAlias
+from functools import cached_property
+from typing import Any, TypeAlias
 
 Value: TypeAlias = bool | int | float | Decimal | str | bytes
 Path: TypeAlias = tuple[str, ...]
@@ -86,13 +88,22 @@ class IsNotNull:
     column: Path
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class In:
     """True where the column equals a value; else NULL if has_null (the list held a NULL) or the column is NULL."""
 
     column: Path
     values: tuple[Value, ...]
     has_null: bool = False
+
+    @cached_property
+    def ascending(self) -> list[Any]:
+        """The values in their order, with NaN last: a list may be long, and is compared with each file."""
+        numbers = sorted(value for value in self.values if value == value)
+        return numbers if len(numbers) == len(self.values) else [*numbers, math.nan]
+
+    def __reduce__(self) -> tuple[type[In], tuple[Path, tuple[Value, ...], bool]]:
+        return In, (self.column, self.values, self.has_null)
 
 
 @dataclass(frozen=True, slots=True)

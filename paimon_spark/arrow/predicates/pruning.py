@@ -5,8 +5,10 @@ A minimum or maximum is a bound here, not a value that occurs: strings may be cu
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from paimon_spark.arrow.predicates.predicate import (
@@ -102,9 +104,10 @@ def _possible_leaf(leaf: Leaf, stats: ColumnStats, row_count: int) -> _Possible:
             return _Possible(result, not result)
         case Compare(_, op, value):
             return _possible_compare(op, value, stats)
-        case In(_, values, has_null):
-            each = [_possible_compare(Op.EQ, value, stats) for value in values]
-            return _Possible(any(p.true for p in each), not has_null and all(p.false for p in each))
+        case In(_, _, has_null):
+            low, high = _bounds(stats, any(isinstance(value, float) for value in leaf.ascending[:1]))
+            is_one_value = low is not None and high is not None and _has_between(leaf.ascending, high, low)
+            return _Possible(_has_between(leaf.ascending, low, high), not (has_null or is_one_value))
         case StartsWith(_, text):
             return _possible_prefix(text, stats)
         case Like(_, parts):
@@ -115,10 +118,7 @@ def _possible_leaf(leaf: Leaf, stats: ColumnStats, row_count: int) -> _Possible:
 
 
 def _possible_compare(op: Op, value: Value, stats: ColumnStats) -> _Possible:
-    low, high = stats.minimum, stats.maximum
-    if isinstance(value, float):
-        # Bounds taken by IEEE rules ignore NaN, the greatest value; a bound that is NaN itself says nothing.
-        low, high = (None if low is None or low != low else low), float("nan")
+    low, high = _bounds(stats, isinstance(value, float))
     may_be_less = low is None or compare_values(low, value) < 0
     may_be_more = high is None or compare_values(high, value) > 0
     may_equal = (low is None or compare_values(low, value) <= 0) and (high is None or compare_values(high, value) >= 0)
@@ -135,6 +135,25 @@ def _possible_compare(op: Op, value: Value, stats: ColumnStats) -> _Possible:
             return _Possible(may_be_more, may_be_less or may_equal)
         case Op.GE:
             return _Possible(may_be_more or may_equal, may_be_less)
+
+
+def _bounds(stats: ColumnStats, of_floats: bool) -> tuple[Any, Any]:
+    """Bounds taken by IEEE rules ignore NaN, the greatest value; a bound that is NaN itself says nothing."""
+    low = stats.minimum
+    return (None if low != low else low, math.nan) if of_floats else (low, stats.maximum)
+
+
+def _has_between(ascending: Sequence[Any], low: Any, high: Any) -> bool:
+    """True if one of the values lies from low to high; a bound that is None is none."""
+    if low is None:
+        place = 0
+    else:  # NaN is the last value, and bisect finds no place for it
+        place = bisect_left(ascending, low) if low == low else len(ascending) - _ends_with_nan(ascending)
+    return place < len(ascending) and (high is None or compare_values(ascending[place], high) <= 0)
+
+
+def _ends_with_nan(ascending: Sequence[Any]) -> bool:
+    return any(value != value for value in ascending[-1:])
 
 
 def _possible_prefix(text: str, stats: ColumnStats) -> _Possible:
@@ -234,8 +253,8 @@ def _match_leaf(leaf: Leaf, value: Any) -> bool | None:
             return result
         case Compare(_, op, literal):
             return _HOLDS[op](compare_values(value, literal))
-        case In(_, literals, has_null):
-            found = any(compare_values(value, literal) == 0 for literal in literals)
+        case In(_, _, has_null):
+            found = _has_between(leaf.ascending, value, value)
             return None if has_null and not found else found
         case StartsWith(_, text):
             return bool(value.startswith(text))

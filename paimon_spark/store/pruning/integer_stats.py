@@ -125,13 +125,11 @@ def _row_integers(
 
 def _overlaps(low: Indices, high: Indices, test: Compare | In) -> Mask:
     """A mask: some value from low to high satisfies the test."""
-    literals = [value for value in _literals(test) if isinstance(value, int)]
     if isinstance(test, In):
-        values = np.array(sorted(literals), np.int64)
+        values = np.array(test.ascending, np.int64)
         inside: Mask = np.searchsorted(values, low, "left") < np.searchsorted(values, high, "right")
         return inside
-    (value,) = literals
-    return _compared(low, high, test.op, value)
+    return _compared(low, high, test.op, int(test.value))
 
 
 def _compared(low: Indices, high: Indices, op: Op, value: int) -> Mask:

@@ -1,8 +1,10 @@
 """The algebra, its evaluation and its pruning against a naive row-at-a-time model of three-valued logic."""
 
+import datetime as dt
 import itertools
 import math
 import pickle
+import sys
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 from support.long_runs import examples
 
 from paimon_spark.arrow.predicates.evaluate import evaluate, filter_batch
+from paimon_spark.arrow.predicates.expressions import as_predicate, col
 from paimon_spark.arrow.predicates.predicate import (
     FALSE,
     NULL,
@@ -348,6 +351,51 @@ C = ("c",)
 def test_pruning_by_known_bounds(predicate: Predicate, stats: Any, expected: bool) -> None:
     assert may_match(predicate, stats, 10) is expected
     assert may_match(predicate, stats, 0) is False
+
+
+@settings(max_examples=examples(500))
+@given(st.data(), st.sampled_from(sorted(VALUES)), st.booleans())
+def test_a_list_leaves_out_what_comparisons_with_each_value_leave_out(
+    data: st.DataObject, name: str, has_null: bool
+) -> None:
+    values = data.draw(st.lists(st.sampled_from(VALUES[name] + STRANGE.get(name, [])), max_size=4))
+    rows = data.draw(st.lists(st.sampled_from(VALUES[name]), min_size=1, max_size=3))
+    known = data.draw(bounds(rows))
+    listed, each = In((name,), tuple(values), has_null), [Compare((name,), Op.EQ, value) for value in values]
+    stats = {name: known}.get
+    assert may_match(listed, stats, 3) is any(may_match(one, stats, 3) for one in each)
+    if values and not has_null:
+        assert may_match(Not(listed), stats, 3) is all(may_match(Not(one), stats, 3) for one in each)
+    for row in rows:
+        found = any(sort_key(row) == sort_key(value) for value in values)
+        assert match_values(listed, {name: row}) is (found or (None if has_null else False))
+
+
+def test_a_long_list_is_looked_through_once() -> None:
+    """Files and batches are many: what Python does for each of them must not grow with the list."""
+    count, calls = 20_000, 0
+
+    def counted(_frame: object, _event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += 1
+
+    batch = pa.RecordBatch.from_pydict(
+        {"tiny": pa.array([1, 2], pa.int8()), "micro": pa.array([1, 2], pa.timestamp("us"))}
+    )
+    whole = col("tiny").isin(range(count))
+    moments = col("micro").isin([dt.datetime(2026, 1, 1) + dt.timedelta(seconds=second) for second in range(count)])
+    fields = [DataField(0, "tiny", T(Root.TINYINT)), DataField(1, "micro", T(Root.TIMESTAMP, precision=6))]
+    sys.setprofile(counted)
+    try:
+        for condition, column, rows in ((whole, "tiny", [True, True]), (moments, "micro", [False, False])):
+            predicate = as_predicate(condition, fields, None)
+            for number in range(50):
+                assert may_match(predicate, {column: ColumnStats(number, number, 0)}.get, 1) is rows[0]
+                assert match_values(predicate, {column: number}) is rows[0]
+                assert evaluate(predicate, batch).to_pylist() == rows
+    finally:
+        sys.setprofile(None)
+    assert calls < 200 * count, "binding, once for each value"
 
 
 def test_pruning_knows_nothing_of_fields_inside_a_row() -> None:
