@@ -4,6 +4,8 @@ A Python data source can give Spark rows only through Python. So what can be rea
 Spark's own scan, and only the rest by our source; the DataFrame is the union of both. It uses the DataFrame API alone,
 so it is the same on classic Spark and on Connect.
 
-May import: ``spark.source``. No JVM.
+A DataFrame may be made before it is known what is needed of it: it remembers what is done on it until it is read.
+
+May import: ``spark.source``, ``sql.queries``. No JVM.
 Invariant: the rows, the names and the types of a DataFrame do not depend on which files Spark reads itself.
 """

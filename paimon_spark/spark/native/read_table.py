@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -28,12 +29,15 @@ from paimon_spark.spark.adapters.options import (
     read_options,
 )
 from paimon_spark.spark.adapters.readable_columns import narrowest_column, readable_schema
+from paimon_spark.spark.adapters.session_options import sql_dialect
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
 from paimon_spark.spark.native.conditions import NotExpressible, spark_condition
 from paimon_spark.spark.native.file_classifier import ClassifiedFiles
 from paimon_spark.spark.native.hybrid_scan import HybridScan
 from paimon_spark.spark.native.local_read import SMALL_BYTES, is_key_lookup, is_row_lookup, is_small, rows_if_small
-from paimon_spark.spark.native.session_settings import SessionSettings, session_settings
+from paimon_spark.spark.native.recorded_frame import RecordedTable, Settings, recorded_frame
+from paimon_spark.spark.native.recorded_needs import Needs, Operation, needs_of
+from paimon_spark.spark.native.session_settings import ZONE_OF_SESSION, SessionSettings, session_settings
 from paimon_spark.spark.native.table_reading import ReadExplanation, Reading, ReadRequest, TableFrame, whole_read_reason
 from paimon_spark.spark.source.readable import open_readable
 from paimon_spark.store.open import ReadableTable
@@ -43,7 +47,7 @@ from paimon_spark.store.scan.read_spec import Plan
 from paimon_spark.store.scan.table_scan import Scan
 from paimon_spark.store.system_tables.table import MetadataScan, SystemTable, Whole
 
-__all__ = ["ReadExplanation", "ReadRequest", "TableFrame", "read_table"]
+__all__ = ["ReadExplanation", "ReadRequest", "TableFrame", "read_table", "read_when_needed"]
 
 _OFF = "native reads are off"
 _SOURCE = "paimon"
@@ -81,6 +85,66 @@ def read_table(spark: SparkSession, request: ReadRequest) -> TableFrame:
         )
     explained = replace(reading.explanation(), reasons=(reason or _OFF,))
     return _finished(_read_by_source(spark, reading), reading, explained)
+
+
+def read_when_needed(spark: SparkSession, request: ReadRequest) -> DataFrame:
+    """The same rows, as a DataFrame that is read when it is known which of them are needed.
+
+    Raises:
+        PaimonError: as of read_table; on Spark Connect, those of a plan come when the DataFrame is used.
+    """
+    table = None if request.refusal else _open_to_record(spark, request)
+    if table is None:
+        return read_table(spark, request).frame
+    if type(spark).__module__.startswith("pyspark.sql.connect"):
+        return recorded_frame(table)
+    made = read_table(spark, table.reading.request)
+    return made.frame if made.explanation.local_rows else recorded_frame(table, made.frame)
+
+
+def _open_to_record(spark: SparkSession, request: ReadRequest) -> _RecordedTable | None:
+    """The table of a read, at the state that it has now; None: its read cannot be divided, or says who reads."""
+    settings = session_settings(spark)
+    reading = _open_reading(request, settings.time_zone)
+    table = reading.table
+    if not isinstance(table, ReadableTable) or whole_read_reason(reading) is not None or reading.is_count:
+        return None
+    if _native_choice(request, settings) is not None or table.settings.scan.read_tag_time_retained is not None:
+        return None
+    settled = replace(request, opened=table, state=reading.scan(table).state_now())
+    return _RecordedTable(spark, replace(reading, request=settled))
+
+
+class _RecordedTable(RecordedTable):
+    """A table that is open, at one state."""
+
+    def __init__(self, spark: SparkSession, reading: Reading) -> None:
+        self.spark = spark
+        self.reading = reading
+        self.frame_type = type(spark.range(0))
+
+    def settings(self) -> Settings:
+        return self.spark.conf.get(ZONE_OF_SESSION), sql_dialect(self.spark)
+
+    def needs(self, operations: Sequence[Operation], settings: Settings) -> Needs:
+        zone, dialect = settings
+        is_of_read = zone == self.reading.options.time_zone
+        return needs_of(operations, self.reading.fields, zone if is_of_read else None, dialect)
+
+    def read(self, needs: Needs) -> DataFrame:
+        columns = tuple(self.reading.shown.names) if needs.columns is None else needs.columns
+        return read_table(self.spark, replace(self._request(needs.where), columns=columns, first=needs.first)).frame
+
+    def count(self, where: str) -> int:
+        counted = replace(self._request(where or None), columns=())
+        reading = _open_reading(counted, self.reading.options.time_zone)
+        assert isinstance(reading.table, ReadableTable)
+        known = reading.scan(reading.table).metadata_aggregates()
+        return read_table(self.spark, counted).frame.count() if known.rest else known.rows
+
+    def _request(self, where: str | None) -> ReadRequest:
+        parts = [part for part in (self.reading.options.where, where) if part is not None]
+        return replace(self.reading.request, where=" AND ".join(f"({part}\n)" for part in parts) or None)
 
 
 def _native_choice(request: ReadRequest, settings: SessionSettings) -> bool | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from paimon_spark.format.snapshot import Snapshot
     from paimon_spark.spark.adapters.readable_columns import Readable
     from paimon_spark.store.pruning.top_n import TopN
+    from paimon_spark.store.scan.time_travel import Travel
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Reading:
 
     def scan(self, table: ReadableTable) -> Scan:
         """The read of the table of this read by our own engine."""
-        scan = table.scan(self.shown.names, self.options.where)
+        scan = replace(table.scan(self.shown.names, self.options.where), state=self.request.state)
         return scan if self.request.first is None else scan.with_top_n(self.request.first)
 
     def explanation(self) -> ReadExplanation:
@@ -120,6 +121,7 @@ class ReadRequest:
         opened: what is at the path with these options, if the caller has opened it; None: it is opened.
         first: only these rows are wanted, of which the DataFrame has all, and others; None: all rows.
         refusal: why the rows must not be read; "": they may.
+        state: which one is read, where the caller has opened the table; None: the one that the options choose.
     """
 
     path: str
@@ -130,6 +132,7 @@ class ReadRequest:
     opened: Readable | None = field(default=None, compare=False, repr=False)
     first: TopN | None = None
     refusal: str = field(default="", compare=False, repr=False)
+    state: Travel | None = field(default=None, compare=False, repr=False)
 
     @property
     def hidden(self) -> tuple[str, ...]:

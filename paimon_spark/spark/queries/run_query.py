@@ -23,7 +23,7 @@ from paimon_spark.format.paths import partition_text
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.schema import METADATA_COLUMNS
 from paimon_spark.format.types import DataField, Root
-from paimon_spark.spark.native.read_table import ReadExplanation, ReadRequest, read_table
+from paimon_spark.spark.native.read_table import ReadExplanation, ReadRequest, read_table, read_when_needed
 from paimon_spark.spark.queries.aggregate_pushdown import Answer, exchanged, metadata_answer
 from paimon_spark.spark.queries.asking import Args, ask_spark
 from paimon_spark.spark.queries.session import SqlSession
@@ -200,7 +200,7 @@ def read_named(
         if columns is not None or where is not None or travel is not None or options or native is not None:
             raise OptionError(f"reading {name}: it is a view, so choose columns and rows of the DataFrame")
         return run_view(session, name, view)
-    frame = read_table(session.spark, plan_read(session, name, travel, options, names, text, native)).frame
+    frame = read_when_needed(session.spark, plan_read(session, name, travel, options, names, text, native))
     return frame if where is None or isinstance(where, str) else frame.where(where)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from paimon_spark.arrow.predicates.dialect import Dialect
@@ -11,15 +11,15 @@ from paimon_spark.arrow.zones import session_zone
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import SqlError, TableNotFound, UnsupportedFeature
 from paimon_spark.format.options.read_settings import ScanSettings
-from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.options import PATH, TIME_ZONE
 from paimon_spark.spark.adapters.readable_columns import Readable
 from paimon_spark.spark.adapters.session_options import ALLOW_FULL_SCAN, PREFIX, SessionOptions
 from paimon_spark.spark.native.read_table import ReadRequest
+from paimon_spark.spark.native.recorded_needs import first_rows
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.source.readable import open_readable
 from paimon_spark.sql.queries.needs import is_whole_filter, needed_columns, pushed_filter
-from paimon_spark.sql.queries.query import Increment, Travel, Use, fold
+from paimon_spark.sql.queries.query import Increment, Travel, Use
 from paimon_spark.sql.text.names import TableName
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.pruning.top_n import TopN
@@ -70,7 +70,7 @@ def plan_use(session: SqlSession, use: Use, args: Mapping[str, Any]) -> ReadRequ
     if hidden:
         columns = (*(source.table.schema.names if columns is None else columns), *hidden)
     is_known = dialect is not Dialect.OTHER and is_whole_filter(use, fields, zone, args, dialect)
-    first = _first_rows(use, fields) if is_known else None
+    first = first_rows(use, fields) if is_known else None
     return source.request(columns, where, first)
 
 
@@ -87,15 +87,6 @@ def _hidden(use: Use, table: Readable) -> tuple[str, ...]:
             f"column in a sub-query, such as (SELECT *, {found[0]} FROM {use.name})"
         )
     return found
-
-
-def _first_rows(use: Use, fields: Sequence[DataField]) -> TopN | None:
-    """The rows that come first in the order of a query; None: it needs all, or its order is not that of a column."""
-    top_n = use.top_n
-    names = [] if top_n is None else [field.name for field in fields if fold(field.name) == top_n.column]
-    if top_n is None or len(names) != 1:
-        return None
-    return TopN(names[0], top_n.count, top_n.descending, top_n.nulls_first, top_n.with_ties)
 
 
 class _Source:

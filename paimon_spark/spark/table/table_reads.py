@@ -13,7 +13,7 @@ from paimon_spark.format.quoting import quoted
 from paimon_spark.spark.adapters.errors import job_errors
 from paimon_spark.spark.adapters.options import COLUMNS, CREATES_TABLE, FILTER, ROW_KINDS, last_of, without_merging
 from paimon_spark.spark.native.aggregate_rows import aggregate_rows
-from paimon_spark.spark.native.read_table import ReadRequest, read_table
+from paimon_spark.spark.native.read_table import ReadRequest, read_when_needed
 from paimon_spark.spark.table.table_state import TableState
 from paimon_spark.store.checks.report import CheckResult
 from paimon_spark.store.checks.table import check
@@ -41,7 +41,8 @@ class TableReads(TableState):
         """The rows as a DataFrame of the state that the table has now: make it again to see newer rows.
 
         Spark itself reads the Parquet files whose rows need no merge, so a query reads the columns that it needs and
-        skips row groups. The data source reads the other files in Python; `columns` and `where` make that part smaller.
+        skips row groups. The data source reads the other files in Python; `columns` and `where` make that part smaller,
+        and so do `where`, `select`, `drop`, `limit` and `orderBy` of the DataFrame until another operation.
 
         Args:
             columns: names of the columns to read, in order, or one text such as "id, total"; None means all.
@@ -54,7 +55,8 @@ class TableReads(TableState):
 
         Raises:
             UnsupportedFeature: native is True, and a file must be read in Python; the message names the file and why.
-            PaimonError: the table cannot be planned, an option does not fit, or a column is unknown.
+            PaimonError: an option does not fit, a column is unknown, or the table cannot be planned, which on Spark
+                Connect is found out when the DataFrame is used.
         """
         names = given_columns(columns)
         text = where if isinstance(where, str) else None
@@ -62,7 +64,7 @@ class TableReads(TableState):
         for key, value in self._of_reads.items():
             if value is not None and last_of(given, key) is None:
                 given[key] = value
-        frame = read_table(self._spark, ReadRequest(self._path, given, names, text, native)).frame
+        frame = read_when_needed(self._spark, ReadRequest(self._path, given, names, text, native))
         return frame if where is None or isinstance(where, str) else frame.where(where)
 
     def count(self, where: str | Column | None = None, options: Mapping[str, str] = _NO_OPTIONS) -> int:

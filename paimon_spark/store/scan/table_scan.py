@@ -85,11 +85,13 @@ class Scan(ArrowRows):
         table: what is read, with the options of the read.
         spec: what is wanted of it.
         second: a branch that is read as one with that of the table; None: the branch of the table alone.
+        state: what its plans are of; None: what the options choose when they are made.
     """
 
     table: Table
     spec: ReadSpec
     second: OtherBranch | None = None
+    state: Travel | None = None
 
     def __repr__(self) -> str:
         where = "" if isinstance(self.predicate, AlwaysTrue) else ", with a condition"
@@ -331,7 +333,19 @@ class Scan(ArrowRows):
 
         return SplitReader(self.table, self.fields, self.predicate, tolerance(self.table.settings))
 
+    def state_now(self) -> Travel:
+        """The state that the options choose now, if they ask for no change.
+
+        Raises:
+            SnapshotNotFound: an option names a snapshot, tag or time that does not exist.
+            TableNotFound, TableChanged: the table is not there any more.
+        """
+        with self.table.still_there():
+            return resolve_snapshot(self.table.settings, self.table.snapshots)
+
     def _chosen(self) -> Travel | Increment | Difference:
+        if self.state is not None:
+            return self.state
         if reads_increment(self.table.settings):
             return find_increment(self.table.settings, self.table.snapshots) or Travel(None)
         return resolve_snapshot(self.table.settings, self.table.snapshots)
