@@ -55,7 +55,8 @@ def fast_forward(table: Table, branch: str, dry_run: bool = False) -> FastForwar
         SnapshotNotFound: the branch does not exist or has no snapshot, or some of its snapshots are expiring.
     """
     if branch in (MAIN_BRANCH, table.branch):
-        raise OptionError(f"fast-forward of {table.location} to '{branch}': name another branch than {table.branch}")
+        names = " and ".join(dict.fromkeys((MAIN_BRANCH, table.branch)))
+        raise OptionError(f"fast-forward of {table.location} to '{branch}': name another branch than {names}")
     theirs = on_branch(table, branch)
     first = theirs.snapshots.earliest_id()
     if first is None:

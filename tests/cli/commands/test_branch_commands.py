@@ -69,6 +69,8 @@ def test_fast_forward(table: Path) -> None:
     append(open_table(str(table), {"branch": "b"}), [(7, 7, "b")])
     append(open_table(str(table), {"branch": "b"}), [(8, 8, "b")])
     command("create-tag", table, "third", "--at", "3")
+    to_main = command("fast-forward", f"{table}$branch_b", "main", "--yes")
+    assert (to_main.code, to_main.err.strip()[-46:]) == (2, "to 'main': name another branch than main and b")
     before = files(table)
     told = "2 snapshots (2 to 3), 1 tag (third); what comes: 3 snapshots (2 to 4), 1 tag (second)\n"
     assert command("fast-forward", table, "b", "--dry-run").out == f"would go: {told}"
