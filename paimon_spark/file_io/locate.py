@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.file_io.base import DirectoryIO
 from paimon_spark.file_io.local import LocalFileIO, local_path
+from paimon_spark.file_io.s3_options import check_spelling
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _KIN = ({"s3", "s3a", "s3n"}, {"az", "abfs", "abfss"}, {"hdfs", "viewfs"})
@@ -20,12 +21,14 @@ def file_io_for(location: str, storage_options: Mapping[str, str]) -> DirectoryI
     Args:
         location: a path or URI; nothing is read.
         storage_options: options that may hold keys of the store (``s3.endpoint``, ``fs.s3a.access.key``, ...); other
-            keys are ignored.
+            keys are ignored. Those of another store may be there: one map of options may serve many tables.
 
     Raises:
         UnsupportedFeature: the scheme is not supported.
-        OptionError: one slash follows the scheme of a store that is reached by the name of its host or bucket.
+        OptionError: one slash follows the scheme of a store that is reached by the name of its host or bucket, or
+            an option is nearly one of S3.
     """
+    check_spelling(storage_options)
     scheme = _scheme(location)
     match scheme:
         case "file":

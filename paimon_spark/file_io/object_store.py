@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import io
 import logging
 import re
@@ -21,6 +20,7 @@ from obstore.store import MemoryStore, from_url
 from paimon_spark.errors import AccessDenied, OptionError, UnsupportedFeature
 from paimon_spark.file_io.base import FileStatus, NotCreated, WholeOrNothing, check_size
 from paimon_spark.file_io.object_faults import cannot_connect, fault, named_errors, words_of
+from paimon_spark.file_io.s3_options import S3_OPTIONS, S3_PREFIXES
 
 _log = logging.getLogger(__name__)
 
@@ -28,19 +28,7 @@ _DIRECTORY_FILE, _LAST_PREFIX = ".paimon-directory", ".paimon-"
 UPLOAD_PART_BYTES = 8 * 2**20
 _RETRIES = {"max_retries": 6, "retry_timeout": timedelta(seconds=90)}
 
-# Our name of a setting -> its names in table options, without the prefixes "s3.", "fs.s3a.", "s3a.".
-_S3_OPTIONS: Mapping[str, tuple[str, ...]] = {
-    "endpoint": ("endpoint",),
-    "access_key_id": ("access-key", "access.key"),
-    "secret_access_key": ("secret-key", "secret.key"),
-    "session_token": ("session-token", "session.token"),
-    "region": ("region", "endpoint.region"),
-    "path_style": ("path-style-access", "path.style.access"),
-    "credentials_provider": ("aws.credentials.provider",),
-}
 _ENDPOINT = re.compile(r"https?://([\w.-]+|\[[0-9a-fA-F:.]+\])(:\d+)?(/[\w./-]*)?")
-_NEAR_MISS = 0.9
-_S3_PREFIXES = ("s3.", "fs.s3a.", "s3a.", "fs.s3.")
 _GCS_OPTIONS: Mapping[str, str] = {
     "fs.gs.auth.service.account.json.keyfile": "service_account",
     "google.cloud.auth.service.account.json.keyfile": "service_account",
@@ -265,19 +253,11 @@ def object_store(scheme: str, options: Mapping[str, str]) -> ObstoreFileIO:
 def s3_config(options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """The settings of an S3 store, from table or storage options (``s3.*``, ``fs.s3a.*``); sorted.
 
-    Hadoop has many more keys under these prefixes, which do nothing here; only one that is nearly ours is refused.
-
-    Raises:
-        OptionError: a key is misspelt.
+    Hadoop has many more keys under these prefixes, which do nothing here.
     """
-    known = {prefix + name: name for prefix in _S3_PREFIXES for names in _S3_OPTIONS.values() for name in names}
-    for key in options:
-        near = difflib.get_close_matches(key, known, n=1, cutoff=_NEAR_MISS) if key.startswith(_S3_PREFIXES) else []
-        if near and key not in known:
-            raise OptionError(f"the option '{key}' of the store is not known; did you mean '{near[0]}'?")
     found: dict[str, str] = {}
-    for setting, names in _S3_OPTIONS.items():
-        keys = [prefix + name for prefix in _S3_PREFIXES for name in names]
+    for setting, names in S3_OPTIONS.items():
+        keys = [prefix + name for prefix in S3_PREFIXES for name in names]
         value = next((options[key] for key in keys if key in options), None)
         if value is not None:
             found[setting] = value.strip()

@@ -51,6 +51,7 @@ def test_options_of_other_clients_are_taken(tmp_path: Path) -> None:
         ({"metastore": "glue"}, "'glue': expected filesystem, hive, jdbc"),
         ({"ware-house": "/x"}, "'ware-house' of the catalog is not known; did you mean 'warehouse'"),
         ({"Warehouse": "/x"}, "did you mean 'warehouse'"),
+        ({"s3.acess-key": "a"}, "'s3.acess-key' of the store is not known; did you mean 's3.access-key'"),
         ({"bucket": "1"}, "given as 'table-default.<option>'"),
         ({"cache-enabled": "yes"}, "'cache-enabled' of the catalog is 'yes': expected true or false"),
         ({"cache.expire-after-access": "soon"}, "'cache.expire-after-access' of the catalog is 'soon'"),

@@ -37,10 +37,12 @@ def test_an_option_that_is_not_known(table: Path, name: str) -> None:
         ("s3.endpoit", "s3.endpoint"),
         ("fs.s3a.acess.key", "fs.s3a.access.key"),
         ("s3.access_key", "s3.access.key"),
+        ("S3.Access-Key", "s3.access-key"),
     ],
 )
-def test_a_misspelt_key_of_s3(key: str, meant: str) -> None:
-    printed = command("count", "s3://bucket/t", "-o", f"{key}=secret")
+@pytest.mark.parametrize("path", ["s3://bucket/t", "gs://bucket/t", "t"])
+def test_a_misspelt_key_of_s3(key: str, meant: str, path: str) -> None:
+    printed = command("count", path, "-o", f"{key}=secret")
     assert printed.code == 2
     assert f"the option '{key}' of the store is not known; did you mean '{meant}'?" in printed.err
     assert "secret" not in printed.err

@@ -380,6 +380,14 @@ def test_s3_settings_under_all_their_names() -> None:
     assert gcs_config({"fs.gs.auth.service.account.json.keyfile": "f"}) == (("service_account", "f"),)
 
 
+@pytest.mark.parametrize("location", ["/lake/t", "file:/lake/t", "s3://lake/t", "gs://lake/t", "hdfs://name/t"])
+def test_options_of_one_map_may_be_those_of_another_store(location: str) -> None:
+    given = {"s3.access-key": "k", "fs.s3a.connection.maximum": "9", "fs.gs.auth.type": "x", "hadoop.user": "u"}
+    file_io_for(location, given)
+    with pytest.raises(OptionError, match=r"'s3\.acess-key' of the store .*; did you mean 's3\.access-key'"):
+        file_io_for(location, {**given, "s3.acess-key": "k"})
+
+
 def test_no_repr_tells_the_settings_of_a_store() -> None:
     for options in ({"s3.secret-key": "hush"}, {"s3.session-token": "hush"}):
         assert "hush" not in repr(file_io_for("s3://lake/t", options))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+TIME_ZONE = "time-zone"
 _READ = "of spark.read and spark.readStream"
 _STREAM_READ = "of spark.readStream"
 _WRITE = "of df.write and df.writeStream"
@@ -20,6 +21,7 @@ CONNECTOR_KEYS: Mapping[str, str] = MappingProxyType(
         "columns": _READ,
         "filter": _READ,
         "row-kinds": _READ,
+        TIME_ZONE: "of spark.read, df.write and PaimonTable.forPath",
         "push-filters": "of spark.read",
         "read.native": "of spark.read",
         "read.local": "of spark.read",

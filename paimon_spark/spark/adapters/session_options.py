@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from paimon_spark.arrow.predicates.dialect import Dialect
 from paimon_spark.errors import OptionError
 from paimon_spark.format.options.catalogue import known_key
-from paimon_spark.format.options.connector_keys import CONNECTOR_KEYS
+from paimon_spark.format.options.connector_keys import CONNECTOR_KEYS, TIME_ZONE
 from paimon_spark.format.options.value_texts import parse_bool
 from paimon_spark.spark.adapters.char_columns import AS_STRINGS, PADS_READS
 from paimon_spark.store.metadata.table_options import unknown_option
@@ -26,7 +26,7 @@ ALLOW_FULL_SCAN = "read.allow.fullScan"
 HIVE_STYLE_PARTITION = "write.hive-style-dynamic-partition.enabled"
 _OF_SESSION = ("requiredSparkConfsCheck.enabled", "write.use-v2-write", "write.local")
 _SWITCHES = (READ_CHANGELOG, ALLOW_FULL_SCAN, HIVE_STYLE_PARTITION)
-_NO_TABLE_OPTIONS = {name.lower() for name in (*CONNECTOR_KEYS, *_SWITCHES, *_OF_SESSION)}
+_NO_TABLE_OPTIONS = {name.lower() for name in (*CONNECTOR_KEYS, *_SWITCHES, *_OF_SESSION)} - {TIME_ZONE}
 _NOT_OF_READS = ("write.", "read.stream.")
 _NOT_OF_WRITES = ("read.",)
 _NOT_OF_STREAMS = ("write.",)

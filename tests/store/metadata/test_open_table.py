@@ -169,6 +169,11 @@ def test_storage_options_are_none_of_the_table(table: str) -> None:
         ("write.stream.compact_budget", "did you mean 'write.stream.compact-budget'"),
         ("chekpointlocation", "did you mean 'checkpointLocation'"),
         ("checkpointlocation", "'checkpointLocation' is one of df.writeStream, and would do nothing here"),
+        (
+            "time-zone",
+            "PaimonTable.forPath, and would do nothing here; give open_table the argument time_zone= instead",
+        ),
+        ("Time_Zone", "did you mean 'time-zone'"),
         ("ignorechanges", "Delta Lake.*'streaming-read-overwrite'"),
         ("stream-from-timestamp", "Apache Iceberg.*'scan.timestamp-millis'"),
     ],
@@ -196,6 +201,7 @@ def test_a_table_stores_labels_of_its_user() -> None:
         ("fields.id.owner", "begins like those of Paimon"),
         ("mergeSchema", "Delta Lake"),
         ("read.native", "would do nothing here"),
+        ("time-zone", "would do nothing here"),
         ("spark.paimon.bucket", "give 'bucket'"),
     ],
 )

@@ -1,0 +1,34 @@
+"""The names of the options of S3, which are checked for every store: one map of options may serve many tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from paimon_spark.errors import OptionError, similar_names
+
+# The name of obstore of a setting -> its names in table options, without the prefixes.
+S3_OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "endpoint": ("endpoint",),
+    "access_key_id": ("access-key", "access.key"),
+    "secret_access_key": ("secret-key", "secret.key"),
+    "session_token": ("session-token", "session.token"),
+    "region": ("region", "endpoint.region"),
+    "path_style": ("path-style-access", "path.style.access"),
+    "credentials_provider": ("aws.credentials.provider",),
+}
+S3_PREFIXES = ("s3.", "fs.s3a.", "s3a.", "fs.s3.")
+_NEAR_MISS = 0.9
+
+
+def check_spelling(options: Mapping[str, str]) -> None:
+    """Refuses a key that is nearly one of S3; Hadoop has many more keys under these prefixes, which do nothing here.
+
+    Raises:
+        OptionError: there is such a key.
+    """
+    of_s3 = [key for key in options if key.lower().startswith(S3_PREFIXES)]
+    known = [prefix + name for prefix in S3_PREFIXES for names in S3_OPTIONS.values() for name in names]
+    for key in of_s3:
+        near = similar_names(key, known, cutoff=_NEAR_MISS) if key not in known else []
+        if near:
+            raise OptionError(f"the option '{key}' of the store is not known; did you mean '{near[0]}'?")
