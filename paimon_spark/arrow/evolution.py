@@ -57,7 +57,10 @@ class ReadMapping:
             try:
                 arrays.append(_applied(step, batch.column(source)))
             except DataError as error:
-                raise DataError(f"reading column '{field.name}', whose type was changed: {error}") from None
+                raise DataError(
+                    f"reading column '{field.name}', whose type was changed: {error}; give the column its old type "
+                    "again (ALTER COLUMN), and change such values first"
+                ) from None
         return batch_of(arrays, self.schema, batch.num_rows)
 
 

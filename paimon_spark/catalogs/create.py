@@ -35,7 +35,7 @@ from paimon_spark.store.metadata.publish import publish_file
 from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.metadata.table_options import PATH, resolve_properties
 from paimon_spark.store.storage.wrong_path import check_new_place
-from paimon_spark.store.system_tables.names import NAMES
+from paimon_spark.store.system_tables.names import refuse_name_of_part
 
 _TRIES = 20
 _TABLE_TYPES = ("table", "materialized-table")
@@ -109,7 +109,7 @@ def create_table(
         existing = find_schema(store, root)
         if existing is None:
             check_new_place(store, root, "creating a table at")
-            _refuse_name_of_system_table(root)
+            refuse_name_of_part(root, "creating a table at")
             _refuse_foreign_files(store, root)
             try:
                 if publish_file(store, schema_path(root, 0), encode_schema(first)):
@@ -131,15 +131,6 @@ def create_table(
     raise SchemaError(
         f"creating the table at {root}: other jobs create and drop it all the time; run it again when they are done"
     )
-
-
-def _refuse_name_of_system_table(root: str) -> None:
-    base, _, name = root.rpartition("$")
-    if name in NAMES:
-        raise SchemaError(
-            f"creating a table at {root}: `${name}` is the name of a system table, which cannot be written, and there "
-            f"is no table at {base}: give the path of a table without `${name}`"
-        )
 
 
 def find_schema(store: FileIO, root: str) -> TableSchema | None:

@@ -29,7 +29,7 @@ from paimon_spark.store.checks.buckets import (
     level_faults,
     vector_faults,
 )
-from paimon_spark.store.checks.data_files import FileTask, check_data_file
+from paimon_spark.store.checks.data_files import FileTask, check_changed_types, check_data_file
 from paimon_spark.store.checks.report import KEPT, Findings, Rule
 from paimon_spark.store.checks.snapshots import SnapshotState, place_in
 from paimon_spark.store.checks.value_checks import StoredStatistics
@@ -124,6 +124,17 @@ class Collector:
         for partition, paths in partitions.items():
             where = describe_partition(self.table, partition)
             self._add_job(_INDEX_FILE_COST * len(paths), partial(self._compare_buckets, label, where, paths))
+
+    def take_changed(self, label: str, live: Iterable[ManifestEntry]) -> None:
+        """Takes the live files of the last state again, if columns have got other types since they were written."""
+        if self.statistics is None:
+            return
+        for entry in live:
+            path = data_file_path(self._directory(place_in(entry)), entry.file)
+            is_read = self.reads_files and path in self.files and file_format_of(path) in DATA_FORMATS
+            if is_read and entry.file.schema_id != self.table.schema.id:
+                task = FileTask(label, path, entry)
+                self._add_job(entry.file.file_size, partial(check_changed_types, self.table, task, self.findings))
 
     def _compare_buckets(self, label: str, where: str, paths: Iterable[str]) -> None:
         check_disjoint(label, where, map(self._hashes.find, paths), self.findings)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from paimon_spark.arrow.evolution import map_fields
 from paimon_spark.arrow.formats.data_file import FileReader, open_reader
-from paimon_spark.errors import CorruptFile, PaimonError, StorageError
+from paimon_spark.errors import CorruptFile, DataError, PaimonError, StorageError
 from paimon_spark.format.bucket import bucket_fields
 from paimon_spark.format.manifest import DataFileMeta, FileSource, ManifestEntry
 from paimon_spark.format.options.option import MB
@@ -88,6 +89,38 @@ def check_data_file(table: Table, task: FileTask, findings: Findings) -> None:
         findings.add(Rule.ROWS, task.label, task.path, str(error))
     except FileNotFoundError:
         findings.add(Rule.STORED, task.label, task.path, "the file does not exist")
+
+
+def check_changed_types(table: Table, task: FileTask, findings: Findings) -> None:
+    """Reads the columns whose types were changed since the file was written, as the columns are now.
+
+    Raises:
+        StorageError: the storage failed.
+    """
+    meta = task.entry.file
+    try:
+        written = table.schemas.load(meta.schema_id).fields
+        types = {field.id: field.type for field in written}
+        changed = [
+            f for f in table.schema.fields if types.get(f.id, f.type).with_nullable(True) != f.type.with_nullable(True)
+        ]
+        wanted = [field for field in changed if unreadable_root(field.type) is None]
+        if not wanted:
+            return
+        with table.file_io.open_input(task.path, meta.file_size) as source:
+            legacy = table.settings.files.orc_legacy_ltz
+            reader = open_reader(source, file_format_of(meta.file_name), task.path, orc_legacy_ltz=legacy)
+            for field in wanted:
+                mapping = map_fields([field], written)
+                if mapping.file_fields[0].name in reader.names:
+                    for _, batch in reader.read(mapping.file_fields, _batch_rows(meta)):
+                        mapping.apply(batch)
+    except StorageError:
+        raise
+    except DataError as error:
+        findings.add(Rule.ROWS, task.label, task.path, str(error))
+    except (PaimonError, FileNotFoundError):
+        return  # what is wrong with the file or the schema itself is found without it
 
 
 def _tells(check: RowCheck, meta: DataFileMeta) -> bool:

@@ -101,6 +101,7 @@ def _checked(
     latest = table.snapshots.find(ids[-1]) if ids and walk.is_known else None
     if latest is not None:
         collector.finish(f"snapshot {latest.id}", latest)
+        collector.take_changed(f"snapshot {latest.id}", walk.live)
     live = [entry.file.row_count for entry in walk.live]
     _note_unpadded(table, walk.live, findings)
     _run(collector.jobs, progress)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paimon_spark.errors import similar_names
+from paimon_spark.errors import SchemaError, similar_names
 
 SYS = "sys.db"
 """The database of a warehouse that tells of all its tables."""
@@ -32,6 +32,26 @@ NAMES = tuple(sorted((*METADATA_NAMES, *ROW_TABLES)))
 def is_of_warehouse(location: str) -> bool:
     """True if the path, absolute or relative, has the form ``<warehouse>/sys.db/<name>``."""
     return location.rstrip("/").rpartition("/")[0].rpartition("/")[2] == SYS
+
+
+def refuse_name_of_part(root: str, doing: str) -> None:
+    """Refuses a new table with the name of a system table or a branch, which a table may get that does not exist yet.
+
+    Args:
+        root: the directory of the new table.
+        doing: "creating a table at", ... for the message.
+
+    Raises:
+        SchemaError: it has such a name.
+    """
+    base, dollar, name = root.rpartition("$")
+    is_branch = name.startswith("branch_") and "/" not in name
+    if dollar and (is_branch or name.lower() in NAMES):
+        kind = "branch" if is_branch else "system table, which cannot be written"
+        raise SchemaError(
+            f"{doing} {root}: `${name}` is the name of a {kind}, and there is no table at {base}: give the path of a "
+            f"table without `${name}`"
+        )
 
 
 def near_names(name: str) -> str:

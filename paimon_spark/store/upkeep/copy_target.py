@@ -26,6 +26,7 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import split_storage_options
 from paimon_spark.store.open import find_stored_table, open_table
 from paimon_spark.store.storage.wrong_path import check_new_place
+from paimon_spark.store.system_tables.names import refuse_name_of_part
 
 _OWN = ("path", "branch", "data-file.external-paths", "global-index.external-path", "scan.fallback-", "scan.primary-")
 """Prefixes of options that speak of places and branches of the one table; two tables must not share a place."""
@@ -123,6 +124,7 @@ def find_target(source: Table, location: str, options: Mapping[str, str]) -> Cop
     ids = there.ids()
     if not ids and find_stored_table(root, storage) is None:  # else it is a branch
         check_new_place(file_io, root, f"copying {source.location} to")
+        refuse_name_of_part(root, f"copying {source.location} to")
         _check_empty(file_io, root)
         check_writable(latest, made.settings)
         return CopyTarget(made, schemas)

@@ -117,6 +117,12 @@ def test_purge(table: Path) -> None:
         (["delete-branch", "b", "c", "--yes"], "has no branch 'c'; its branches: b"),
         (["fast-forward", "c"], "has no branch 'c'; its branches: b"),
         (["fast-forward", "b"], "the branch 'b' has no snapshot"),
+        (
+            ["copy", "none$files"],
+            "`$files` is the name of a system table, which cannot be written, and there is no table",
+        ),
+        (["copy", "none$Files"], "none: give the path of a table without `$Files`"),
+        (["copy", "none$branch_x"], "`$branch_x` is the name of a branch, and there is no table at "),
         (["copy", "t"], "that is the table itself"),
         (["copy", "u", "--where", "k = 1"], "k is no partition column"),
         (["purge", "--orphans-older-than", "2999-01-01"], "it must be past"),

@@ -22,12 +22,14 @@ from support.tables.golden_tables import GoldenTable, golden_tables
 from paimon_spark import check, open_table
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.catalogs.create import create_table, new_schema
-from paimon_spark.errors import CorruptFile, OptionError, SnapshotNotFound, TableNotFound
+from paimon_spark.errors import CorruptFile, DataError, OptionError, SnapshotNotFound, TableNotFound
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.format.types import DataField, DataType, Root
+from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 from paimon_spark.store.checks.buckets import check_one_partition
 from paimon_spark.store.checks.report import KEPT, Findings, Rule
 from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.evolution.alter import alter_table
+from paimon_spark.store.evolution.changes import UpdateType
 from paimon_spark.store.expire.snapshots import expire_snapshots_by
 from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.metadata.table import Table
@@ -283,6 +285,28 @@ def test_keys_in_two_partitions(keys_at_once: int, tmp_path: Path) -> None:
         found = [(p.rule, p.found[:40]) for p in findings.problems()[0]]
         assert found == [(Rule.ONE_ROW, "3 keys live in more than one partition o")] * (part == "y")
     assert [p.rule for p in check(table).problems] == [Rule.ONE_ROW]
+
+
+def test_texts_that_are_none_of_the_type_that_their_column_has_now(tmp_path: Path) -> None:
+    """Each file is as it was written, and the table cannot be read."""
+    table = tmp_path / "t"
+    columns = pa.schema([("k", pa.int32()), ("s", pa.string()), ("n", pa.int32())])
+    create_table(str(table), new_schema(columns, ("k",), (), {"bucket": "1"}))
+    write = TableWrite(open_table(str(table)), "1")
+    write.write(pa.record_batch([pa.array([1, 2], pa.int32()), ["7", "seven"], pa.array([1, 2], pa.int32())], columns))
+    TableCommit(open_table(str(table)), "1").append(write.finish())
+    alter_table(open_table(str(table)), [UpdateType(("n",), DataType(Root.BIGINT))])
+    assert check(str(table)).problems == ()
+    alter_table(open_table(str(table)), [UpdateType(("s",), DataType(Root.INT))])
+    with pytest.raises(DataError, match="'seven' is no INT"):
+        open_table(str(table)).scan("s").to_arrow()
+    (problem,) = check(str(table)).problems
+    assert (problem.rule, problem.snapshot) == (Rule.ROWS, "snapshot 1")
+    assert "reading column 's', whose type was changed: the text 'seven' is no INT" in problem.found
+    assert "give the column its old type again" in problem.found
+    assert check(str(table), keys_only=True).problems == ()
+    alter_table(open_table(str(table)), [UpdateType(("s",), DataType(Root.VARCHAR, length=MAX_LENGTH))])
+    assert check(str(table)).problems == ()
 
 
 def test_an_option_that_chooses_a_snapshot_is_refused(tmp_path: Path) -> None:
