@@ -21,6 +21,7 @@ from paimon_spark.spark.adapters.store_assignment import StoredAs, StorePolicy, 
 from paimon_spark.spark.adapters.types import spark_type
 from paimon_spark.sql.text.cursor import column_path
 from paimon_spark.sql.text.default_texts import default_expression
+from paimon_spark.sql.text.lexer import closes_its_own, tokenize
 
 Expression = str | Column
 Path = tuple[str, ...]
@@ -50,9 +51,12 @@ class Assignment:
 def as_column(value: Expression) -> Column:
     """An expression in SQL, or a Column as it is.
 
-    In parentheses Spark reads no alias: of ``id = 1 AND`` it would take AND for the name of the column.
+    In parentheses Spark reads no alias: of ``id = 1 AND`` it would take AND for the name of the column. A text that
+    closes parentheses which it did not open is left to Spark, which refuses it.
     """
-    return sf.expr(f"(\n{value}\n)") if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    return sf.expr(f"(\n{value}\n)" if closes_its_own(tokenize(value)) else value)
 
 
 def find_field(fields: Sequence[DataField], name: str, what: str, naming: Naming = _NAMING) -> DataField:

@@ -7,6 +7,7 @@ hold ``$`` here, which Spark refuses, so that ``t$files`` needs no backquotes.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -81,6 +82,16 @@ def tokenize(text: str) -> tuple[Token, ...]:
         tokens.append(Token(Kind[str(match.lastgroup)], match[0], at, match.end()))
         at = _skip_space(text, match.end())
     return tuple(tokens)
+
+
+def closes_its_own(tokens: Iterable[Token]) -> bool:
+    """True if each parenthesis that is closed was opened before: the text may stand between two others."""
+    depth = 0
+    for token in tokens:
+        depth += {"(": 1, ")": -1}.get(token.upper, 0)
+        if depth < 0:
+            return False
+    return True
 
 
 def _skip_space(text: str, at: int) -> int:
