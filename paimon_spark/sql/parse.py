@@ -350,7 +350,8 @@ def _procedure(cursor: Cursor) -> str | None:
         return parts[2].lower()
     if len(parts) == 1 and cursor.names.database is not None:  # it means the current catalog, which is ours
         raise cursor.error(f"{parts[0]} names no procedure without its database: write sys.{parts[0]}", at)
-    return parts[1].lower() if len(parts) == 2 and parts[0].lower() == "sys" else None
+    is_ours = cursor.names.is_alone or cursor.names.database is not None
+    return parts[1].lower() if is_ours and len(parts) == 2 and parts[0].lower() == "sys" else None
 
 
 def _argument(cursor: Cursor, positional: list[Value], named: dict[str, Value]) -> None:

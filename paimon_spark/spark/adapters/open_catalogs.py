@@ -41,6 +41,7 @@ class _Openings:
 
 
 _SHOWN = 3
+_REGISTERED: WeakKeyDictionary[SparkSession, dict[str, OpenCatalog]] = WeakKeyDictionary()  # by name
 _OPEN: WeakKeyDictionary[SparkSession, dict[str, _Openings]] = WeakKeyDictionary()  # by the text of the catalog
 
 
@@ -49,6 +50,11 @@ def add_catalog(spark: SparkSession, opened: OpenCatalog) -> None:
     openings = _OPEN.setdefault(spark, {}).setdefault(repr(opened.catalog), _Openings(opened))
     openings.last = opened
     openings.held.add(opened)
+
+
+def add_registered_catalog(spark: SparkSession, catalog: Catalog) -> None:
+    """Makes a catalog of Spark known under its name, in the place of one that had the name before."""
+    _REGISTERED.setdefault(spark, {})[catalog.name.lower()] = OpenCatalog(catalog, None)
 
 
 def of_another_catalog(spark: SparkSession, parts: Sequence[str], own: str) -> str | None:
@@ -87,6 +93,9 @@ def named_table(spark: SparkSession, name: str) -> tuple[Catalog, Identifier, st
             "'<warehouse>') first, or give the path of the table"
         )
     of_name = [each for each in opened if len(parts) > 1 and each.catalog.name.lower() == parts[0].lower()]
+    registered = _REGISTERED.get(spark, {}).get(parts[0].lower())
+    if registered in of_name:
+        of_name = [registered]  # as for Spark itself
     found = {}
     for each in of_name or opened:
         table = read_table_name(name, each.names)
@@ -108,10 +117,11 @@ def named_table(spark: SparkSession, name: str) -> tuple[Catalog, Identifier, st
 
 def _opened_elsewhere() -> Iterator[OpenCatalog]:
     """Those of all sessions: a batch of foreachBatch has a session of its own, in which nobody opens a catalog."""
-    for spark in list(_OPEN):
+    for spark in {*_OPEN, *_REGISTERED}:
         yield from _opened(spark)
 
 
 def _opened(spark: SparkSession) -> Iterator[OpenCatalog]:
+    yield from _REGISTERED.get(spark, {}).values()
     for openings in _OPEN.get(spark, {}).values():
         yield from {openings.last, *openings.held}

@@ -33,6 +33,7 @@ from paimon_spark.sql.parse import parse
 from paimon_spark.sql.queries.functions import Call, current_names, max_partitions, with_values
 from paimon_spark.sql.queries.query import Query, Travel, Use
 from paimon_spark.sql.statements import Untouched
+from paimon_spark.sql.text.cursor import column_path
 from paimon_spark.sql.text.literals import literal_text
 from paimon_spark.sql.text.names import Names, TableName
 from paimon_spark.store.system_tables.totals import largest_partition_value
@@ -255,7 +256,8 @@ def with_functions(session: SqlSession, text: str) -> str:
 
 
 def _largest(session: SqlSession, name: str) -> str:
-    table = session.open(session.table_name(name))
+    names = session.names
+    table = session.open(session.table_name(name) if names.is_alone else names.load_table(column_path(name)))
     if not table.schema.partition_fields:
         raise SqlError(f"sys.max_pt('{name}'): the table has no partition columns")
     value = largest_partition_value(table)

@@ -43,8 +43,13 @@ class SqlSession:
 
     spark = LiveSession("this catalog", "open the catalog, such as paimon_spark.catalog(spark, '<warehouse>'),")
 
-    def __init__(self, spark: SparkSession, catalog: Catalog) -> None:
+    def __init__(self, spark: SparkSession, catalog: Catalog, is_alone: bool = True) -> None:
+        """
+        Args:
+            is_alone: as of ``Names``.
+        """
         self.spark = spark
+        self._is_alone = is_alone
         self.catalog = catalog
         self.opened = OpenCatalog(catalog, catalog.default_database)
         self._settings: dict[str, str] | None = None
@@ -57,7 +62,8 @@ class SqlSession:
 
     @property
     def names(self) -> Names:
-        return Names(self.catalog.name, self.database, first_database=self.catalog.default_database)
+        first = self.catalog.default_database
+        return Names(self.catalog.name, self.database, first_database=first, is_alone=self._is_alone)
 
     @cached_property
     def storage_options(self) -> Mapping[str, str]:

@@ -6,7 +6,7 @@ of Spark 4.1 to 4.3. The methods have the names of Java; a name stands for all o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -15,13 +15,12 @@ from weakref import ref
 from pyspark.sql import types as st
 
 from paimon_spark import errors
-from paimon_spark.catalogs.identifier import SYSTEM_DATABASE, Identifier
+from paimon_spark.catalogs.identifier import SYSTEM_DATABASE
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options.read_settings import ScanSettings
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.procedures.catalogue import DATABASE_PROCEDURES, PROCEDURES
-from paimon_spark.spark.adapters.session_options import is_case_sensitive
 from paimon_spark.spark.adapters.types import COMMENT, paimon_fields
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.spark_catalog.bucketing import FUNCTION, bucket_function
@@ -30,14 +29,9 @@ from paimon_spark.spark.spark_catalog.procedure_calls import execute_procedure
 from paimon_spark.spark.spark_catalog.sessions import CatalogSessions, NamedTable
 from paimon_spark.spark.spark_catalog.staged_table import Staging, staged_table
 from paimon_spark.spark.spark_catalog.table_calls import system_table, table_of_spark
-from paimon_spark.spark.statements.alters import check_fixed_property
 from paimon_spark.spark.write.table_creation import new_table_schema
 from paimon_spark.sql.text.default_texts import stored_default
 from paimon_spark.sql.text.names import TableName
-from paimon_spark.store.evolution import changes as c
-from paimon_spark.store.evolution.alter import alter_table
-from paimon_spark.store.evolution.nested_fields import spelled, type_at
-from paimon_spark.store.evolution.schema_update import option_changes, unset_changes
 from paimon_spark.store.metadata.table_options import PATH
 
 CONNECTOR = "org.apache.spark.sql.connector.catalog."
@@ -48,18 +42,7 @@ _ANALYSIS = "org.apache.spark.sql.catalyst.analysis."
 _OF_SPARK = frozenset({"provider", "owner", "location", "comment", "external", "is_managed_location", "table-type"})
 """Table properties that Spark sets itself."""
 _SYSTEM = "sys"
-_COLUMN_CHANGES = frozenset(
-    {
-        "AddColumn",
-        "RenameColumn",
-        "DeleteColumn",
-        "UpdateColumnType",
-        "UpdateColumnNullability",
-        "UpdateColumnComment",
-        "UpdateColumnPosition",
-        "UpdateColumnDefaultValue",
-    }
-)
+_NO_OPTIONS: Mapping[str, str] = {}
 
 
 class CatalogCalls:
@@ -163,12 +146,15 @@ class CatalogCalls:
         return self.loadTable(identifier)
 
     def alterTable(self, identifier: Java, changes: Java) -> Java:
-        session = self._sessions.current()
-        with self._translated(identifier=identifier):
-            table = session.open(self._name(identifier, session))
-            made = [each for change in changes for each in _schema_changes(table.schema, change)]
-            alter_table(table, made, is_case_sensitive(session.spark))
-        return self.loadTable(identifier)
+        """ALTER TABLE is a statement of ours (see statement_parser); Spark asks for it in a script, BEGIN ... END.
+
+        Raises:
+            UnsupportedFeature: always.
+        """
+        raise UnsupportedFeature(
+            f"ALTER TABLE {identifier.toString()}: a table of Paimon is not altered within a script, nor by a parser "
+            "that was exchanged after the catalog was registered; run the statement alone, by spark.sql"
+        )
 
     def dropTable(self, identifier: Java) -> bool:
         session = self._sessions.current()
@@ -177,17 +163,6 @@ class CatalogCalls:
         except (Thrown, errors.TableNotFound, errors.DatabaseNotFound):
             return False
         return True
-
-    def renameTable(self, identifier: Java, to: Java) -> None:
-        session = self._sessions.current()
-        old, parts = session.identifier(self._name(identifier, session)), [*to.namespace(), to.name()]
-        if len(parts) == 3 and parts[0] == self._catalog.name:  # Spark hands over the name as it is written
-            parts = parts[1:]
-        if len(parts) > 2:
-            raise errors.SqlError(f"RENAME TO {'.'.join(parts)}: a table stays in the catalog '{self._catalog.name}'")
-        new = Identifier(old.database if len(parts) == 1 else parts[0], parts[-1])
-        with self._translated(identifier=identifier, new=to):
-            self._catalog.rename_table(old, new)
 
     def invalidateTable(self, identifier: Java) -> None:
         """REFRESH TABLE: each query reads the newest metadata anyway."""
@@ -205,7 +180,10 @@ class CatalogCalls:
 
     def _staged(self, identifier: Java, more: tuple[Any, ...], staging: Staging) -> Java:
         session = self._sessions.current()
-        schema = self._schema(session, identifier, more, with_rows=True)
+
+        def schema_with(options: Mapping[str, str]) -> TableSchema:
+            return self._schema(self._sessions.current(), identifier, more, options, with_rows=True)
+
         with self._translated(identifier=identifier, namespace=identifier.namespace()):
             name = session.identifier(self._name(identifier, session))
             session.make_default(name.database)
@@ -214,7 +192,7 @@ class CatalogCalls:
                 raise errors.TableAlreadyExists(f"there is a table {name}")
             if not there and staging is Staging.REPLACE:
                 raise errors.TableNotFound(f"there is no table {name}")
-        return staged_table(session, self._objects, name, schema, there)
+        return staged_table(self._sessions, name, schema_with, there)
 
     # --------------------------------------------------------------------------------------- functions and procedures
 
@@ -284,9 +262,14 @@ class CatalogCalls:
         return options
 
     def _schema(
-        self, session: SqlSession, identifier: Java, more: tuple[Any, ...], with_rows: bool = False
+        self,
+        session: SqlSession,
+        identifier: Java,
+        more: tuple[Any, ...],
+        options: Mapping[str, str] = _NO_OPTIONS,
+        with_rows: bool = False,
     ) -> TableSchema:
-        """The schema of a new table, from the arguments of createTable or of a staged one."""
+        """The schema of a new table, from the arguments of createTable or of a staged one, and options on top."""
         if len(more) == 1:  # TableInfo, since Spark 4.1
             columns, partitions, properties = more[0].schema(), more[0].partitions(), more[0].properties()
         else:
@@ -312,7 +295,7 @@ class CatalogCalls:
                 f"creating {identifier.toString()} with the format '{provider}': this catalog makes Paimon tables; "
                 "leave the format out, or name paimon and the table property 'file.format'"
             )
-        given = {key: value for key, value in given.items() if key not in _OF_SPARK}
+        given = {key: value for key, value in given.items() if key not in _OF_SPARK} | dict(options)
         if location is not None:
             given[PATH] = location
         keys = [self._partition_column(transform) for transform in partitions]
@@ -337,13 +320,12 @@ class CatalogCalls:
             )
 
     @contextmanager
-    def _translated(self, identifier: Java = None, namespace: Java = None, new: Java = None) -> Iterator[None]:
+    def _translated(self, identifier: Java = None, namespace: Java = None) -> Iterator[None]:
         """Errors of names as Spark knows them, in its own words; other errors as they are.
 
         Args:
             identifier: of the table that is looked for or made.
             namespace: of the call.
-            new: the new name of a table.
         """
 
         def thrown(kind: str, *arguments: Any) -> Thrown:
@@ -356,7 +338,7 @@ class CatalogCalls:
                 raise
             raise thrown("NoSuchTableException", identifier) from error
         except (errors.TableAlreadyExists, errors.NameTaken) as error:
-            raise thrown("TableAlreadyExistsException", new or identifier) from error
+            raise thrown("TableAlreadyExistsException", identifier) from error
         except errors.DatabaseNotFound as error:
             if namespace is None and identifier is not None:
                 raise thrown("NoSuchTableException", identifier) from error
@@ -365,62 +347,3 @@ class CatalogCalls:
             raise thrown("NamespaceAlreadyExistsException", namespace) from error
         except errors.DatabaseNotEmpty as error:
             raise thrown("NonEmptyNamespaceException", namespace) from error
-
-
-def _schema_changes(schema: TableSchema, change: Java) -> Iterator[c.SchemaChange]:
-    """A TableChange as changes of a schema."""
-    kind = change.getClass().getSimpleName()
-    match kind:
-        case "SetProperty":
-            check_fixed_property(change.property())
-            yield from option_changes({change.property(): change.value()})
-            return
-        case "RemoveProperty":
-            check_fixed_property(change.property())
-            yield from unset_changes((change.property(),))
-            return
-    if kind not in _COLUMN_CHANGES:
-        raise UnsupportedFeature(f"ALTER TABLE: Spark asks for {kind}, which a Paimon table does not have")
-    path = tuple(change.fieldNames())
-    match kind:
-        case "AddColumn":
-            if change.defaultValue() is not None:
-                raise UnsupportedFeature(
-                    f"ADD COLUMN {c.dotted(path)} DEFAULT: the rows that are there have NULL in a new column; add it "
-                    "without DEFAULT, then write ALTER COLUMN ... SET DEFAULT for the rows to come"
-                )
-            yield c.AddColumn(
-                path, _type(path, change.dataType(), change.isNullable()), change.comment(), _position(change)
-            )
-        case "RenameColumn":
-            yield c.RenameColumn(path, change.newName())
-        case "DeleteColumn":
-            yield c.DropColumn(path, bool(change.ifExists()))
-        case "UpdateColumnType":
-            yield c.UpdateType(path, _type(path, change.newDataType(), True))
-        case "UpdateColumnNullability":
-            yield c.UpdateNullable(path, bool(change.nullable()))
-        case "UpdateColumnComment":
-            yield c.UpdateComment(path, change.newComment())
-        case "UpdateColumnPosition":
-            position = _position(change)
-            assert position is not None
-            yield c.MoveColumn(path, position)
-        case "UpdateColumnDefaultValue":
-            own, text = type_at(schema.fields, spelled(schema.fields, path)), change.newDefaultValue() or None
-            if own is not None and text is not None:
-                text = stored_default(c.dotted(path), text, own)
-            yield c.UpdateDefault(path, text)
-
-
-def _type(path: c.Path, data_type: Java, nullable: bool) -> Any:
-    shown = st._parse_datatype_json_string(data_type.json())
-    return paimon_fields(st.StructType([st.StructField(path[-1], shown)]))[0].type.with_nullable(nullable)
-
-
-def _position(change: Java) -> c.Position | None:
-    position = change.position()
-    if position is None:
-        return None
-    text = str(position.toString())
-    return c.Position(c.Place.FIRST) if text == "FIRST" else c.Position(c.Place.AFTER, str(position.column()))

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from paimon_spark.catalogs.factory import open_catalog
 from paimon_spark.errors import NameTaken, UnsupportedFeature
 from paimon_spark.spark.adapters.live_session import check_runs
+from paimon_spark.spark.adapters.open_catalogs import add_registered_catalog
 from paimon_spark.spark.catalog.session_catalog import catalog_options
 from paimon_spark.spark.spark_catalog.catalog_calls import INTERFACES, CatalogCalls
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
@@ -33,8 +34,8 @@ def register_catalog(spark: SparkSession, name: str = _NAME, options: str | Mapp
         spark.table("paimon.shop.orders").where("dt = '2026-11-01'")
         df.writeTo("paimon.shop.orders").append()
 
-    It is for classic sessions; on Spark Connect use ``paimon_spark.catalog``. Sessions that are made of this one know
-    the catalog too. After ``spark.stop()`` it must be registered again.
+    ``PaimonTable.forName`` finds them too. It is for classic sessions; on Spark Connect use ``paimon_spark.catalog``.
+    Sessions that are made of this one know the catalog too. After ``spark.stop()`` it must be registered again.
 
     Args:
         name: of the catalog in Spark.
@@ -73,6 +74,7 @@ def register_catalog(spark: SparkSession, name: str = _NAME, options: str | Mapp
         spark._jsparkSession.extensions().injectParser(function)
     registry.catalogs[name] = sessions, made
     registry.version += 1
+    add_registered_catalog(spark, sessions.catalog)
     _wrap_parser(spark, registry)
     registry.enter(spark._jsparkSession)
 

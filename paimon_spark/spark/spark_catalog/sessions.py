@@ -121,7 +121,7 @@ class CatalogSessions:
         found = self._known.get(key)
         if found is None:
             spark = self._first if key == self._first_id else SparkSession(self._first.sparkContext, session)
-            found = SqlSession(spark, self.catalog)
+            found = SqlSession(spark, self.catalog, is_alone=False)
         with self._lock:  # threads that share a session share this too
             found = self._known.setdefault(key, found)
             self._known.move_to_end(key)

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
 from pyspark.sql import DataFrame
 
 from paimon_spark.catalogs.identifier import Identifier
-from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.errors import OptionError
 from paimon_spark.format.schema import TableSchema
-from paimon_spark.spark.adapters.options import write_options
+from paimon_spark.spark.adapters.options import PATH, write_options
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
-from paimon_spark.spark.queries.session import SqlSession
-from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects, dict_of
+from paimon_spark.spark.spark_catalog.jvm_objects import Java, dict_of
+from paimon_spark.spark.spark_catalog.sessions import CatalogSessions
 from paimon_spark.spark.spark_catalog.spark_internals import data_frame, struct_of
 from paimon_spark.spark.spark_catalog.write_builder import INSERTABLE, InsertableRelation
 from paimon_spark.spark.statements.new_tables import create_filled_table, replace_table
-from paimon_spark.spark.write.table_creation import new_table_schema
-from paimon_spark.store.metadata.table_options import PATH, resolve_keys
+from paimon_spark.store.metadata.table_options import resolve_keys
 
 _CATALOG = "org.apache.spark.sql.connector.catalog."
 _WRITE = "org.apache.spark.sql.connector.write."
+_log = logging.getLogger(__name__)
 _CAPABILITIES = ("V1_BATCH_WRITE", "TRUNCATE")
 
 
@@ -33,28 +35,32 @@ class Staging(Enum):
     CREATE_OR_REPLACE = "create or replace"
 
 
-def staged_table(session: SqlSession, objects: JvmObjects, name: Identifier, schema: TableSchema, there: bool) -> Java:
+def staged_table(
+    sessions: CatalogSessions,
+    name: Identifier,
+    schema_with: Callable[[Mapping[str, str]], TableSchema],
+    there: bool,
+) -> Java:
     """A table that is not there yet, or has not changed yet.
 
     Spark is shown columns that may hold NULL: the optimizer takes a scan for one whose columns may, and refuses a plan
     that writes them to columns that may not. The write itself refuses NULL.
 
     Args:
-        schema: of the new table.
+        schema_with: the schema of the new table, with these options on top.
         there: whether there is a table, which gets the new columns and rows.
     """
+    objects, schema = sessions.objects, schema_with({})
     constants = {
-        "name": f"{session.catalog.name}.{name}",
+        "name": f"{sessions.catalog.name}.{name}",
         "schema": struct_of(objects, nullable(shown_schema(spark_schema(schema.fields)))),
         "partitioning": objects.array("org.apache.spark.sql.connector.expressions.Transform", []),
         "properties": objects.map({}),
-        "capabilities": objects.set(
-            objects.static(f"{_CATALOG}TableCapability.{name}") for name in ("V1_BATCH_WRITE", "TRUNCATE")
-        ),
+        "capabilities": objects.set(objects.static(f"{_CATALOG}TableCapability.{what}") for what in _CAPABILITIES),
     }
     return objects.make(
         [_CATALOG + kind for kind in ("StagedTable", "SupportsWrite")],
-        StagedCalls(session, objects, name, schema, there),
+        StagedCalls(sessions, name, schema_with, schema, there),
         constants,
     )
 
@@ -64,38 +70,46 @@ class StagedCalls:
     """Answers for a staged table: it becomes a table with its rows when these are written, in one step.
 
     Attributes:
-        session, objects, name, schema, there: as of staged_table.
+        sessions, name, schema_with, there: as of staged_table. The session that asks is not held: the JVM may keep this
+            object longer than the session.
+        schema: of the new table.
         is_done: whether it has become one.
     """
 
-    session: SqlSession
-    objects: JvmObjects
+    sessions: CatalogSessions
     name: Identifier
+    schema_with: Callable[[Mapping[str, str]], TableSchema]
     schema: TableSchema
     there: bool
     is_done: bool = False
 
     def newWriteBuilder(self, info: Java) -> Java:
-        """To replace the rows of a new table is to write it.
-
-        ``df.write.option('primary-key', 'id').saveAsTable`` hands over options of the table as those of the write.
-        """
-        given = write_options({**dict_of(info.options()), PATH: f"/{self.name}"}).table
-        if given:
-            resolve_keys(given, self.schema.names)
-            known = dict(self.schema.options)
-            if self.schema.partition_keys:
-                known[TableSettings.partition.key] = ",".join(self.schema.partition_keys)
-            if self.schema.primary_keys:
-                known[TableSettings.primary_key.key] = ",".join(self.schema.primary_keys)
-            self.schema = new_table_schema(
-                str(self.name), {**known, **given}, self.schema.fields, self.schema.comment, with_rows=True
-            )
-        insert = self.objects.make([INSERTABLE], InsertableRelation(self._insert))
+        """To replace the rows of a new table is to write it. Spark hands over the options of the DataFrame here."""
+        options = {key: value for key, value in dict_of(info.options()).items() if key.lower() != PATH}
+        if options:
+            self.schema = self.schema_with(self._table_options(options))
+        objects = self.sessions.objects
+        insert = objects.make([INSERTABLE], InsertableRelation(self._insert))
         constants = {"toInsertableRelation": insert, "description": f"paimon {self.name}"}
-        write = self.objects.make([_WRITE + "V1Write"], None, constants)
-        itself = self.objects.make([_WRITE + "WriteBuilder"], None, {"build": write})
-        return self.objects.make([_WRITE + "SupportsTruncate"], None, {"build": write, "truncate": itself})
+        write = objects.make([_WRITE + "V1Write"], None, constants)
+        itself = objects.make([_WRITE + "WriteBuilder"], None, {"build": write})
+        return objects.make([_WRITE + "SupportsTruncate"], None, {"build": write, "truncate": itself})
+
+    def _table_options(self, options: Mapping[str, str]) -> Mapping[str, str]:
+        """The options, which are all of the new table, as for ``df.write.save`` of a new one.
+
+        Raises:
+            OptionError: one is unknown, or is of a write to a table that stays as it is.
+        """
+        given = write_options({**options, PATH: self.sessions.catalog.table_location(self.name)})
+        of_writes = sorted(options.keys() - given.table.keys())
+        if of_writes:
+            raise OptionError(
+                f"the option '{of_writes[0]}' of a write that makes {self.name} anew, with its columns, keys and rows, "
+                "as saveAsTable in the mode overwrite and writeTo(...).create and replace do, would do nothing; write "
+                "to the table that is there with insertInto, or df.write.format('paimon')...save('<path>')"
+            )
+        return resolve_keys(given.table, self.schema.names)
 
     def commitStagedChanges(self) -> None:
         if not self.is_done:
@@ -105,11 +119,28 @@ class StagedCalls:
         """A write that failed has left nothing."""
 
     def _insert(self, rows: Java) -> None:
-        self._make(data_frame(rows, self.session.spark))
+        self._make(data_frame(rows, self.sessions.current().spark))
+
+    def _warn_of_keys(self) -> None:
+        """Says which keys the new table lacks; saveAsTable in the mode overwrite names none by itself."""
+        old, new = self.sessions.catalog.load_table(self.name).schema, self.schema
+        for what, before, after in (
+            ("primary key", old.primary_keys, new.primary_keys),
+            ("partition columns", old.partition_keys, new.partition_keys),
+        ):
+            if before and not after:
+                _log.warning(
+                    "%s is made anew without the %s that it had (%s); to replace its rows alone, use insertInto or "
+                    "INSERT OVERWRITE",
+                    self.name,
+                    what,
+                    ", ".join(before),
+                )
 
     def _make(self, rows: DataFrame | None) -> None:
         if self.there:
-            replace_table(self.session, self.name, self.schema, rows)
+            self._warn_of_keys()
+            replace_table(self.sessions.current(), self.name, self.schema, rows)
         else:
-            create_filled_table(self.session, self.name, self.schema, rows)
+            create_filled_table(self.sessions.current(), self.name, self.schema, rows)
         self.is_done = True

@@ -34,7 +34,7 @@ _QUERIES = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "SET", "EXPLA
 """First words of what Spark reads itself."""
 _BEFORE_CHANGES, _CHANGES = frozenset({"WITH", "FROM"}), frozenset({"INSERT", "UPDATE", "DELETE", "MERGE"})
 """``WITH q AS (...) MERGE INTO t`` and ``FROM q INSERT INTO t``."""
-_ROWS = frozenset({"UPDATE", "DELETE", "MERGE", "CALL", "COPY"})
+_OURS = frozenset({"UPDATE", "DELETE", "MERGE", "CALL", "COPY", "ALTER", "COMMENT"})
 """First words of what Spark does not do with a table of ours: a refusal of ours is the answer."""
 _FUNCTIONS = (MAX_PT, *TABLE_FUNCTIONS)
 _EXECUTED = (
@@ -51,11 +51,16 @@ _EXECUTED = (
     s.TruncatePartitions,
     s.CreateCatalogView,
     s.DropView,
+    s.SetProperties,
+    s.UnsetProperties,
+    s.AlterColumns,
+    s.RenameTable,
     s.RenameView,
     s.ReplaceViewQuery,
     s.SetViewProperties,
     s.UnsetViewProperties,
     q.ShowColumns,
+    q.ShowCreateTable,
     q.ShowFunctions,
     q.ShowPartitions,
     q.ShowTags,
@@ -130,7 +135,7 @@ class StatementParser:
                 continue
             if _is_executed(statement):
                 return self._delegate.parsePlan(execution(catalog.catalog.name, whole()))
-        if refusal is not None and first in _ROWS:
+        if refusal is not None and first in _OURS:
             raise refusal
         try:
             return by_spark()
@@ -142,21 +147,23 @@ class StatementParser:
     def _query(self, catalogs: Sequence[CatalogSessions], text: str, whole: Callable[[], str]) -> Java:
         """The plan of a query with a function or a view of a catalog, which Spark does not find; None: it has none."""
         has_function = any(name in text.lower() for name in _FUNCTIONS)
+        refusal: PaimonError | None = None
         for catalog in catalogs:
             if not has_function and not catalog.catalog.has_views:
                 continue
             session = catalog.with_current_names(self._session.get())
             try:
                 statement = read_statement(session, text)
-            except (SqlError, UnsupportedFeature):
-                if has_function:
-                    raise
+            except PaimonError as error:
+                refusal = refusal or error
                 continue
             uses = statement.uses if isinstance(statement, Query) else ()
             if any(use.increment is not None or session.find_view(use.name) for use in uses):
                 return plan_of(run_sql(session, whole()))
             if has_function and (given := with_functions(session, whole())) != whole():
                 return self._delegate.parsePlan(given)
+        if has_function and refusal is not None:
+            raise refusal
         return None
 
 

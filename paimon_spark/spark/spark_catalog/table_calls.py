@@ -14,7 +14,14 @@ from pyspark.sql import types as st
 
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.types import DataField
-from paimon_spark.spark.adapters.types import CHAR_VARCHAR, CURRENT_DEFAULT, shown_schema, spark_schema, with_lengths
+from paimon_spark.spark.adapters.types import (
+    CHAR_VARCHAR,
+    CURRENT_DEFAULT,
+    nullable_type,
+    shown_schema,
+    spark_schema,
+    with_lengths,
+)
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects, dict_of
 from paimon_spark.spark.spark_catalog.scan_builder import ScanBuilder, scan_builder
 from paimon_spark.spark.spark_catalog.sessions import NamedTable
@@ -28,6 +35,7 @@ from paimon_spark.store.system_tables.names import METADATA_NAMES
 _CONNECTOR = "org.apache.spark.sql.connector."
 _CATALOG = _CONNECTOR + "catalog."
 _TRANSFORM = _CONNECTOR + "expressions.Transform"
+_STATES_OF_SPARK = ("versionasof", "timestampasof")
 _EXISTS_DEFAULT = "EXISTS_DEFAULT"
 _OF_EVERY_TABLE = {"provider": "paimon", "is_managed_location": "true"}
 _INTERFACES = (
@@ -84,9 +92,10 @@ class TableCalls:
     options: Mapping[str, str]
 
     def newScanBuilder(self, options: Java) -> Java:
-        """Spark hands over the options of the reader, or of ``WITH (...)``."""
-        given = {**self.options, **dict_of(options)}
-        return scan_builder(ScanBuilder(self.of, self.of.open(given) if len(options) else self.table, given))
+        """Spark hands over the options of the reader, or of ``WITH (...)``; a state that they name it has asked for."""
+        more = {key: value for key, value in dict_of(options).items() if key.lower() not in _STATES_OF_SPARK}
+        given = {**self.options, **more}
+        return scan_builder(ScanBuilder(self.of, self.of.open(given) if more else self.table, given))
 
     def newWriteBuilder(self, info: Java) -> Java:
         return write_builder(self.of, info)
@@ -150,7 +159,11 @@ def _named(of: NamedTable, fields: Sequence[DataField], keys: Iterable[str]) -> 
 
 
 def _columns(fields: Sequence[DataField]) -> st.StructType:
-    """The columns as Spark declares them: with CHAR and VARCHAR, and default values for INSERT in the metadata."""
+    """The columns as Spark declares them: with CHAR and VARCHAR, and default values for INSERT in the metadata.
+
+    All may hold NULL, as those of every scan of ours do: from a scan whose columns may, the optimizer does not let rows
+    be written to columns that may not. The write refuses NULL itself.
+    """
     return st.StructType(
         [_column(field, own) for field, own in zip(fields, shown_schema(spark_schema(fields)).fields, strict=True)]
     )
@@ -162,7 +175,7 @@ def _column(field: DataField, own: st.StructField) -> st.StructField:
     if field.default_value is not None:
         metadata |= {CURRENT_DEFAULT: field.default_value, _EXISTS_DEFAULT: "NULL"}
     data_type = own.dataType if declared is None else with_lengths(own.dataType, declared)
-    return st.StructField(own.name, data_type, own.nullable, metadata)
+    return st.StructField(own.name, nullable_type(data_type), True, metadata)
 
 
 def _properties(table: ReadableTable) -> dict[str, str]:

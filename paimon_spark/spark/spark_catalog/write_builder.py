@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from paimon_spark.arrow.predicates import predicate as p
 from paimon_spark.arrow.types import from_internal
+from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import INTEGERS, MAX_LENGTH, STRINGS, TIMESTAMPS, DataType, Root
@@ -48,15 +49,15 @@ class WriteBuilder:
         self._replaces = {DYNAMIC_OVERWRITE: "false"}
         return self.itself
 
-    def canOverwrite(self, predicates: Java) -> bool:
-        try:
-            self._condition(predicates)
-        except NotPushed:
-            return False
-        return True
-
     def overwrite(self, predicates: Java) -> Java:
-        condition = self._condition(predicates)
+        try:
+            condition = self._condition(predicates)
+        except NotPushed:
+            name, keys = self._of.full_name, ", ".join(self._schema.partition_keys) or "of which this table has none"
+            raise UnsupportedFeature(
+                f"writeTo('{name}').overwrite(<condition>): a condition says which partitions are replaced, and names "
+                f"partition columns alone ({keys}); to replace other rows write DELETE FROM {name} WHERE ... and append"
+            ) from None
         self._replaces = {OVERWRITE_WHERE: condition} if condition else {DYNAMIC_OVERWRITE: "false"}
         return self.itself
 
@@ -68,7 +69,7 @@ class WriteBuilder:
         replaces = self._replaces
         target = Write(self._of, self._info, dict_of(self._info.options()), replaces)
         if replaces is not None and replaces.get(DYNAMIC_OVERWRITE) == "true":
-            return target.of_source()
+            return target.of_source(replaces)
         description = f"paimon {self._of.name}"
         return self._of.objects.make([_WRITE + "V1Write"], target, {"description": description})
 
@@ -99,13 +100,14 @@ class Write:
         return self.of.objects.make([INSERTABLE], InsertableRelation(self._insert))
 
     def toStreaming(self) -> Java:
-        return self.of_source().toStreaming()
+        """Of a stream the output mode says what a batch replaces."""
+        return self.of_source({}).toStreaming()
 
-    def of_source(self) -> Java:
-        """The write of Spark's own table of the data source."""
+    def of_source(self, more: Mapping[str, str]) -> Java:
+        """The write of Spark's own table of the data source, with more options."""
         session, objects, name = self.of.session, self.of.objects, self.of.name
         said = session.said_of(name).of_writes
-        options = {**session.storage_options, **said, **self.options, **(self.replaces or {})}
+        options = {**session.storage_options, **said, **self.options, **more}
         options["path"] = session.location(name)
         table = python_table(session.spark, objects, self.info.schema(), options)
         builder = table.newWriteBuilder(write_info(objects, self.info, options))

@@ -61,6 +61,8 @@ class Names:
         foreign: catalogs and databases that are always Spark's, in small letters.
         temporary: names of one part that are temporary views of Spark, in small letters, as far as they are asked for.
         first_database: the one that is current when the catalog becomes current.
+        is_alone: the text is given to this catalog; False: to Spark, which may have others, so that a procedure or the
+            argument of a function is of this catalog only if it is the current one or is named.
     """
 
     catalog: str = "paimon"
@@ -68,6 +70,7 @@ class Names:
     foreign: frozenset[str] = _FOREIGN
     temporary: frozenset[str] = frozenset()
     first_database: str = "default"
+    is_alone: bool = True
 
     def is_certain(self, parts: Sequence[str]) -> bool:
         """True if a name can mean nothing but a table or a column of ours: it begins with the catalog."""
@@ -107,7 +110,7 @@ class Names:
             SqlError: it is no name of a table, or there is no current database for a name of one part.
         """
         found = self.find_table(parts)
-        if found is None and len(parts) == 2:
+        if found is None and len(parts) == 2 and self.is_alone:
             found = _split_suffix(tuple(parts), parts[0])
         if found is None:
             raise SqlError(f"{'.'.join(parts)} names no table: {self.how_to}")

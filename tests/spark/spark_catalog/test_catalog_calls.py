@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from pyspark.errors import PySparkException
 
 from conftest import Lake
 from paimon_spark import open_table
@@ -81,8 +82,11 @@ def test_columns_change(lake: Lake) -> None:
         "ADD COLUMN q INT DEFAULT 5": "DEFAULT",
         "ADD CONSTRAINT c CHECK (id > 0)": "CONSTRAINT|constraint|Constraint",
     }.items():
-        with pytest.raises(Exception, match=message):
+        with pytest.raises(PySparkException, match=message):
             lake.sql(f"ALTER TABLE t {change}")
+    with pytest.raises(Exception, match=r"ALTER TABLE d\.t: a table of Paimon is not altered within a script"):
+        lake.sql("BEGIN ALTER TABLE t DROP COLUMN z; END")
+    assert len(schema_of(lake, "t").fields) == 4
 
 
 def test_names_of_spark(lake: Lake) -> None:
@@ -90,6 +94,8 @@ def test_names_of_spark(lake: Lake) -> None:
     lake.sql("ALTER TABLE t RENAME TO u")
     assert [row.tableName for row in lake.sql("SHOW TABLES").collect()] == ["u"]
     lake.sql("ALTER TABLE lake.d.u RENAME TO d.t")
+    with pytest.raises(PySparkException, match="there is no database 'nope'"):
+        lake.sql("ALTER TABLE t RENAME TO nope.t")
     assert [table.name for table in lake.spark.catalog.listTables("lake.d")] == ["t"]
     assert [column.name for column in lake.spark.catalog.listColumns("lake.d.t")] == ["id"]
     assert (lake.spark.catalog.currentCatalog(), lake.spark.catalog.currentDatabase()) == ("lake", "d")
@@ -162,3 +168,12 @@ def test_statistics_of_a_column(lake: Lake) -> None:
     described = dict(lake.rows("DESCRIBE EXTENDED t v"))
     assert (described["data_type"], described["num_nulls"], described["max_col_len"]) == ("string", "1", "3")
     assert lake.rows("DESCRIBE t v") == [("col_name", "v"), ("comment", "NULL"), ("data_type", "string")]
+
+
+def test_a_table_is_made_again_by_what_is_shown_of_it(lake: Lake) -> None:
+    lake.sql("CREATE TABLE t (id INT NOT NULL, c CHAR(3) COMMENT 'x') TBLPROPERTIES ('primary-key' = 'id')")
+    (shown,) = lake.sql("SHOW CREATE TABLE t").collect()
+    found = schema_of(lake, "t")
+    lake.sql("DROP TABLE t")
+    lake.sql(shown[0])
+    assert (schema_of(lake, "t").fields, schema_of(lake, "t").options) == (found.fields, found.options)

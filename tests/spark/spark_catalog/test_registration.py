@@ -10,10 +10,12 @@ import threading
 from pathlib import Path
 
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import paimon_spark
 from conftest import Lake
+from paimon_spark import PaimonTable
 from paimon_spark.errors import NameTaken, OptionError, UnsupportedFeature
 from paimon_spark.spark.spark_catalog.jvm_objects import JvmObjects
 from paimon_spark.spark.spark_catalog.spark_internals import check_internals
@@ -120,6 +122,31 @@ def test_two_catalogs_in_one_query(lake: Lake) -> None:
     lake.sql("CREATE TABLE pond.e.t AS SELECT id FROM lake.d.t WHERE id > 2")
     assert lake.rows("SELECT a.id FROM lake.d.t a JOIN pond.e.t b ON a.id = b.id") == [(3,), (4,)]
     assert lake.rows("UPDATE pond.e.t SET id = 9 WHERE id = 3") == [(1,)]
+
+
+def test_names_without_a_catalog_are_those_of_the_current_one(lake: Lake) -> None:
+    paimon_spark.register_catalog(lake.spark, "pond", str(lake.path.parent / "pond"))
+    for catalog in ("lake", "pond"):
+        lake.sql(f"CREATE DATABASE IF NOT EXISTS {catalog}.d")
+        lake.sql(f"CREATE TABLE {catalog}.d.t (id INT, c STRING) PARTITIONED BY (c)")
+        lake.sql(f"INSERT INTO {catalog}.d.t VALUES (1, '{catalog}')")
+        lake.sql(f"INSERT INTO {catalog}.d.t VALUES (2, '{catalog}')")
+    lake.sql("USE spark_catalog")
+    for statement in (
+        "CALL sys.rollback(table => 'd.t', version => '1')",
+        "SELECT * FROM paimon_incremental_query('d.t', '1', '2')",
+        "SELECT sys.max_pt('d.t')",
+    ):
+        with pytest.raises(PySparkException):
+            lake.sql(statement)
+    for catalog in ("pond", "lake"):
+        query = f"SELECT id, sys.max_pt('{catalog}.d.t') FROM paimon_incremental_query('{catalog}.d.t', '1', '2')"
+        assert lake.rows(query) == [(2, catalog)]
+    lake.sql("USE pond.d")
+    assert lake.rows("SELECT id, sys.max_pt('t') FROM paimon_incremental_query('d.t', '1', '2')") == [(2, "pond")]
+    lake.sql("CALL sys.rollback(table => 'd.t', version => '1')")
+    assert (len(lake.rows("SELECT * FROM pond.d.t")), len(lake.rows("SELECT * FROM lake.d.t"))) == (1, 2)
+    assert PaimonTable.forName(lake.spark, "lake.d.t").toDF().count() == 2
 
 
 def test_names_that_are_taken_are_refused(lake: Lake, spark: SparkSession) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
 from conftest import Lake
@@ -76,10 +79,54 @@ def test_an_overwrite_finds_the_partition_of_a_value(lake: Lake, kind: str, valu
 
 def test_an_overwrite_of_single_rows_is_refused(lake: Lake) -> None:
     partitioned(lake)
-    new = lake.spark.createDataFrame([(7, "q", "x")], "id long, s string, dt string")
-    with pytest.raises(Exception, match=r"Table does not support overwrite by expression: lake\.d\.p"):
-        new.writeTo("lake.d.p").overwrite(F.col("id") == 1)
+    with pytest.raises(PySparkException, match=r"partition columns alone \(dt\); to replace other rows write DELETE"):
+        lake.spark.table("lake.d.p").writeTo("lake.d.p").overwrite(F.col("id") == 1)
     assert len(lake.rows("SELECT * FROM p")) == 3
+
+
+@pytest.mark.parametrize("local", ["true", "false"])
+def test_rows_of_a_table_whose_columns_hold_no_null_are_written_to_another(lake: Lake, local: str) -> None:
+    for name in "ab":
+        lake.sql(f"CREATE TABLE {name} (id INT NOT NULL, v ARRAY<INT> NOT NULL) TBLPROPERTIES ('primary-key' = 'id')")
+    lake.sql("INSERT INTO a VALUES (1, ARRAY(2)), (4, ARRAY()), (7, ARRAY(NULL))")
+    lake.spark.conf.set("spark.paimon.read.local", local)
+    try:
+        lake.spark.table("lake.d.a").where("id < 5").writeTo("lake.d.b").append()
+        lake.spark.table("lake.d.a").where("id > 1").write.mode("overwrite").insertInto("lake.d.a")
+    finally:
+        lake.spark.conf.set("spark.paimon.read.local", "true")
+    assert lake.rows("SELECT * FROM b") == [(1, [2]), (4, [])]
+    assert lake.rows("SELECT * FROM a") == [(4, []), (7, [None])]
+    with pytest.raises(Exception, match="NULL"):
+        lake.sql("SELECT 9 AS id, CAST(NULL AS ARRAY<INT>) AS v").writeTo("lake.d.b").append()
+    assert len(lake.rows("SELECT * FROM b")) == 2
+
+
+def test_options_of_a_dataframe_are_those_of_the_table_that_it_makes(lake: Lake) -> None:
+    rows = lake.sql("SELECT 1 AS id, 'x' AS dt UNION ALL SELECT 2, 'y'")
+    keyed = {"primary-key": "dt,id", "bucket": "1"}
+    rows.writeTo("lake.d.a").options(**keyed).partitionedBy(F.col("dt")).create()
+    rows.write.format("paimon").options(**keyed).partitionBy("dt").saveAsTable("lake.d.b")
+    for name in "ab":
+        found = open_table(f"{lake.path}/d.db/{name}").schema
+        assert (found.primary_keys, found.partition_keys, found.options["bucket"]) == (("dt", "id"), ("dt",), "1")
+    for option, message in {
+        "overwrite-where": "'overwrite-where' of a write that makes d.b anew",
+        "replaceWhere": "overwrite-where",
+        "primarykey": "primary-key",
+    }.items():
+        with pytest.raises(PySparkException, match=message):
+            rows.where("id = 1").write.mode("overwrite").option(option, "dt = 'x'").saveAsTable("lake.d.b")
+    assert lake.rows("SELECT * FROM b") == [(1, "x"), (2, "y")]
+    assert lake.spark.read.option("versionAsOf", "1").table("lake.d.b").count() == 2
+
+
+def test_a_stream_replaces_all_rows_in_the_mode_complete(lake: Lake, tmp_path: Path) -> None:
+    partitioned(lake)
+    counts = lake.spark.readStream.table("lake.d.p").groupBy("dt").count()
+    begun = counts.writeStream.outputMode("complete").trigger(availableNow=True)
+    begun.option("checkpointLocation", str(tmp_path / "state")).toTable("lake.d.n").awaitTermination()
+    assert lake.rows("SELECT * FROM n") == [("x", 1), ("y", 2)]
 
 
 def test_a_table_is_made_with_its_rows_or_not_at_all(lake: Lake) -> None:
