@@ -41,7 +41,6 @@ class _Openings:
 
 
 _SHOWN = 3
-_REGISTERED: WeakKeyDictionary[SparkSession, dict[str, OpenCatalog]] = WeakKeyDictionary()  # by name
 _OPEN: WeakKeyDictionary[SparkSession, dict[str, _Openings]] = WeakKeyDictionary()  # by the text of the catalog
 
 
@@ -54,7 +53,11 @@ def add_catalog(spark: SparkSession, opened: OpenCatalog) -> None:
 
 def add_registered_catalog(spark: SparkSession, catalog: Catalog) -> None:
     """Makes a catalog of Spark known under its name, in the place of one that had the name before."""
-    _REGISTERED.setdefault(spark, {})[catalog.name.lower()] = OpenCatalog(catalog, None)
+    _OPEN.setdefault(spark, {})[_registered(catalog.name)] = _Openings(OpenCatalog(catalog, None))
+
+
+def _registered(name: str) -> str:
+    return f"the catalog {name.lower()} of Spark"
 
 
 def of_another_catalog(spark: SparkSession, parts: Sequence[str], own: str) -> str | None:
@@ -93,9 +96,9 @@ def named_table(spark: SparkSession, name: str) -> tuple[Catalog, Identifier, st
             "'<warehouse>') first, or give the path of the table"
         )
     of_name = [each for each in opened if len(parts) > 1 and each.catalog.name.lower() == parts[0].lower()]
-    registered = _REGISTERED.get(spark, {}).get(parts[0].lower())
-    if registered in of_name:
-        of_name = [registered]  # as for Spark itself
+    registered = _OPEN.get(spark, {}).get(_registered(parts[0]))
+    if of_name and registered is not None:
+        of_name = [registered.last]  # as for Spark itself
     found = {}
     for each in of_name or opened:
         table = read_table_name(name, each.names)
@@ -117,11 +120,10 @@ def named_table(spark: SparkSession, name: str) -> tuple[Catalog, Identifier, st
 
 def _opened_elsewhere() -> Iterator[OpenCatalog]:
     """Those of all sessions: a batch of foreachBatch has a session of its own, in which nobody opens a catalog."""
-    for spark in {*_OPEN, *_REGISTERED}:
+    for spark in list(_OPEN):
         yield from _opened(spark)
 
 
 def _opened(spark: SparkSession) -> Iterator[OpenCatalog]:
-    yield from _REGISTERED.get(spark, {}).values()
     for openings in _OPEN.get(spark, {}).values():
         yield from {openings.last, *openings.held}

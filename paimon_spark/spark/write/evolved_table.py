@@ -91,7 +91,7 @@ def replaced_table(table: Table, rows: st.StructType, options: Mapping[str, str]
         TableSettings.primary_key.key: ",".join(old.primary_keys),
         TableSettings.partition.key: ",".join(old.partition_keys),
     }
-    check_names(table.location, rows.names, is_exact=False)
+    check_names(table.location, rows.names)
     fields = nullable_fields(rows)
     given = resolve_keys(given, [field.name for field in fields])
     wanted = new_table_schema(table.location, {**old.options, **keys, **given}, fields, old.comment)

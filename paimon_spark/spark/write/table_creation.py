@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from paimon_spark.catalogs.create import check_written_here, create_table
@@ -16,6 +17,7 @@ from paimon_spark.format.rules.new_tables import assign_field_ids, validate_tabl
 from paimon_spark.format.rules.supported import check_call
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField, DataType
+from paimon_spark.spark.adapters.session_options import is_case_sensitive
 from paimon_spark.spark.adapters.types import paimon_fields
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import resolve_keys, resolve_properties, split_storage_options
@@ -40,7 +42,7 @@ def table_for_rows(location: str, options: Mapping[str, str], schema: StructType
     _refuse_served(location)
     storage, given = split_storage_options(options)
     resolve_keys(given, schema.names)  # options of a write: a label would be a typing error
-    check_names(location, schema.names, is_exact=False)
+    check_names(location, schema.names)
     made = new_table_schema(location, given, nullable_fields(schema), with_rows=True)
     validate_table(made)
     return Table(absolute_location(location), file_io_for(location, storage), made, TableSettings(made.options))
@@ -74,16 +76,17 @@ def create(
     return create_table(location, schema, file_io_for(location, storage), ignore_if_exists)
 
 
-def check_names(location: str, names: Sequence[str], is_exact: bool) -> None:
+def check_names(location: str, names: Sequence[str], spark: SparkSession | None = None) -> None:
     """Refuses columns that queries could not tell apart (Spark: PreprocessTableCreation).
 
     Args:
         location: the table directory, or its name, for messages.
-        is_exact: whether letter case counts in the session; a data source is not told, and takes it for False.
+        spark: the session, which says whether letter case counts; None: nobody says, as to a data source.
 
     Raises:
         SchemaError: there are two of one name.
     """
+    is_exact = spark is not None and is_case_sensitive(spark)
     found = alike_names(names, is_exact)
     if found is not None:
         declare = "with PaimonTable.create or CREATE TABLE, and then appends to it"
