@@ -1,8 +1,9 @@
 """Fixtures and rules shared by all tests.
 
 ``PAIMON_CI=1`` turns the skip of a test marked ``interop`` into a failure: a run that claims interop must have had it.
-Tests with the fixture ``spark`` share one worker of pytest-xdist, tests marked ``interop`` another, so that each JVM
-starts once. Of the other tests, those of one file share a worker, so that the fixtures of a file are made once.
+Tests with the fixture ``spark`` share two workers of pytest-xdist, those of one file the same, and tests marked
+``interop`` a third, so that each JVM starts once: a single session would leave a core idle while it waits. Of the other
+tests, those of one file share a worker, so that the fixtures of a file are made once.
 """
 
 from __future__ import annotations
@@ -77,7 +78,8 @@ def _group_of_worker(item: pytest.Item) -> str:
     names = getattr(item, "fixturenames", ())
     if item.get_closest_marker("interop") or "interop" in names:
         return "interop"
-    return "spark" if "spark" in names else str(item.path)
+    path = item.path.relative_to(ROOT).as_posix()
+    return f"spark-{zlib.crc32(path.encode()) % 2}" if "spark" in names else path
 
 
 @pytest.hookimpl(optionalhook=True)
