@@ -166,7 +166,7 @@ def _outer_tokens(cursor: Cursor) -> Iterator[int]:
     """The indexes of the tokens that stand in no parentheses."""
     depth = 0
     for at, token in enumerate(cursor.tokens):
-        depth += {"(": 1, ")": -1}.get(token.upper, 0)
+        depth += token.nesting
         if depth == 0:
             yield at
 
@@ -281,7 +281,7 @@ def _query_start(tokens: Sequence[Token]) -> int | None:
                 return at
             if token.upper == "(" and following in ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "("):
                 return at
-        depth += {"(": 1, ")": -1}.get(token.upper, 0)
+        depth += token.nesting
     return None
 
 

@@ -104,7 +104,7 @@ def _names_of_common(tokens: Sequence[Token]) -> frozenset[str]:
     """The names of the common table expressions of a WITH, in small letters."""
     found, depth = set(), 0
     for before, token in pairwise(tokens):
-        depth += {"(": 1, ")": -1}.get(before.upper, 0)
+        depth += before.nesting
         if depth == 0 and before.upper in ("WITH", "RECURSIVE", ",") and token.upper != "RECURSIVE":
             found.add(token.name.lower())
     return frozenset(found)

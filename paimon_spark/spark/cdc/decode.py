@@ -25,6 +25,7 @@ from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.live_session import check_frame
+from paimon_spark.spark.adapters.options import SESSION_ZONE
 from paimon_spark.spark.adapters.types import nullable, paimon_fields, spark_schema
 
 _NO_NAMES: Sequence[str] = ()
@@ -90,7 +91,7 @@ def decode(
         OptionError, SchemaError: an argument does not fit.
         DataError: the DataFrame has no column `value`; when it runs, a message is malformed.
     """
-    zone = time_zone or check_frame(messages).sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
+    zone = time_zone or check_frame(messages).sparkSession.conf.get(SESSION_ZONE) or "UTC"
     decoding = Decoding(
         format,
         keys=tuple(keys),

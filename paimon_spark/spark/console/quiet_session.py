@@ -23,6 +23,7 @@ from pyspark.sql import SparkSession
 
 from paimon_spark.errors import PaimonError, SqlError
 from paimon_spark.spark.adapters.errors import error_of_task
+from paimon_spark.spark.adapters.options import SESSION_ZONE
 
 _LOCAL = {
     "spark.driver.host": "127.0.0.1",  # the name of the machine need not resolve
@@ -57,7 +58,7 @@ class SessionSettings:
 
     def merged(self) -> dict[str, str]:
         """All settings of the session."""
-        zone = {} if self.time_zone is None else {"spark.sql.session.timeZone": self.time_zone}
+        zone = {} if self.time_zone is None else {SESSION_ZONE: self.time_zone}
         return {**_QUIET, **(_LOCAL if self.is_local else {}), **zone, **self.conf, "spark.master": self.master}
 
 
@@ -82,7 +83,7 @@ def new_session_of_process(settings: SessionSettings) -> SparkSession | None:
         return None
     session = active.newSession()
     if settings.time_zone is not None:
-        session.conf.set("spark.sql.session.timeZone", settings.time_zone)
+        session.conf.set(SESSION_ZONE, settings.time_zone)
     for key, value in settings.conf.items():
         session.conf.set(key, value)
     return session

@@ -23,6 +23,7 @@ from paimon_spark.spark.adapters.options import (
     FILTER,
     NATIVE,
     PATH,
+    SESSION_ZONE,
     TIME_ZONE,
     last_of,
     native_choice,
@@ -37,7 +38,7 @@ from paimon_spark.spark.native.hybrid_scan import HybridScan
 from paimon_spark.spark.native.local_read import SMALL_BYTES, is_key_lookup, is_row_lookup, is_small, rows_if_small
 from paimon_spark.spark.native.recorded_frame import RecordedTable, Settings, recorded_frame
 from paimon_spark.spark.native.recorded_needs import Needs, Operation, needs_of
-from paimon_spark.spark.native.session_settings import ZONE_OF_SESSION, SessionSettings, session_settings
+from paimon_spark.spark.native.session_settings import SessionSettings, session_settings
 from paimon_spark.spark.native.table_reading import ReadExplanation, Reading, ReadRequest, TableFrame, whole_read_reason
 from paimon_spark.spark.source.readable import open_readable
 from paimon_spark.store.open import ReadableTable
@@ -124,7 +125,7 @@ class _RecordedTable(RecordedTable):
         self.frame_type = type(spark.range(0))
 
     def settings(self) -> Settings:
-        return self.spark.conf.get(ZONE_OF_SESSION), sql_dialect(self.spark)
+        return self.spark.conf.get(SESSION_ZONE), sql_dialect(self.spark)
 
     def needs(self, operations: Sequence[Operation], settings: Settings) -> Needs:
         zone, dialect = settings

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
-from paimon_spark.spark.adapters.options import LOCAL, NATIVE, native_choice
+from paimon_spark.spark.adapters.options import LOCAL, NATIVE, SESSION_ZONE, native_choice
 from paimon_spark.spark.adapters.session_options import is_switched_on
 
 SESSION_NATIVE = f"spark.paimon.{NATIVE}"
 SESSION_LOCAL = f"spark.paimon.{LOCAL}"
 _V1_SOURCES = "spark.sql.sources.useV1SourceList"
-ZONE_OF_SESSION = "spark.sql.session.timeZone"
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ def session_settings(spark: SparkSession) -> SessionSettings:
         OptionError: a setting `spark.paimon.read.*` has a value that is not known.
     """
     return SessionSettings(
-        time_zone=spark.conf.get(ZONE_OF_SESSION),
+        time_zone=spark.conf.get(SESSION_ZONE),
         local=is_switched_on(spark, SESSION_LOCAL),
         native=native_choice(spark.conf.get(SESSION_NATIVE, "auto") or "auto", SESSION_NATIVE),
         case_sensitive=_is_on(spark, "spark.sql.caseSensitive"),

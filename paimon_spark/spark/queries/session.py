@@ -19,7 +19,7 @@ from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.live_session import LiveSession
 from paimon_spark.spark.adapters.open_catalogs import OpenCatalog, of_another_catalog
-from paimon_spark.spark.adapters.options import path_in_session
+from paimon_spark.spark.adapters.options import SESSION_ZONE, path_in_session
 from paimon_spark.spark.adapters.session_options import SessionOptions, chosen_options, paimon_settings, sql_dialect
 from paimon_spark.spark.table.table_api import PaimonTable
 from paimon_spark.sql.text.cursor import column_path, read_table_name
@@ -96,7 +96,7 @@ class SqlSession:
 
     def time_zone(self) -> str | None:
         """The zone of the Spark session, in which conditions and times are read."""
-        return self.spark.conf.get("spark.sql.session.timeZone")
+        return self.spark.conf.get(SESSION_ZONE)
 
     def table_name(self, text: str) -> TableName:
         """What a name means outside of SQL: without a database it is in the current or the default one.

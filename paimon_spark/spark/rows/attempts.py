@@ -13,7 +13,7 @@ from paimon_spark.errors import CommitConflict, PaimonError, UnsupportedFeature
 from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.merge.compaction.rules import compaction_rules
 from paimon_spark.spark.adapters.errors import job_errors
-from paimon_spark.spark.adapters.options import FAIL, Once
+from paimon_spark.spark.adapters.options import FAIL, SESSION_ZONE, Once
 from paimon_spark.spark.jobs.compact_job import SparkRunner
 from paimon_spark.spark.rows.expressions import check_names
 from paimon_spark.spark.rows.result import Outcome, RowChangeResult
@@ -131,7 +131,7 @@ def _name(table: ReadableTable, batch: Batch | None) -> CommitName | None:
 
 
 def _read_target(job: Job, table: ReadableTable, by_metadata: Callable[[ReadableTable], bool]) -> Target:
-    table = replace(table.without_fallback, time_zone=job.spark.conf.get("spark.sql.session.timeZone"))
+    table = replace(table.without_fallback, time_zone=job.spark.conf.get(SESSION_ZONE))
     settled = 0 if by_metadata(table) else _settled_level(table, job.statement)
     if settled:
         _settle_rows(job, table, settled)

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cmp_to_key
 from typing import Any
 
 from paimon_spark.arrow.predicates import predicate as p
-from paimon_spark.arrow.predicates.pruning import compare_values
 from paimon_spark.format.bucket import bucket_fields
 from paimon_spark.format.types import BINARIES, INTEGERS, TIMESTAMPS, DataField, Root
 from paimon_spark.spark.source.filters import NotPushed
@@ -53,8 +51,8 @@ class RuntimeFilter:
     def _of_files(self, part: p.Predicate) -> p.Predicate:
         match part:
             case p.In((name,), values) if name not in self.exact and len(values) > _MOST_VALUES:
-                ordered = sorted(values, key=cmp_to_key(compare_values))
-                return p.and_(p.Compare((name,), p.Op.GE, ordered[0]), p.Compare((name,), p.Op.LE, ordered[-1]))
+                low, high = part.ascending[0], part.ascending[-1]
+                return p.and_(p.Compare((name,), p.Op.GE, low), p.Compare((name,), p.Op.LE, high))
         return part
 
 

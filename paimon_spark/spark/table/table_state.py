@@ -15,6 +15,7 @@ from paimon_spark.spark.adapters.options import (
     LOCAL,
     NATIVE,
     OVERWRITE_WHERE,
+    SESSION_ZONE,
     TIME_ZONE,
     UNKNOWN_BATCH,
     last_of,
@@ -51,7 +52,7 @@ class TableState(ForeignNames):
 
     def _session_zone(self) -> str | None:
         """The zone in which Spark itself would read a condition."""
-        return self._of_reads[TIME_ZONE] or self._spark.conf.get("spark.sql.session.timeZone")
+        return self._of_reads[TIME_ZONE] or self._spark.conf.get(SESSION_ZONE)
 
     def _in_session(self, options: Mapping[str, str]) -> Mapping[str, str]:
         """The options with the zone in which a condition among them is read; one that is given comes first."""

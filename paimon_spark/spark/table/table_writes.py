@@ -24,6 +24,7 @@ from paimon_spark.spark.adapters.options import (
     OVERWRITE_MODE,
     OVERWRITE_WHERE,
     PATH,
+    SESSION_ZONE,
     UNKNOWN_BATCH,
     Once,
     last_of,
@@ -191,7 +192,7 @@ class TableWrites(TableState):
             OptionError: an argument does not fit.
             PaimonError: a message is malformed, or the changes do not fit the table.
         """
-        zone = self._spark.conf.get("spark.sql.session.timeZone") or "UTC"
+        zone = self._spark.conf.get(SESSION_ZONE) or "UTC"
         plan = SyncPlan(None if format is None else decoding_of(format, decoding, zone), options)
         check_stream(rows, checkpoint)
         path, identity = self._path, StreamIdentity(checkpoint)

@@ -61,7 +61,7 @@ def _where(tokens: Sequence[Token], behind: int) -> list[Token]:
     for token in tokens:
         if token.start < behind:
             continue
-        depth += {"(": 1, ")": -1}.get(token.upper, 0)
+        depth += token.nesting
         stops = _CLAUSES | _SET_OPERATORS if is_inside else _SET_OPERATORS
         if depth < 0 or (depth == 0 and token.upper in stops):
             break
@@ -176,7 +176,7 @@ def without_parentheses(condition: Sequence[Token]) -> Sequence[Token]:
 def _closes_at(condition: Sequence[Token]) -> int:
     depth = 0
     for at, token in enumerate(condition):
-        depth += {"(": 1, ")": -1}.get(token.upper, 0)
+        depth += token.nesting
         if depth == 0:
             return at
     return -1

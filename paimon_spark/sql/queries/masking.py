@@ -66,7 +66,7 @@ def _pipe_steps(tokens: Sequence[Token], references: Sequence[Reference]) -> Ite
             continue
         depth, last, is_table = 0, first, False
         for at in range(first + 1, len(tokens)):
-            depth += {"(": 1, ")": -1}.get(tokens[at].upper, 0)
+            depth += tokens[at].nesting
             if depth < 0 or (depth == 0 and tokens[at].upper == "|>"):
                 break
             last, is_table = at, is_table or at in certain or tokens[at].upper in ("FROM", "JOIN", "TABLE")
@@ -152,7 +152,7 @@ def _mask_aggregates(tokens: Sequence[Token], at: int, put: Put) -> None:
     """``PIVOT (sum(a) + 1 AS b FOR ...)`` as ``PIVOT (a() FOR ...)``: columns alone stand there."""
     depth, first = 0, at
     while at < len(tokens) and depth >= 0 and (depth or tokens[at].upper != "FOR"):
-        depth += {"(": 1, ")": -1}.get(tokens[at].upper, 0)
+        depth += tokens[at].nesting
         at += 1
     if at < len(tokens) and depth == 0 and at - first >= 3:
         put(tokens[first].start, "a()".ljust(tokens[at - 1].end - tokens[first].start))

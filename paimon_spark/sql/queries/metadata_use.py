@@ -80,7 +80,7 @@ def _with_columns(masked: str, tokens: Sequence[Token], places: Sequence[StarPla
         if lists[token.start]:
             depth, last = 0, number + 2
             for last in range(number + 2, len(tokens)):
-                depth += {"(": 1, ")": -1}.get(tokens[last].upper, 0)
+                depth += tokens[last].nesting
                 if depth == 0:
                     break
             start, end = tokens[number + 1].start, tokens[last].end

@@ -114,7 +114,7 @@ def closing_of(tokens: Sequence[Token], opening: int) -> int:
     """The index of the parenthesis that closes another one; the last token if none does."""
     depth = 0
     for at in range(opening, len(tokens)):
-        depth += {"(": 1, ")": -1}.get(tokens[at].upper, 0)
+        depth += tokens[at].nesting
         if depth == 0:
             return at
     return len(tokens) - 1
@@ -227,7 +227,7 @@ class _Reading:
         while at < len(rest) and rest[at].upper in ("TABLESAMPLE", "REPEATABLE"):
             at, depth = at + 1, 0
             while at < len(rest):
-                depth += {"(": 1, ")": -1}.get(rest[at].upper, 0)
+                depth += rest[at].nesting
                 at += 1
                 if depth == 0:
                     break

@@ -216,7 +216,7 @@ class Cursor:
         """Go behind the parentheses that open here, with all that is in them."""
         start, depth = self.offset(), 0
         while (token := self.peek()) is not None:
-            depth += {"(": 1, ")": -1}.get(token.upper, 0)
+            depth += token.nesting
             self.at += 1
             if depth == 0:
                 return

@@ -45,6 +45,11 @@ class Token:
         return self.text.upper() if self.kind in (Kind.WORD, Kind.SYMBOL) else ""
 
     @property
+    def nesting(self) -> int:
+        """1 where a parenthesis opens, -1 where one closes, else 0."""
+        return {"(": 1, ")": -1}.get(self.upper, 0)
+
+    @property
     def is_name(self) -> bool:
         return self.kind in (Kind.WORD, Kind.QUOTED)
 
@@ -88,7 +93,7 @@ def closes_its_own(tokens: Iterable[Token]) -> bool:
     """True if each parenthesis that is closed was opened before: the text may stand between two others."""
     depth = 0
     for token in tokens:
-        depth += {"(": 1, ")": -1}.get(token.upper, 0)
+        depth += token.nesting
         if depth < 0:
             return False
     return True
