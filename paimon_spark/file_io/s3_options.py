@@ -17,6 +17,7 @@ S3_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "credentials_provider": ("aws.credentials.provider",),
 }
 S3_PREFIXES = ("s3.", "fs.s3a.", "s3a.", "fs.s3.")
+_KNOWN = frozenset(prefix + name for prefix in S3_PREFIXES for names in S3_OPTIONS.values() for name in names)
 _NEAR_MISS = 0.9
 
 
@@ -26,9 +27,8 @@ def check_spelling(options: Mapping[str, str]) -> None:
     Raises:
         OptionError: there is such a key.
     """
-    of_s3 = [key for key in options if key.lower().startswith(S3_PREFIXES)]
-    known = [prefix + name for prefix in S3_PREFIXES for names in S3_OPTIONS.values() for name in names]
-    for key in of_s3:
-        near = similar_names(key, known, cutoff=_NEAR_MISS) if key not in known else []
+    for key in options:
+        is_of_s3 = key.lower().startswith(S3_PREFIXES) and key not in _KNOWN
+        near = similar_names(key, _KNOWN, cutoff=_NEAR_MISS) if is_of_s3 else []
         if near:
             raise OptionError(f"the option '{key}' of the store is not known; did you mean '{near[0]}'?")

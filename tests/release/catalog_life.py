@@ -18,6 +18,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
@@ -192,29 +193,28 @@ def threads(count: int) -> None:
 
 def sessions(count: int) -> None:
     """Sessions that are made, used and dropped; each also has a view of a table and a current database of its own."""
-    spark, watch = started(), Watch()
-    with tempfile.TemporaryDirectory() as warehouse:
-        filled(spark, warehouse)
-        for number in range(count):
-            session = spark.newSession()
-            session.sql("USE paimon.d")
-            session.table("k").createOrReplaceTempView("view")
-            assert session.sql("SELECT count(*) FROM view").collect()[0][0] == 100
-            ask(session, number)
-            if (number + 1) % max(count // 10, 1) == 0:
-                del session
-                watch.note(spark, number + 1)
-    watch.check()
-    spark.stop()
+
+    def use(spark: SparkSession, number: int) -> None:
+        session = spark.newSession()
+        session.sql("USE paimon.d")
+        session.table("k").createOrReplaceTempView("view")
+        assert session.sql("SELECT count(*) FROM view").collect()[0][0] == 100
+        ask(session, number)
+
+    repeated(count, use)
 
 
 def queries(count: int) -> None:
     """Queries in one session."""
+    repeated(count, ask)
+
+
+def repeated(count: int, use: Callable[[SparkSession, int], None]) -> None:
     spark, watch = started(), Watch()
     with tempfile.TemporaryDirectory() as warehouse:
         filled(spark, warehouse)
         for number in range(count):
-            ask(spark, number)
+            use(spark, number)
             if (number + 1) % max(count // 10, 1) == 0:
                 watch.note(spark, number + 1)
     watch.check()

@@ -96,10 +96,10 @@ def check_names(location: str, names: Sequence[str], spark: SparkSession | None 
 
 def alike_names(names: Sequence[str], is_exact: bool) -> str | None:
     """Tells which columns a query could not tell apart; None: there are none."""
-    by_lower: dict[str, list[str]] = {}
+    alike: dict[str, list[str]] = {}
     for name in names:
-        by_lower.setdefault(name.lower(), []).append(name)
-    same = next((alike for alike in by_lower.values() if len(alike) > len(set(alike) if is_exact else alike[:1])), None)
+        alike.setdefault(name if is_exact else name.lower(), []).append(name)
+    same = next((found for found in alike.values() if len(found) > 1), None)
     if same is None:
         return None
     if len(set(same)) < len(same):

@@ -238,8 +238,10 @@ def _mask_buckets(table: Table, spec: ReadSpec, columns: ManifestColumns, mask: 
 
 def _hashed_buckets(table: Table, columns: ManifestColumns, chosen: Indices) -> int | None:
     """Of Plan.hashed_buckets: the number of buckets that all files record, if it is one."""
+    if table.settings.bucket <= 0:
+        return None
     totals = np.unique(columns.total_buckets[chosen]).tolist()
-    if table.settings.bucket <= 0 or len(totals) != 1 or totals[0] <= 0:
+    if len(totals) != 1 or totals[0] <= 0:
         return None
     ids = [field.id for field in bucket_fields(table.schema, table.settings)]
     schemas = np.unique(columns.schema_id[chosen]).tolist()
