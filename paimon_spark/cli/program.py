@@ -234,9 +234,9 @@ class Stdout:
 
 def guard_streams() -> None:
     """Lets the program write on closed streams, and tell what is wrong with its output."""
-    for name in ("stdout", "stderr"):
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - until the process ends
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - until the process ends
     sys.stdout = Stdout(sys.stdout)
 
 
@@ -248,3 +248,9 @@ def _as_output() -> Iterator[None]:
         raise
     except OSError as error:
         raise OutputFailed(f"the output could not be written: {error.strerror}") from None
+    except UnicodeEncodeError as error:
+        text = error.object[error.start : error.end]
+        raise OutputFailed(
+            f"the output could not be written: its encoding {error.encoding} does not have {text!a:.40}; set the "
+            "environment variable PYTHONIOENCODING=utf-8"
+        ) from None

@@ -39,6 +39,7 @@ BRANCH_PREFIX = "branch-"
 CONSUMER_PREFIX = "consumer-"
 NOTE_SUFFIX = ".json"
 SEARCH_SUFFIX = ".search"
+CREATE_MARK = ".created-from"  # beside the schemas of a branch that is being made: which state it begins with
 RENAME_PREFIX = ".renamed-from-"  # of a mark beside the schemas of a branch that gets its name just now
 MAX_ID_DIGITS = 18
 """A number of more digits is none: it may not fit into 64 bits."""

@@ -10,13 +10,14 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
-from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.errors import CorruptFile, UnsupportedFeature
 from paimon_spark.format.json_text import JsonObject, format_json, parse_json_object
 
 BATCH_COMMIT_IDENTIFIER = 2**63 - 1
 CURRENT_VERSION = 3
 NO_WATERMARK = -(2**63)
 _NANOS = 10**9
+_FIRST_MILLIS, _LAST_MILLIS = -62_135_596_800_000, 253_402_300_799_999  # the years 1 to 9999, in UTC
 # JSON key, attribute of Snapshot, reader of JsonObject; in the order Java writes them.
 _FIELDS = (
     ("version", "version", JsonObject.integer),
@@ -120,6 +121,10 @@ def _snapshot(json: JsonObject, known: frozenset[str]) -> Snapshot:
             "release knows; use a newer release of paimon_spark"
         )
     values: dict[str, Any] = {attribute: read(json, key) for key, attribute, read in _FIELDS}
+    if not _FIRST_MILLIS <= values["time_millis"] <= _LAST_MILLIS:
+        raise CorruptFile(
+            f"{json.where} is damaged: its time, timeMillis = {values['time_millis']}, is beyond the years 1 to 9999"
+        )
     if values["watermark"] == NO_WATERMARK:
         values["watermark"] = None
     return Snapshot(**values, unknown=json.others(known))

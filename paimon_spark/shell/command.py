@@ -141,7 +141,7 @@ def catalog_options(warehouse: str | None, file: Path | None, pairs: Pairs) -> d
             the databases are. A metastore may know it: opening its catalog tells.
     """
     configured: dict[str, str] = {}
-    for number, line in enumerate([] if file is None else file.read_text().splitlines(), 1):
+    for number, line in enumerate([] if file is None else _read(file, "--catalog").splitlines(), 1):
         key, equals, value = (part.strip() for part in line.partition("="))
         if key and not key.startswith("#"):
             if not equals:
@@ -158,16 +158,20 @@ def catalog_options(warehouse: str | None, file: Path | None, pairs: Pairs) -> d
     return options
 
 
+def _read(file: Path, option: str) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+        raise typer.BadParameter(f"{file} cannot be read: {reason}", param_hint=f"'{option}'") from None
+
+
 def _script(text: str | None, file: Path | None) -> str | None:
     """The text of the statements; None: a shell is to be started."""
     if text is not None and file is not None:
         raise typer.BadParameter("give the statements, or a file with them", param_hint="'--file'")
     if file is not None:
-        try:
-            return file.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
-            raise typer.BadParameter(f"{file} cannot be read: {reason}", param_hint="'--file'") from None
+        return _read(file, "--file")
     return sys.stdin.read() if text is None and not sys.stdin.isatty() else text
 
 

@@ -104,11 +104,12 @@ def read_column(cursor: Cursor) -> ColumnDefinition:
     if any(cursor.sees(*words) for words in _CONSTRAINTS):
         raise cursor.unsupported(f"constraints of a table are not supported: {_KEYS}")
     column = ColumnDefinition(cursor.name("the name of a column"), column_type(cursor))
+    may_be_null = False
     while not (cursor.sees(",") or cursor.sees(")") or cursor.is_done):
         if cursor.accept("NOT", "NULL"):
             column = replace(column, nullable=False)
         elif cursor.accept("NULL"):
-            continue
+            may_be_null = True
         elif cursor.accept("COMMENT"):
             column = replace(column, comment=cursor.string("the comment"))
         elif cursor.accept("DEFAULT"):
@@ -127,6 +128,8 @@ def read_column(cursor: Cursor) -> ColumnDefinition:
             raise cursor.unsupported(f"this is not supported for the column {column.name}: {_KEYS}")
         else:
             raise cursor.error("NOT NULL, COMMENT, DEFAULT or the end of the column is needed here")
+        if may_be_null and not column.nullable:
+            raise cursor.error(f"the column {column.name} is NOT NULL and NULL: leave one of them out")
     return column
 
 

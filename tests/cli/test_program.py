@@ -195,6 +195,33 @@ def test_a_module_and_a_script_are_one_program(tmp_path: Path) -> None:
     assert "Traceback" not in err
 
 
+def test_a_text_that_the_output_cannot_hold(tmp_path: Path) -> None:
+    append(new_table(tmp_path / "t"), [(1, 1, "日本")])
+    for output in ("json", "csv", "text"):
+        child = program("read", tmp_path / "t", "--output", output, env={**ENVIRONMENT, "PYTHONIOENCODING": "latin-1"})
+        _, err = child.communicate(timeout=60)
+        words = r"the output could not be written: its encoding latin-1 does not have '\u65e5\u672c'; set the"
+        assert (child.returncode, words in " ".join(err.split()), "Traceback" in err) == (2, True, False), err
+
+
+def test_nobody_can_answer(tmp_path: Path) -> None:
+    """Neither an empty nor a closed stdin says yes."""
+    for number in range(3):
+        append(new_table(tmp_path / "t") if not number else open_table(str(tmp_path / "t")), [(number, 1, "x")])
+    arguments = [*PROGRAM, "expire", str(tmp_path / "t"), "--retain-max", "1", "--retain-min", "1"]
+    for redirected in ("</dev/null", "<&-"):
+        child = subprocess.run(
+            ["sh", "-c", f'"$@" {redirected}', "sh", *arguments],
+            check=False,
+            capture_output=True,
+            text=True,
+            env=ENVIRONMENT,
+        )
+        assert (child.returncode, "nothing was changed" in child.stdout + child.stderr) == (1, True), child
+        assert "Traceback" not in child.stderr
+    assert len(open_table(str(tmp_path / "t")).snapshots.ids()) == 3
+
+
 def test_nobody_reads_the_output(tmp_path: Path) -> None:
     append(new_table(tmp_path / "t"), [(i, i, "x" * 50) for i in range(4000)])
     for output in ("json", "text"):

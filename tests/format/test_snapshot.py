@@ -47,6 +47,17 @@ NEEDED = (
 )  # fmt: skip
 
 
+@pytest.mark.parametrize("millis", [10**18, -(10**18), 253402300800000])
+def test_a_time_beyond_all_years_is_damage(millis: int) -> None:
+    for data, decode in (
+        (changed(MINIMAL, timeMillis=millis), decode_snapshot),
+        (changed(FULL, timeMillis=millis), decode_tag),
+    ):
+        with pytest.raises(CorruptFile, match=f"its time, timeMillis = {millis}, is beyond the years 1 to 9999"):
+            decode(data, "x")
+    assert decode_snapshot(changed(MINIMAL, timeMillis=253402300799000), "x").time_millis == 253402300799000
+
+
 def changed(snapshot: Snapshot, **changes: Any) -> bytes:
     return json.dumps({**json.loads(encode_snapshot(snapshot)), **changes}).encode()
 

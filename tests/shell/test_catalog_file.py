@@ -35,6 +35,10 @@ def test_what_is_wrong_with_it(tmp_path: Path) -> None:
     with pytest.raises(typer.BadParameter, match=r"line 2 of .* is no KEY=VALUE") as raised:
         catalog_options("/a", file, None)
     assert "hush" not in str(raised.value)
+    for place, reason in ((file, "it is no text in UTF-8"), (tmp_path, "Is a directory")):
+        file.write_bytes("warehouse=/a".encode("utf-16"))
+        with pytest.raises(typer.BadParameter, match=f"cannot be read: {reason}"):
+            catalog_options(None, place, None)
     file.write_text("wharehouse=/a\n")
     with pytest.raises(typer.BadParameter, match=r"the option 'wharehouse' is not known; did you mean 'warehouse'\?"):
         catalog_options(None, file, None)

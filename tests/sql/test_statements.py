@@ -383,6 +383,8 @@ def test_copy_into_from_a_query() -> None:
          "the value of the partition column dt must be a literal"),
         ("INSERT INTO paimon.a.t PARTITION (dt, DT) SELECT 1", "column 39: the partition column DT is named twice"),
         ("INSERT INTO paimon.t SELECT 1", "column 13: paimon.t names no table: write paimon.<database>.<table>"),
+        ("CREATE TABLE paimon.a.t (x INT NOT NULL NULL)", "the column x is NOT NULL and NULL: leave one of them out"),
+        ("CREATE TABLE paimon.a.t (x INT NULL NOT NULL)", "the column x is NOT NULL and NULL: leave one of them out"),
         ("CREATE TABLE paimon.a.t (x)", "column 27: the type of the column is needed here; found )"),
         ("CREATE TABLE paimon.a.t (x INT,)", "column 32: the name of a column is needed here; found )"),
         ("CREATE TABLE paimon.a.t (x INT", "column 31: ) is needed here; the text ends"),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Annotated, Any
 
+import pyarrow as pa
 import typer
 
 from paimon_spark.cli.arguments import (
@@ -30,7 +31,14 @@ from paimon_spark.store.system_tables.table import SystemScan, system_table
 
 app = typer.Typer()
 Limit = Annotated[
-    int | None, typer.Option("--limit", metavar="N", min=0, show_default=False, help="At most so many rows; 0 for all.")
+    int | None,
+    typer.Option(
+        "--limit",
+        metavar="N",
+        min=0,
+        show_default=False,
+        help="At most so many rows, of snapshots and schemas the newest; 0 for all.",
+    ),
 ]
 
 SHOWN: dict[str, tuple[str, Sequence[str]]] = {
@@ -59,6 +67,7 @@ SHOWN: dict[str, tuple[str, Sequence[str]]] = {
 """Of each system table: the help of its command, and the columns of its text; none: all. JSON, CSV: all."""
 
 _OF_A_STATE = ("files", "partitions", "buckets")
+_OLDEST_FIRST = ("snapshots", "schemas")
 
 
 def find_system_scan(
@@ -88,6 +97,9 @@ def list_rows(
     shown = SHOWN[name][1] or None if output is RowsOutput.TEXT else None
     scan = find_system_scan(path, name, options, parse_columns(columns) or shown, where)
     batches = scan.to_batches()
+    if limit and name in _OLDEST_FIRST:
+        found = pa.Table.from_batches(batches, scan.arrow_schema)
+        batches = iter(found.slice(max(found.num_rows - limit, 0)).to_batches())
     if output is RowsOutput.JSON:
         print_json(list(islice(json_rows(batches), limit or None)))
     elif output is RowsOutput.CSV:

@@ -49,3 +49,13 @@ CONNECTOR_KEYS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Option -> what takes it."""
+INSTEAD: Mapping[str, str] = MappingProxyType(
+    {
+        TIME_ZONE: "give open_table the argument time_zone= instead",
+        "columns": "write .select(...) behind a read by name, or scan(columns=[...]) without Spark",
+        "filter": "write .where(...) behind a read by name, or scan(where=...) without Spark",
+        "row-kinds": "spark.readStream.format('paimon') takes it with .load('<path>'); of a table that is named, "
+        "'<table>$audit_log' has the row kinds in its first column",
+    }
+)
+"""Option -> what to write where a table is named, or read without Spark; of others nothing."""

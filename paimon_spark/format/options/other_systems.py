@@ -343,6 +343,7 @@ _SCAN_NAMES: Mapping[str, str] = MappingProxyType(
         'duckdb.sql("FROM scan") takes a scan as it is': "to_duckdb",
         "pyarrow.RecordBatchReader.from_stream(scan) takes a scan as it is": "to_arrow_batch_reader to_reader",
         "plan() finds the splits": "splits planFiles plan_files",
+        "it is a read of rows already": "scan",
         "count() is the number of rows": "num_rows count_rows shape size height",
         "explain() of a scan of the table itself tells what a condition leaves": "explain",
         "to_pandas() is all rows, of which pandas makes groups": "groupBy group_by groupby agg join sum mean",

@@ -123,11 +123,19 @@ def spark_table(rows: pa.Table) -> pa.Table:
     """The rows in types that Spark takes: each type that it lacks as the next larger one, with all values as they are.
 
     Raises:
-        DataError: there is no such type, or a value has digits that Spark cuts; the message names the column.
+        DataError: there is no such type, a value has digits that Spark cuts, or a text is no UTF-8; the message names
+            the column.
     """
     columns, fields = [], []
     for field, column in zip(rows.schema, rows.columns, strict=True):
         nested = pt.is_nested(field.type)
+        try:
+            column.validate(full=True)
+        except pa.ArrowException as error:
+            raise DataError(
+                f"writing column '{field.name}': its values are no {field.type} of Arrow: {error}; "
+                "a program that makes such buffers by hand has to make others"
+            ) from None
         try:
             wanted = _taken(field.type)
             from_arrow_type(wanted)

@@ -14,9 +14,11 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
+from threading import get_ident
 from typing import Any, TypeVar, cast
 
 from pyspark.errors import AnalysisException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import Column
 from pyspark.sql import functions as sf
 
@@ -32,6 +34,7 @@ _BEHIND_SENTENCE = re.compile(
     r"\n\s*== (?:SQL|DataFrame)|;\s*line \d+ pos \d+|;\s*\n|\n\s*'|\n\s*\+-|\n\n|\(line \d+, pos \d+\)"
 )
 _OF_JOB = re.compile(r"\[([A-Z_]+(?:\.[A-Z_]+)*)\]\s+(.*?)\s*SQLSTATE: \w+", re.DOTALL)
+_ERROR_LOGS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -98,6 +101,24 @@ def without_plan(error: AnalysisException, kind: type[AnalysisException] = Analy
     head = head.strip().removeprefix(f"[{error.getCondition()}]").strip()
     parameters = {key: _shown(value) for key, value in (error.getMessageParameters() or {}).items()}
     return kind(_shown(" ".join(head.split())), error.getCondition(), parameters)
+
+
+@contextmanager
+def not_logged() -> Iterator[None]:
+    """While Spark is asked for what may be an error: PySpark writes each one to stderr, with the plan and its stack."""
+    here = get_ident()
+
+    def is_of_another(record: logging.LogRecord) -> bool:
+        return record.thread != here
+
+    logs = [PySparkLogger.getLogger(name) for name in _ERROR_LOGS]
+    for log in logs:
+        log.addFilter(is_of_another)
+    try:
+        yield
+    finally:
+        for log in logs:
+            log.removeFilter(is_of_another)
 
 
 def sentence_of_job(error: Exception) -> tuple[str, str] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary, WeakSet
 
 from pyspark.sql import SparkSession
@@ -21,10 +21,12 @@ class OpenCatalog:
 
     Attributes:
         database: the current one; None: Spark's own catalog is current.
+        is_registered: Spark knows the catalog by its name, and which database of it is current.
     """
 
     catalog: Catalog
     database: str | None
+    is_registered: bool = False
 
     @property
     def names(self) -> Names:
@@ -53,7 +55,7 @@ def add_catalog(spark: SparkSession, opened: OpenCatalog) -> None:
 
 def add_registered_catalog(spark: SparkSession, catalog: Catalog) -> None:
     """Makes a catalog of Spark known under its name, in the place of one that had the name before."""
-    _OPEN.setdefault(spark, {})[_registered(catalog.name)] = _Openings(OpenCatalog(catalog, None))
+    _OPEN.setdefault(spark, {})[_registered(catalog.name)] = _Openings(OpenCatalog(catalog, None, True))
 
 
 def _registered(name: str) -> str:
@@ -100,7 +102,7 @@ def named_table(spark: SparkSession, name: str) -> tuple[Catalog, Identifier, st
     if of_name and registered is not None:
         of_name = [registered.last]  # as for Spark itself
     found = {}
-    for each in of_name or opened:
+    for each in _where_spark_is(spark, of_name or opened):
         table = read_table_name(name, each.names)
         if table.database is None or table.system is not None:
             raise SqlError(f"{name} is not the name of a table of the catalog {each.catalog.name}")
@@ -116,6 +118,28 @@ def named_table(spark: SparkSession, name: str) -> tuple[Catalog, Identifier, st
             "<catalog>.<database>.<table>"
         )
     return next(iter(found.values()))
+
+
+def _where_spark_is(spark: SparkSession, opened: Sequence[OpenCatalog]) -> Sequence[OpenCatalog]:
+    """Without the other catalogs that are registered, where one is Spark's current one: ``USE`` has chosen a database.
+
+    Another object of the same catalog in which nobody has chosen one says nothing else.
+    """
+    if not any(each.is_registered for each in opened):
+        return opened
+    current = spark.catalog.currentCatalog().lower()
+    chosen = [each for each in opened if each.is_registered and each.catalog.name.lower() == current]
+    if not chosen:
+        return opened
+    database = spark.catalog.currentDatabase()
+    same = {repr(each.catalog) for each in chosen}
+    others = [
+        each
+        for each in opened
+        if not each.is_registered
+        and not (repr(each.catalog) in same and each.database == each.catalog.default_database)
+    ]
+    return [replace(each, database=database) for each in chosen] + others
 
 
 def _opened_elsewhere() -> Iterator[OpenCatalog]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from pyspark import StorageLevel
@@ -24,7 +25,7 @@ from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import FLOATS, DataField, DataType, Root
 from paimon_spark.spark.adapters.aligned_values import Naming, has_fields
 from paimon_spark.spark.adapters.char_columns import stored_name
-from paimon_spark.spark.adapters.errors import raised
+from paimon_spark.spark.adapters.errors import not_logged, raised
 from paimon_spark.spark.adapters.session_options import is_case_sensitive, sql_dialect
 from paimon_spark.spark.adapters.types import loses_digits, spark_schema
 from paimon_spark.spark.merge_into.clauses import Action, Clause, When, check_clauses
@@ -380,7 +381,6 @@ def _qualifiers(expressions: Sequence[Expression | None]) -> Iterator[str]:
 
 def _is_alias(source: DataFrame, name: str) -> bool:
     """True if all columns have the name before them. A struct of that name has other fields than itself."""
-    try:
+    with not_logged(), suppress(AnalysisException):
         return source.select(f"{quoted(name)}.*").schema == source.schema
-    except AnalysisException:
-        return False
+    return False

@@ -17,7 +17,7 @@ from pyspark.sql import functions as sf
 
 from paimon_spark.errors import PaimonError, SqlError
 from paimon_spark.format.types import DataField
-from paimon_spark.spark.adapters.errors import without_plan
+from paimon_spark.spark.adapters.errors import not_logged, without_plan
 from paimon_spark.spark.adapters.store_assignment import Given, job_error
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema, spark_type
 from paimon_spark.spark.rows.assignments import Assignment, Expression, as_column, inner_type
@@ -76,7 +76,8 @@ def expression_errors(
         AnalysisException: all else that Spark does not understand.
     """
     try:
-        yield
+        with not_logged():  # with names and plans of ours; what is raised below says what the user can do
+            yield
     except AnalysisException as error:
         condition, name = error.getCondition() or "", _unknown(error)
         if condition.startswith(_OF_ANOTHER_FRAME):
@@ -144,7 +145,8 @@ def _unknown_beside(readings: Sequence[Reading]) -> AnalysisException | None:
             if any(word == "" or word.isidentifier() for word in words) or any(token.upper == "(" for token in after):
                 continue  # a function, a literal with a type, a word of the language
             try:
-                reading.frame.select(sf.expr(text[tokens[first].start : tokens[last].end])).schema  # noqa: B018
+                with not_logged():
+                    reading.frame.select(sf.expr(text[tokens[first].start : tokens[last].end])).schema  # noqa: B018
             except AnalysisException as error:
                 if _unknown(error) is not None:
                     return error
@@ -157,7 +159,8 @@ def _read_again(error: AnalysisException, name: str, readings: Sequence[Reading]
         values = [item.value for item in reading.given]
         for column in values if reading.condition is None else [as_column(reading.condition), *values]:
             try:
-                reading.frame.select(column).schema  # noqa: B018  # Connect reads the expression here, not before
+                with not_logged():
+                    reading.frame.select(column).schema  # noqa: B018  # Connect reads the expression here, not before
             except AnalysisException as again:
                 if _unknown(again) == name:
                     return again

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField, Root
 from paimon_spark.spark.adapters.aligned_values import Naming
 from paimon_spark.spark.adapters.char_columns import read_columns, stored_column
+from paimon_spark.spark.adapters.errors import not_logged
 from paimon_spark.spark.adapters.session_options import is_case_sensitive, sql_dialect
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
 from paimon_spark.spark.rows.appended import write_appended
@@ -259,11 +261,10 @@ def decides_partitions(spark: SparkSession, table: Table, condition: Expression 
 
 def _is_understood(rows: SparkSession | DataFrame, text: str) -> bool:
     """True if Spark understands a condition on rows; with a session, a name that stands alone: a session variable."""
-    try:
+    with not_logged(), suppress(AnalysisException):
         found = rows.where(text) if isinstance(rows, DataFrame) else rows.sql(f"SELECT {quoted(text)}")
         return bool(found.columns)  # which Spark Connect asks the server for
-    except AnalysisException:
-        return False
+    return False
 
 
 def matching_partitions(target: Target, condition: str, alias: str) -> list[bytes]:

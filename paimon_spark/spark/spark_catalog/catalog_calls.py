@@ -15,7 +15,7 @@ from weakref import ref
 from pyspark.sql import types as st
 
 from paimon_spark import errors
-from paimon_spark.catalogs.identifier import SYSTEM_DATABASE
+from paimon_spark.catalogs.identifier import SYSTEM_DATABASE, Identifier
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options.read_settings import ScanSettings
 from paimon_spark.format.options.table_settings import TableSettings
@@ -82,6 +82,10 @@ class CatalogCalls:
         return self._objects.map({key: value for key, value in known.items() if value is not None})
 
     def createNamespace(self, namespace: Java, metadata: Java) -> None:
+        if len(namespace) != 1:
+            raise UnsupportedFeature(
+                f"creating the database {'.'.join(namespace)}: the name of a database has one part; write that alone"
+            )
         with self._translated(namespace=namespace):
             given = {key: value for key, value in dict_of(metadata).items() if key != "owner"}
             self._catalog.create_database(self._database(namespace), given)
@@ -140,7 +144,7 @@ class CatalogCalls:
         session = self._sessions.current()
         schema = self._schema(session, identifier, more)
         with self._translated(identifier=identifier, namespace=identifier.namespace()):
-            name = session.identifier(self._name(identifier, session))
+            name = self._new_name(identifier, session)
             session.make_default(name.database)
             self._catalog.create_table(name, schema)
         return self.loadTable(identifier)
@@ -185,7 +189,7 @@ class CatalogCalls:
             return self._schema(self._sessions.current(), identifier, more, options, with_rows=True)
 
         with self._translated(identifier=identifier, namespace=identifier.namespace()):
-            name = session.identifier(self._name(identifier, session))
+            name = self._new_name(identifier, session)
             session.make_default(name.database)
             there = self._catalog.find_table(name) is not None
             if there and staging is Staging.CREATE:
@@ -244,6 +248,14 @@ class CatalogCalls:
         found = session.names.find_table(parts)
         assert found is not None  # it begins with the name of the catalog
         return found
+
+    def _new_name(self, identifier: Java, session: SqlSession) -> Identifier:
+        """The name of a table that is made. Where its database cannot be, Spark expects this error and no other."""
+        try:
+            return session.identifier(self._name(identifier, session))
+        except Thrown:
+            missing = self._objects.static(_ANALYSIS + "NoSuchNamespaceException")
+            raise Thrown(missing(identifier.namespace())) from None
 
     def _travel(self, more: tuple[Any, ...]) -> dict[str, str]:
         """The options of the state that VERSION AS OF or TIMESTAMP AS OF names."""

@@ -169,6 +169,15 @@ class JvmObjects:
         """The thread of the JVM that asks; only where ``keeps_threads``."""
         return int(self.static("java.lang.Thread.currentThread")().getId())
 
+    def is_called_by(self, method: str) -> bool:
+        """True if a method of the JVM, as ``Class.method``, has led to the call that Python answers.
+
+        Without ``keeps_threads`` there is no knowing, and the answer is False.
+        """
+        stack = self.static("java.io.StringWriter")()
+        self.static("java.lang.Throwable")().printStackTrace(self.static("java.io.PrintWriter")(stack))
+        return f".{method}(" in stack.toString()
+
     def is_made(self, thing: Java) -> bool:
         """True if Python answers for an object of the JVM."""
         return bool(self.static("java.lang.reflect.Proxy.isProxyClass")(thing.getClass()))

@@ -1,8 +1,11 @@
-"""CREATE TABLE ... AS SELECT and REPLACE TABLE in one step: if the rows cannot be written, nothing has changed."""
+"""CREATE TABLE ... AS SELECT and REPLACE TABLE in one step: if the rows cannot be written, nothing has changed.
+
+Spark asks for the same where ``saveAsTable`` writes in the mode ``overwrite``. Of a table that is there it replaces the
+rows alone, as the official connector does (Java: PaimonReplaceTableAsSelectStrategy, release 2.0).
+"""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -10,7 +13,7 @@ from enum import Enum
 from pyspark.sql import DataFrame
 
 from paimon_spark.catalogs.identifier import Identifier
-from paimon_spark.errors import OptionError
+from paimon_spark.errors import OptionError, SchemaError
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.spark.adapters.options import PATH, write_options
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
@@ -19,11 +22,11 @@ from paimon_spark.spark.spark_catalog.sessions import CatalogSessions
 from paimon_spark.spark.spark_catalog.spark_internals import data_frame, struct_of
 from paimon_spark.spark.spark_catalog.write_builder import INSERTABLE, InsertableRelation
 from paimon_spark.spark.statements.new_tables import create_filled_table, replace_table
+from paimon_spark.sql.text.names import TableName
 from paimon_spark.store.metadata.table_options import resolve_keys
 
 _CATALOG = "org.apache.spark.sql.connector.catalog."
 _WRITE = "org.apache.spark.sql.connector.write."
-_log = logging.getLogger(__name__)
 _CAPABILITIES = ("V1_BATCH_WRITE", "TRUNCATE")
 
 
@@ -73,6 +76,7 @@ class StagedCalls:
         sessions, name, schema_with, there: as of staged_table. The session that asks is not held: the JVM may keep this
             object longer than the session.
         schema: of the new table.
+        options: of a write that replaces the rows of the table alone; None: the table is made, or made anew.
         is_done: whether it has become one.
     """
 
@@ -81,12 +85,15 @@ class StagedCalls:
     schema_with: Callable[[Mapping[str, str]], TableSchema]
     schema: TableSchema
     there: bool
+    options: Mapping[str, str] | None = None
     is_done: bool = False
 
     def newWriteBuilder(self, info: Java) -> Java:
         """To replace the rows of a new table is to write it. Spark hands over the options of the DataFrame here."""
         options = {key: value for key, value in dict_of(info.options()).items() if key.lower() != PATH}
-        if options:
+        if self.there and self.sessions.objects.is_called_by("DataFrameWriter.saveAsTable"):
+            self.options = options
+        elif options:
             self.schema = self.schema_with(self._table_options(options))
         objects = self.sessions.objects
         insert = objects.make([INSERTABLE], InsertableRelation(self._insert))
@@ -106,8 +113,8 @@ class StagedCalls:
         if of_writes:
             raise OptionError(
                 f"the option '{of_writes[0]}' of a write that makes {self.name} anew, with its columns, keys and rows, "
-                "as saveAsTable in the mode overwrite and writeTo(...).create and replace do, would do nothing; write "
-                "to the table that is there with insertInto, or df.write.format('paimon')...save('<path>')"
+                "as writeTo(...).create and replace do, would do nothing; write to the table that is there with "
+                "insertInto, saveAsTable, or df.write.format('paimon')...save('<path>')"
             )
         return resolve_keys(given.table, self.schema.names)
 
@@ -119,27 +126,24 @@ class StagedCalls:
         """A write that failed has left nothing."""
 
     def _insert(self, rows: Java) -> None:
-        self._make(data_frame(rows, self.sessions.current().spark))
-
-    def _warn_of_keys(self) -> None:
-        """Says which keys the new table lacks; saveAsTable in the mode overwrite names none by itself."""
-        old, new = self.sessions.catalog.load_table(self.name).schema, self.schema
-        for what, before, after in (
-            ("primary key", old.primary_keys, new.primary_keys),
-            ("partition columns", old.partition_keys, new.partition_keys),
-        ):
-            if before and not after:
-                _log.warning(
-                    "%s is made anew without the %s that it had (%s); to replace its rows alone, use insertInto or "
-                    "INSERT OVERWRITE",
-                    self.name,
-                    what,
-                    ", ".join(before),
-                )
+        session = self.sessions.current()
+        frame = data_frame(rows, session.spark)
+        if self.options is None:
+            self._make(frame)
+            return
+        named, keys = self.schema.partition_keys, session.catalog.load_table(self.name).schema.partition_keys
+        if named and named != keys:
+            raise SchemaError(
+                f"saveAsTable of {self.name} in the mode overwrite replaces its rows, and its partition columns are "
+                f"{', '.join(keys) or 'none'}, not {', '.join(named)}: leave partitionBy out, or make the table anew "
+                "with writeTo(...).partitionedBy(...).createOrReplace()"
+            )
+        name = TableName((), self.name.database, self.name.table)
+        session.table(name).overwrite(frame, options=self.options)
+        self.is_done = True
 
     def _make(self, rows: DataFrame | None) -> None:
         if self.there:
-            self._warn_of_keys()
             replace_table(self.sessions.current(), self.name, self.schema, rows)
         else:
             create_filled_table(self.sessions.current(), self.name, self.schema, rows)

@@ -153,20 +153,23 @@ def _named(of: NamedTable, fields: Sequence[DataField], keys: Iterable[str]) -> 
     identity = of.objects.static(_CONNECTOR + "expressions.Expressions.identity")
     return {
         "name": of.full_name,
-        "schema": struct_of(of.objects, _columns(fields)),
+        "schema": struct_of(of.objects, _columns(of.objects, fields)),
         "partitioning": of.objects.array(_TRANSFORM, [identity(key) for key in keys]),
     }
 
 
-def _columns(fields: Sequence[DataField]) -> st.StructType:
+def _columns(objects: JvmObjects, fields: Sequence[DataField]) -> st.StructType:
     """The columns as Spark declares them: with CHAR and VARCHAR, and default values for INSERT in the metadata.
 
     All may hold NULL, as those of every scan of ours do: from a scan whose columns may, the optimizer does not let rows
-    be written to columns that may not. The write refuses NULL itself.
+    be written to columns that may not. The write refuses NULL itself. In the plan of a stream Spark takes no CHAR and
+    VARCHAR for STRING, as it does in that of a query, and then refuses the plan: a stream sees STRING.
     """
-    return st.StructType(
-        [_column(field, own) for field, own in zip(fields, shown_schema(spark_schema(fields)).fields, strict=True)]
-    )
+    shown = shown_schema(spark_schema(fields))
+    has_lengths = any(CHAR_VARCHAR in own.metadata for own in shown.fields)
+    if has_lengths and objects.is_called_by("DataStreamReader.table"):
+        return shown
+    return st.StructType([_column(field, own) for field, own in zip(fields, shown.fields, strict=True)])
 
 
 def _column(field: DataField, own: st.StructField) -> st.StructField:

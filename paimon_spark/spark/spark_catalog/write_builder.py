@@ -119,9 +119,7 @@ class Write:
         if self.replaces is None:
             table.append(frame, self.options)
         else:
-            where = self.replaces.get(OVERWRITE_WHERE)
-            rest = {key: value for key, value in self.replaces.items() if key != OVERWRITE_WHERE}
-            table.overwrite(frame, where, {**self.options, **rest})
+            table.overwrite(frame, options={**self.options, **self.replaces})
 
 
 @dataclass(frozen=True)

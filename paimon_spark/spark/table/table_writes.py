@@ -119,12 +119,21 @@ class TableWrites(TableState):
         once: tuple[str, int] | None = None,
         once_skips_older: bool = False,
     ) -> WriteResult:
-        """Replaces the partitions that the rows belong to, and no other; arguments as for append."""
+        """Replaces the partitions that the rows belong to, and no other; arguments as for append.
+
+        Raises:
+            OptionError: the table has no partitions, so that all its rows would go.
+        """
+        if not self._open().schema.partition_keys:
+            raise OptionError(
+                f"dynamic_partition_overwrite of {self._path}: the table has no partitions; overwrite(df) replaces all "
+                "its rows"
+            )
         return self._write(df, {**options, DYNAMIC_OVERWRITE: "true"}, True, Once.of(once, once_skips_older))
 
     def _overwrite_of_session(self, options: Mapping[str, str]) -> Mapping[str, str]:
         """What the session says of overwrites, as option, unless the call says something."""
-        says = any(key.lower() == DYNAMIC_OVERWRITE for key in (*self._options, *options))
+        says = any(key.lower() in (DYNAMIC_OVERWRITE, OVERWRITE_WHERE) for key in (*self._options, *options))
         mode = self._spark.conf.get(OVERWRITE_MODE, "static") or "static"
         return {DYNAMIC_OVERWRITE: "true"} if not says and mode.lower() == "dynamic" else _NO_OPTIONS
 

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import TypeAlias
 
-from paimon_spark.sql.queries.references import Reference, identifier_parts
+from paimon_spark.sql.queries.references import Reference
 from paimon_spark.sql.queries.time_travel import TRAVEL_WORDS
+from paimon_spark.sql.text.cursor import identifier_parts
 from paimon_spark.sql.text.lexer import Kind, Token
 
 _BEFORE_QUERIES = frozenset({"", "(", ")", "AS", "ALL", "DISTINCT", "UNION", "EXCEPT", "INTERSECT", "MINUS"})

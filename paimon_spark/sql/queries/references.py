@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from paimon_spark.errors import SqlError, UnsupportedFeature
+from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options.other_systems import STATEMENT_ADVICE
 from paimon_spark.sql.queries.query import Increment, Travel
 from paimon_spark.sql.queries.time_travel import read_travel
-from paimon_spark.sql.text.cursor import Cursor
-from paimon_spark.sql.text.lexer import Kind, Token, error_at, tokenize
+from paimon_spark.sql.text.cursor import Cursor, identifier_parts
+from paimon_spark.sql.text.lexer import Kind, Token, error_at
 from paimon_spark.sql.text.names import Names, TableName
 
 _INCREMENTS = {
@@ -249,23 +249,6 @@ def _named(
             options = cursor.properties()
     end = tokens[cursor.at - 1].end
     return Reference(first, last, parts, is_certain, tokens[first].start, end, travel=travel, options=options)
-
-
-def identifier_parts(tokens: Sequence[Token], first: int) -> tuple[str, ...]:
-    """The parts of the name in ``IDENTIFIER('db.t')``; () for something else, also if its name is not one string."""
-    kinds = [token.kind for token in tokens[first + 1 : first + 4]]
-    if first >= len(tokens) or tokens[first].upper != "IDENTIFIER" or kinds != [Kind.SYMBOL, Kind.STRING, Kind.SYMBOL]:
-        return ()
-    if tokens[first + 1].upper != "(" or tokens[first + 3].upper != ")":
-        return ()
-    try:
-        inner = tokenize(tokens[first + 2].text[1:-1])
-    except SqlError:
-        return ()
-    is_name = len(inner) % 2 == 1 and all(
-        token.upper == "." if at % 2 else token.is_name for at, token in enumerate(inner)
-    )
-    return tuple(token.name for token in inner[::2]) if is_name else ()
 
 
 def _identifier(text: str, tokens: Sequence[Token], names: Names, first: int) -> Reference | None:

@@ -102,7 +102,20 @@ class Cursor:
     def table(self) -> TableName | None:
         """The name of a table; None: it is Spark's."""
         at = self.offset()
-        return self.located(at, lambda: self.names.find_table(self.parts("the name of a table")))
+        return self.located(at, lambda: self.names.find_table(self._table_parts()))
+
+    def _table_parts(self) -> tuple[str, ...]:
+        parts = identifier_parts(self.tokens, self.at)
+        if parts:
+            self.at += 4
+            return parts
+        given = self.peek(2)
+        if self.sees("IDENTIFIER", "(") and given is not None and not given.is_name:  # else a list of columns follows
+            raise self.unsupported(
+                "IDENTIFIER takes one text in statements that change a table, as IDENTIFIER('db.t'): write the name "
+                "of the table into the statement"
+            )
+        return self.parts("the name of a table")
 
     def own_table(self) -> TableName:
         """The name of a table of ours, where no other can stand."""
@@ -368,3 +381,20 @@ def read_values(cursor: Cursor) -> PartitionSpec:
 
     cursor.listed(read)
     return tuple(found.values())
+
+
+def identifier_parts(tokens: Sequence[Token], first: int) -> tuple[str, ...]:
+    """The parts of the name in ``IDENTIFIER('db.t')``; () for something else, also if its name is not one string."""
+    kinds = [token.kind for token in tokens[first + 1 : first + 4]]
+    if first >= len(tokens) or tokens[first].upper != "IDENTIFIER" or kinds != [Kind.SYMBOL, Kind.STRING, Kind.SYMBOL]:
+        return ()
+    if tokens[first + 1].upper != "(" or tokens[first + 3].upper != ")":
+        return ()
+    try:
+        inner = tokenize(tokens[first + 2].text[1:-1])
+    except SqlError:
+        return ()
+    is_name = len(inner) % 2 == 1 and all(
+        token.upper == "." if at % 2 else token.is_name for at, token in enumerate(inner)
+    )
+    return tuple(token.name for token in inner[::2]) if is_name else ()

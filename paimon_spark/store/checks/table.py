@@ -271,7 +271,7 @@ def _without_expired_changelog(table: Table, findings: Findings, snapshot: Snaps
 
 
 def _expired_tags(table: Table, findings: Findings, ids: Sequence[int]) -> dict[str, Snapshot]:
-    """The tags whose snapshots have expired, oldest first."""
+    """The tags whose snapshots have expired, oldest first, and those that hold another one than there is of that id."""
     found: dict[str, Snapshot] = {}
     for name in table.snapshots.tag_names():
         try:
@@ -281,9 +281,16 @@ def _expired_tags(table: Table, findings: Findings, ids: Sequence[int]) -> dict[
         except PaimonError as error:
             findings.add(Rule.SNAPSHOT, f"tag {name}", f"tag {name}", str(error))
             continue
-        if tag is not None and tag.snapshot.id not in ids:
+        if tag is not None and (tag.snapshot.id not in ids or _differs(table, tag.snapshot)):
             found[name] = replace(tag.snapshot, changelog_manifest_list=None)  # it expires with the snapshot
     return dict(sorted(found.items(), key=lambda item: item[1].id))
+
+
+def _differs(table: Table, tagged: Snapshot) -> bool:
+    """True if the snapshot that a tag holds has other rows than the one of the same id."""
+    there = table.snapshots.find(tagged.id)
+    lists = "base_manifest_list", "delta_manifest_list"
+    return there is not None and any(getattr(there, name) != getattr(tagged, name) for name in lists)
 
 
 def _take_changelogs(

@@ -13,7 +13,15 @@ from dataclasses import dataclass, replace
 from paimon_spark.errors import NameTaken, OptionError, SnapshotNotFound
 from paimon_spark.file_io import FileIO
 from paimon_spark.format.options.table_settings import TableSettings
-from paimon_spark.format.paths import MAIN_BRANCH, RENAME_PREFIX, branch_root, schema_path, snapshot_path, tag_path
+from paimon_spark.format.paths import (
+    CREATE_MARK,
+    MAIN_BRANCH,
+    RENAME_PREFIX,
+    branch_root,
+    schema_path,
+    snapshot_path,
+    tag_path,
+)
 from paimon_spark.format.snapshot import Snapshot, Tag, encode_snapshot, encode_tag
 from paimon_spark.store.holds.tag_holds import hold_snapshot
 from paimon_spark.store.metadata.publish import publish_file
@@ -115,11 +123,16 @@ def create_branch(
         table.server.create_branch(name, tag)
         return CreateBranchResult(name, None if first is None else first.id, created=True)
     _check_rest(table, name, first, tag, schemas)
+    mark = _claim(table, name, first, tag)
+    if _is_there(table, name) and not _broke_off(table, name, first, schemas):  # made since this call looked
+        table.file_io.delete(mark)
+        raise _taken(table, name)
     if first is not None:
         _begin_with(table, name, first, None if tag is None or kept is None else (tag, kept))
     for number in schemas:  # the newest, which defines the columns, is first: with it the branch exists
         data = table.file_io.read_bytes(schema_path(table.location, number, table.branch))
         publish_file(table.file_io, schema_path(table.location, number, name), data)
+    table.file_io.delete(mark)
     return CreateBranchResult(name, None if first is None else first.id, created=True)
 
 
@@ -205,6 +218,28 @@ def on_branch(table: Table, branch: str) -> Table:
     return replace(table, schema=schema, settings=TableSettings(schema.options), branch=branch, opened=opened)
 
 
+def _claim(table: Table, name: str, first: Snapshot | None, tag: str | None) -> str:
+    """Marks a branch as one that begins with a state, so that no two calls mix two states in it.
+
+    Returns:
+        The path of the mark. A call of the same state that crashed may have left it; then this one ends its work.
+
+    Raises:
+        NameTaken: another call makes the branch from another state.
+    """
+    mark = f"{branch_root(table.location, name)}/schema/{CREATE_MARK}"
+    state = "no snapshot" if first is None else f"the snapshot {first.id}" if tag is None else f"the tag '{tag}'"
+    try:
+        if publish_file(table.file_io, mark, state.encode()):
+            return mark
+    except FileNotFoundError:  # the call that had the mark has ended just now
+        raise _taken(table, name) from None
+    raise NameTaken(
+        f"making the branch '{name}' of {table.location} from {state}: it is being made from another state, or the "
+        "call that did so broke off; make it again from that state, choose another name, or delete it first"
+    )
+
+
 def _begin_with(table: Table, name: str, snapshot: Snapshot, tag: tuple[str, Tag] | None) -> None:
     """Copies the snapshot, and the tag if given, into the branch, if the files of the snapshot still exist."""
     with hold_snapshot(table.snapshots, snapshot):
@@ -272,6 +307,7 @@ def _broke_off(table: Table, name: str, first: Snapshot | None, schemas: Sequenc
 def _check_rest(table: Table, name: str, first: Snapshot | None, tag: str | None, schemas: Iterable[int]) -> None:
     """Raises NameTaken if an unfinished branch of the name began elsewhere: continuing it would mix two branches."""
     own = {schema_path(table.location, number, name) for number in schemas}
+    own.add(f"{branch_root(table.location, name)}/schema/{CREATE_MARK}")
     if first is not None:
         own.add(snapshot_path(table.location, first.id, name))
     if tag is not None:

@@ -138,12 +138,12 @@ def unknown_option(key: str) -> str:
     advice = option_advice(key) or file_source_advice(key)
     if advice is not None:
         return advice
-    from paimon_spark.format.options.connector_keys import CONNECTOR_KEYS, TIME_ZONE  # for a message only
+    from paimon_spark.format.options.connector_keys import CONNECTOR_KEYS, INSTEAD  # for a message only
 
     connector = {name.lower(): name for name in CONNECTOR_KEYS}
     if key.lower() in connector:
         name = connector[key.lower()]
-        way_out = "give open_table the argument time_zone= instead" if name == TIME_ZONE else "leave it out"
+        way_out = INSTEAD.get(name, "leave it out")
         return f"the option '{name}' is one {CONNECTOR_KEYS[name]}, and would do nothing here; {way_out}"
     near = similar_names(key.replace("_", "-"), (*CONNECTOR_KEYS, *_plain_keys()), count=3)
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"{_LIST} lists all options"

@@ -45,11 +45,12 @@ def test_text_shows_columns_that_exist(table: Path, name: str) -> None:
 def test_what_is_chosen(table: Path) -> None:
     chosen = ["--columns", "snapshot_id, commit_kind", "--where", "snapshot_id > 1"]
     assert command("snapshots", table, *chosen).cells == [["2", "APPEND"], ["3", "APPEND"]]
-    assert command("snapshots", table, *chosen, "--limit", "1").cells == [["2", "APPEND"]]
+    assert command("snapshots", table, *chosen, "--limit", "1").cells == [["3", "APPEND"]]
     assert command("snapshots", table, *chosen, "--limit", "0").cells == [["2", "APPEND"], ["3", "APPEND"]]
     assert command("snapshots", table, *chosen, "--limit", "1", "--output", "json").document == [
-        {"snapshot_id": 2, "commit_kind": "APPEND"}
+        {"snapshot_id": 3, "commit_kind": "APPEND"}
     ]
+    assert len(command("snapshots", table, "--limit", "9").cells) == 3
 
 
 def test_the_state_that_is_listed(table: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import traceback
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.errors import AnalysisException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from paimon_spark import PaimonTable, catalog
@@ -119,6 +121,35 @@ def test_calls_of_ours_are_not_shown(
             assert raised.value.__suppress_context__
     finally:
         quick_spark.catalog.dropTempView("source")
+
+
+def test_what_is_asked_of_spark_and_refused_in_words_is_not_logged(quick_spark: SparkSession, tmp_path: Path) -> None:
+    """PySpark writes each error of an analysis to stderr, with its plan and its stack."""
+    quick_spark.range(3).write.format("paimon").mode("append").option("bucket", "-1").save(f"{tmp_path}/t")
+    table = PaimonTable.forPath(quick_spark, f"{tmp_path}/t")
+    records = list[logging.LogRecord]()
+    handler = logging.Handler()
+    handler.emit = records.append  # type: ignore[method-assign]
+    logs = [PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("DataFrame", "SQL")]
+    for log in logs:
+        log.addHandler(handler)
+    try:
+        source = quick_spark.range(1).alias("s")
+        table.alias("t").merge(source, "t.id = s.id").whenMatchedDelete().execute()
+        for call in (
+            lambda: table.delete("idd = 1"),
+            lambda: table.update("id = 1", {"id": "hello"}),
+            lambda: table.merge(quick_spark.range(1), "t.id = s.id").whenMatchedDelete().execute(),
+        ):
+            with pytest.raises((PaimonError, AnalysisException)):
+                call()
+        assert records == []
+        with pytest.raises(AnalysisException):
+            quick_spark.sql("SELECT nothing FROM range(1)")
+        assert len(records) == 1  # what others ask is written as ever
+    finally:
+        for log in logs:
+            log.removeHandler(handler)
 
 
 def test_the_class_is_one_that_the_documentation_names() -> None:

@@ -177,3 +177,27 @@ def test_a_table_is_made_again_by_what_is_shown_of_it(lake: Lake) -> None:
     lake.sql("DROP TABLE t")
     lake.sql(shown[0])
     assert (schema_of(lake, "t").fields, schema_of(lake, "t").options) == (found.fields, found.options)
+
+
+def test_a_database_has_one_part(lake: Lake) -> None:
+    with pytest.raises(PySparkException, match=r"the database a\.b: the name of a database has one part"):
+        lake.sql("CREATE NAMESPACE lake.a.b")
+    makes = "lake.a.b.t", "lake.nowhere.t"
+    for name in makes:
+        for make in (
+            lake.spark.range(1).write.saveAsTable,
+            lambda name: lake.spark.range(1).writeTo(name).createOrReplace(),
+            lambda name: lake.spark.range(1).writeTo(name).replace(),
+            lambda name: lake.sql(f"CREATE TABLE {name} (id INT)"),
+            lambda name: lake.sql(f"CREATE TABLE {name} AS SELECT 1 AS id"),
+            lambda name: lake.sql(f"ALTER TABLE {name} RENAME TO lake.d.u"),
+            lambda name: lake.sql(f"DROP TABLE {name}"),
+            lake.spark.table,
+        ):
+            with pytest.raises(PySparkException) as caught:
+                make(name)
+            assert len(str(caught.value)) < 700, str(caught.value)
+    for statement in ("DROP NAMESPACE lake.a.b", "ALTER NAMESPACE lake.a.b SET PROPERTIES ('x' = 'y')", "USE lake.a.b"):
+        with pytest.raises(PySparkException) as caught:
+            lake.sql(statement)
+        assert len(str(caught.value)) < 700, str(caught.value)

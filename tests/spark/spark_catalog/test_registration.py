@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 import paimon_spark
 from conftest import Lake
 from paimon_spark import PaimonTable
-from paimon_spark.errors import NameTaken, OptionError, UnsupportedFeature
+from paimon_spark.errors import NameTaken, OptionError, SqlError, UnsupportedFeature
 from paimon_spark.spark.spark_catalog.jvm_objects import JvmObjects
 from paimon_spark.spark.spark_catalog.spark_internals import check_internals
 
@@ -147,6 +147,12 @@ def test_names_without_a_catalog_are_those_of_the_current_one(lake: Lake) -> Non
     lake.sql("CALL sys.rollback(table => 'd.t', version => '1')")
     assert (len(lake.rows("SELECT * FROM pond.d.t")), len(lake.rows("SELECT * FROM lake.d.t"))) == (1, 2)
     assert PaimonTable.forName(lake.spark, "lake.d.t").toDF().count() == 2
+    lake.sql("USE lake.d")
+    for name in ("t", "d.t"):
+        assert PaimonTable.forName(lake.spark, name).toDF().count() == 2
+    lake.sql("USE pond.d")
+    with pytest.raises(SqlError, match=r"the name t means several tables in this session: d\.t of .* default\.t of"):
+        PaimonTable.forName(lake.spark, "t")
 
 
 def test_names_that_are_taken_are_refused(lake: Lake, spark: SparkSession) -> None:

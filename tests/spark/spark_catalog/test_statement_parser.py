@@ -26,6 +26,21 @@ def test_rows_are_changed(table: Lake) -> None:
     assert table.rows("SELECT * FROM t") == [(2, "m")]
 
 
+def test_identifier_names_a_table(lake: Lake) -> None:
+    lake.sql("CREATE TABLE t (id INT)")
+    lake.sql("INSERT INTO IDENTIFIER('lake.d.t') VALUES (1), (2)")
+    lake.sql("UPDATE IDENTIFIER('d.t') SET id = 9 WHERE id = 1")
+    lake.sql("DELETE FROM IDENTIFIER('t') WHERE id = 2")
+    lake.sql("ALTER TABLE IDENTIFIER('lake.d.`t`') ADD COLUMN v INT")
+    assert lake.rows("SELECT * FROM IDENTIFIER('t')") == [(9, None)]
+    for statement in ("DELETE FROM IDENTIFIER(:t) WHERE id = 9", "UPDATE IDENTIFIER(:t || '') SET id = 1"):
+        with pytest.raises(PySparkException, match=r"IDENTIFIER takes one text .* write the name of the table"):
+            lake.spark.sql(statement, args={"t": "lake.d.t"})
+    lake.sql("CREATE TABLE `identifier` (id INT)")
+    lake.sql("INSERT INTO `identifier` (id) VALUES (3)")
+    assert lake.rows("SELECT id FROM `identifier`") == [(3,)]
+
+
 def test_parameters_are_values(table: Lake) -> None:
     table.sql("UPDATE t SET a = :v WHERE id = :k", v="it's \\ ü", k=1)
     table.spark.sql("DELETE FROM t WHERE id = ? OR a = ?", args=[2, "c"])

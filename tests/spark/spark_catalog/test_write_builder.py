@@ -110,15 +110,72 @@ def test_options_of_a_dataframe_are_those_of_the_table_that_it_makes(lake: Lake)
     for name in "ab":
         found = open_table(f"{lake.path}/d.db/{name}").schema
         assert (found.primary_keys, found.partition_keys, found.options["bucket"]) == (("dt", "id"), ("dt",), "1")
-    for option, message in {
-        "overwrite-where": "'overwrite-where' of a write that makes d.b anew",
-        "replaceWhere": "overwrite-where",
-        "primarykey": "primary-key",
-    }.items():
-        with pytest.raises(PySparkException, match=message):
-            rows.where("id = 1").write.mode("overwrite").option(option, "dt = 'x'").saveAsTable("lake.d.b")
+    with pytest.raises(PySparkException, match=r"'overwrite-where' of a write that makes d\.b anew"):
+        rows.writeTo("lake.d.b").option("overwrite-where", "dt = 'x'").createOrReplace()
     assert lake.rows("SELECT * FROM b") == [(1, "x"), (2, "y")]
     assert lake.spark.read.option("versionAsOf", "1").table("lake.d.b").count() == 2
+
+
+def test_save_as_table_replaces_the_rows_of_a_table_that_is_there(lake: Lake) -> None:
+    """The official connector keeps the table, with its keys, options and history; expected rows follow its tests."""
+    partitioned = "PARTITIONED BY (dt) TBLPROPERTIES ('primary-key' = 'id,dt', 'bucket' = '2')"
+    lake.sql(f"CREATE TABLE b (id INT, s STRING, dt STRING) {partitioned}")
+    lake.sql("INSERT INTO b VALUES (1, 'old', 'p1'), (2, 'old', 'p2')")
+
+    def write(row: str, **options: str) -> None:
+        """By name, as saveAsTable does."""
+        rows = lake.sql(f"SELECT dt, id, s FROM VALUES {row} AS t (id, s, dt)")
+        rows.write.format("paimon").mode("overwrite").options(**options).saveAsTable("lake.d.b")
+
+    write("(3, 'new', 'p3')")
+    assert lake.rows("SELECT * FROM b") == [(3, "new", "p3")]
+    assert lake.rows("SELECT * FROM b VERSION AS OF 1") == [(1, "old", "p1"), (2, "old", "p2")]
+    lake.spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    write("(4, 'new', 'p4')")
+    write("(5, 'one', 'p4')", **{"overwrite-where": "dt = 'p4'"})
+    write("(6, 'all', 'p3')", **{"dynamic-partition-overwrite": "false", "primary-key": "id,dt", "bucket": "2"})
+    lake.spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
+    assert lake.rows("SELECT * FROM b VERSION AS OF 4") == [(3, "new", "p3"), (5, "one", "p4")]
+    write("(7, 'row', 'p5')", **{"overwrite-where": "dt = 'p5'"})
+    lake.spark.table("lake.d.b").selectExpr("id + 1 AS id", "s", "dt").write.mode("overwrite").saveAsTable("lake.d.b")
+    assert lake.rows("SELECT * FROM b") == [(7, "all", "p3"), (8, "row", "p5")]
+    lake.sql("INSERT INTO b VALUES (8, 'upserted', 'p5')")
+    assert lake.rows("SELECT * FROM b") == [(7, "all", "p3"), (8, "upserted", "p5")]
+    found = open_table(f"{lake.path}/d.db/b").schema
+    assert (found.id, found.primary_keys, found.partition_keys) == (0, ("id", "dt"), ("dt",))
+
+
+def test_save_as_table_refuses_what_does_not_fit_the_table(lake: Lake) -> None:
+    lake.sql("CREATE TABLE b (id INT NOT NULL, dt STRING) PARTITIONED BY (dt) TBLPROPERTIES ('primary-key' = 'id,dt')")
+    lake.sql("INSERT INTO b VALUES (1, 'p1')")
+    rows = lake.sql("SELECT 2 AS id, 'p2' AS dt")
+    write = rows.write.mode("overwrite")
+    for writer, message in (
+        (write.partitionBy("id"), "its partition columns are dt, not id: leave partitionBy out"),
+        (rows.write.mode("overwrite").option("replaceWhere", "dt = 'p1'"), "overwrite-where"),
+        (rows.write.mode("overwrite").option("primarykey", "id"), "primary-key"),
+        (rows.write.mode("overwrite").option("primary-key", "id"), "primary-key"),
+        (rows.write.mode("overwrite").option("overwrite-where", "dt = 'p1'"), "p2"),
+        (rows.selectExpr("id", "dt", "7 AS more").write.mode("overwrite"), "more"),
+        (rows.selectExpr("'x' AS id", "dt").write.mode("overwrite"), "id"),
+        (rows.selectExpr("CAST(NULL AS INT) AS id", "dt").write.mode("overwrite"), "NULL|null"),
+    ):
+        with pytest.raises(PySparkException, match=message):
+            writer.saveAsTable("lake.d.b")
+        assert lake.rows("SELECT * FROM b") == [(1, "p1")]
+    rows.write.mode("overwrite").partitionBy("dt").saveAsTable("lake.d.b")
+    assert lake.rows("SELECT * FROM b") == [(2, "p2")]
+
+
+def test_columns_of_char_are_read_and_written_by_streams(lake: Lake, tmp_path: Path) -> None:
+    lake.sql("CREATE TABLE n (id INT, c CHAR(3), s STRUCT<v: VARCHAR(2)>) TBLPROPERTIES ('primary-key' = 'id')")
+    lake.sql("INSERT INTO n VALUES (1, 'a', struct('b'))")
+    for name in ("lake.d.n", "lake.d.`n$audit_log`"):
+        stream = lake.spark.readStream.table(name).select("id", "c", "s").writeStream.trigger(availableNow=True)
+        target = f"lake.d.m{len(name)}"
+        stream.option("checkpointLocation", f"{tmp_path}/{len(name)}").toTable(target).awaitTermination()
+        assert lake.rows(f"SELECT id, c, s.v FROM {target}") == [(1, "a  ", "b")]
+    assert [row[1] for row in lake.sql("DESCRIBE n").collect()[1:3]] == ["char(3)", "struct<v:varchar(2)>"]
 
 
 def test_a_stream_replaces_all_rows_in_the_mode_complete(lake: Lake, tmp_path: Path) -> None:

@@ -170,6 +170,11 @@ def test_overwrites(spark: SparkSession, tmp_path: Path) -> None:
     assert table.overwrite(new).rows == 1
     assert table.toDF().count() == 1
     assert [r.commit_kind for r in table.history().collect()] == ["OVERWRITE"] * 3 + ["APPEND"]
+    whole = made(spark, tmp_path / "u")
+    whole.append(new)
+    with pytest.raises(OptionError, match=r"the table has no partitions; overwrite\(df\) replaces all its rows"):
+        whole.dynamic_partition_overwrite(new)
+    assert whole.toDF().count() == 1
 
 
 def test_an_overwrite_heeds_the_mode_of_the_session(spark: SparkSession, tmp_path: Path) -> None:

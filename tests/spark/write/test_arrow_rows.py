@@ -218,6 +218,15 @@ def test_types_that_no_type_of_spark_holds_are_refused(kind: pa.DataType) -> Non
         spark_table(pa.table({"v": pa.array([None], kind)}))
 
 
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_text_that_is_no_utf_8_is_refused(nested: bool) -> None:
+    buffers = [None, pa.array([0, 1], pa.int32()).buffers()[1], pa.py_buffer(b"\xff")]
+    text = pa.Array.from_buffers(pa.string(), 1, buffers)
+    column = pa.StructArray.from_arrays([text], ["s"]) if nested else text
+    with pytest.raises(DataError, match=r"column 'v': its values are no .* of Arrow: .*UTF"):
+        spark_table(pa.table({"v": column}))
+
+
 def test_rows_in_another_form_are_answered_with_what_makes_a_table_of_them(tmp_path: Path) -> None:
     stored = make(tmp_path / "t", pa.schema([("v", pa.int32())]), ("v",), {})
     assert held_rows(open_table(stored.location)).schema.names == ["v"]  # it has Arrow's stream

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -423,6 +424,17 @@ def test_whatever_is_garbled_is_reported_and_stops_nothing(name: str, tmp_path: 
         assert check(str(table)).is_good == (path.name in ("LATEST", "EARLIEST")), path
         path.write_bytes(good)
     assert check(str(table)).is_good
+
+
+def test_a_tag_of_another_snapshot_of_the_same_id(tmp_path: Path) -> None:
+    _append_table(tmp_path / "t", [["a", "b"]])
+    _append_table(tmp_path / "u", [["c"]])
+    create_tag(open_table(str(tmp_path / "t")), "own", 1)
+    assert check(str(tmp_path / "t")).is_good
+    shutil.copy(tmp_path / "u/snapshot/snapshot-1", tmp_path / "t/tag/tag-other")
+    problems = check(str(tmp_path / "t")).problems
+    assert problems
+    assert {problem.snapshot for problem in problems} == {"tag other"}
 
 
 def test_all_states_that_need_a_lost_file_are_named(tmp_path: Path) -> None:

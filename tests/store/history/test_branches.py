@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 import shutil
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -10,10 +13,13 @@ from typing import Any
 
 import pytest
 from support.faults.faulty_store import FaultyFileIO, When
+from support.long_runs import LONG
 from support.oracles.checker import check_table
+from support.simulation.turns import in_turns, operations
 from support.tables.expiring import copied, live_on, new_table, rules, state, stored
 
 from paimon_spark.errors import CorruptFile, NameTaken, OptionError, SnapshotNotFound
+from paimon_spark.file_io import FileIO
 from paimon_spark.format.paths import schema_path
 from paimon_spark.format.schema import encode_schema
 from paimon_spark.store.clean.orphans import remove_orphan_files
@@ -26,6 +32,9 @@ from paimon_spark.store.history.tags import create_tag
 from paimon_spark.store.holds.marks import write_mark
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
+
+_MARKS = re.compile(r"/\.(holding-|created-from)")
+"""Of marks that a crash leaves."""
 
 
 def life(path: Path, steps: str) -> Table:
@@ -159,7 +168,7 @@ def test_a_crash_among_several_schemas(tmp_path: Path, beginning: dict[str, Any]
             assert on(broken, "b").schema.id == newest
         if beginning or not names(broken):
             create_branch(broken, "b", **beginning, ignore_if_exists=True)
-            assert {path for path in stored(broken) if "/.holding-" not in path} == stored(done)
+            assert {path for path in stored(broken) if not _MARKS.search(path)} == stored(done)
             with pytest.raises(NameTaken):
                 create_branch(broken, "b", **beginning)
         assert state(on(broken, "b"), {}) == rows
@@ -329,3 +338,26 @@ def test_a_crash_at_any_point_of_a_fast_forward(tmp_path: Path, when: When) -> N
         assert {path for path in stored(table) if "/.holding-" not in path} == stored(done)  # a mark lasts a day
         assert state(table, {}) == [(0, 1), (1, 1)]
     assert len(changes) > 5
+
+
+@pytest.mark.parametrize("second", [{}, {"snapshot": 1}, {"tag": "two"}])
+def test_two_calls_make_no_branch_of_two_states(tmp_path: Path, second: dict[str, Any]) -> None:
+    """In all turns of two calls, each up to some operation of its storage: what a call reports is the branch."""
+    table = life(tmp_path, "www")
+    create_tag(table, "two", 2)
+    states: Sequence[dict[str, Any]] = ({"tag": "two"}, second)
+
+    def make(name: str, number: int, made: dict[int, Any]) -> Callable[[FileIO], object]:
+        def call(store: FileIO) -> None:
+            made[number] = create_branch(replace(table, file_io=store), name, **states[number]).snapshot_id
+
+        return call
+
+    steps = len(operations(table.file_io, make("b", 0, {})))
+    for at, turns in enumerate([*itertools.product(range(steps), repeat=2)][:: 1 if LONG else 7]):
+        name, made = f"b{at}", dict[int, Any]()
+        errors = in_turns(table.file_io, *((make(name, number, made), turns[number]) for number in (0, 1)))
+        assert all(isinstance(error, NameTaken) for error in errors if error is not None), errors
+        found = on(table, name).snapshots.latest_id() if made else None
+        assert set(made.values()) <= {found}, (turns, made)
+        assert made or not names(table).count(name), turns
