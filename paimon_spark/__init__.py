@@ -55,7 +55,16 @@ def __getattr__(name: str) -> object:
             refuse_name = import_module(f"{__name__}.format.options.foreign_names").refuse_name
             refuse_name(modules[__name__], name, modules[__name__], advice)
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    value = getattr(import_module(f"{__name__}.{home}"), name)
+    try:
+        value = getattr(import_module(f"{__name__}.{home}"), name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "pyspark":
+            raise
+        raise ModuleNotFoundError(
+            f"{__name__}.{name} needs PySpark, which is not installed: pip install pyspark; open_table and "
+            "open_catalog work without it",
+            name=error.name,
+        ) from None
     if name in _CHECKED:
         advice = import_module(f"{__name__}.format.options.other_systems").ARGUMENT_ADVICE
         value = import_module(f"{__name__}.arguments.checks").checked(value, advice=advice)

@@ -113,6 +113,8 @@ def _instance(cls: type, value: Any) -> Any:
     """Spark Connect has classes of its own, which have the names of Spark's but not always their types."""
     same = ((c.__name__, c.__module__.partition(".")[0]) for c in type(value).__mro__)
     if not isinstance(value, cls) and (cls.__name__, "pyspark") not in same:
+        if cls.__name__ == "Identifier" and isinstance(value, str):
+            raise Misfit(wanted=f"an Identifier; catalog['{value}'] opens the table of a text")
         if cls.__name__ == "Table" and isinstance(value, str | PathLike):
             raise Misfit(wanted=f"what open_table('{fspath(value)}') returns")
         if cls.__name__ == "DataFrame" and isinstance(value, str):

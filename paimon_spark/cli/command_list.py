@@ -62,6 +62,7 @@ _PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "compact": ("compacting", "Merges the files of buckets that have too many, with processes of this machine."),
         "compact-manifest": ("compacting", "Merges the manifests, in one snapshot."),
         "expire": ("upkeep", "Expires old snapshots, with the files that only they need."),
+        "expire-tags": ("upkeep", "Deletes the tags whose time is over."),
         "orphans": ("upkeep", "Files that no snapshot, tag, branch or changelog names."),
     },
     "Destructive: shows what would go, and asks": {

@@ -205,8 +205,8 @@ def _uncache(cursor: Cursor) -> Statement | None:
     return None if table is None else Refresh(table, if_exists)
 
 
-_OF_OTHERS = frozenset({"OPTIMIZE", "VACUUM", "RESTORE", "FSCK", "REORG"})
-_BEFORE_NAME = ("REPAIR", "TABLE", "FULL", "LITE")
+_OF_OTHERS = frozenset({"OPTIMIZE", "VACUUM", "RESTORE", "FSCK", "REORG", "UNDROP", "CONVERT"})
+_BEFORE_NAME = ("REPAIR", "TABLE", "FULL", "LITE", "TO", "DELTA")
 
 
 def _of_others(cursor: Cursor) -> None:

@@ -21,7 +21,7 @@ def read_insert(cursor: Cursor, common: Sequence[Token] = ()) -> Insert | None:
         SqlError: it is put together wrongly.
     """
     cursor.expect("INSERT")
-    cursor.accept("WITH", "SCHEMA", "EVOLUTION")
+    evolves = {"write.merge-schema": "true"} if cursor.accept("WITH", "SCHEMA", "EVOLUTION") else {}
     verb = cursor.accept_any("INTO", "OVERWRITE")
     cursor.accept("TABLE")
     token = cursor.peek()
@@ -47,7 +47,7 @@ def read_insert(cursor: Cursor, common: Sequence[Token] = ()) -> Insert | None:
         by_name=by_name,
         columns=columns,
         replace_where=replace_where,
-        options=options,
+        options={**evolves, **options},
     )
 
 

@@ -18,7 +18,7 @@ from paimon_spark.procedures.procedure import Procedure, arguments_of, sentence
 from paimon_spark.procedures.rewrites import Compact, Copy
 from paimon_spark.procedures.row_removal import PurgeFiles
 from paimon_spark.procedures.snapshots import ExpireSnapshots
-from paimon_spark.procedures.tags import CreateTag, DeleteTag
+from paimon_spark.procedures.tags import CreateTag, DeleteTag, ExpireTags
 
 TAKEN: dict[str, tuple[type[Procedure[Any]], dict[str, str]]] = {
     "compact": (Compact, {"where": "--where", "full": "--full"}),
@@ -37,6 +37,7 @@ TAKEN: dict[str, tuple[type[Procedure[Any]], dict[str, str]]] = {
         },
     ),
     "expire-partitions": (ExpirePartitions, {"expiration_time": "--older-than"}),
+    "expire-tags": (ExpireTags, {"older_than": "--older-than"}),
     "fast-forward": (FastForward, {"branch": "NAME"}),
     "orphans": (RemoveOrphanFiles, {"older_than": "--older-than"}),
     "purge": (PurgeFiles, {"orphans_older_than": "--orphans-older-than"}),

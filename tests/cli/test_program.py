@@ -51,6 +51,21 @@ def test_names_of_the_package_are_there_when_asked_for() -> None:
         paimon_spark.open_tabel  # type: ignore[attr-defined]  # noqa: B018
 
 
+def test_names_that_need_spark_say_so() -> None:
+    code = """
+import sys
+sys.modules["pyspark"] = None
+import paimon_spark
+assert paimon_spark.open_table
+try:
+    paimon_spark.PaimonTable
+except ModuleNotFoundError as error:
+    print(error)
+"""
+    said = subprocess.check_output([sys.executable, "-c", code], text=True, env=ENVIRONMENT)
+    assert said.startswith("paimon_spark.PaimonTable needs PySpark, which is not installed: pip install pyspark; ")
+
+
 @pytest.mark.parametrize(
     ("former", "name"),
     [

@@ -71,7 +71,7 @@ def test_pages_on_connect(tmp_path: Path) -> None:
     paths = os.pathsep.join(map(str, (ROOT, ROOT / "tests", ROOT / "tests/docs")))
     env.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1", PYTHONPATH=paths)
     command = [sys.executable, str(program), str(tmp_path), *map(str, chosen)]
-    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=1800, check=False)
     assert done.returncode == 0, done.stdout + done.stderr[-8000:]
     assert f"{len(chosen)} pages print what they show" in done.stdout
 

@@ -132,7 +132,7 @@ def test_the_program_itself(lake: Path) -> None:
     """A Spark of its own, of which nobody sees anything; the error is one of a task, which has the longest text."""
     text = "SELECT k, b FROM orders WHERE k < 3 ORDER BY k; SELECT k FROM orders WHERE raise_error(b) IS NULL"
     child = program("sql", text, "--warehouse", lake, "--output", "json", "--conf", "spark.driver.memory=1g")
-    out, err = child.communicate(timeout=300)
+    out, err = child.communicate(timeout=1800)
     assert out == '{"k": 1, "b": "x;y"}\n{"k": 2, "b": null}\n'
     assert child.returncode == 2
     assert err.startswith("paimon-spark sql: statement 2 of 2 (line 1): [USER_RAISED_EXCEPTION] ")

@@ -92,6 +92,8 @@ def test_a_script_of_spark_does_not_take_a_table_of_ours_for_one_of_spark(text: 
             "MERGE INTO b.t USING <table or query> ON <condition> WHEN MATCHED",
         ),
         ("DELETE FROM t AS x INNER JOIN s ON x.id = s.id", "THEN DELETE deletes rows by those of another table"),
+        ("UNDROP TABLE t", "DROP TABLE deletes the files too, so that t does not come back"),
+        ("CONVERT TO DELTA t", "t stays a table of Paimon"),
         ("FSCK REPAIR TABLE t", "CALL sys.remove_unexisting_files(table => 't')"),
         ("REORG TABLE t APPLY (PURGE)", "CALL sys.compact(table => 't', compact_strategy => 'full')"),
         ("CREATE TABLE u SHALLOW CLONE b.t", "CALL sys.copy(source_table => 'b.t'"),

@@ -257,6 +257,10 @@ def insert(text: str) -> Insert:
         ("INSERT INTO paimon.a.t (SELECT 1)", {}),
         ("INSERT INTO paimon.a.t (x, `y`) SELECT 1, 2", {"columns": ("x", "y")}),
         ("INSERT INTO paimon.a.t BY NAME SELECT 1 x", {"by_name": True}),
+        (
+            "INSERT WITH SCHEMA EVOLUTION INTO paimon.a.t BY NAME SELECT 1 x",
+            {"by_name": True, "options": {"write.merge-schema": "true"}},
+        ),
         ("INSERT OVERWRITE paimon.a.t SELECT 1", {"overwrite": True}),
         ("INSERT OVERWRITE TABLE paimon.a.t PARTITION (dt = '2026-11-01', h) IF NOT EXISTS SELECT 1",
          {"overwrite": True, "partition": (DAY, PartitionValue("h")), "if_not_exists": True}),

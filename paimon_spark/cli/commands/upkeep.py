@@ -22,7 +22,7 @@ from paimon_spark.cli.arguments import (
     snapshot_id,
     tag_or_snapshot,
 )
-from paimon_spark.cli.commands.removal import remove
+from paimon_spark.cli.commands.removal import remove, removes
 from paimon_spark.cli.declared import Shown, takes
 from paimon_spark.cli.messages import if_stopped
 from paimon_spark.cli.progress import progress_bars
@@ -33,7 +33,7 @@ from paimon_spark.procedures.local_engine import LocalEngine, dry_or_real
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.rollbacks import Rollback
 from paimon_spark.procedures.snapshots import ExpireChangelogs, ExpireSnapshots
-from paimon_spark.procedures.tags import CreateTag, DeleteTag
+from paimon_spark.procedures.tags import CreateTag, DeleteTag, ExpireTags
 from paimon_spark.store.clean.orphans import RemoveOrphanFilesResult
 from paimon_spark.store.expire.snapshots import ExpireSnapshotsResult
 from paimon_spark.store.history.consumers import expire_consumers
@@ -46,6 +46,7 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
 
 app = typer.Typer()
+_LEFT_TAGS = "the tags that are still listed are whole; call it again for the others"
 
 
 @app.command()
@@ -141,8 +142,7 @@ def drop_tag(
     for name in call.names:
         if name not in known:
             raise no_such_tag(table.snapshots, name)
-    left = "the tags that are still listed are whole; call it again for the others"
-    remove(dry_or_real(call, table), _untagged, dry_run, yes, output, left)
+    remove(dry_or_real(call, table), _untagged, dry_run, yes, output, _LEFT_TAGS)
 
 
 @app.command("rollback")
@@ -237,7 +237,9 @@ def _tagged(made: CreateTagResult) -> str:
     return f"tag '{made.name}' keeps snapshot {made.snapshot_id} of {time_text(made.commit_millis)} {kept}"
 
 
+@removes(app, "expire-tags", ExpireTags, "older_than", left=_LEFT_TAGS)
 def _untagged(result: DeleteTagResult) -> str:
+    """Deletes the tags whose time is over, and the files that nothing but they need."""
     counts = [
         count_text(result.data_files, "data file"),
         count_text(result.index_files + result.statistics_files, "index and statistics file"),

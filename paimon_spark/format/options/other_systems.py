@@ -532,6 +532,8 @@ STATEMENT_ADVICE: Mapping[tuple[str, ...], str] = MappingProxyType(
         ("DESCRIBE", "DETAIL"): "DESCRIBE EXTENDED {t} shows the table, SELECT * FROM {t}$options its options",
         ("CLONE",): _COPY,
         ("FSCK",): "CALL sys.remove_unexisting_files(table => '{t}') takes lost files out of the table",
+        ("UNDROP",): "DROP TABLE deletes the files too, so that {t} does not come back; RENAME TO keeps a table",
+        ("CONVERT",): "{t} stays a table of Paimon; CREATE TABLE ... USING <format> AS SELECT copies its rows",
         ("REORG",): "CALL sys.compact(table => '{t}', compact_strategy => 'full') rewrites the files",
         ("TABLE_CHANGES",): "SELECT * FROM paimon_incremental_query('{t}', 1, 3) reads what the commits 2 and 3 did",
         ("@",): "write {t} VERSION AS OF 1, or TIMESTAMP AS OF '2026-11-01 12:00:00'",

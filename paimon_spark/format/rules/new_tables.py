@@ -93,6 +93,8 @@ def _check_columns(schema: TableSchema, settings: TableSettings) -> Iterator[str
     if not schema.fields:
         yield "it has no columns"
     yield from (f"there are two columns '{name}'" for name in _repeated(schema.names))
+    if not all(schema.names):
+        yield "a column has no name"
     for name in schema.names:
         if name in RESERVED_NAMES or name.startswith(KEY_PREFIX):
             yield f"the column name '{name}' is reserved; rename the column"

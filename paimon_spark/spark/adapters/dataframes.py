@@ -146,9 +146,10 @@ def spark_table(rows: pa.Table) -> pa.Table:
             taken = pa.chunked_array(chunks, field.type)
             columns.append(taken if wanted == field.type else taken.cast(wanted))
         except PySparkTypeError:
+            other = "INT, the milliseconds of the day" if pt.is_time(field.type) else "another type"
             raise DataError(
                 f"writing column '{field.name}': it is {field.type} of Arrow, which Spark does not take; cast it to "
-                "another type first"
+                f"{other} first"
             ) from None
         except pa.ArrowException as error:
             raise DataError(

@@ -41,6 +41,12 @@ INTERFACES = tuple(
 _ANALYSIS = "org.apache.spark.sql.catalyst.analysis."
 _OF_SPARK = frozenset({"provider", "owner", "location", "comment", "external", "is_managed_location", "table-type"})
 """Table properties that Spark sets itself."""
+_HIVE = "STORED AS and ROW FORMAT describe tables of Hive; write TBLPROPERTIES ('file.format' = 'orc')"
+_CLAUSES = {
+    **dict.fromkeys(("hive.stored-as", "hive.serde", "hive.input-format", "hive.output-format"), _HIVE),
+    "collation": "a table stores no collation, and compares texts by their bytes; leave DEFAULT COLLATION out",
+}
+"""Table properties by which Spark hands over clauses of CREATE TABLE that mean nothing here, and what to say."""
 _SYSTEM = "sys"
 _NO_OPTIONS: Mapping[str, str] = {}
 
@@ -250,12 +256,15 @@ class CatalogCalls:
         return found
 
     def _new_name(self, identifier: Java, session: SqlSession) -> Identifier:
-        """The name of a table that is made. Where its database cannot be, Spark expects this error and no other."""
+        """The name of a table that is made; Spark expects no error that says that it is not there."""
         try:
             return session.identifier(self._name(identifier, session))
         except Thrown:
-            missing = self._objects.static(_ANALYSIS + "NoSuchNamespaceException")
-            raise Thrown(missing(identifier.namespace())) from None
+            name = self._catalog.name
+            raise UnsupportedFeature(
+                f"creating {name}.{identifier.toString()}: a table has a database of one part, and nothing else "
+                f"before its name; write {name}.<database>.<table>"
+            ) from None
 
     def _travel(self, more: tuple[Any, ...]) -> dict[str, str]:
         """The options of the state that VERSION AS OF or TIMESTAMP AS OF names."""
@@ -307,6 +316,9 @@ class CatalogCalls:
                 f"creating {identifier.toString()} with the format '{provider}': this catalog makes Paimon tables; "
                 "leave the format out, or name paimon and the table property 'file.format'"
             )
+        for clause, advice in _CLAUSES.items():
+            if clause in given:
+                raise UnsupportedFeature(f"creating {identifier.toString()}: {advice}")
         given = {key: value for key, value in given.items() if key not in _OF_SPARK} | dict(options)
         if location is not None:
             given[PATH] = location

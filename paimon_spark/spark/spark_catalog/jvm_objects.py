@@ -150,10 +150,11 @@ class JvmObjects:
             interfaces: their names in Java.
             target: its public methods are those that Python answers; None: none.
             constants: results of methods, whatever their arguments.
-            text: what ``toString`` returns; objects of one text are equal. None: equal to itself alone.
+            text: what ``toString`` returns; objects of one text are equal. None: equal to itself alone, with the
+                constant ``name`` in its text.
             delegate: a JVM object that answers what neither constants nor Python do.
         """
-        text = text or f"{type(target).__name__}@{id(target):x}"
+        text = text or f"{(constants or {}).get('name') or type(target).__name__}@{id(target):x}"
         answers = self.map({**(constants or {}), "toString": text, "hashCode": _java_hash(text)})
         names = self._names.get(type(target))
         if names is None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
+from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options.column_names import format_columns, given_columns
 from paimon_spark.format.quoting import quoted
 from paimon_spark.spark.adapters.errors import job_errors
@@ -118,8 +120,16 @@ class TableReads(TableState):
         if frame is None:
             names = None if isinstance(where, Column) else [field.name]
             frame = self.toDF(names, where, options)
-        with job_errors():
-            row = frame.agg(function(sf.col(quoted(field.name)))).first()
+        try:
+            with job_errors():
+                row = frame.agg(function(sf.col(quoted(field.name)))).first()
+        except (ValueError, OverflowError) as error:
+            if isinstance(error, PySparkException):
+                raise
+            raise UnsupportedFeature(
+                f"the least or greatest value of the column '{field.name}' is outside of the years 1 to 9999 of "
+                f'Python: toDF().selectExpr("string(min(`{field.name}`))") shows it as text'
+            ) from None
         return None if row is None else row[0]
 
     def createOrReplaceTempView(self, name: str, options: Mapping[str, str] = _NO_OPTIONS) -> None:

@@ -140,6 +140,17 @@ def test_tags_come_and_go(table: Path) -> None:
     assert command("tags", table).cells == []
 
 
+def test_tags_whose_time_is_over_go(table: Path) -> None:
+    command("create-tag", table, "short", "--at", "1", "--time-retained", "1 ms")
+    command("create-tag", table, "long", "--at", "1", "--time-retained", "36 h")
+    command("create-tag", table, "kept")
+    assert command("expire-tags", table, "--dry-run").out.startswith("would go: 1 tag (short), ")
+    assert command("expire-tags", table, "--yes").out.startswith("gone: 1 tag (short), ")
+    assert command("expire-tags", table, "--yes").out.startswith("nothing to do")
+    assert command("expire-tags", table, "--older-than", "2999-01-01 00:00:00", "--yes").out.startswith("gone: 2 tags")
+    assert command("tags", table).cells == []
+
+
 def test_names_do_not_colour_the_terminal(table: Path) -> None:
     command("create-tag", table, "\x1b[31mred")
     told = [command(*words) for words in (["info", table], ["rollback", table, "1", "--dry-run"], ["tags", table])]

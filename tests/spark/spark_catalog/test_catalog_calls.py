@@ -37,6 +37,9 @@ def test_a_table_is_made_as_the_catalog_of_this_package_makes_it(lake: Lake) -> 
 @pytest.mark.parametrize(
     ("clause", "message"),
     [
+        ("(id INT) STORED AS ORC", r"ROW FORMAT describe tables of Hive; .*'file\.format' = 'orc'"),
+        ("(v STRING) DEFAULT COLLATION UTF8_LCASE", "a table stores no collation"),
+        ("(`` INT)", "a column has no name"),
         ("(id INT) USING parquet", "leave USING out, or write USING paimon"),
         ("(id INT) PARTITIONED BY (bucket(4, id))", "partitioned by the values of columns"),
         ("(id INT) TBLPROPERTIES ('primary-key' = 'nope')", "nope"),
@@ -182,8 +185,12 @@ def test_a_table_is_made_again_by_what_is_shown_of_it(lake: Lake) -> None:
 def test_a_database_has_one_part(lake: Lake) -> None:
     with pytest.raises(PySparkException, match=r"the database a\.b: the name of a database has one part"):
         lake.sql("CREATE NAMESPACE lake.a.b")
-    makes = "lake.a.b.t", "lake.nowhere.t"
-    for name in makes:
+    for statement in ("CREATE TABLE lake.t (id INT)", "CREATE TABLE lake.a.b.t AS SELECT 1 AS id"):
+        with pytest.raises(
+            PySparkException, match=r"a table has a database of one part.*write lake\.<database>\.<table>"
+        ):
+            lake.sql(statement)
+    for name in ("lake.a.b.t", "lake.nowhere.t", "lake.t"):
         for make in (
             lake.spark.range(1).write.saveAsTable,
             lambda name: lake.spark.range(1).writeTo(name).createOrReplace(),

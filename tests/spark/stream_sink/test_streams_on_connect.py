@@ -19,6 +19,6 @@ def test_streams_on_connect(tmp_path: Path) -> None:
     env = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYTHONPATH"))}
     env.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1", PYTHONPATH=f"{ROOT}{os.pathsep}{ROOT}/tests")
     command = [sys.executable, str(program), str(tmp_path)]
-    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=1800, check=False)
     assert done.returncode == 0, done.stdout + done.stderr[-8000:]
     assert "streams are as they should be" in done.stdout

@@ -20,7 +20,7 @@ from pyspark.sql.pandas.types import from_arrow_type
 from support.tables.compacting import make
 
 from paimon_spark import PaimonTable, open_table
-from paimon_spark.errors import DataError
+from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.spark.adapters.batches import spark_arrow_type
 from paimon_spark.spark.adapters.dataframes import arrow_dataframe, as_dataframe, held_rows, spark_table
 
@@ -216,6 +216,18 @@ def test_types_that_spark_lacks_keep_their_values(
 def test_types_that_no_type_of_spark_holds_are_refused(kind: pa.DataType) -> None:
     with pytest.raises(DataError, match=r"column 'v'.* of Arrow, which Spark does not take; cast it to"):
         spark_table(pa.table({"v": pa.array([None], kind)}))
+
+
+def test_a_bound_that_python_has_no_value_for_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    table = made(spark, tmp_path / "t", v="TIMESTAMP_NTZ", d="DATE")
+    early = pa.array([-62_167_219_200_000_000], pa.timestamp("us"))
+    table.append(pa.table({"v": early, "d": pa.array([2_932_897], pa.date32())}))
+    for call, name in ((lambda: table.min("v"), "v"), (lambda: table.max("d"), "d")):
+        with pytest.raises(UnsupportedFeature, match=f"value of the column '{name}' is outside of the years 1 to 9999"):
+            call()
+    shown = table.toDF().selectExpr("string(min(`v`)) AS v").first()
+    assert shown is not None
+    assert shown.v == "0000-01-01 00:00:00"
 
 
 @pytest.mark.parametrize("nested", [False, True])

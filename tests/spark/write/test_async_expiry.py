@@ -19,7 +19,7 @@ pytestmark = pytest.mark.spark
 def test_a_job_that_ends_at_once(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable}
     command = [sys.executable, str(ROOT / "tests/support/programs/expiring_writes.py"), str(tmp_path)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1800, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     for road in ("df.write", "append"):
         location = f"{tmp_path}/{road}"
