@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support.paths import ROOT
-from support.shares import ONE_OF, SHARES, left_out
+from support.shares import ONE_OF, ROOMS, SHARES, left_out
 
 pytest_plugins = ["pytester"]
 
@@ -66,16 +66,26 @@ def test_a_whole_run_tries_one_test_of_a_group(pytester: pytest.Pytester, monkey
     assert left_out(items) == []
 
 
-@pytest.mark.parametrize(("of_run", "tried"), [("1", 3), ("0", 10)])
-def test_a_whole_run_tries_a_share_of_a_long_module(
-    of_run: str, tried: int, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("module", "of_run", "tried"),
+    [
+        ("test_long.py", "1", 3),
+        ("test_long.py", "0", 10),
+        ("spark/test_long.py", "1", 3),
+        ("spark/test_other.py", "1", 5),
+        ("format/test_other.py", "1", 10),
+    ],
+)
+def test_a_whole_run_tries_a_share_of_a_module(
+    module: str, of_run: str, tried: int, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("support.shares.ROOT", pytester.path)
-    monkeypatch.setitem(SHARES, 4, ("test_long.py",))
+    monkeypatch.setitem(SHARES, 4, ("test_long.py", "spark/test_long.py"))
+    monkeypatch.setitem(ROOMS, "spark", 2)
     monkeypatch.setenv("PAIMON_SHARES", of_run)
     items = pytester.getitems("import pytest\n@pytest.mark.parametrize('n', range(10))\ndef test_n(n): pass")
     for item in items:
-        item.path = pytester.path / "test_long.py"
+        item.path = pytester.path / module
     assert len(items) - len(left_out(items)) == tried
     assert left_out(items) == left_out(items)
 

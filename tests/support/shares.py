@@ -1,7 +1,8 @@
-"""Which share of the longest modules of tests a run of the whole suite tries: each seed draws others.
+"""Which share of the tests of a module a run of the whole suite tries, so that it ends in ten minutes on two cores.
 
-They try the same rule in many cases: each operation of the storage that fails, each golden table, each merge engine
-beside the official system. A run by hand that names modules or tests runs all of them, and so does PAIMON_LONG=1.
+Each seed draws others. The longest modules try the same rule in many cases: each operation of the storage that fails,
+each golden table, each merge engine beside the official system. A run by hand that names modules or tests runs all of
+them, and so does PAIMON_LONG=1.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ import pytest
 from support.long_runs import LONG, run_seed
 
 ROOT = Path(__file__).parents[1]
+ROOMS = {"spark": 4, "interop": 4, **dict.fromkeys(("arrow", "catalogs", "cdc", "cli", "docs", "shell", "store"), 2)}
+"""One of how many tests is run of each module in a folder of tests; of others all are."""
 SHARES = {
-    2: (
+    4: (
         "catalogs/test_catalog_refusals.py",
         "catalogs/test_hive_catalog.py",
         "catalogs/test_hive_migration.py",
@@ -59,7 +62,7 @@ SHARES = {
         "store/scan/test_top_n_reads.py",
         "test_packaging.py",
     ),
-    3: (
+    6: (
         "arrow/predicates/test_predicate_against_spark.py",
         "cli/test_program.py",
         "interop/test_changes_of_vectors_like_java.py",
@@ -100,7 +103,7 @@ SHARES = {
         "store/compact/test_compact_bucket.py",
         "store/rescale/test_postpone.py",
     ),
-    4: (
+    8: (
         "docs/test_docs_snippets.py",
         "hostile/test_bombs.py",
         "hostile/test_mutants.py",
@@ -134,14 +137,14 @@ SHARES = {
         "test_golden_compaction.py",
         "test_golden_spark.py",
     ),
-    5: (
+    10: (
         "interop/test_system_tables_like_java.py",
         "spark/copy/test_copy_like_java.py",
         "store/clean/test_orphans_faults.py",
         "store/compact/test_failed_writers.py",
     ),
 }
-"""One of how many tests is run, and the modules of which."""
+"""One of how many tests is run, and the modules of which: the longest."""
 ONE_OF = (
     (
         "spark/adapters/test_spark_sessions.py::test_spark_connect",
@@ -151,8 +154,17 @@ ONE_OF = (
         "spark/stream_sink/test_streams_on_connect.py::test_streams_on_connect",
         "spark/stream_source/test_changes_on_connect.py::test_changes_on_connect",
     ),
+    (
+        "catalogs/test_catalog_processes.py::test_a_killed_holder_of_a_lock_of_hive",
+        "shell/test_sql_command.py::test_the_program_itself",
+        "spark/adapters/test_spark_sessions.py::test_spark_submit_with_py_files_to_a_cluster_of_two_workers",
+        "spark/catalog/test_secrets_of_catalogs.py::test_no_catalog_shows_a_secret",
+        "spark/spark_catalog/test_registration.py::test_a_catalog_is_registered_again_after_a_stop",
+        "spark/write/test_async_expiry.py::test_a_job_that_ends_at_once",
+    ),
 )
-"""Tests of which a run tries one of each group: each starts a server of Spark Connect, which takes most of its time."""
+"""Tests of which a run tries one of each group: each starts a server of Spark Connect or a session of its own, which
+takes most of its time."""
 _ALONE = frozenset(name for group in ONE_OF for name in group)
 _OF_RUN = "PAIMON_SHARES"
 
@@ -183,9 +195,9 @@ def left_out(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     for group in ONE_OF:
         chosen = random.Random(f"{run_seed()} {group[0]}").choice(group)
         found += [item for name in group if name != chosen for item in by_module.pop(name, [])]
-    for share, modules in SHARES.items():
-        for module in modules:
-            tests = by_module.get(module, [])
-            dice = random.Random(f"{run_seed()} {module}")
-            found += dice.sample(tests, len(tests) - -(-len(tests) // share))
+    shares = {module: share for share, modules in SHARES.items() for module in modules}
+    for module, tests in by_module.items():
+        share = shares.get(module, ROOMS.get(module.partition("/")[0], 1))
+        dice = random.Random(f"{run_seed()} {module}")
+        found += dice.sample(tests, len(tests) - -(-len(tests) // share))
     return found
