@@ -159,6 +159,18 @@ class LyingFileIO:
         return [*found, *(FileStatus(p, p.rpartition("/")[2], 5, False, 1) for p in names)]
 
 
+@pytest.mark.parametrize(("hidden", "hint"), [("snapshot-2", "LATEST"), ("snapshot-1", "EARLIEST")])
+def test_a_listing_that_shows_one_of_two_snapshots(tmp_path: Path, hidden: str, hint: str) -> None:
+    """The other one is looked up by its id: the next, or the one before."""
+    table = new_table(tmp_path / "t")
+    live_on(table, "ww")
+    age(table.location)
+    Path(table.location, "snapshot", hint).unlink(missing_ok=True)
+    io = LyingFileIO(LocalFileIO(), frozenset({f"{table.location}/snapshot/{hidden}"}), frozenset())
+    assert clean(replace(table, file_io=io)).paths == ()  # type: ignore[arg-type]  # the rest by __getattr__
+    check_table(table.location)
+
+
 @settings(max_examples=examples(300) if LONG else 12)
 @given(data=st.data())
 def test_stale_listings(lived: Table, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -182,6 +182,18 @@ def test_snapshots_before_a_gap_go_too(tmp_path: Path) -> None:
     check_table(table.location)
 
 
+def test_the_files_that_only_the_first_snapshot_of_a_branch_needs(tmp_path: Path) -> None:
+    """The snapshot that added the older one is in no branch any more."""
+    table = new_table(tmp_path / "t")
+    live_on(table, "ww")
+    create_branch(table, "b", snapshot=2)
+    live_on(table, "c")
+    expire_snapshots_by(table, rules(1))
+    assert state(open_table(table.location, {"branch": "b"}), {}) == [(0, 2), (1, 2)]
+    purge_files(table)
+    assert files(table) == named_by_the_one(table)
+
+
 def test_data_files_that_a_rollback_left_go_when_they_are_old(tmp_path: Path) -> None:
     table = new_table(tmp_path / "t")
     live_on(table, "ww")

@@ -308,6 +308,17 @@ def test_a_branch_whose_beginning_has_expired(tmp_path: Path) -> None:
     check_table(table.location)
 
 
+def test_a_branch_that_lost_its_schemas_is_named_as_such(tmp_path: Path) -> None:
+    table = life(tmp_path, "w")
+    for name in ("b", "c"):
+        create_branch(table, name, snapshot=1)
+    shutil.rmtree(tmp_path / "t/branch/branch-b/schema")
+    with pytest.raises(SnapshotNotFound, match=r"no whole branch 'b': its directory branch/branch-b holds no schema"):
+        fast_forward(table, "b")
+    with pytest.raises(SnapshotNotFound, match=r"no branch 'x'; its branches: c$"):
+        fast_forward(table, "x")
+
+
 def test_no_fast_forward(tmp_path: Path) -> None:
     table = life(tmp_path, "w")
     create_branch(table, "empty")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.faults.faulty_store import FaultyFileIO
 
 from paimon_spark.errors import CorruptFile, SnapshotNotFound
-from paimon_spark.file_io import LocalFileIO
+from paimon_spark.file_io import FileStatus, LocalFileIO
 from paimon_spark.format.snapshot import Snapshot, Tag, encode_snapshot, encode_tag
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 
@@ -98,6 +98,22 @@ def test_a_rollback_while_the_latest_snapshot_is_looked_for(tmp_path: Path) -> N
         table = tmp_path / str(number)
         write(table, *map(snapshot, (1, 2, 3, 4)), latest="4")
         assert find(SnapshotStore(RolledBack(), str(table))) == 2
+
+
+class Vanishing(LocalFileIO):
+    """A store in which all snapshots are deleted right after a reader has listed them."""
+
+    def list(self, path: str) -> list[FileStatus]:
+        found = super().list(path)
+        for status in found:
+            Path(status.path).unlink()
+        return found
+
+
+def test_all_snapshots_vanish_while_the_latest_one_is_looked_for(tmp_path: Path) -> None:
+    write(tmp_path, *map(snapshot, (1, 2, 3)))
+    with pytest.raises(SnapshotNotFound, match="snapshot 3 "):
+        SnapshotStore(Vanishing(), str(tmp_path)).latest()
 
 
 def test_no_snapshot_at_all(tmp_path: Path) -> None:

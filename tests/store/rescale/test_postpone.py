@@ -137,6 +137,15 @@ def test_types_that_avro_cannot_hold_are_written_in_the_format_of_the_table(tmp_
     assert read(table, "id", "at")[0][1].value == 1_700_000_000_123_456_789
 
 
+@pytest.mark.parametrize(("formats", "expected"), [("0:orc,1:parquet", ".orc"), ("1:orc", ".avro")])
+def test_the_format_of_level_0_is_that_of_postponed_files(tmp_path: Path, formats: str, expected: str) -> None:
+    table = make(tmp_path / "t", file_format_per_level=formats, postpone_default__bucket__num="1")
+    wait(table, rows(1))
+    assert [Path(file.file_name).suffix for file in waiting(table)] == [expected]
+    compact_postponed(table)
+    assert read(table) == [(1, "x1")]
+
+
 def test_a_retraction_that_the_engine_refuses_is_refused_when_it_is_written(tmp_path: Path) -> None:
     table = make(tmp_path / "t", merge__engine="partial-update")
     with pytest.raises(DataError):

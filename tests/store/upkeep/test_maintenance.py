@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from support.faults.faulty_store import FaultyFileIO
@@ -44,11 +45,25 @@ def test_a_writer_that_only_writes_leaves_it_to_others(tmp_path: Path) -> None:
     assert table.snapshots.ids() == [3, 4]
 
 
-def test_in_a_thread(tmp_path: Path) -> None:
+def test_in_a_thread(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     table = lived(tmp_path).with_options({"snapshot.expire.execution-mode": "async"})
-    maintain(table)
-    finish_maintenance()
+    with caplog.at_level(logging.WARNING):
+        maintain(table)
+        finish_maintenance()
     assert table.snapshots.ids() == [3, 4]
+    assert caplog.text == ""
+
+
+def break_off() -> NoReturn:
+    raise ZeroDivisionError("a mistake of ours")
+
+
+def test_an_error_in_the_thread_that_nobody_expects_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    table = lived(tmp_path).with_options({"snapshot.expire.execution-mode": "async"})
+    maintain(replace(table, file_io=FaultyFileIO(LocalFileIO(), at=0, act=break_off)))
+    finish_maintenance()
+    assert f"the maintenance of {table.location} broke off" in caplog.text
+    assert "ZeroDivisionError: a mistake of ours" in caplog.text
 
 
 def test_a_failure_is_reported_and_made_good_later(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

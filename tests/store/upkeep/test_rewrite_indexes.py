@@ -75,6 +75,15 @@ def test_only_some_partitions(tmp_path: Path) -> None:
         rewrite_file_index(table, "s = 's1'")
 
 
+def test_a_bucket_of_one_file(tmp_path: Path) -> None:
+    table = make(tmp_path, COLUMNS, (), {"bucket": "-1"}, ("p",))
+    write(table, [(1, "s1", "p0"), (2, "s2", "p1")])
+    table = asked(table, **INDEX)
+    done = rewrite_file_index(table)
+    assert (done.written_partitions, done.written_indexes) == (2, 2)
+    assert rows_of(table) == [(1, "s1", "p0"), (2, "s2", "p1")]
+
+
 def test_other_options_other_indexes(tmp_path: Path) -> None:
     table = asked(filled(tmp_path), **BESIDE)
     rewrite_file_index(table)

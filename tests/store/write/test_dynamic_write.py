@@ -56,6 +56,7 @@ class Job:
     user: str
     plan: WritePlan
     messages: list[CommitMessage]
+    batch_rows: int = 7  # batches cut keys and partitions
 
     @classmethod
     def planned(cls, table: Table, user: str, overwrites: bool = False) -> Job:
@@ -77,9 +78,9 @@ class Job:
         partitions = batch.take(pa.array(order))
         assigner = HashAssigner(self.table, self.plan.dynamic, channels)
         buckets = np.empty(batch.num_rows, np.int32)
-        for start in range(0, batch.num_rows, 7):  # batches cut keys and partitions
-            part = order[start : start + 7]
-            buckets[part] = assigner.assign(numbers[part], partitions.slice(start, 7))
+        for start in range(0, batch.num_rows, self.batch_rows):
+            part = order[start : start + self.batch_rows]
+            buckets[part] = assigner.assign(numbers[part], partitions.slice(start, self.batch_rows))
         return buckets
 
     def commit(self) -> CommitResult | None:
@@ -212,6 +213,19 @@ def test_known_hashes_are_read_in_groups_and_forgotten(tmp_path: Path, monkeypat
     Job.planned(table, "a").write(rows, told=True).commit()
     before = sizes(table)
     Job.planned(table, "b").write([(k, p, 1) for k, p, _ in rows], rows[:70]).commit()
+    assert sizes(table) == before
+    check_places(table)
+
+
+def test_one_batch_has_rows_of_several_partitions(tmp_path: Path) -> None:
+    """Each key is looked up in the index of its own partition, which another task wrote."""
+    table = made(tmp_path / "t", partitioned=True, target_row_num="5")
+    rows = [(k, p, 0) for k in range(30) for p in ("a", "b", "c", "d")]
+    Job.planned(table, "a").write(rows).commit()
+    before = sizes(table)
+    job = Job.planned(table, "b")
+    job.batch_rows = len(rows)
+    job.write(rows, told=True).commit()
     assert sizes(table) == before
     check_places(table)
 

@@ -185,6 +185,16 @@ def test_names_and_places(tmp_path: Path) -> None:
     assert read(table) == [("a/b=c", 1, "v")]
 
 
+@pytest.mark.parametrize(("keys", "second"), [(("id",), [2]), ((), [0])], ids=["keyed", "append"])
+def test_the_first_row_of_a_table_is_number_0(tmp_path: Path, keys: Sequence[str], second: list[int]) -> None:
+    """As in the golden tables. Rows of a keyed table are numbered on; those of an append table anew in each job."""
+    table = make(tmp_path, keys, (), bucket="1" if keys else "-1")
+    for numbers in ([0], second):
+        messages = write(table, [("x", 1, "a"), ("x", 2, "b")], plan=plan_write(table))
+        commit(table, *messages)
+        assert [file.min_sequence_number for file in files(messages)] == numbers
+
+
 def test_rolling_by_rows_and_by_size(tmp_path: Path) -> None:
     table = make(tmp_path / "rows", bucket="1", target__file__row__num="300")
     rows = [("p", n, "v") for n in np.random.default_rng(1).permutation(1000).tolist()]
