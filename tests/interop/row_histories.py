@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -19,20 +20,20 @@ import our_engine
 import pytest
 from genuine import NO_OPTIONS, Genuine
 from genuine_spark import GenuineSpark
-from pyspark.sql import SparkSession
+from pyspark.errors import PySparkException
 from readers import assert_same
+from row_doors import ByMethods, Door, of_source, of_spark
 from row_tables import Kind, draw_table
 from support.draws.row_merges import drawn_steps, merge_changes
-from support.draws.row_pieces import CHAR, MAP, VARCHAR, Piece, drawn_condition, drawn_value
+from support.draws.row_pieces import CHAR, MAP, Piece, drawn_condition, drawn_value
 from support.oracles.checker import check_table
 from support.oracles.naive_table import Change, Lost, NaiveTable, Role, Values
 
-from paimon_spark import PaimonTable, open_table
+from paimon_spark import open_table
 from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.spark.merge_into.clauses import Action
 from paimon_spark.store.evolution import changes as c
-from paimon_spark.store.evolution.alter import alter_table
 from paimon_spark.store.rescale.postpone_compact import compact_postponed
 
 WRITE_ONLY = {"write-only": "true"}
@@ -42,10 +43,10 @@ class RowHistory:
     """One table and what was done to it; log is shown when something is wrong."""
 
     def __init__(
-        self, seed: int, kind: Kind, path: str, java: Genuine, spark: SparkSession, official: GenuineSpark | None = None
+        self, seed: int, kind: Kind, path: str, java: Genuine, door: Door, official: GenuineSpark | None = None
     ) -> None:
         self.random = Random(f"{kind.name} {seed}")
-        self.path, self.java, self.spark, self.official = path, java, spark, official
+        self.path, self.java, self.door, self.official = path, java, door, official
         self.table = draw_table(self.random, kind)
         self.model: NaiveTable = self.table.model
         self.log: list[str] = []
@@ -82,6 +83,7 @@ class RowHistory:
         """Both readers see the rows of the model, and the table is sound."""
         ours, model = assert_same(self.path, [self.java]), self.model.counted(self._names)
         assert ours == model, f"only in the table: {list(ours - model)}; only in the model: {list(model - ours)}"
+        assert self.door.read() == model
         check_table(self.path)
 
     def check_changelog(self) -> None:
@@ -223,7 +225,7 @@ class RowHistory:
         if self.table.kind.name == "across partitions":
             our_dynamic.write_cross_partition(self.path, self._by_name(rows, "kpv"), None)
         else:
-            our_engine.write(self.path, [(self._tuples(rows), None)])
+            self.door.write(self._tuples(rows), {name: self.table.types[name] for name in self._names})
         self._moves_postponed()
         if self.table.hides_new_files:
             our_engine.compact(self.path, full=False)
@@ -236,37 +238,35 @@ class RowHistory:
     def _delete(self) -> None:
         condition = self._condition()
         self._note(f"we delete {condition.sql}")
-        table = PaimonTable.forPath(self.spark, self.path).alias("t")
         try:
             changes = self.model.deleted(lambda row: condition.of(row, {}))
         except Lost as reason:
             if not self._is_of_files(condition):
                 self._note(f"refused: {reason}")
-                self._expect(DataError, "NULL", lambda: table.delete(condition.sql))
+                self._expect(DataError, "NULL", lambda: self.door.delete(condition.sql))
             return
-        result = table.delete(condition.sql)
+        count = self.door.delete(condition.sql)
         self.done["DELETE"] += 1
         if not self._is_of_files(condition):
-            assert result.rows_deleted == len(changes)
+            assert count == len(changes)
         self.model.change(changes)
 
     def _update(self) -> None:
         condition, sets = self._condition(), self._sets()
         given = {name: piece.sql for name, piece in sets.items()}
         self._note(f"we update {condition.sql}: {given}")
-        table = PaimonTable.forPath(self.spark, self.path).alias("t")
         if self.table.kind.engine in ("aggregation", "first-row"):
-            self._expect(UnsupportedFeature, "cannot be updated", lambda: table.update(condition.sql, given))
+            self._expect(UnsupportedFeature, "cannot be updated", lambda: self.door.update(condition.sql, given))
             return
         try:
             changes = self.model.updated(lambda row: condition.of(row, {}), _on_target(sets))
         except Lost as reason:
             self._note(f"refused: {reason}")
-            self._expect(DataError, "sequence|NULL", lambda: table.update(condition.sql, given))
+            self._expect(DataError, "sequence|NULL", lambda: self.door.update(condition.sql, given))
             return
-        result = table.update(condition.sql, given)
+        count = self.door.update(condition.sql, given)
         self.done["UPDATE"] += 1
-        assert result.rows_updated == len(changes)
+        assert count == len(changes)
         self.model.change(changes)
 
     def _merge(self) -> None:
@@ -274,30 +274,28 @@ class RowHistory:
         rows = self.table.rows(self.random, self.random.randint(1, 5), on)
         steps = drawn_steps(self.random, self.table.types, self.table.settable)
         self._note(f"we merge {rows}: {[step.clause for step in steps]}")
-        schema = ", ".join(f"{name} {_of_source(kind)}" for name, kind in self.table.types.items())
-        source = self.spark.createDataFrame([tuple(map(_of_spark, row.values())) for row in rows], schema)
+        schema = ", ".join(f"{name} {of_source(kind)}" for name, kind in self.table.types.items())
+        source = self.door.spark.createDataFrame([tuple(map(of_spark, row.values())) for row in rows], schema)
         match = " and ".join(f"t.{name} = s.{name}" for name in on)
-        merge = PaimonTable.forPath(self.spark, self.path).alias("t").merge(source.alias("s"), match)
-        for step in steps:
-            merge = merge.with_clause(step.clause)
+        merge = partial(self.door.merge, source, match, [step.clause for step in steps])
         deletes = any(step.clause.action is Action.DELETE for step in steps)
         if self.table.kind.engine in ("aggregation", "first-row") or (deletes and not self.table.kind.removes):
-            self._expect(UnsupportedFeature, "cannot be updated|does not remove", merge.execute)
+            self._expect(UnsupportedFeature, "cannot be updated|does not remove", merge)
             return
         try:
             changes = merge_changes(self.model, rows, steps, on)
         except Lost as reason:
             self._note(f"refused: {reason}")
-            self._expect(DataError, "sequence|NULL", merge.execute)
+            self._expect(DataError, "sequence|NULL", merge)
             return
-        merge.execute()
+        merge()
         self.done["MERGE"] += 1
         self.model.change(changes)
 
     def _expect(self, error: type[Exception], text: str, call: Callable[[], object]) -> None:
-        """A refusal leaves the table as it is."""
+        """A refusal leaves the table as it is. Spark shows ours as errors of its own."""
         self.done["refused"] += 1
-        with pytest.raises(error, match=text):
+        with pytest.raises(error if isinstance(self.door, ByMethods) else PySparkException, match=text):
             call()
 
     # ------------------------------------------------------------------------------------------------------- schemas
@@ -309,7 +307,7 @@ class RowHistory:
         by_us = self.random.random() < 0.5 or self._is_refused_by_java(change)
         self._note(f"{'we' if by_us else 'Java'}: {change}")
         if by_us:
-            alter_table(open_table(self.path), (change,))
+            self.door.alter(change)
         else:
             told = self.java.run(java_changes.alter_all, [(self.path, (change,))])
             assert told == [None], told
@@ -389,16 +387,6 @@ class RowHistory:
             compact_postponed(open_table(self.path))
         else:
             self.java.compact_postponed(self.path, 2)
-
-
-def _of_source(kind: str) -> str:
-    """The type of a column of a DataFrame of rows to merge."""
-    return "STRING" if kind in (CHAR, VARCHAR) else kind.removesuffix(" NOT NULL")
-
-
-def _of_spark(value: Any) -> Any:
-    """A value as a DataFrame is made of it."""
-    return dict(value) if isinstance(value, frozenset) else value
 
 
 def _on_target(sets: Mapping[str, Piece]) -> dict[str, Callable[[Values], Any]]:

@@ -1,14 +1,16 @@
 """Rows changed by us and by genuine Java in turns: after every step both read what a naive model has.
 
 ``PAIMON_ROW_HISTORIES`` sets how many histories of each kind of table are tried, ``PAIMON_ROW_HISTORIES_FROM`` the seed
-of the first. Where the official connector for Spark is there too, see genuine_spark.py, its statements change rows
-beside ours and those of Java's own API.
+of the first. We change rows by the methods of PaimonTable, or by statements of ``spark.sql``. Where the official
+connector for Spark is there too, see genuine_spark.py, its statements change rows beside ours and those of Java's own
+API.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from genuine import Genuine, table_path
 from genuine_spark import GenuineSpark, is_there
 from pyspark.sql import SparkSession
 from readers import telling
+from row_doors import DOORS
 from row_histories import RowHistory
 from row_tables import KINDS, Kind
 from support.long_runs import draws, tries
@@ -24,8 +27,11 @@ pytestmark = [pytest.mark.interop, pytest.mark.spark]
 COUNT = tries("PAIMON_ROW_HISTORIES", ci=0, long=26)
 FIRST = int(os.environ.get("PAIMON_ROW_HISTORIES_FROM", "0"))
 # Without a number, three kinds of table are tried, others in each run.
-DRAWN = [(kind, seed) for kind in draws().sample(KINDS, 3) for seed in [draws().randrange(10**6)]]
-ALL = [(kind, seed) for seed in range(FIRST, FIRST + COUNT) for kind in KINDS]
+DRAWN = [
+    (kind, draws().randrange(10**6), door)
+    for kind, door in zip(draws().sample(KINDS, 3), draws().sample([*DOORS, *DOORS], 3), strict=True)
+]
+ALL = [(kind, seed, door) for seed in range(FIRST, FIRST + COUNT) for kind in KINDS for door in DOORS]
 
 
 @pytest.fixture(scope="module")
@@ -36,10 +42,19 @@ def official() -> Iterator[GenuineSpark | None]:
         session.end()
 
 
-@pytest.mark.parametrize(("kind", "seed"), ALL or DRAWN, ids=lambda value: getattr(value, "name", str(value)))
+@pytest.mark.parametrize(("kind", "seed", "door"), ALL or DRAWN, ids=lambda value: getattr(value, "name", str(value)))
 def test_rows_are_changed_alike(
-    kind: Kind, seed: int, java: Genuine, quick_spark: SparkSession, official: GenuineSpark | None, tmp_path: Path
+    kind: Kind,
+    seed: int,
+    door: str,
+    java: Genuine,
+    quick_spark: SparkSession,
+    unpadded: SparkSession,
+    official: GenuineSpark | None,
+    tmp_path: Path,
 ) -> None:
-    history = RowHistory(seed, kind, table_path(tmp_path), java, quick_spark, official)
-    with telling(history.log):
+    path = table_path(tmp_path)
+    way = DOORS[door](quick_spark, path)
+    history = RowHistory(seed, kind, path, java, way, official)
+    with telling(history.log), closing(way):
         history.run(2)

@@ -1,0 +1,161 @@
+"""The ways by which we change the rows of a table in a history: the methods of PaimonTable, and ``spark.sql``."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import our_engine
+from pyspark.sql import DataFrame, SparkSession
+from support.oracles.comparing import Row, comparable
+from support.registered_catalogs import forget_catalogs
+
+import paimon_spark
+from paimon_spark import PaimonTable, open_table
+from paimon_spark.format.type_text import type_sql
+from paimon_spark.spark.merge_into.clauses import Clause
+from paimon_spark.store.evolution import changes as c
+from paimon_spark.store.evolution.alter import alter_table
+
+
+class Door(ABC):
+    """A way to the table of a path. Conditions call it t, and the rows that are merged s."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        self.spark = spark
+        self.path = path
+
+    @abstractmethod
+    def write(self, rows: Sequence[Row], columns: Mapping[str, str]) -> None:
+        """Adds rows. columns: their names and types."""
+
+    @abstractmethod
+    def delete(self, condition: str) -> int | None:
+        """How many rows it has deleted."""
+
+    @abstractmethod
+    def update(self, condition: str, values: Mapping[str, str]) -> int | None:
+        """How many rows it has updated."""
+
+    @abstractmethod
+    def merge(self, rows: DataFrame, match: str, clauses: Sequence[Clause]) -> None: ...
+
+    @abstractmethod
+    def alter(self, change: c.SchemaChange) -> None: ...
+
+    def read(self) -> Counter[Row]:
+        """The rows, where the way reads them too."""
+        return our_engine.read(self.path)
+
+    @abstractmethod
+    def close(self) -> None:
+        """The table is done with."""
+
+
+class ByMethods(Door):
+    """PaimonTable, and writes without Spark."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def write(self, rows: Sequence[Row], columns: Mapping[str, str]) -> None:
+        our_engine.write(self.path, [(rows, None)])
+
+    @property
+    def _table(self) -> PaimonTable:
+        return PaimonTable.forPath(self.spark, self.path).alias("t")
+
+    def delete(self, condition: str) -> int | None:
+        return self._table.delete(condition).rows_deleted
+
+    def update(self, condition: str, values: Mapping[str, str]) -> int | None:
+        return self._table.update(condition, dict(values)).rows_updated
+
+    def merge(self, rows: DataFrame, match: str, clauses: Sequence[Clause]) -> None:
+        merge = self._table.merge(rows.alias("s"), match)
+        for clause in clauses:
+            merge = merge.with_clause(clause)
+        merge.execute()
+
+    def alter(self, change: c.SchemaChange) -> None:
+        alter_table(open_table(self.path), (change,))
+
+
+class BySql(Door):
+    """Statements of ``spark.sql``, for which Spark knows the warehouse as its catalog ``doors``."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        super().__init__(spark, path)
+        table = Path(path)
+        paimon_spark.register_catalog(spark, "doors", str(table.parents[1]))
+        self.name = f"doors.{table.parent.name.removesuffix('.db')}.{table.name}"
+
+    def close(self) -> None:
+        forget_catalogs(self.spark)
+
+    def write(self, rows: Sequence[Row], columns: Mapping[str, str]) -> None:
+        schema = ", ".join(f"`{name}` {of_source(kind)}" for name, kind in columns.items())
+        self.spark.createDataFrame([tuple(map(of_spark, row)) for row in rows], schema).createOrReplaceTempView("s")
+        self.spark.sql(f"INSERT INTO {self.name} SELECT * FROM s")
+
+    def delete(self, condition: str) -> int | None:
+        return self._count(f"DELETE FROM {self.name} AS t WHERE {condition}")
+
+    def update(self, condition: str, values: Mapping[str, str]) -> int | None:
+        return self._count(f"UPDATE {self.name} AS t SET {_sets(values)} WHERE {condition}")
+
+    def _count(self, statement: str) -> int | None:
+        found: int | None = self.spark.sql(statement).collect()[0][0]
+        return found
+
+    def merge(self, rows: DataFrame, match: str, clauses: Sequence[Clause]) -> None:
+        rows.createOrReplaceTempView("s")
+        self.spark.sql(f"MERGE INTO {self.name} AS t USING s ON {match} {' '.join(map(_clause, clauses))}")
+
+    def alter(self, change: c.SchemaChange) -> None:
+        self.spark.sql(f"ALTER TABLE {self.name} {_change(change)}")
+
+    def read(self) -> Counter[Row]:
+        return comparable(self.spark.table(self.name).toArrow())
+
+
+DOORS: Mapping[str, type[Door]] = {"methods": ByMethods, "spark.sql": BySql}
+
+
+def of_source(kind: str) -> str:
+    """The type of a column of a DataFrame, for one of a table."""
+    plain = kind.removesuffix(" NOT NULL")
+    return "STRING" if plain.startswith(("CHAR", "VARCHAR")) else plain
+
+
+def of_spark(value: Any) -> Any:
+    """A value as a DataFrame is made of it."""
+    return dict(value) if isinstance(value, frozenset) else value
+
+
+def _sets(values: Mapping[str, str]) -> str:
+    return ", ".join(f"t.{name} = {value}" for name, value in values.items())
+
+
+def _clause(clause: Clause) -> str:
+    condition = "" if clause.condition is None else f" AND {clause.condition}"
+    star = "*" if clause.is_star else ""
+    sets = f" SET {star or _sets({n: str(v) for n, v in (clause.values or {}).items()})}"
+    action = {"UPDATE": f"UPDATE{sets}", "DELETE": "DELETE", "INSERT": "INSERT *"}[clause.action]
+    return f"WHEN {clause.when}{condition} THEN {action}"
+
+
+def _change(change: c.SchemaChange) -> str:
+    match change:
+        case c.AddColumn((name,), data_type, _, position):
+            return f"ADD COLUMN {name} {type_sql(data_type)} {position or ''}"
+        case c.RenameColumn((name,), to):
+            return f"RENAME COLUMN {name} TO {to}"
+        case c.DropColumn((name,)):
+            return f"DROP COLUMN {name}"
+        case c.UpdateType((name,), data_type):
+            return f"ALTER COLUMN {name} TYPE {type_sql(data_type)}"
+    raise AssertionError(change)
