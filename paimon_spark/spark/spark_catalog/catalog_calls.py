@@ -162,8 +162,9 @@ class CatalogCalls:
             UnsupportedFeature: always.
         """
         raise UnsupportedFeature(
-            f"ALTER TABLE {identifier.toString()}: a table of Paimon is not altered within a script, nor by a parser "
-            "that was exchanged after the catalog was registered; run the statement alone, by spark.sql"
+            f"ALTER TABLE {identifier.toString()}: a table of Paimon is not altered within a script, by a name in "
+            "IDENTIFIER(<expression>), nor by a parser that was exchanged after the catalog was registered; run the "
+            "statement alone, by spark.sql, with the name in its text"
         )
 
     def dropTable(self, identifier: Java) -> bool:

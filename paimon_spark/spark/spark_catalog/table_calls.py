@@ -112,9 +112,10 @@ class TableCalls:
         """
         name = self.of.full_name
         raise UnsupportedFeature(
-            f"{info.command().toString()} of {name}: df.mergeInto and EXPLAIN do not work with tables of Paimon, whose "
-            f"rows Spark does not change itself; write spark.sql('MERGE INTO {name} t USING <view> s ON t.id = s.id "
-            f"WHEN MATCHED THEN UPDATE SET * ...'), or PaimonTable.forName(spark, '{name}').merge(df, '<condition>')"
+            f"{info.command().toString()} of {name}: df.mergeInto, EXPLAIN and a name in IDENTIFIER(<expression>) do "
+            "not work with tables of Paimon, whose rows Spark does not change itself; write spark.sql('MERGE INTO "
+            f"{name} t USING <view> s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * ...'), or "
+            f"PaimonTable.forName(spark, '{name}').merge(df, '<condition>')"
         )
 
 

@@ -100,22 +100,22 @@ class Cursor:
         return tuple(parts)
 
     def table(self) -> TableName | None:
-        """The name of a table; None: it is Spark's."""
-        at = self.offset()
-        return self.located(at, lambda: self.names.find_table(self._table_parts()))
+        """The name of a table; None: it is Spark's.
 
-    def _table_parts(self) -> tuple[str, ...]:
+        Raises:
+            UnsupportedFeature: only Spark can tell, and the current database is one of ours.
+        """
+        at = self.offset()
+        if not self.sees("IDENTIFIER", "("):
+            return self.located(at, lambda: self.names.find_table(self.parts("the name of a table")))
         parts = identifier_parts(self.tokens, self.at)
-        if parts:
-            self.at += 4
-            return parts
-        given = self.peek(2)
-        if self.sees("IDENTIFIER", "(") and given is not None and not given.is_name:  # else a list of columns follows
-            raise self.unsupported(
-                "IDENTIFIER takes one text in statements that change a table, as IDENTIFIER('db.t'): write the name "
-                "of the table into the statement"
-            )
-        return self.parts("the name of a table")
+        self.at += 4
+        if parts and not self.sees("."):
+            return self.located(at, lambda: self.names.find_table(parts))
+        if self.names.database is None:
+            return None
+        takes = "IDENTIFIER takes one text in statements that change a table, as IDENTIFIER('db.t')"
+        raise UnsupportedFeature(str(self.error(f"{takes}: write the name of the table into the statement", at)))
 
     def own_table(self) -> TableName:
         """The name of a table of ours, where no other can stand."""

@@ -33,9 +33,27 @@ def test_identifier_names_a_table(lake: Lake) -> None:
     lake.sql("DELETE FROM IDENTIFIER('t') WHERE id = 2")
     lake.sql("ALTER TABLE IDENTIFIER('lake.d.`t`') ADD COLUMN v INT")
     assert lake.rows("SELECT * FROM IDENTIFIER('t')") == [(9, None)]
-    for statement in ("DELETE FROM IDENTIFIER(:t) WHERE id = 9", "UPDATE IDENTIFIER(:t || '') SET id = 1"):
-        with pytest.raises(PySparkException, match=r"IDENTIFIER takes one text .* write the name of the table"):
-            lake.spark.sql(statement, args={"t": "lake.d.t"})
+    lake.sql("DECLARE OR REPLACE VARIABLE named = 'lake.d.t'")
+    changes = (
+        "DELETE FROM IDENTIFIER({}) WHERE id = 9",
+        "UPDATE IDENTIFIER({}) SET id = 1",
+        "MERGE INTO IDENTIFIER({}) t USING (SELECT 9 AS id) s ON t.id = s.id WHEN MATCHED THEN DELETE",
+        "ALTER TABLE IDENTIFIER({}) ADD COLUMN w INT",
+    )
+    for current, words in (("lake.d", "IDENTIFIER takes one text"), ("spark_catalog.default", r"IDENTIFIER\(<")):
+        lake.sql(f"USE {current}")
+        for change in changes:
+            for name in (":t", ":t || ''", "named", "concat('lake.d', '.t')"):
+                with pytest.raises(PySparkException, match=words):
+                    lake.spark.sql(change.format(name), args={"t": "lake.d.t"})
+    lake.sql("CREATE TABLE spark_catalog.default.plain (id INT) USING parquet")
+    try:
+        lake.spark.sql("INSERT INTO IDENTIFIER(:t) VALUES (5)", args={"t": "plain"})
+        assert lake.rows("SELECT * FROM spark_catalog.default.plain") == [(5,)]
+    finally:
+        lake.sql("DROP TABLE spark_catalog.default.plain")
+    lake.sql("USE lake.d")
+    assert lake.rows("SELECT * FROM t") == [(9, None)]
     lake.sql("CREATE TABLE `identifier` (id INT)")
     lake.sql("INSERT INTO `identifier` (id) VALUES (3)")
     assert lake.rows("SELECT id FROM `identifier`") == [(3,)]
