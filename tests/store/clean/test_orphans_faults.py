@@ -159,14 +159,16 @@ class LyingFileIO:
         return [*found, *(FileStatus(p, p.rpartition("/")[2], 5, False, 1) for p in names)]
 
 
-@pytest.mark.parametrize(("hidden", "hint"), [("snapshot-2", "LATEST"), ("snapshot-1", "EARLIEST")])
-def test_a_listing_that_shows_one_of_two_snapshots(tmp_path: Path, hidden: str, hint: str) -> None:
-    """The other one is looked up by its id: the next, or the one before."""
+@pytest.mark.parametrize("lacking", [(2, 3), (1, 2), (2,)], ids=["newest", "oldest", "middle"])
+def test_a_listing_that_lacks_snapshots(tmp_path: Path, lacking: tuple[int, ...]) -> None:
+    """They are looked up by their ids, from those that are listed on; no hint names them."""
     table = new_table(tmp_path / "t")
-    live_on(table, "ww")
+    live_on(table, "www")
     age(table.location)
-    Path(table.location, "snapshot", hint).unlink(missing_ok=True)
-    io = LyingFileIO(LocalFileIO(), frozenset({f"{table.location}/snapshot/{hidden}"}), frozenset())
+    for hint in ("LATEST", "EARLIEST"):
+        Path(table.location, "snapshot", hint).unlink(missing_ok=True)
+    hidden = frozenset(f"{table.location}/snapshot/snapshot-{number}" for number in lacking)
+    io = LyingFileIO(LocalFileIO(), hidden, frozenset())
     assert clean(replace(table, file_io=io)).paths == ()  # type: ignore[arg-type]  # the rest by __getattr__
     check_table(table.location)
 

@@ -47,6 +47,7 @@ def write(table: Path, *snapshots: Snapshot, latest: str | None = None, earliest
 def test_hints_are_never_the_truth(tmp_path: Path, latest: str | None, earliest: str | None) -> None:
     store = write(tmp_path, *map(snapshot, (3, 4, 5)), latest=latest, earliest=earliest)
     assert (store.earliest_id(), store.latest_id()) == (3, 5)
+    assert store.earliest() == (3, earliest == "3")
     newest = store.latest()
     assert newest is not None
     assert newest.id == 5

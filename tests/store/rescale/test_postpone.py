@@ -162,7 +162,7 @@ def test_the_newer_row_wins_over_tasks_files_and_jobs(tmp_path: Path) -> None:
     wait(table, [("p", 1, "d1"), ("p", 1, "c1")], rows(4, value="c"))
     assert len(waiting(table)) == 6
     done = compact_postponed(table)
-    assert (done.files, done.left) == (6, ())
+    assert (done.files, done.rows, done.left) == (6, 10, ())
     assert read(table) == [(1, "c1"), (2, "b2"), (3, "a3"), (4, "c4"), (5, "a5")]
     assert latest(table).commit_kind == CommitKind.COMPACT
     assert latest(table).delta_record_count == 5 - 10

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from support.faults.faulty_store import FaultyFileIO
+from support.faults.faulty_store import FaultyFileIO, exit_code_of
 from support.tables.expiring import KEEP_TWO, live_on, new_table
 
 from paimon_spark.file_io import LocalFileIO
@@ -52,6 +53,22 @@ def test_in_a_thread(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
         finish_maintenance()
     assert table.snapshots.ids() == [3, 4]
     assert caplog.text == ""
+
+
+def test_in_a_thread_of_a_forked_process(tmp_path: Path) -> None:
+    """It has not the thread that the other process had; with that one it would wait until the alarm ends it."""
+    table = lived(tmp_path).with_options({"snapshot.expire.execution-mode": "async"})
+    maintain(table)
+    finish_maintenance()
+    live_on(table, "ww")
+
+    def expire() -> None:
+        signal.alarm(30)
+        maintain(table)
+        finish_maintenance()
+
+    assert exit_code_of(expire) == 0
+    assert table.snapshots.ids() == [5, 6]
 
 
 def break_off() -> NoReturn:
