@@ -231,9 +231,7 @@ def postpone_prefix(prefix: str, user: str, writer: int) -> str:
     return f"{prefix}-u-{user}-s-{writer}-w-"
 
 
-def postpone_layout(
-    schema: TableSchema, settings: TableSettings, user: str, writer: int, staged: bool = False
-) -> FileLayout:
+def postpone_layout(schema: TableSchema, settings: TableSettings, user: str, writer: int, staged: bool) -> FileLayout:
     """The layout of one writer's postponed files: Avro if it can hold the columns, without statistics.
 
     Args:

@@ -15,7 +15,7 @@ import pytest
 from support.oracles.checker import check_table
 from support.oracles.orphaned import ID, age, all_states, forget_snapshots, lived, orphans_by_hand, put, removed
 from support.programs.s3_server import s3_server
-from support.tables.compacting import make
+from support.tables.compacting import make, rows_of
 from support.tables.expiring import COLUMNS, branch, live_on, new_table, stored, tag
 
 from paimon_spark.errors import CorruptFile, OptionError
@@ -278,6 +278,18 @@ def test_missing_metadata(tmp_path: Path, what: str, holder: str) -> None:
     with pytest.raises(CorruptFile, match=f"{holder} (1|a) needs manifest"):
         removed(table)
     assert stored(table) == files
+
+
+def test_metadata_that_are_missing_for_a_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are looked for again after a wait, in which they come."""
+    table = lived(tmp_path, steps="w")
+    put(tmp_path / "t/bucket-0/x")
+    manifest = next((tmp_path / "t/manifest").glob("manifest-list-*"))
+    data = manifest.read_bytes()
+    manifest.unlink()
+    monkeypatch.setattr(time, "sleep", lambda seconds: manifest.write_bytes(data))
+    assert removed(table) == {"bucket-0/x"}
+    assert rows_of(table) == [(0, 1), (1, 1)]
 
 
 @pytest.mark.parametrize(

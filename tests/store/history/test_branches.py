@@ -308,6 +308,21 @@ def test_a_branch_whose_beginning_has_expired(tmp_path: Path) -> None:
     check_table(table.location)
 
 
+@pytest.mark.parametrize(("start", "changelogs"), [(3, [1, 2]), (2, [])], ids=["first", "before the first"])
+def test_the_changelogs_before_a_branch_that_becomes_the_table(
+    tmp_path: Path, start: int, changelogs: list[int]
+) -> None:
+    """They stay if the branch begins with the first snapshot of the table, which they led to."""
+    table = new_table(tmp_path / "t", {"changelog-producer": "input"})
+    live_on(table, "www")
+    create_branch(table, "b", snapshot=start)
+    live_on(on(table, "b"), "w")
+    expire_snapshots_by(table, rules(1, changelogs=9))
+    assert (table.snapshots.ids(), table.snapshots.changelog_ids()) == ([3], [1, 2])
+    fast_forward(table, "b")
+    assert (table.snapshots.ids(), table.snapshots.changelog_ids()) == ([start, start + 1], changelogs)
+
+
 def test_a_branch_that_lost_its_schemas_is_named_as_such(tmp_path: Path) -> None:
     table = life(tmp_path, "w")
     for name in ("b", "c"):
@@ -369,6 +384,7 @@ def test_two_calls_make_no_branch_of_two_states(tmp_path: Path, second: dict[str
         name, made = f"b{at}", dict[int, Any]()
         errors = in_turns(table.file_io, *((make(name, number, made), turns[number]) for number in (0, 1)))
         assert all(isinstance(error, NameTaken) for error in errors if error is not None), errors
+        assert not [path for path in stored(table) if _MARKS.search(path)]
         found = on(table, name).snapshots.latest_id() if made else None
         assert set(made.values()) <= {found}, (turns, made)
         assert made or not names(table).count(name), turns

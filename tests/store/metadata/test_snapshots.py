@@ -207,6 +207,14 @@ def test_by_time(tmp_path_factory: pytest.TempPathFactory, times: list[int], fir
     assert store.find_since_time(1000 + asked) == (since[0] if since else None)
 
 
+@pytest.mark.parametrize(("count", "expected"), [(2, 1), (4, 2), (5, 3)])
+def test_of_snapshots_of_one_time_the_one_in_the_middle(tmp_path: Path, count: int, expected: int) -> None:
+    """Java: SnapshotManager.earlierOrEqualTimeMills begins there, and ends at a snapshot of just that time."""
+    found = write(tmp_path, *(snapshot(number, 1000) for number in range(1, count + 1))).find_at_time(1000)
+    assert found is not None
+    assert found.id == expected
+
+
 marks = st.lists(st.one_of(st.integers(0, 9), st.none(), st.just(-(2**63))), min_size=1, max_size=12)
 
 

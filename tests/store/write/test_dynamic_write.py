@@ -248,6 +248,21 @@ def test_overwrites_start_the_index_anew(tmp_path: Path) -> None:
     check_places(table)
 
 
+@pytest.mark.parametrize(
+    ("partitioned", "assigners", "expected"),
+    [(False, None, (2, 2)), (True, None, (6, 2)), (True, "9", (8, 2)), (True, "1", (1, 1)), (False, "1", (1, 1))],
+)
+def test_the_channels_of_a_job(
+    tmp_path: Path, partitioned: bool, assigners: str | None, expected: tuple[int, int]
+) -> None:
+    """As many for a partition as it has buckets at first; of those, for many partitions, as many as there are tasks."""
+    table = made(tmp_path / "t", partitioned, initial_buckets="2")
+    if assigners is not None:
+        table = table.with_options({"dynamic-bucket.assigner-parallelism": assigners})
+    channels = plan_channels(table, 7)
+    assert (channels.count, channels.assigners) == expected
+
+
 def test_an_overwrite_must_be_planned_as_one(tmp_path: Path) -> None:
     table = made(tmp_path / "t")
     Job.planned(table, "a").write([(1, None, 1)]).commit()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -390,6 +391,17 @@ def test_abort_deletes_all_files_of_the_task_and_no_others(tmp_path: Path) -> No
     task.abort()
     assert len(list(tmp_path.glob("**/*.parquet"))) == 1
     assert read(table) == [("p", 1, "kept")]
+
+
+def test_no_thread_of_a_task_outlives_its_abort(tmp_path: Path) -> None:
+    """It could go on with a file after the files are deleted."""
+    before = set(threading.enumerate())
+    table = make(tmp_path, keys=(), parts=())
+    task = TableWrite(table, "u")
+    task.write(batch(table, [("p", 1, "v")]))
+    assert set(threading.enumerate()) > before
+    task.abort()
+    assert set(threading.enumerate()) == before
 
 
 @pytest.mark.parametrize("when", list(When))
