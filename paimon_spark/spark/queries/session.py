@@ -116,7 +116,8 @@ class SqlSession:
             SqlError: the name is a path, or that of a branch or a system table.
         """
         if name.database is None or name.branch is not None or name.system is not None:
-            raise SqlError(f"{name} is needed here as the name of a table of the catalog {self.catalog.name}")
+            found = "a path" if name.database is None else "a branch" if name.system is None else "a system table"
+            raise SqlError(f"{name} names {found}, and a table of the catalog {self.catalog.name} is needed here")
         return Identifier(name.database, name.table)
 
     def location(self, name: TableName) -> str:

@@ -20,7 +20,7 @@ from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_sche
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, dict_of
 from paimon_spark.spark.spark_catalog.sessions import CatalogSessions
 from paimon_spark.spark.spark_catalog.spark_internals import data_frame, struct_of
-from paimon_spark.spark.spark_catalog.write_builder import INSERTABLE, InsertableRelation
+from paimon_spark.spark.spark_catalog.write_builder import INSERTABLE, InsertableRelation, without_path
 from paimon_spark.spark.statements.new_tables import create_filled_table, replace_table
 from paimon_spark.sql.text.names import TableName
 from paimon_spark.store.metadata.table_options import resolve_keys
@@ -90,9 +90,10 @@ class StagedCalls:
 
     def newWriteBuilder(self, info: Java) -> Java:
         """To replace the rows of a new table is to write it. Spark hands over the options of the DataFrame here."""
-        options = {key: value for key, value in dict_of(info.options()).items() if key.lower() != PATH}
+        given = dict_of(info.options())
+        options = {key: value for key, value in given.items() if key.lower() != PATH}
         if self.there and self.sessions.objects.is_called_by("DataFrameWriter.saveAsTable"):
-            self.options = options
+            self.options = without_path(self.sessions.current(), self._table_name, given)
         elif options:
             self.schema = self.schema_with(self._table_options(options))
         objects = self.sessions.objects
@@ -101,6 +102,10 @@ class StagedCalls:
         write = objects.make([_WRITE + "V1Write"], None, constants)
         itself = objects.make([_WRITE + "WriteBuilder"], None, {"build": write})
         return objects.make([_WRITE + "SupportsTruncate"], None, {"build": write, "truncate": itself})
+
+    @property
+    def _table_name(self) -> TableName:
+        return TableName((self.name.database, self.name.table), self.name.database, self.name.table)
 
     def _table_options(self, options: Mapping[str, str]) -> Mapping[str, str]:
         """The options, which are all of the new table, as for ``df.write.save`` of a new one.
@@ -138,8 +143,7 @@ class StagedCalls:
                 f"{', '.join(keys) or 'none'}, not {', '.join(named)}: leave partitionBy out, or make the table anew "
                 "with writeTo(...).partitionedBy(...).createOrReplace()"
             )
-        name = TableName((), self.name.database, self.name.table)
-        session.table(name).overwrite(frame, options=self.options)
+        session.table(self._table_name).overwrite(frame, options=self.options)
         self.is_done = True
 
     def _make(self, rows: DataFrame | None) -> None:

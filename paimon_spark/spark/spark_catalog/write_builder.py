@@ -11,17 +11,19 @@ from dataclasses import dataclass, replace
 
 from paimon_spark.arrow.predicates import predicate as p
 from paimon_spark.arrow.types import from_internal
-from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import INTEGERS, MAX_LENGTH, STRINGS, TIMESTAMPS, DataType, Root
-from paimon_spark.spark.adapters.options import DYNAMIC_OVERWRITE, OVERWRITE_WHERE
+from paimon_spark.spark.adapters.options import DYNAMIC_OVERWRITE, OVERWRITE_WHERE, PATH, last_of, path_in_session
+from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.source.filters import NotPushed
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, dict_of
 from paimon_spark.spark.spark_catalog.predicates import convert
 from paimon_spark.spark.spark_catalog.sessions import NamedTable
 from paimon_spark.spark.spark_catalog.spark_internals import data_frame, python_table, write_info
 from paimon_spark.sql.text.literals import literal_text
+from paimon_spark.sql.text.names import TableName
 
 _WRITE = "org.apache.spark.sql.connector.write."
 INSERTABLE = "org.apache.spark.sql.sources.InsertableRelation"
@@ -67,7 +69,8 @@ class WriteBuilder:
 
     def build(self) -> Java:
         replaces = self._replaces
-        target = Write(self._of, self._info, dict_of(self._info.options()), replaces)
+        options = without_path(self._of.session, self._of.name, dict_of(self._info.options()))
+        target = Write(self._of, self._info, options, replaces)
         if replaces is not None and replaces.get(DYNAMIC_OVERWRITE) == "true":
             return target.of_source(replaces)
         description = f"paimon {self._of.name}"
@@ -134,6 +137,19 @@ class InsertableRelation:
 
     def insert(self, rows: Java, overwrite: bool) -> None:
         self.write(rows)
+
+
+def without_path(session: SqlSession, name: TableName, options: Mapping[str, str]) -> dict[str, str]:
+    """The options of a write to a table that is there, without its path.
+
+    Raises:
+        OptionError: they name another path.
+    """
+    place = session.location(name)
+    given = last_of(options, PATH)
+    if given is not None and path_in_session(session.spark, given).rstrip("/") != place.rstrip("/"):
+        raise OptionError(f"the option 'path' = '{given}' of a write to {name}: the table is at {place}; leave it out")
+    return {key: value for key, value in options.items() if key.lower() != PATH}
 
 
 def condition_text(predicate: p.Predicate, schema: TableSchema) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from paimon_spark.errors import DatabaseNotFound, TableNotFound
+from paimon_spark.spark.adapters.errors import not_logged
 from paimon_spark.spark.queries.asking import Args
 from paimon_spark.spark.queries.reading import named_in_spark, read_statement
 from paimon_spark.spark.queries.run_query import run_query, run_untouched
@@ -46,7 +47,8 @@ def run_sql(session: SqlSession, text: str, args: Args = None) -> DataFrame:
     """
     statement = read_statement(session, text)
     try:
-        return run_statement(session, statement, args)
+        with not_logged():
+            return run_statement(session, statement, args)
     except (TableNotFound, DatabaseNotFound) as error:
         raise named_in_spark(session, statement, error) from None
 

@@ -95,6 +95,12 @@ def replaced_table(table: Table, rows: st.StructType, options: Mapping[str, str]
     fields = nullable_fields(rows)
     given = resolve_keys(given, [field.name for field in fields])
     wanted = new_table_schema(table.location, {**old.options, **keys, **given}, fields, old.comment)
+    missing = [name for name in (*wanted.partition_keys, *wanted.primary_keys) if name not in wanted.by_name]
+    if missing:
+        raise SchemaError(
+            f"writing to {table.location} with 'overwrite-schema': the rows lack the column '{missing[0]}', which the "
+            "partitions or the primary key of the table have; add it, or drop the table first"
+        )
     if _kind(wanted) != _kind(old):
         raise SchemaError(
             f"writing to {table.location} with 'overwrite-schema': the table cannot get or lose a primary key, nor "

@@ -171,6 +171,11 @@ def _retention(
             f"retain_min is {retain_min}: at least the newest snapshot has to stay, give 1 or more",
             arguments=("retain_min",),
         )
+    if retain_max < 1:
+        raise OptionError(
+            f"retain_max is {retain_max}: at least the newest snapshot has to stay, give 1 or more",
+            arguments=("retain_max",),
+        )
     if retain_max < retain_min:
         way_out = (
             f"give retain_max {retain_min} or more, or retain_min {retain_max} or less"

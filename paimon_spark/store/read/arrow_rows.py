@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 import pyarrow as pa
 
 from paimon_spark.arguments.checks import checked, needs_no_trace, shortened
-from paimon_spark.errors import OptionError, UnsupportedMethod
+from paimon_spark.errors import OptionError, UnsupportedFeature, UnsupportedMethod
 from paimon_spark.format.options.foreign_names import refuse_name
 from paimon_spark.format.options.other_systems import ARGUMENT_ADVICE, SCAN_ADVICE
 
@@ -63,9 +63,19 @@ class ArrowRows(ABC):
 
         Those pyarrow makes floats, which changes numbers above 2**53. Here such a column has a type of pandas that has
         NULLs, such as Int64; in lists, structs and maps they are numbers of Python and None.
+
+        Raises:
+            UnsupportedFeature: a date or time is outside of the years that Python has.
         """
         rows = self.to_arrow()
-        frame = rows.to_pandas(integer_object_nulls=True)
+        try:
+            frame = rows.to_pandas(integer_object_nulls=True)
+        except (ValueError, OverflowError) as error:
+            if isinstance(error, pa.ArrowException):
+                raise
+            raise UnsupportedFeature(
+                f"to_pandas(): {error}; Python and pandas have the years 1 to 9999, and to_arrow() reads all rows"
+            ) from None
         for name, column in zip(rows.column_names, rows.columns, strict=True):
             if pa.types.is_integer(column.type) and column.null_count:
                 frame[name] = frame[name].astype(str(column.type).capitalize())

@@ -153,6 +153,9 @@ def test_save_as_table_refuses_what_does_not_fit_the_table(lake: Lake) -> None:
     for writer, message in (
         (write.partitionBy("id"), "its partition columns are dt, not id: leave partitionBy out"),
         (rows.write.mode("overwrite").option("replaceWhere", "dt = 'p1'"), "overwrite-where"),
+        (rows.write.mode("overwrite").option("path", "/elsewhere"), "the table is at .*; leave it out"),
+        (rows.write.mode("append").option("path", "/elsewhere"), "the table is at .*; leave it out"),
+        (rows.select("id").write.mode("overwrite").option("overwrite-schema", "true"), "the rows lack the column 'dt'"),
         (rows.write.mode("overwrite").option("primarykey", "id"), "primary-key"),
         (rows.write.mode("overwrite").option("primary-key", "id"), "primary-key"),
         (rows.write.mode("overwrite").option("overwrite-where", "dt = 'p1'"), "p2"),
@@ -163,7 +166,7 @@ def test_save_as_table_refuses_what_does_not_fit_the_table(lake: Lake) -> None:
         with pytest.raises(PySparkException, match=message):
             writer.saveAsTable("lake.d.b")
         assert lake.rows("SELECT * FROM b") == [(1, "p1")]
-    rows.write.mode("overwrite").partitionBy("dt").saveAsTable("lake.d.b")
+    rows.write.mode("overwrite").partitionBy("dt").option("path", f"{lake.path}/d.db/b").saveAsTable("lake.d.b")
     assert lake.rows("SELECT * FROM b") == [(2, "p2")]
 
 

@@ -117,6 +117,7 @@ def test_times_in_every_form(form: Callable[[dt.datetime], Any]) -> None:
     [
         ({"retain_max": 5}, "retain_max (5) is less than retain_min (10)"),
         ({"retain_min": 0}, "at least the newest"),
+        ({"retain_max": 0}, "retain_max is 0: at least the newest"),
         ({"max_deletes": -1}, "give 0 or more"),
         ({"retain_max": 2, "retain_min": 5}, "give retain_max 5 or more, or retain_min 2 or less"),
         ({"older_than": "yesterday"}, "older_than is 'yesterday': expected a time such as 2026-11-01 12:30:00"),

@@ -161,6 +161,9 @@ def test_a_bound_that_python_has_no_value_for_is_named(
     write(made, [(value,)])
     with pytest.raises(UnsupportedFeature, match=f"column 'v': {shown} or {shown} is outside of the years 1 to 9999"):
         open_table(made.location).scan().min("v")
+    if pa.types.is_date(kind):  # pandas has such timestamps
+        with pytest.raises(UnsupportedFeature, match=r"to_pandas\(\): year 0 is out of range; Python and pandas have"):
+            open_table(made.location).scan().to_pandas()
 
 
 @pytest.mark.parametrize(
