@@ -207,6 +207,30 @@ def test_by_time(tmp_path_factory: pytest.TempPathFactory, times: list[int], fir
     assert store.find_since_time(1000 + asked) == (since[0] if since else None)
 
 
+class Renamed(LocalFileIO):
+    """A store in which a tag is renamed to b right after a reader has listed it."""
+
+    def list(self, path: str) -> list[FileStatus]:
+        found = super().list(path)
+        for status in found:
+            Path(status.path).rename(Path(status.path).with_name("tag-b"))
+        return found
+
+
+class Stale(LocalFileIO):
+    """A store whose listings show files that are deleted."""
+
+    def list(self, path: str) -> list[FileStatus]:
+        return [FileStatus(f"{path}/tag-gone", "tag-gone", 1, False, 1), *super().list(path)]
+
+
+@pytest.mark.parametrize(("store", "names"), [(Renamed(), ["b"]), (Stale(), ["a"])], ids=["renamed", "gone"])
+def test_tags_that_change_while_they_are_read(tmp_path: Path, store: LocalFileIO, names: list[str]) -> None:
+    (tmp_path / "tag").mkdir()
+    (tmp_path / "tag" / "tag-a").write_bytes(encode_tag(Tag(snapshot(2))))
+    assert list(SnapshotStore(store, str(tmp_path)).tags()) == names
+
+
 @pytest.mark.parametrize(("count", "expected"), [(2, 1), (4, 2), (5, 3)])
 def test_of_snapshots_of_one_time_the_one_in_the_middle(tmp_path: Path, count: int, expected: int) -> None:
     """Java: SnapshotManager.earlierOrEqualTimeMills begins there, and ends at a snapshot of just that time."""
