@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -21,7 +22,7 @@ from support.tables.compacting import rows_of, write
 from support.tables.expiring import consumer, copied, live_on, new_table, rules, state
 
 from paimon_spark import open_table
-from paimon_spark.errors import OptionError, PaimonError, UnsupportedFeature
+from paimon_spark.errors import OptionError, PaimonError, TableChanged, UnsupportedFeature
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.clean.lost_files import repair_earliest_snapshot
@@ -192,6 +193,7 @@ def test_the_files_that_only_the_first_snapshot_of_a_branch_needs(tmp_path: Path
     assert state(open_table(table.location, {"branch": "b"}), {}) == [(0, 2), (1, 2)]
     purge_files(table)
     assert files(table) == named_by_the_one(table)
+    assert not Path(table.location, "bucket-0").exists()
 
 
 def test_data_files_that_a_rollback_left_go_when_they_are_old(tmp_path: Path) -> None:
@@ -221,6 +223,18 @@ def test_refusals(lived: Table, tmp_path: Path) -> None:
     Path(table.location, "manifest", branch_list(table)).write_bytes(b"damaged")
     with pytest.raises(PaimonError):
         purge_files(table)
+    assert files(table) == before
+
+
+def test_another_table_at_the_place_keeps_its_branches(tmp_path: Path) -> None:
+    dropped = new_table(tmp_path / "t")
+    shutil.rmtree(dropped.location)
+    table = new_table(tmp_path / "t", OPTIONS)
+    live_on(table, "w")
+    create_branch(table, "b", snapshot=1)
+    before = files(table)
+    with pytest.raises(TableChanged):
+        purge_files(dropped)
     assert files(table) == before
 
 

@@ -20,6 +20,7 @@ from paimon_spark.store.expire.snapshots import expire_snapshots
 from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
+from paimon_spark.store.upkeep import rewrite_indexes
 from paimon_spark.store.upkeep.copy_files import copy_table
 from paimon_spark.store.upkeep.rewrite_indexes import (
     IndexTask,
@@ -82,6 +83,19 @@ def test_a_bucket_of_one_file(tmp_path: Path) -> None:
     done = rewrite_file_index(table)
     assert (done.written_partitions, done.written_indexes) == (2, 2)
     assert rows_of(table) == [(1, "s1", "p0"), (2, "s2", "p1")]
+
+
+def test_the_files_of_a_bucket_are_divided_among_tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rewrite_indexes, "_TASK_BYTES", 1)
+    table, names = filled(tmp_path), list[list[str]]()
+
+    def run(opened: Table, tasks: Sequence[IndexTask]) -> list[CompactTaskResult]:
+        names.extend([file.file_name for file in task.files] for task in tasks)
+        return build_here(opened, tasks)
+
+    assert rewrite_file_index(table, run=run).written_indexes == 4
+    assert sorted(names) == sorted([file.file_name] for file in live_files(table))
+    assert skipped(table, "s = 's2'") == 3
 
 
 def test_other_options_other_indexes(tmp_path: Path) -> None:
