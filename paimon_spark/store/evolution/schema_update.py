@@ -122,8 +122,19 @@ class SchemaUpdate:
         return self._with(c.AddColumn(column_path(name), self._read_type(data_type), comment, position))
 
     def rename_column(self, name: Name, new_name: str) -> SchemaUpdate:
-        """Another name for a column; new_name has no path. Options that name the column are rewritten."""
-        return self._with(c.RenameColumn(column_path(name), new_name))
+        """Another name for a column; new_name has no path. Options that name the column are rewritten.
+
+        Raises:
+            SchemaError: new_name begins with the path of the field.
+        """
+        path = column_path(name)
+        before = "".join(f"{part}." for part in path[:-1])
+        if before and new_name.startswith(before):
+            raise SchemaError(
+                f"renaming {'.'.join(path)} to '{new_name}': the new name is that of the field alone; give "
+                f"'{new_name.removeprefix(before)}'"
+            )
+        return self._with(c.RenameColumn(path, new_name))
 
     def drop_column(self, name: Name, if_exists: bool = False) -> SchemaUpdate:
         """Takes a column out; if_exists: one that is not there is no error."""

@@ -91,6 +91,7 @@ def test_a_field_of_a_struct_gets_another_name() -> None:
         (lambda u: u.rename_column("v.f2.invalid", "f200"), "no column 'v.f2.invalid'"),
         (lambda u: u.rename_column("v.f2.f2", "f100"), "there is a column 'v.f2.f100' already"),
         (lambda u: u.rename_column("v.f2.f2", "f2"), "has this name already"),
+        (lambda u: u.rename_column("v.f2.f2", "v.f2.z"), "the new name is that of the field alone; give 'z'"),
     ):
         with pytest.raises(SchemaError, match=words):
             changed(after, wrong)
