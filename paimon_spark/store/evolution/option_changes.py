@@ -120,7 +120,7 @@ def _fixed(key: str) -> OptionError:
 
 
 def _rescale() -> str:
-    return "PaimonTable.rescale(n), or paimon-spark rescale, gives it another number of buckets"
+    return "PaimonTable.rescale(n), or CALL sys.rescale, gives it another number of buckets"
 
 
 def _clustering() -> OptionError:

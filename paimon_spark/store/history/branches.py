@@ -96,7 +96,7 @@ def create_branch(
         CorruptFile: all snapshots of the table are lost; nothing was created.
         OptionError: the name is not valid, or both a tag and a snapshot are given.
     """
-    _check_name(name)
+    _check_name(name, is_new=True)
     if tag is not None and snapshot is not None:
         raise OptionError(f"branch '{name}': both a tag and a snapshot are given; leave one")
     store = table.snapshots
@@ -184,7 +184,7 @@ def rename_branch(table: Table, name: str, new_name: str) -> None:
     """
     _check_not_main(table, name, "renaming")
     _check_name(name)
-    _check_name(new_name)
+    _check_name(new_name, is_new=True)
     refuse_served(table.server, f"renaming the branch '{name}' of", "make another branch of a tag, and drop this one")
     _check_unused(table, name, "renaming")
     file_io = table.file_io
@@ -275,10 +275,11 @@ def _remove_directories(table: Table, branch: str) -> None:
         _log.warning("the branch '%s' of %s is deleted, but %s holds other files", branch, table.location, root)
 
 
-def _check_name(name: str) -> None:
-    if name == MAIN_BRANCH or not name.strip() or name.isdigit() or "/" in name:
+def _check_name(name: str, is_new: bool = False) -> None:
+    if name == MAIN_BRANCH or not name.strip() or name.isdigit() or "/" in name or (is_new and "$" in name):
         raise OptionError(
-            f"'{name}' is no name for a branch: it must not be blank, not 'main', not of digits alone, and have no '/'"
+            f"'{name}' is no name for a branch: it must not be blank, not 'main', not of digits alone, and have no '/' "
+            "and no '$'"
         )
 
 

@@ -112,6 +112,7 @@ def test_purge(table: Path) -> None:
     [
         (["create-branch", "b"], "has a branch 'b' already; choose another name"),
         (["create-branch", "12"], "'12' is no name for a branch"),
+        (["create-branch", "b$files"], "'b$files' is no name for a branch"),
         (["create-branch", "c", "--at", "t9"], "'t9' is neither a tag of the table, nor a snapshot id, nor a time"),
         (["delete-branch", "main", "--yes"], "it is the table itself, which always has it; purge_files"),
         (["delete-branch", "b", "c", "--yes"], "has no branch 'c'; its branches: b"),
