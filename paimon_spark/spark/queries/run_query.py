@@ -23,7 +23,6 @@ from paimon_spark.format.paths import partition_text
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.schema import METADATA_COLUMNS
 from paimon_spark.format.types import DataField, Root
-from paimon_spark.spark.adapters.errors import not_logged
 from paimon_spark.spark.native.read_table import ReadExplanation, ReadRequest, read_table, read_when_needed
 from paimon_spark.spark.queries.aggregate_pushdown import Answer, exchanged, metadata_answer
 from paimon_spark.spark.queries.asking import Args, ask_spark
@@ -82,8 +81,7 @@ def run_planned(
 ) -> tuple[DataFrame, QueryFrames]:
     """As run_query, and how the tables of the query are read."""
     try:
-        with not_logged():
-            return _asked(session, query, args, before)
+        return _asked(session, query, args, before)
     except AnalysisException as error:
         if not UNKNOWN_NAME.search(error.getCondition() or ""):
             raise

@@ -124,7 +124,7 @@ class StagedCalls:
         return resolve_keys(given.table, self.schema.names)
 
     def commitStagedChanges(self) -> None:
-        if not self.is_done:
+        if not self.is_done and self.options is None:
             self._make(None)
 
     def abortStagedChanges(self) -> None:

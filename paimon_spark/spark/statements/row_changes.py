@@ -13,7 +13,6 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 from paimon_spark.spark.adapters.dataframes import rows_frame
-from paimon_spark.spark.adapters.errors import not_logged
 from paimon_spark.spark.merge_into.clauses import Action, Clause, When
 from paimon_spark.spark.native.read_table import ReadRequest, read_table
 from paimon_spark.spark.queries.asking import Args
@@ -179,8 +178,7 @@ def with_sub_query_views(
     for has_all_columns in (False, True):
         views = SubQueryViews(session, args, has_all_columns)
         try:
-            with not_logged():
-                return run(views)
+            return run(views)
         except AnalysisException as error:
             if has_all_columns or not views.names or not UNKNOWN_NAME.search(error.getCondition() or ""):
                 raise
