@@ -76,6 +76,11 @@ def _pandas_table(rows: Any) -> pa.Table | None:
             )
     try:
         table = pa.Table.from_pandas(rows, preserve_index=False)
+    except UnicodeEncodeError as error:
+        raise DataError(
+            f"writing rows of pandas: a text has {error.object[error.start]!a}, half of a character in UTF-16, which is "
+            "none in UTF-8; replace it first"
+        ) from None
     except (pa.ArrowException, ValueError):
         return None
     except OverflowError:
@@ -132,9 +137,9 @@ def spark_table(rows: pa.Table) -> pa.Table:
         try:
             column.validate(full=True)
         except pa.ArrowException as error:
+            way_out = "cast it to date32" if pt.is_date64(field.type) else "make its buffers anew"
             raise DataError(
-                f"writing column '{field.name}': its values are no {field.type} of Arrow: {error}; "
-                "a program that makes such buffers by hand has to make others"
+                f"writing column '{field.name}': its values are no {field.type} of Arrow: {error}; {way_out} first"
             ) from None
         try:
             wanted = _taken(field.type)

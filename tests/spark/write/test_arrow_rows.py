@@ -239,6 +239,15 @@ def test_a_text_that_is_no_utf_8_is_refused(nested: bool) -> None:
         spark_table(pa.table({"v": column}))
 
 
+def test_half_a_character_and_a_part_of_a_day_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    table = made(spark, tmp_path / "t", v="STRING")
+    with pytest.raises(DataError, match=r"a text has '\\ud800', half of a character in UTF-16"):
+        table.append(pd.DataFrame({"v": ["a\ud800b"]}))
+    with pytest.raises(DataError, match=r"no date64\[ms\] of Arrow: .*; cast it to date32 first"):
+        spark_table(pa.table({"v": pa.array([3_600_000], pa.date64())}))
+    assert open_table(f"{tmp_path}/t").scan().count() == 0
+
+
 def test_rows_in_another_form_are_answered_with_what_makes_a_table_of_them(tmp_path: Path) -> None:
     stored = make(tmp_path / "t", pa.schema([("v", pa.int32())]), ("v",), {})
     assert held_rows(open_table(stored.location)).schema.names == ["v"]  # it has Arrow's stream
