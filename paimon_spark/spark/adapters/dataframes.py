@@ -78,8 +78,8 @@ def _pandas_table(rows: Any) -> pa.Table | None:
         table = pa.Table.from_pandas(rows, preserve_index=False)
     except UnicodeEncodeError as error:
         raise DataError(
-            f"writing rows of pandas: a text has {error.object[error.start]!a}, half of a character in UTF-16, which is "
-            "none in UTF-8; replace it first"
+            f"writing rows of pandas: a text has {error.object[error.start]!a}, half of a character in UTF-16, which "
+            "is none in UTF-8; replace it first"
         ) from None
     except (pa.ArrowException, ValueError):
         return None
