@@ -1,7 +1,8 @@
 """Reads of a key table that is not compacted, by SQL, in one Spark session. Prints one line of JSON: seconds by read.
 
-``python merged_session.py paimon|jvm WAREHOUSE TABLE [JAR]``. `paimon` is this package, `jvm` the connector in JAR. It
-imports this package for `paimon` only, so that a Python with another PySpark can run it.
+``python merged_session.py cat.sql|spark.sql|jvm WAREHOUSE TABLE [JAR]``. The first two are this package, by its own
+``sql`` and as a catalog that Spark knows; `jvm` is the connector in JAR. It does not import this package for `jvm`, so
+that a Python with another PySpark can run it.
 """
 
 from __future__ import annotations
@@ -16,26 +17,35 @@ READS = {
     "row by its key": "select * from {} where id = 123456",
     "2 columns": "select id, d1 from {}",
     "all columns": "select * from {}",
+    "sum with a condition": "select sum(d1) from {} where id % 10 = 3",
+    "count": "select count(*) from {}",
+    "first 10 by the key": "select * from {} order by id limit 10",
 }
+"""Those that are written to nowhere, and those whose rows are few."""
+WHOLE = ("2 columns", "all columns")
 ROUNDS = 5
 
 
 def main(kind: str, warehouse: str, table: str, jar: str | None = None) -> None:
     spark = session(jar, warehouse)
     run = spark.sql
-    if kind == "paimon":
+    if kind == "cat.sql":
         import paimon_spark
 
         run = paimon_spark.catalog(spark, warehouse).sql
+    elif kind == "spark.sql":
+        import paimon_spark
+
+        paimon_spark.register_catalog(spark, "paimon", warehouse)
     best = dict.fromkeys(READS, float("inf"))
     for _ in range(ROUNDS):
         for what, text in READS.items():
             began = time.perf_counter()
             frame = run(text.format(f"paimon.bench.`{table}`"))
-            if what == "row by its key":
-                assert len(frame.collect()) == 1
-            else:
+            if what in WHOLE:
                 frame.write.format("noop").mode("overwrite").save()
+            else:
+                assert frame.collect()
             best[what] = min(best[what], time.perf_counter() - began)
     print(json.dumps(best), flush=True)
     spark.stop()
