@@ -18,8 +18,8 @@ import pytest
 from support.long_runs import LONG, run_seed
 
 ROOT = Path(__file__).parents[1]
-ROOMS = {"spark": 4, "interop": 4, **dict.fromkeys(("arrow", "catalogs", "cdc", "cli", "docs", "shell", "store"), 2)}
-"""One of how many tests is run of each module in a folder of tests; of others all are."""
+ROOMS = {"spark": 6, "interop": 6, **dict.fromkeys(("arrow", "catalogs", "cdc", "cli", "docs", "shell", "store"), 3)}
+"""One of how many tests is run of each module in a folder of tests, or fewer; of others all are."""
 SHARES = {
     4: (
         "catalogs/test_catalog_refusals.py",
@@ -159,6 +159,7 @@ ONE_OF = (
         "shell/test_sql_command.py::test_the_program_itself",
         "spark/adapters/test_spark_sessions.py::test_spark_submit_with_py_files_to_a_cluster_of_two_workers",
         "spark/catalog/test_secrets_of_catalogs.py::test_no_catalog_shows_a_secret",
+        "spark/catalog/test_secrets_of_catalogs.py::test_what_processes_of_spark_are_sent",
         "spark/spark_catalog/test_registration.py::test_a_catalog_is_registered_again_after_a_stop",
         "spark/write/test_async_expiry.py::test_a_job_that_ends_at_once",
     ),
@@ -197,7 +198,7 @@ def left_out(items: Sequence[pytest.Item]) -> list[pytest.Item]:
         found += [item for name in group if name != chosen for item in by_module.pop(name, [])]
     shares = {module: share for share, modules in SHARES.items() for module in modules}
     for module, tests in by_module.items():
-        share = shares.get(module, ROOMS.get(module.partition("/")[0], 1))
+        share = max(shares.get(module, 1), ROOMS.get(module.partition("/")[0], 1))
         dice = random.Random(f"{run_seed()} {module}")
         found += dice.sample(tests, len(tests) - -(-len(tests) // share))
     return found

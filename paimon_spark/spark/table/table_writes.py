@@ -124,6 +124,7 @@ class TableWrites(TableState):
         Raises:
             OptionError: the table has no partitions, so that all its rows would go.
         """
+        df = held_rows(df)
         if not self._open().schema.partition_keys:
             raise OptionError(
                 f"dynamic_partition_overwrite of {self._path}: the table has no partitions; overwrite(df) replaces all "

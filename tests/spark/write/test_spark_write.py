@@ -164,7 +164,7 @@ def test_a_forgotten_column_is_an_error_on_every_road(
     with pytest.raises(DataError, match=message):
         write(forgotten)
     with pytest.raises(DataError, match=message):
-        table.dynamic_partition_overwrite(forgotten)
+        table.overwrite(forgotten, options={"dynamic-partition-overwrite": "true"})
     assert rows(path) == [(1, "a", 10.0)]
     write(forgotten, options={"Write.Missing-Columns": "NULL"})
     assert (1, "A", None) in rows(path)
