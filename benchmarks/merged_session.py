@@ -21,8 +21,8 @@ READS = {
     "count": "select count(*) from {}",
     "first 10 by the key": "select * from {} order by id limit 10",
 }
-"""Those that are written to nowhere, and those whose rows are few."""
 WHOLE = ("2 columns", "all columns")
+"""Reads whose rows are written to nowhere; those of others are few."""
 ROUNDS = 5
 
 

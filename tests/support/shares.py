@@ -19,7 +19,7 @@ from support.long_runs import LONG, run_seed
 
 ROOT = Path(__file__).parents[1]
 ROOMS = {"spark": 6, "interop": 6, **dict.fromkeys(("arrow", "catalogs", "cdc", "cli", "docs", "shell", "store"), 3)}
-"""One of how many tests is run of each module in a folder of tests, or fewer; of others all are."""
+"""One of how many tests is run of each module in a folder of tests; of other folders all are."""
 SHARES = {
     4: (
         "catalogs/test_catalog_refusals.py",
@@ -30,28 +30,7 @@ SHARES = {
         "cdc/formats/test_debezium.py",
         "cli/picture/test_picture.py",
         "cli/test_messages.py",
-        "interop/test_alter_like_java.py",
-        "interop/test_casts_like_java.py",
         "docs/test_docs_site.py",
-        "interop/test_expiry_like_java.py",
-        "interop/test_hive_like_java.py",
-        "interop/test_repair_like_java.py",
-        "spark/catalog/test_database_sync.py",
-        "spark/catalog/test_top_n_queries.py",
-        "spark/catalog/test_metadata_queries.py",
-        "spark/catalog/test_rest_catalog_spark.py",
-        "spark/catalog/test_session_dialects.py",
-        "spark/merge_into/test_merge_cases.py",
-        "spark/merge_into/test_merge_evolution_cases.py",
-        "spark/native/test_native_conditions.py",
-        "spark/rows/test_keys_in_partitions.py",
-        "spark/rows/test_metadata_columns.py",
-        "spark/rows/test_row_races.py",
-        "spark/spark_catalog/test_bucket_joins.py",
-        "spark/spark_catalog/test_quick_start.py",
-        "spark/spark_catalog/test_write_builder.py",
-        "spark/statements/test_catalog_views.py",
-        "spark/source/test_spark_system_tables.py",
         "store/compact/test_plan.py",
         "store/compact/test_compact_bucket_changelog.py",
         "store/compact/test_compaction.py",
@@ -65,37 +44,8 @@ SHARES = {
     6: (
         "arrow/predicates/test_predicate_against_spark.py",
         "cli/test_program.py",
-        "interop/test_changes_of_vectors_like_java.py",
-        "interop/test_dynamic_like_java.py",
-        "interop/test_lookup_like_java.py",
-        "interop/test_lsm_histories.py",
-        "interop/test_partitions_like_java.py",
-        "interop/test_stream_sink_with_java.py",
-        "interop/test_upkeep_like_java.py",
         "procedures/call/test_calls.py",
         "shell/test_sql_command.py",
-        "spark/adapters/test_spark_sessions.py",
-        "spark/cdc/test_decode.py",
-        "spark/cdc/test_sync.py",
-        "spark/jobs/test_compact_job.py",
-        "spark/native/test_empty_results.py",
-        "spark/native/test_native_golden.py",
-        "spark/native/test_native_settings.py",
-        "spark/merge_into/test_merge_evolution.py",
-        "spark/merge_into/test_merge_model.py",
-        "spark/rows/test_delete_update_cases.py",
-        "spark/rows/test_row_changes.py",
-        "spark/source/test_spark_read.py",
-        "spark/spark_catalog/test_runtime_filters.py",
-        "spark/spark_catalog/test_scan_builder.py",
-        "spark/statements/test_char_columns.py",
-        "spark/stream_sink/test_stream_sink.py",
-        "spark/table/test_history_methods.py",
-        "spark/table/test_spark_analyze.py",
-        "spark/table/test_spark_changes.py",
-        "spark/table/test_spark_travel.py",
-        "spark/table/test_table_api.py",
-        "spark/write/test_merge_schema.py",
         "store/checks/test_check_damage.py",
         "store/clean/test_orphans.py",
         "store/clean/test_partition_expiry.py",
@@ -144,7 +94,7 @@ SHARES = {
         "store/compact/test_failed_writers.py",
     ),
 }
-"""One of how many tests is run, and the modules of which: the longest."""
+"""The longest modules, of which fewer tests are run than of others in their folder."""
 ONE_OF = (
     (
         "spark/adapters/test_spark_sessions.py::test_spark_connect",

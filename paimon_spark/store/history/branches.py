@@ -227,7 +227,7 @@ def _claim(table: Table, name: str, first: Snapshot | None, tag: str | None) -> 
     Raises:
         NameTaken: another call makes the branch from another state.
     """
-    mark = f"{branch_root(table.location, name)}/schema/{CREATE_MARK}"
+    mark = _mark(table, name)
     state = "no snapshot" if first is None else f"the snapshot {first.id}" if tag is None else f"the tag '{tag}'"
     try:
         if publish_file(table.file_io, mark, state.encode()):
@@ -238,6 +238,10 @@ def _claim(table: Table, name: str, first: Snapshot | None, tag: str | None) -> 
         f"making the branch '{name}' of {table.location} from {state}: it is being made from another state, or the "
         "call that did so broke off; make it again from that state, choose another name, or delete it first"
     )
+
+
+def _mark(table: Table, name: str) -> str:
+    return f"{branch_root(table.location, name)}/schema/{CREATE_MARK}"
 
 
 def _begin_with(table: Table, name: str, snapshot: Snapshot, tag: tuple[str, Tag] | None) -> None:
@@ -308,7 +312,7 @@ def _broke_off(table: Table, name: str, first: Snapshot | None, schemas: Sequenc
 def _check_rest(table: Table, name: str, first: Snapshot | None, tag: str | None, schemas: Iterable[int]) -> None:
     """Raises NameTaken if an unfinished branch of the name began elsewhere: continuing it would mix two branches."""
     own = {schema_path(table.location, number, name) for number in schemas}
-    own.add(f"{branch_root(table.location, name)}/schema/{CREATE_MARK}")
+    own.add(_mark(table, name))
     if first is not None:
         own.add(snapshot_path(table.location, first.id, name))
     if tag is not None:

@@ -166,16 +166,11 @@ def _retention(
     retain_max: int, retain_min: int, millis_retained: int, older_than: Moment | None, max_deletes: int, key: str | None
 ) -> Retention:
     """Checks the numbers; key is the option that retain_min comes from, for messages; None: it is an argument."""
-    if retain_min < 1:
-        raise OptionError(
-            f"retain_min is {retain_min}: at least the newest snapshot has to stay, give 1 or more",
-            arguments=("retain_min",),
-        )
-    if retain_max < 1:
-        raise OptionError(
-            f"retain_max is {retain_max}: at least the newest snapshot has to stay, give 1 or more",
-            arguments=("retain_max",),
-        )
+    for name, number in (("retain_min", retain_min), ("retain_max", retain_max)):
+        if number < 1:
+            raise OptionError(
+                f"{name} is {number}: at least the newest snapshot has to stay, give 1 or more", arguments=(name,)
+            )
     if retain_max < retain_min:
         way_out = (
             f"give retain_max {retain_min} or more, or retain_min {retain_max} or less"
