@@ -233,10 +233,13 @@ class Stdout:
 
 
 def guard_streams() -> None:
-    """Lets the program write on closed streams, and tell what is wrong with its output."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - until the process ends
+    """Lets the program run with closed streams, and tell what is wrong with its output: also that it is closed."""
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull)  # noqa: SIM115 - until the process ends
+    if sys.stdout is None:  # a descriptor that takes no writes: rows that nobody gets are not a success
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - until the process ends
     sys.stdout = Stdout(sys.stdout)
 
 

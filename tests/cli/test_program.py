@@ -237,6 +237,20 @@ def test_nobody_can_answer(tmp_path: Path) -> None:
     assert len(open_table(str(tmp_path / "t")).snapshots.ids()) == 3
 
 
+def test_a_closed_output(tmp_path: Path) -> None:
+    """Rows, a text for a person, help and the version that nobody gets are not a success; a silent command is one."""
+    append(new_table(tmp_path / "t"), [(1, 1, "x")])
+    table = str(tmp_path / "t")
+    asked = [["read", table, "--output", output] for output in ("json", "csv", "text")]
+    for arguments in (*asked, ["tags", table], ["create-tag", table, "a"], ["read", "--help"], ["--version"]):
+        shell = ["sh", "-c", '"$@" >&-', "sh", *PROGRAM, *arguments]
+        child = subprocess.run(shell, check=False, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+        assert child.returncode == 2, child
+        assert "the output could not be written: Bad file descriptor" in " ".join(child.stderr.split()), child
+        assert "Traceback" not in child.stderr
+    assert open_table(table).system_table("tags").to_arrow().column("tag_name").to_pylist() == ["a"]
+
+
 def test_nobody_reads_the_output(tmp_path: Path) -> None:
     append(new_table(tmp_path / "t"), [(i, i, "x" * 50) for i in range(4000)])
     for output in ("json", "text"):
