@@ -16,7 +16,8 @@ import pyarrow as pa
 from measure import fastest
 
 from paimon_spark.merge.keys.key_words import key_columns
-from paimon_spark.merge.keys.window import MergeSpec, Piece, Window, merge_criteria
+from paimon_spark.merge.keys.row_order import merge_criteria
+from paimon_spark.merge.keys.window import MergeSpec, Piece, Window
 from paimon_spark.merge.keys.winners import group_rows, last_rows, pick_last
 
 BY_SEQUENCE = MergeSpec((), has_kind=False)

@@ -1,5 +1,7 @@
 """Partitions and buckets: their types, the bucket of a row, and the key hashes of dynamic buckets.
 
+``arrow/row_buckets.py`` finds the buckets of whole batches by the same rule, for writers.
+
 Buckets are those of format section 5.4 (Java: BucketFunction), HASH index files those of 8.2 (Java: HashIndexFile).
 
 Writers encode some nulls differently (format section 5.1), so two different byte strings can mean one partition. A

@@ -14,3 +14,8 @@ KIND_TEXTS = ("+I", "-U", "+U", "-D")
 
 Kinds: TypeAlias = npt.NDArray[np.int8]
 """The kind of each row of a batch."""
+
+
+def is_retract(kinds: Kinds) -> npt.NDArray[np.bool_]:
+    """True for -U and -D."""
+    return (kinds & 1).astype(np.bool_)

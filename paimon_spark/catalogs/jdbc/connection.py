@@ -16,8 +16,8 @@ from functools import cached_property
 from paimon_spark.catalogs.catalog_options import WAREHOUSE
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.jdbc.database import Database, database_of
+from paimon_spark.catalogs.jdbc.databases_and_tables import CatalogRows
 from paimon_spark.catalogs.jdbc.locks import table_lock
-from paimon_spark.catalogs.jdbc.rows import CatalogRows
 from paimon_spark.catalogs.jdbc.settings import CATALOG_KEY, PROPERTY, URI, JdbcSettings, read_settings
 from paimon_spark.catalogs.secret_files import kept_secrets, read_secrets
 

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from paimon_spark.catalogs.identifier import Taken
 from paimon_spark.catalogs.jdbc.addresses import Address, address_of
 from paimon_spark.catalogs.jdbc.settings import JdbcSettings
-from paimon_spark.catalogs.jdbc.tables import META, lock_table
+from paimon_spark.catalogs.jdbc.sql_schema import META, lock_table
 from paimon_spark.errors import CatalogUnavailable, OptionError, UnsupportedFeature
 
 R = TypeVar("R")

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from paimon_spark.catalogs.jdbc.database import Database, RowTaken
 from paimon_spark.catalogs.jdbc.settings import JdbcSettings
-from paimon_spark.catalogs.jdbc.tables import LOCKS
+from paimon_spark.catalogs.jdbc.sql_schema import LOCKS
 from paimon_spark.errors import CatalogUnavailable, OptionError
 
 _log = logging.getLogger(__name__)

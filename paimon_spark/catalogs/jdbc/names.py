@@ -14,8 +14,8 @@ from paimon_spark.catalogs.create import find_schema
 from paimon_spark.catalogs.identifier import DATABASE_SUFFIX, SYSTEM_DATABASE, Identifier, Missing, Taken
 from paimon_spark.catalogs.jdbc.connection import JdbcConnection, connection_text
 from paimon_spark.catalogs.jdbc.database import RowTaken
+from paimon_spark.catalogs.jdbc.databases_and_tables import EXISTS
 from paimon_spark.catalogs.jdbc.properties import check_lengths, table_properties
-from paimon_spark.catalogs.jdbc.rows import EXISTS
 from paimon_spark.catalogs.jdbc.settings import PROPERTY, URI, read_settings
 from paimon_spark.catalogs.jdbc.views import JdbcViews
 from paimon_spark.catalogs.moves import is_table, move_table

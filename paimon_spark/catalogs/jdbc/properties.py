@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paimon_spark.catalogs.jdbc.tables import NAME_LENGTH, VALUE_LENGTH
+from paimon_spark.catalogs.jdbc.sql_schema import NAME_LENGTH, VALUE_LENGTH
 from paimon_spark.catalogs.key_options import key_options
 from paimon_spark.errors import OptionError
 from paimon_spark.format.schema import TableSchema

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from paimon_spark.catalogs.catalog_options import WAREHOUSE, bool_option, check_catalog_options
-from paimon_spark.catalogs.jdbc.tables import LOCK_KEY_LENGTH
+from paimon_spark.catalogs.jdbc.sql_schema import LOCK_KEY_LENGTH
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.options.value_texts import parse_duration, parse_int
 

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from paimon_spark.catalogs.identifier import Identifier, Missing, Taken
 from paimon_spark.catalogs.jdbc.connection import JdbcConnection
-from paimon_spark.catalogs.jdbc.tables import VIEWS
+from paimon_spark.catalogs.jdbc.sql_schema import VIEWS
 from paimon_spark.catalogs.view_changes import changed_view
 from paimon_spark.catalogs.view_json import decode_view, encode_view
 from paimon_spark.catalogs.views import View, ViewChange

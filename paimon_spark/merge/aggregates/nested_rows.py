@@ -41,7 +41,7 @@ from paimon_spark.merge.aggregates.parts import (
 )
 from paimon_spark.merge.aggregates.spans import lists_of
 from paimon_spark.merge.keys.key_words import Ints, pack_fields
-from paimon_spark.merge.keys.window import sequence_order
+from paimon_spark.merge.keys.row_order import sequence_order
 from paimon_spark.merge.keys.winners import Groups, Mask, Rows, pick_last
 
 

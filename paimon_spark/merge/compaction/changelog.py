@@ -17,11 +17,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types as pt
 
-from paimon_spark.format.row_kind import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, Kinds
+from paimon_spark.format.row_kind import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, Kinds, is_retract
 from paimon_spark.format.schema import VALUE_KIND
 from paimon_spark.merge.aggregates.equality import equality_columns
 from paimon_spark.merge.aggregates.spans import spans_of
-from paimon_spark.merge.keys.window import Window, is_retract
+from paimon_spark.merge.keys.window import Window
 from paimon_spark.merge.keys.winners import Mask, Rows
 
 

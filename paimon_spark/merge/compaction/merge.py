@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.row_kind import is_retract
 from paimon_spark.format.schema import FILE_NUMBER, LEVEL, POSITION, SEQUENCE_NUMBER, VALUE_KIND, TableSchema
 from paimon_spark.merge.compaction.changelog import Befores, changelog_rows
 from paimon_spark.merge.compaction.rules import needs_lookup
@@ -30,8 +31,9 @@ from paimon_spark.merge.engines.choice import TableEngine, deduplicate_engine, e
 from paimon_spark.merge.engines.groups import small_windows
 from paimon_spark.merge.engines.lookup import key_levels, lowest_level, row_where, rows_that_count
 from paimon_spark.merge.keys.key_words import key_columns
+from paimon_spark.merge.keys.row_order import ignored_rows
 from paimon_spark.merge.keys.rows import COPY_BYTES
-from paimon_spark.merge.keys.window import Engine, MergeSpec, Piece, Window, ignored_rows, is_retract, merge_spec
+from paimon_spark.merge.keys.window import Engine, MergeSpec, Piece, Window, merge_spec
 from paimon_spark.merge.keys.winners import Mask, Rows
 from paimon_spark.merge.runs.sort_merge import windows
 

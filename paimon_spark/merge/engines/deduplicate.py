@@ -10,9 +10,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
+from paimon_spark.format.row_kind import is_retract
 from paimon_spark.merge.keys.key_words import has_repeats
+from paimon_spark.merge.keys.row_order import ignored_rows, merge_criteria
 from paimon_spark.merge.keys.rows import filter_rows, take_rows
-from paimon_spark.merge.keys.window import MergeSpec, Window, ignored_rows, is_retract, merge_criteria
+from paimon_spark.merge.keys.window import MergeSpec, Window
 from paimon_spark.merge.keys.winners import last_rows, pick_last
 
 

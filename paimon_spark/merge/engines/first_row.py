@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_spark.errors import DataError
-from paimon_spark.format.row_kind import Kinds
+from paimon_spark.format.row_kind import Kinds, is_retract
 from paimon_spark.merge.engines.groups import lone_keys, lone_rows
+from paimon_spark.merge.keys.row_order import ignored_rows, order_criteria
 from paimon_spark.merge.keys.rows import filter_rows, take_rows
-from paimon_spark.merge.keys.window import MergeSpec, Window, ignored_rows, is_retract, order_criteria
+from paimon_spark.merge.keys.window import MergeSpec, Window
 from paimon_spark.merge.keys.winners import Groups, Mask, Rows, first_rows, pick_first
 
 

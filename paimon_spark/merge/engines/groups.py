@@ -9,11 +9,12 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from paimon_spark.format.row_kind import DELETE, INSERT, Kinds
+from paimon_spark.format.row_kind import DELETE, INSERT, Kinds, is_retract
 from paimon_spark.format.schema import SEQUENCE_NUMBER, VALUE_KIND
 from paimon_spark.merge.keys.key_words import Words, has_repeats, row_key, rows_up_to
+from paimon_spark.merge.keys.row_order import order_criteria
 from paimon_spark.merge.keys.rows import COPY_BYTES, count_only, filter_rows
-from paimon_spark.merge.keys.window import MergeSpec, Piece, Window, is_retract, order_criteria
+from paimon_spark.merge.keys.window import MergeSpec, Piece, Window
 from paimon_spark.merge.keys.winners import Mask, Rows
 
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from paimon_spark.merge.aggregates.frame import first_where
 from paimon_spark.merge.keys.key_words import pack_fields
-from paimon_spark.merge.keys.window import sequence_order
+from paimon_spark.merge.keys.row_order import sequence_order
 from paimon_spark.merge.keys.winners import Mask, Rows
 
 

@@ -1,4 +1,4 @@
-"""Keys and windows of rows: key order as integers, sections of overlapping files, the winning rows.
+"""Keys and windows of rows: the order of keys, sections of overlapping files, the order of the rows of a key.
 
 May import: ``arrow``.
 Invariant: the order of keys is exactly Java's (format section 7.2), for every type.

@@ -1,7 +1,7 @@
 """The input of a merge: its rules, and the rows of all runs in one range of keys.
 
 An engine is a function from a window to rows (``Engine``). The window has all rows of each of its keys. Engines use
-``winners`` with ``Window.words`` (which rows have the same key) and ``merge_criteria`` (their order within a key).
+``winners`` with ``Window.words`` (which rows have the same key) and ``row_order`` (their order within a key).
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ import bisect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from paimon_spark.arrow.raw_values import to_numpy, valid_mask
+from paimon_spark.arrow.raw_values import to_numpy
 from paimon_spark.format.options.table_settings import TableSettings
-from paimon_spark.format.row_kind import UPDATE_BEFORE, Kinds
-from paimon_spark.format.schema import SEQUENCE_NUMBER, VALUE_KIND, TableSchema
+from paimon_spark.format.row_kind import Kinds, is_retract
+from paimon_spark.format.schema import VALUE_KIND, TableSchema
 from paimon_spark.format.types import DataField
-from paimon_spark.merge.keys.key_words import KeyColumn, Words, concat_columns, key_words, order_fields, pack_fields
+from paimon_spark.merge.keys.key_words import KeyColumn, Words, concat_columns, key_words
 from paimon_spark.merge.keys.winners import Groups, group_rows
 
 
@@ -157,67 +157,3 @@ class Window:
 
 Engine: TypeAlias = Callable[[Window, MergeSpec, Sequence[str], bool], Iterable[pa.RecordBatch]]
 """(window, spec, output columns, ordered) -> the merged rows of the window, in key order where ordered is set."""
-
-
-def is_retract(kinds: Kinds) -> npt.NDArray[np.bool_]:
-    """True for -U and -D."""
-    return (kinds & 1).astype(np.bool_)
-
-
-def ignored_rows(kinds: Kinds, spec: MergeSpec) -> npt.NDArray[np.bool_] | None:
-    """True for rows that the options drop before merging, or None if there are none."""
-    if spec.ignore_delete:
-        ignored = is_retract(kinds)
-    elif spec.ignore_update_before:
-        ignored = kinds == UPDATE_BEFORE
-    else:
-        return None
-    return ignored if ignored.any() else None
-
-
-def merge_criteria(window: Window, spec: MergeSpec, kinds: Kinds | None) -> list[Words]:
-    """The order of rows within a key, as words: ignored rows first, the others as in ``order_criteria``.
-
-    Args:
-        window: the rows.
-        spec: the rules of the merge.
-        kinds: ``window.kinds(spec)``.
-    """
-    ignored = None if kinds is None else ignored_rows(kinds, spec)
-    return order_criteria(window, spec, kinds, None if ignored is None else ~ignored)
-
-
-def order_criteria(
-    window: Window, spec: MergeSpec, kinds: Kinds | None, counts: npt.NDArray[np.bool_] | None = None
-) -> list[Words]:
-    """The order of rows within a key, as words: the newest row has the greatest; rows with equal words stay in order.
-
-    Rows are ordered by the sequence fields (a null lowest in both orders), then by the sequence number, then
-    retractions before additions (Java: SortMergeReaderWithLoserTree, UserDefinedSeqComparator).
-
-    Args:
-        window: the rows.
-        spec: the rules of the merge.
-        kinds: ``window.kinds(spec)``.
-        counts: rows for which this is false come before all others.
-    """
-    fields: list[npt.NDArray[Any]] = [] if counts is None else [counts.view(np.uint8)]
-    for field in spec.sequence_fields:
-        fields.extend(sequence_order(window.column(field.name), field.name, spec.sequence_descending))
-    if spec.has_sequence:
-        fields.append(to_numpy(window.column(SEQUENCE_NUMBER)))
-        if kinds is not None:
-            fields.append((~is_retract(kinds)).view(np.uint8))
-    words = pack_fields(fields, window.row_count)
-    return [] if not fields or not any(word.any() for word in words) else words
-
-
-def sequence_order(array: pa.Array, name: str, descending: bool) -> list[npt.NDArray[Any]]:
-    """A sequence field as integer columns in which the greater is newer; nulls are lowest, and equal to each other."""
-    columns = order_fields(array, name)
-    if descending:
-        columns = [~column for column in columns]
-    if not array.null_count:
-        return columns
-    valid = valid_mask(array)
-    return [valid.view(np.uint8), *(np.where(valid, column, 0).astype(column.dtype) for column in columns)]

@@ -22,12 +22,12 @@ from pyarrow import types as pt
 
 from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.errors import CorruptFile
-from paimon_spark.format.row_kind import DELETE, INSERT
+from paimon_spark.format.row_kind import DELETE, INSERT, is_retract
 from paimon_spark.format.schema import VALUE_KIND
 from paimon_spark.format.types import NESTED, DataField
 from paimon_spark.merge.aggregates.equality import equality_columns, group_equal
 from paimon_spark.merge.keys.rows import filter_rows, take_rows
-from paimon_spark.merge.keys.window import MergeSpec, Window, is_retract
+from paimon_spark.merge.keys.window import MergeSpec, Window
 from paimon_spark.merge.keys.winners import Mask, Rows, group_rows
 
 StateRows: TypeAlias = Callable[[], Iterator[pa.RecordBatch]]

@@ -18,16 +18,9 @@ from paimon_spark.format.schema import SEQUENCE_NUMBER, VALUE_KIND
 from paimon_spark.merge.engines.deduplicate import deduplicate
 from paimon_spark.merge.engines.groups import order_within_keys
 from paimon_spark.merge.keys.key_words import Words, key_columns, key_words, pack_fields
+from paimon_spark.merge.keys.row_order import ignored_rows, order_criteria, sequence_order
 from paimon_spark.merge.keys.rows import Gather, take_rows
-from paimon_spark.merge.keys.window import (
-    Engine,
-    MergeSpec,
-    Piece,
-    Window,
-    ignored_rows,
-    order_criteria,
-    sequence_order,
-)
+from paimon_spark.merge.keys.window import Engine, MergeSpec, Piece, Window
 from paimon_spark.merge.keys.winners import Groups, Rows, group_rows, group_unsorted_rows, pick_last, spare_width
 from paimon_spark.merge.runs.sort_merge import merge_runs
 

@@ -17,8 +17,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
-from paimon_spark.arrow.bucketing import Buckets, assign_buckets
 from paimon_spark.arrow.predicates.predicate import Predicate
+from paimon_spark.arrow.row_buckets import Buckets, assign_buckets
 from paimon_spark.format.bucket import bucket_fields
 from paimon_spark.format.options.option import MB
 from paimon_spark.format.row_kind import Kinds

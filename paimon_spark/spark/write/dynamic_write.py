@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.functions import arrow_udf
 
-from paimon_spark.arrow.bucketing import Buckets
+from paimon_spark.arrow.row_buckets import Buckets
 from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.errors import plainly

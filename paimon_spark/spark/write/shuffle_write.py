@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.functions import arrow_udf
 
-from paimon_spark.arrow.bucketing import assign_buckets
+from paimon_spark.arrow.row_buckets import assign_buckets
 from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.format.bucket import NO_PARTITION, bucket_fields
 from paimon_spark.format.types import DataField

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from paimon_spark.arrow.bucketing import assign_buckets, group_rows
+from paimon_spark.arrow.row_buckets import assign_buckets, group_rows
 from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.arrow.types import to_internal
 from paimon_spark.format.binary_row import decode_arity_row

@@ -9,9 +9,9 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from paimon_spark.arrow.bucketing import assign_buckets
 from paimon_spark.arrow.predicates.evaluate import filter_batch
 from paimon_spark.arrow.predicates.predicate import Predicate, restrict
+from paimon_spark.arrow.row_buckets import assign_buckets
 from paimon_spark.format.bucket import bucket_fields
 from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.format.paths import POSTPONE_BUCKET

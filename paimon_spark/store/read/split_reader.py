@@ -16,12 +16,12 @@ from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options.option import MB
-from paimon_spark.format.row_kind import DELETE, KIND_TEXTS
+from paimon_spark.format.row_kind import DELETE, KIND_TEXTS, is_retract
 from paimon_spark.format.schema import POSITION, ROW_KIND_FIELD, SEQUENCE_FIELD, VALUE_KIND
 from paimon_spark.format.types import DataField
 from paimon_spark.merge.engines.choice import TableEngine
 from paimon_spark.merge.keys.sections import Section
-from paimon_spark.merge.keys.window import MergeSpec, is_retract
+from paimon_spark.merge.keys.window import MergeSpec
 from paimon_spark.merge.runs.difference import BagSpec, StateDifference, bag_difference
 from paimon_spark.merge.runs.sort_merge import merge_runs
 from paimon_spark.store.metadata.table import Table

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from paimon_spark.arrow.bucketing import assign_buckets
+from paimon_spark.arrow.row_buckets import assign_buckets
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.bucket import Partition, bucket_fields
 from paimon_spark.format.manifest import DataFileMeta

@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from paimon_spark.arrow.bucketing import Buckets
+from paimon_spark.arrow.row_buckets import Buckets
 from paimon_spark.format.bucket import Place
 from paimon_spark.format.manifest import FileKind, ManifestEntry
 from paimon_spark.format.options.engines import ChangelogProducer

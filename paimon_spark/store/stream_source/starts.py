@@ -8,12 +8,11 @@ import re
 from paimon_spark.errors import OptionError, SnapshotNotFound
 from paimon_spark.format.options.read_settings import ScanSettings
 from paimon_spark.format.options.table_settings import TableSettings
-from paimon_spark.format.paths import consumer_path
-from paimon_spark.store.holds.consumer_files import consumer_position
 from paimon_spark.store.metadata.snapshots import around_time
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.scan.time_travel import last_compacted
 from paimon_spark.store.storage.local_time import parse_local_timestamp
+from paimon_spark.store.stream_source.consumer_progress import held_snapshot
 from paimon_spark.store.stream_source.position import Position, identity
 from paimon_spark.store.stream_source.settings import StreamSettings
 from paimon_spark.store.stream_source.upcoming_snapshots import UpcomingSnapshots
@@ -38,7 +37,7 @@ def start_position(table: Table, settings: StreamSettings, upcoming: UpcomingSna
     """
     held = None
     if settings.consumer is not None and not settings.ignores_progress and not anew:
-        held = consumer_position(table.file_io, consumer_path(table.location, settings.consumer, table.branch))
+        held = held_snapshot(table, settings.consumer)
     found = _from_mode(table, settings, upcoming) if held is None else _from_id(held, upcoming)
     before = upcoming.store.find(found.snapshot - 1)
     after = None if before is None else identity(before)

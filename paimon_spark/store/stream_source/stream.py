@@ -7,9 +7,6 @@ The engine keeps positions in its checkpoint and asks in this order, as Spark's 
     units = stream.units(first, end)
     end = stream.next(end, ...)                  # all before its start has been written
 
-Where it stands is written before the first plan, which protects a long first phase, and whenever Spark asks for what
-comes after a position: all before that position is in the sink then. Java's source for Spark never writes it.
-
 Notices that the columns of a table change while a stream runs. A stream keeps the schema that it began with, as the
 query behind it does. Columns that are added or renamed do not concern it. A column that it reads and that is dropped or
 gets another type ends it: the next start reads the schema of then, and older files in it.
@@ -23,69 +20,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from paimon_spark.arrow.predicates.predicate import Predicate, columns_of
-from paimon_spark.errors import OptionError, StreamPositionLost, TableChanged
-from paimon_spark.format.json_text import format_json
+from paimon_spark.errors import StreamPositionLost, TableChanged
 from paimon_spark.format.options.read_settings import StreamReadSettings
-from paimon_spark.format.paths import consumer_path
 from paimon_spark.format.schema import ROW_KIND_FIELD, SEQUENCE_FIELD
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField
-from paimon_spark.store.holds.consumer_files import consumer_position
 from paimon_spark.store.holds.expired import translate_missing_files
 from paimon_spark.store.metadata.schemas import schema_of_file
 from paimon_spark.store.metadata.snapshots import has_watermark
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.stream_source.consumer_progress import ConsumerProgress
 from paimon_spark.store.stream_source.position import Position, identity
 from paimon_spark.store.stream_source.settings import Limits, StreamSettings
 from paimon_spark.store.stream_source.starts import start_position
 from paimon_spark.store.stream_source.units import StreamUnit, UnitPlanner, fingerprint
 from paimon_spark.store.stream_source.upcoming_snapshots import PositionExpired, UpcomingSnapshots
-
-_KEPT_ALIVE = 4  # times within the time after which a consumer that does not move is deleted
-
-
-class Progress:
-    """Writes where a stream stands, if it has a consumer.
-
-    Args:
-        table: the table, opened on the branch of the consumer.
-        consumer: its id; None: nothing is written.
-    """
-
-    def __init__(self, table: Table, consumer: str | None) -> None:
-        if consumer is not None and "/" in consumer:
-            raise OptionError(f"'{consumer}' is no id for a consumer: it must not have a '/'")
-        self._file_io = table.file_io
-        self._path = None if consumer is None else consumer_path(table.location, consumer, table.branch)
-        life = table.settings.retention.consumer_expiration_time
-        self._every = None if life is None else life / 1000 / _KEPT_ALIVE  # seconds
-        self._written: int | None = None
-        self._at = 0.0
-
-    def begin(self, position: Position) -> None:
-        """Holds the snapshots from the first position on.
-
-        A consumer that stands before it stays: it may be that of the same query, which Spark asks for its first
-        position once more when it runs its first batch again.
-        """
-        if self._path is None:
-            return
-        held = consumer_position(self._file_io, self._path)
-        self._write(position.snapshot if held is None else min(held, position.snapshot))
-
-    def passed(self, position: Position) -> None:
-        """Holds the snapshots from a position on; those before it are in the sink."""
-        if self._path is None:
-            return
-        due = self._every is not None and time.monotonic() - self._at >= self._every
-        if position.snapshot != self._written or due:
-            self._write(position.snapshot)
-
-    def _write(self, snapshot_id: int) -> None:
-        assert self._path is not None
-        self._file_io.overwrite(self._path, format_json({"nextSnapshot": snapshot_id}).encode())
-        self._written, self._at = snapshot_id, time.monotonic()
-
 
 _log = logging.getLogger(__name__)
 _CACHED_UNITS = 20_000
@@ -117,7 +66,7 @@ class TableStream:
     ) -> None:
         self._table, self._settings, self._planner, self._watch, self._clock = table, settings, planner, watch, clock
         self._upcoming = UpcomingSnapshots(table)
-        self._progress = Progress(table, settings.consumer)
+        self._progress = ConsumerProgress(table, settings.consumer)
         self._planned: dict[_Phase, _Planned] = {}
         self._cached = 0
         self._target: int | None = None

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from paimon_spark.arrow.bucketing import Buckets, group_rows, row_codes
+from paimon_spark.arrow.row_buckets import Buckets, group_rows, row_codes
 from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.format.options.table_settings import TableSettings

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from paimon_spark.arrow.bucketing import group_rows
+from paimon_spark.arrow.row_buckets import group_rows
 from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.store.buckets.bucket_assigner import (
     BucketFilling,

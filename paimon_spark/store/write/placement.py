@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from paimon_spark.arrow.bucketing import Indices, assign_buckets, group_rows
+from paimon_spark.arrow.row_buckets import Indices, assign_buckets, group_rows
 from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.bucket import NO_PARTITION, Partition, Place, bucket_fields

@@ -13,19 +13,18 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from paimon_spark.arrow.bucketing import Buckets
 from paimon_spark.arrow.formats.avro_columns import avro_schema
 from paimon_spark.arrow.raw_values import from_numpy
+from paimon_spark.arrow.row_buckets import Buckets
 from paimon_spark.arrow.statistics.manifest_stats import NONE
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.bucket import Place
 from paimon_spark.format.options.option import MB
 from paimon_spark.format.options.table_settings import TableSettings
-from paimon_spark.format.row_kind import Kinds
+from paimon_spark.format.row_kind import Kinds, is_retract
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.schema import SEQUENCE_NUMBER, VALUE_KIND, TableSchema
 from paimon_spark.merge.clustering.sort_keys import sort_keys, sorted_rows
-from paimon_spark.merge.keys.window import is_retract
 from paimon_spark.merge.runs.write_order import sort_and_merge, sort_input
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import BucketMode, Table

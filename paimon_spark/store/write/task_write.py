@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from paimon_spark.arrow.bucketing import Buckets, group_rows
+from paimon_spark.arrow.row_buckets import Buckets, group_rows
 from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.store.metadata.messages import CommitMessage

@@ -29,7 +29,7 @@ from support.tables.compacted_tables import (
     stored_files,
 )
 
-from paimon_spark.arrow.bucketing import assign_buckets
+from paimon_spark.arrow.row_buckets import assign_buckets
 from paimon_spark.errors import CompactionFailed
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.bucket import bucket_fields

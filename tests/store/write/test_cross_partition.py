@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paimon_spark.arrow.bucketing import group_rows
+from paimon_spark.arrow.row_buckets import group_rows
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import CommitConflict, DataError, UnsupportedFeature
 from paimon_spark.store.commit.table_commit import TableCommit

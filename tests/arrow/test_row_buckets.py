@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.long_runs import examples
 from support.paths import GOLDEN
 
-from paimon_spark.arrow.bucketing import assign_buckets, group_rows
+from paimon_spark.arrow.row_buckets import assign_buckets, group_rows
 from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.arrow.types import arrow_schema, from_internal
 from paimon_spark.errors import UnsupportedFeature

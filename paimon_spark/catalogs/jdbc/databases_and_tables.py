@@ -1,4 +1,4 @@
-"""The rows of one catalog in the database: which databases, tables and views there are, and their properties."""
+"""The databases and tables of one catalog, and their properties, as rows of the relational database."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.jdbc.database import Database, RowTaken
-from paimon_spark.catalogs.jdbc.tables import DATABASE_PROPERTIES, TABLE_PROPERTIES, TABLES, VIEWS
+from paimon_spark.catalogs.jdbc.sql_schema import DATABASE_PROPERTIES, TABLE_PROPERTIES, TABLES, VIEWS
 from paimon_spark.errors import CatalogUnavailable
 
 _TRIES = 10

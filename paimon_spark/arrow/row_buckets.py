@@ -1,4 +1,4 @@
-"""Computes the bucket and the partition of each row of a batch (format section 5.4; Java: BucketFunction).
+"""Finds the bucket and the partition of each row of a batch (format section 5.4; Java: BucketFunction).
 
 Every row gets the bucket that ``format/bucket.py``, the rule for one row, gives it. Hive's hash is that of
 ``bucket-function.type`` = ``hive`` (Java: HiveBucketFunction).
