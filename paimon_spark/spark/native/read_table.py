@@ -1,4 +1,4 @@
-"""Makes the DataFrame of a table: the union of what Spark reads itself and of what our data source reads.
+"""Makes the DataFrame of a table: the union of what Spark reads itself and of what our reader reads, in tasks.
 
 ::
 
@@ -62,7 +62,7 @@ def read_table(spark: SparkSession, request: ReadRequest) -> TableFrame:
 
     Raises:
         OptionError: an option or the condition does not fit, a column is unknown, or the request has a refusal.
-        UnsupportedFeature: native is True, and a file must be read by our data source; the message names it.
+        UnsupportedFeature: native is True, and a file must be read by our reader; the message names it.
         SnapshotNotFound: an option names a snapshot that does not exist, or it expires concurrently.
         CorruptFile: metadata or files are missing or damaged.
         PaimonError: there is no such table, or it cannot be read.

@@ -150,7 +150,7 @@ class ReadExplanation:
         snapshot: the state that the DataFrame shows; None: the table has none, or the first query chooses it. Its id
             alone does not tell it from the one of a table that was made anew, or of a commit after a rollback.
         native_files: how many files Spark reads itself.
-        merged_splits: how many splits our data source reads.
+        merged_splits: how many splits our reader reads, in tasks.
         merged_files: how many files these have.
         columns: the columns of the DataFrame.
         where: the condition, as given.

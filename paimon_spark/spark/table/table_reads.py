@@ -43,7 +43,7 @@ class TableReads(TableState):
         """The rows as a DataFrame of the state that the table has now: make it again to see newer rows.
 
         Spark itself reads the Parquet files whose rows need no merge, so a query reads the columns that it needs and
-        skips row groups. The data source reads the other files in Python; `columns` and `where` make that part smaller,
+        skips row groups. Tasks in Python read the other files; `columns` and `where` make that part smaller,
         and so do `where`, `select`, `drop`, `limit` and `orderBy` of the DataFrame until another operation.
 
         Args:

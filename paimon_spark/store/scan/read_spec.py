@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReadSpec:
-    """What a read wants. It is made where the read is asked for; the plan and the reader take it as it is.
+    """What a read wants, made where the read is asked for.
+
+    Plans get it without the parts of the condition on metadata columns. Readers get the fields and the predicate alone.
 
     Attributes:
         fields: the columns of the result, in order. ROW_KIND_FIELD among them keeps rows that retract.

@@ -2,5 +2,5 @@
 
 May import: ``store.clean``, ``store.clustering``, ``store.open``, ``store.rescale``.
 Libraries: ``datasketches`` in ``count_columns``.
-Invariant: upkeep never fails a commit that has happened; it is logged and tried again by the next one.
+Invariant: upkeep never fails a commit that has happened; a failure is logged, and a later commit does the work.
 """
