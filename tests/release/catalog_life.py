@@ -28,6 +28,8 @@ from pyspark.sql import SparkSession
 import paimon_spark
 
 SESSION = "org.apache.spark.sql.classic.SparkSession"
+SECONDS_OF_THREADS = 65
+"""A thread of Spark's pools holds the session in which it was made, and ends after 60 idle seconds (ThreadUtils)."""
 SLACK = {"python_mib": 40, "heap_mib": 15, "sessions": 5, "of_python": 60, "of_jvm": 300}
 """By how much the last line may be above the one in the middle."""
 
@@ -201,7 +203,7 @@ def sessions(count: int) -> None:
         assert session.sql("SELECT count(*) FROM view").collect()[0][0] == 100
         ask(session, number)
 
-    repeated(count, use)
+    repeated(count, use, notes=4, idle=SECONDS_OF_THREADS)
 
 
 def queries(count: int) -> None:
@@ -209,13 +211,15 @@ def queries(count: int) -> None:
     repeated(count, ask)
 
 
-def repeated(count: int, use: Callable[[SparkSession, int], None]) -> None:
+def repeated(count: int, use: Callable[[SparkSession, int], None], notes: int = 10, idle: float = 0) -> None:
+    """Does the same many times, and notes what is held, each time after so many seconds in which nothing is done."""
     spark, watch = started(), Watch()
     with tempfile.TemporaryDirectory() as warehouse:
         filled(spark, warehouse)
         for number in range(count):
             use(spark, number)
-            if (number + 1) % max(count // 10, 1) == 0:
+            if (number + 1) % max(count // notes, 1) == 0:
+                time.sleep(idle)
                 watch.note(spark, number + 1)
     watch.check()
     spark.stop()
