@@ -1,4 +1,4 @@
-"""Reads of few rows, by their primary key, or of small tables, which this process does itself.
+"""Reads of few rows, by their primary key or in its order, or of small tables, which this process does itself.
 
 A job of Spark takes longer to start than such a read takes. The rows become a local relation of Spark, whose size it
 knows: it sends a small side of a join to all tasks.
@@ -21,14 +21,17 @@ from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.dataframes import MOST_ROWS, arrow_dataframe
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.splits import ReadUnit, Split
+from paimon_spark.store.scan.table_scan import Scan
 from paimon_spark.store.storage.parallel import map_parallel
 
 MOST_KEYS = 32
 MOST_FILES = 32
 MOST_BYTES = 512 * 2**20
 """Of the files: a file without a sorted index of its keys may be read whole."""
+_ROW_GROUP = 128 * 2**20
+"""About the most bytes of a file that are read for its first rows."""
 MOST_SELECTED = 1_000
-"""Rows that indexes leave: each may be in a page of its own."""
+"""Rows that indexes leave, of which each may be in a page of its own, or that come first in the order of a key."""
 SMALL_FILES = 8
 SMALL_BYTES = 4 * 2**20
 """Of the files, and of the rows in memory: what Spark holds of a plan, and on Connect a client sends with it."""
@@ -39,9 +42,21 @@ U = TypeVar("U")
 def is_key_lookup(table: Table, predicate: Predicate, splits: Sequence[ReadUnit]) -> bool:
     """True if a condition leaves few keys, and a plan few files."""
     keys = _keys_left(table.schema.primary_keys, predicate)
-    if not keys or keys > MOST_KEYS:
+    return 0 < keys <= MOST_KEYS and _has_few_files(splits)
+
+
+def wants_first_keys(scan: Scan, splits: Sequence[Split]) -> bool:
+    """True if a read wants few rows, those that come first in the order of the key, and a plan has few files."""
+    if scan.leading is None:
         return False
-    return sum(s.file_count for s in splits) <= MOST_FILES and sum(s.size for s in splits) <= MOST_BYTES
+    parts = sum(len(split.raw_files) + len(split.sections) for split in splits)
+    return scan.leading * parts <= MOST_SELECTED and _has_few_files(splits, _ROW_GROUP)
+
+
+def _has_few_files(splits: Sequence[ReadUnit], most: int = MOST_BYTES) -> bool:
+    """True if so few files are read, of each so many bytes at most, that this process may do it."""
+    sizes = [min(file.file_size, most) for split in splits for file in split.files]
+    return len(sizes) <= MOST_FILES and sum(sizes) <= MOST_BYTES
 
 
 def is_row_lookup(splits: Sequence[Split]) -> bool:

@@ -35,7 +35,14 @@ from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_sche
 from paimon_spark.spark.native.conditions import NotExpressible, spark_condition
 from paimon_spark.spark.native.file_classifier import ClassifiedFiles
 from paimon_spark.spark.native.hybrid_scan import HybridScan
-from paimon_spark.spark.native.local_read import SMALL_BYTES, is_key_lookup, is_row_lookup, is_small, rows_if_small
+from paimon_spark.spark.native.local_read import (
+    SMALL_BYTES,
+    is_key_lookup,
+    is_row_lookup,
+    is_small,
+    rows_if_small,
+    wants_first_keys,
+)
 from paimon_spark.spark.native.recorded_frame import RecordedTable, Settings, recorded_frame
 from paimon_spark.spark.native.recorded_needs import Needs, Operation, needs_of
 from paimon_spark.spark.native.session_settings import SessionSettings, session_settings
@@ -190,7 +197,7 @@ def _read_state(
     explained = _explained(reading, plan, found)
     is_lookup = is_key_lookup(table, scan.predicate, splits) or (reads_few and is_row_lookup(splits))
     is_local = native is None and (settings.local if reading.options.local is None else reading.options.local)
-    if found.rest and is_lookup:
+    if (found.rest and is_lookup) or (native is None and wants_first_keys(scan, splits)):
         rows = hybrid.here(splits, bounded=False)
     else:
         rows = hybrid.here(splits) if is_local and splits and is_small(splits) else None

@@ -30,7 +30,7 @@ from paimon_spark.spark.native.aggregate_rows import MOST_GROUPS
 from paimon_spark.spark.native.file_classifier import NativeFile
 from paimon_spark.spark.native.file_lists import spark_path
 from paimon_spark.spark.native.hybrid_scan import HybridScan
-from paimon_spark.spark.native.local_read import is_key_lookup, is_small
+from paimon_spark.spark.native.local_read import is_key_lookup, is_small, wants_first_keys
 from paimon_spark.spark.native.parquet_scan import AS_WRITTEN
 from paimon_spark.spark.native.readable_columns import holds_floats
 from paimon_spark.spark.native.session_settings import session_settings
@@ -247,7 +247,7 @@ class ScanBuilder:
         is_local = self._settings.local if given is None else given.lower() == "true"
         if self._native is not None or not splits:
             return None
-        if is_key_lookup(self._table, scan.predicate, splits):
+        if is_key_lookup(self._table, scan.predicate, splits) or wants_first_keys(scan, splits):
             return self._hybrid(scan).here(splits, bounded=False)
         return self._hybrid(scan).here(splits) if is_local and is_small(splits) else None
 

@@ -16,6 +16,7 @@ from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options.option import MB
+from paimon_spark.format.paths import POSTPONE_BUCKET
 from paimon_spark.format.row_kind import DELETE, KIND_TEXTS, is_retract
 from paimon_spark.format.schema import POSITION, ROW_KIND_FIELD, SEQUENCE_FIELD, VALUE_KIND
 from paimon_spark.format.types import DataField
@@ -33,6 +34,7 @@ from paimon_spark.store.read.split_files import BATCH_ROWS, SplitFiles, selected
 from paimon_spark.store.read.splits import DiffSplit, PostponeSplit, ReadUnit, Split
 
 _SHARE_BYTES = 32 * MB  # of files of append tables that are compared at once
+_LEAST_LEADING = 1024  # rows of a batch, where few rows of many are wanted
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,8 @@ class SplitReader:
         predicate: rows for which it is not true are left out.
         tolerance: which bad files are passed over; none by default, whatever the options of the table say.
         engine: merges the rows of a key; None: that of the table.
+        leading: of a split, so many rows are wanted that come first in the order of its key, and perhaps others; None:
+            all rows. Not for tables without a key, nor with ``pk-clustering-override``.
     """
 
     table: Table
@@ -53,6 +57,7 @@ class SplitReader:
     predicate: Predicate
     tolerance: Tolerance = STRICT
     engine: TableEngine | None = None
+    leading: int | None = None
 
     @cached_property
     def files(self) -> SplitFiles:
@@ -79,6 +84,9 @@ class SplitReader:
             TableChanged: a file has a newer schema, in which a wanted column was dropped or changed its type.
             UnsupportedFeature: sequence numbers are wanted for the difference of two states.
         """
+        if self.leading is not None and isinstance(split, Split) and split.bucket != POSTPONE_BUCKET:
+            yield from self._first_rows(split, self.leading)
+            return
         match split:
             case DiffSplit() if self._has_numbers:
                 raise UnsupportedFeature(
@@ -128,8 +136,25 @@ class SplitReader:
         merged = (self._merged_placed(split, section, batch_rows) for section in split.sections)
         return itertools.chain.from_iterable(itertools.chain(raw, merged))
 
-    def _merged_placed(self, split: Split, section: Section, batch_rows: int) -> Iterator[pa.RecordBatch]:
-        for batch in self._merge.section(split, section, batch_rows):
+    def _first_rows(self, split: Split, count: int) -> Iterator[pa.RecordBatch]:
+        """The first rows by the key of each file that shares no key, and of each section: both are sorted by it."""
+        batch_rows = min(max(count, _LEAST_LEADING), BATCH_ROWS)
+        raw = (self._raw(split, file, batch_rows) for file in split.raw_files)
+        merged = (self._merged_placed(split, section, batch_rows, ordered=True) for section in split.sections)
+        for part in itertools.chain(raw, merged):
+            wanted = count
+            for batch in part:
+                rows = filter_batch(self.predicate, batch)[:wanted]
+                wanted -= rows.num_rows
+                if rows.num_rows:
+                    yield self._project(rows)
+                if not wanted:
+                    break
+
+    def _merged_placed(
+        self, split: Split, section: Section, batch_rows: int, ordered: bool = False
+    ) -> Iterator[pa.RecordBatch]:
+        for batch in self._merge.section(split, section, batch_rows, ordered):
             yield self.placed(batch, split)
 
     def placed(self, rows: pa.RecordBatch, split: Split, file: DataFileMeta | None = None) -> pa.RecordBatch:

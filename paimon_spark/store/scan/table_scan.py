@@ -19,7 +19,7 @@ from paimon_spark.arrow.predicates.predicate import AlwaysFalse, AlwaysTrue, Pre
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options.read_settings import ScanSettings
-from paimon_spark.format.rules.supported import check_all_columns
+from paimon_spark.format.rules.supported import check_all_columns, orders_otherwise
 from paimon_spark.format.schema import ROW_KIND_FIELD
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField
@@ -331,7 +331,20 @@ class Scan(ArrowRows):
         """Reads the splits of the branch of the table."""
         from paimon_spark.store.read.split_reader import SplitReader
 
-        return SplitReader(self.table, self.fields, self.predicate, tolerance(self.table.settings))
+        allowed = tolerance(self.table.settings)
+        return SplitReader(self.table, self.fields, self.predicate, allowed, leading=self.leading)
+
+    @property
+    def leading(self) -> int | None:
+        """How many rows of a split are wanted, if these are the first ones by the key; None: all."""
+        first = self.spec.first
+        if first is None or first.descending or orders_otherwise(self.table.settings):
+            return None
+        from paimon_spark.store.pruning.top_n import may_leave_out
+
+        keys = self.table.schema.trimmed_primary_keys
+        is_sorted = keys[:1] == (first.column,) and (not first.with_ties or len(keys) == 1)
+        return first.count if is_sorted and may_leave_out(first, self.table, self.predicate) else None
 
     def state_now(self) -> Travel:
         """The state that the options choose now, if they ask for no change.

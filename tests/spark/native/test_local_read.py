@@ -21,6 +21,7 @@ from paimon_spark.errors import OptionError
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.native import local_read
 from paimon_spark.spark.native.read_table import ReadExplanation, ReadRequest, TableFrame, read_table
+from paimon_spark.store.pruning.top_n import TopN
 from paimon_spark.store.system_tables.names import METADATA_NAMES
 
 LOCAL = {"read.local": "true"}
@@ -94,6 +95,24 @@ def test_system_tables_of_metadata_are_read_here(
         large = read("files", LOCAL)
         assert not large.explanation.local_rows or limit > 100
         assert large.frame.count() == read("files", {}).frame.count()
+
+
+def test_the_first_keys_are_read_here(spark: SparkSession, tmp_path: Path) -> None:
+    table = make(tmp_path / "t", COLUMNS, ["k"], {})
+    write(table, [(number, "x") for number in range(900)])
+    write(table, [(number, "y") for number in range(5)])
+
+    def read(first: TopN, native: bool | None = None) -> TableFrame:
+        return read_table(spark, ReadRequest(table.location, {}, native=native, first=first))
+
+    here = read(TopN("k", 7))
+    assert here.explanation.local_rows
+    assert [tuple(row) for row in here.frame.orderBy("k").collect()] == [
+        (number, "y" if number < 5 else "x") for number in range(7)
+    ]
+    others = (TopN("k", 7, descending=True), TopN("v", 7), TopN("k", 1001))
+    assert not any(read(first).explanation.local_rows for first in others)
+    assert not read(TopN("k", 7), native=False).explanation.local_rows
 
 
 def test_what_is_not_small(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

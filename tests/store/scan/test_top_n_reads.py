@@ -28,6 +28,7 @@ from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.commit.vector_files import find_vector_files
 from paimon_spark.store.open import ReadableTable, open_table
 from paimon_spark.store.pruning.top_n import TopN
+from paimon_spark.store.read.splits import ReadUnit, Split
 from paimon_spark.store.rows.live_files import BucketPlace, delete_rows
 from paimon_spark.store.scan.increments import reads_increment
 
@@ -289,3 +290,46 @@ def test_what_is_refused(tmp_path: Path) -> None:
     binary = make(tmp_path / "b", pa.schema([("l", pa.list_(pa.int32()))]), (), {"bucket": "-1"})
     with pytest.raises(UnsupportedFeature, match="have no order"):
         open_table(binary.location).scan().top("l", 1)
+
+
+@pytest.mark.parametrize("keys", [("n",), ("n", "s"), ("p", "n")], ids=str)
+@pytest.mark.parametrize("seed", range(3))
+def test_reading_ends_with_the_first_keys(tmp_path: Path, keys: tuple[str, ...], seed: int) -> None:
+    """Files with a key are sorted by it, and so are the rows that are merged: no more are read than are wanted."""
+    random = Random(f"{keys} {seed}")
+    table = make(tmp_path / "t", COLUMNS, keys, {"bucket": "2"}, keys[:-1] if keys[0] == "p" else ())
+    for _ in range(6):
+        some = [(random.choice("ab"), random.randrange(300), f"s{random.randrange(3)}", 0.5) for _ in range(60)]
+        write(table, some, random.choices(["+I", "-D"], [3, 1], k=60))
+        if random.random() < 0.3:
+            compact(table, full=random.random() < 0.5)
+    scan = open_table(str(tmp_path / "t")).scan()
+    numbers = sorted(scan.to_arrow().column("n").to_pylist())
+    parts = sum(len(split.raw_files) + len(split.sections) for split in map(as_split, scan.plan().splits))
+    for count, with_ties in ((1, False), (5, False), (5, True), (40, False), (1000, True)):
+        found = sorted(scan.with_top_n(TopN("n", count, with_ties=with_ties)).to_arrow().column("n").to_pylist())
+        last = numbers[:count][-1]
+        wanted = [n for n in numbers if n <= last] if with_ties else numbers[:count]
+        assert found[: len(wanted)] == wanted, (count, with_ties)
+        assert len(found) <= count * parts or (with_ties and keys == ("n", "s")), (count, with_ties)
+
+
+def as_split(unit: ReadUnit) -> Split:
+    assert isinstance(unit, Split)
+    return unit
+
+
+def test_other_orders_are_read_whole(tmp_path: Path) -> None:
+    """The order of a key does not tell which rows come first by another column, or last by its own."""
+    table = make(tmp_path / "t", COLUMNS, ("n", "s"), {"bucket": "1"})
+    for value in ("old", "new"):
+        write(table, [("a", n, value, float(-n)) for n in range(100)])
+    scan = open_table(str(tmp_path / "t")).scan()
+    for first in (TopN("s", 2), TopN("x", 2), TopN("n", 2, descending=True), TopN("n", 2, with_ties=True)):
+        assert scan.with_top_n(first).to_arrow().num_rows == 200, first
+    assert scan.with_top_n(TopN("n", 2)).to_arrow().num_rows == 2
+    waiting = make(tmp_path / "w", COLUMNS, ("n",), {"bucket": "-2"})
+    write(waiting, [("a", n, "s", None) for n in (5, 3, 1)])
+    read = open_table(str(tmp_path / "w")).scan()
+    every = replace(read, spec=replace(read.spec, unmerged_postponed=True))
+    assert sorted(every.with_top_n(TopN("n", 1)).to_arrow().column("n").to_pylist()) == [1, 3, 5]
