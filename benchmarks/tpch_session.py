@@ -60,7 +60,11 @@ def candidates(kind: str, spark: SparkSession, warehouse: str) -> dict[str, Call
         cat.use(layout)
         return cat.sql(text)
 
-    return found | {layout: lambda text, layout=layout: ours(text, layout) for layout in LAYOUTS}
+    found |= {f"cat.sql {layout}": lambda text, layout=layout: ours(text, layout) for layout in LAYOUTS}
+    registered = spark.newSession()
+    paimon_spark.register_catalog(registered, "lake", warehouse)
+    registered.sql(f"USE lake.{LAYOUTS[-1]}")
+    return found | {f"spark.sql {LAYOUTS[-1]}": registered.sql}
 
 
 def digest(frame: DataFrame) -> str:
