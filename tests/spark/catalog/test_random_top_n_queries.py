@@ -1,5 +1,7 @@
 """Random queries with ORDER BY and LIMIT over random tables: the rows that Spark finds among all rows of the table.
 
+Each query runs by ``cat.sql``, and by ``spark.sql`` with the catalog registered.
+
 PAIMON_LEADING_TABLES=300 tries so many tables, PAIMON_LEADING_SEED=n begins with the n-th one. Rows that the order does
 not tell apart may come in any order, and any of them may be the last ones.
 """
@@ -8,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -19,6 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from support.draws.ordered_tables import OrderedTable, draw_ordered_table
 from support.draws.top_n_queries import ARGS, TABLE, LeadingQuery, draw_query
 from support.long_runs import tries
+from support.registered_catalogs import forget_catalogs
 
 import paimon_spark
 from paimon_spark.errors import PaimonError
@@ -31,28 +34,38 @@ pytestmark = pytest.mark.spark
 TABLES = tries("PAIMON_LEADING_TABLES", ci=4, long=300)
 SEED = tries("PAIMON_LEADING_SEED", ci=0)
 QUERIES = 8  # of a table
+REGISTERED = "lake"
 Rows = list[str]
 
 
 @pytest.fixture
-def lake(tmp_path: Path, quick_spark: SparkSession) -> Iterator[SessionCatalog]:
-    catalog = paimon_spark.catalog(quick_spark, str(tmp_path))
+def session(quick_spark: SparkSession) -> Iterator[SparkSession]:
+    made = quick_spark.newSession()
+    for key, value in {**quick_spark.conf.getAll, "spark.paimon.read.local": "true"}.items():
+        if made.conf.get(key, None) != value:
+            made.conf.set(key, value)
+    yield made
+    forget_catalogs(made)
+
+
+@pytest.fixture
+def lake(tmp_path: Path, session: SparkSession) -> SessionCatalog:
+    catalog = paimon_spark.catalog(session, str(tmp_path))
     catalog.create_database("web")
-    quick_spark.conf.set("spark.paimon.read.local", "true")
-    yield catalog
-    catalog.use(None)
+    paimon_spark.register_catalog(session, REGISTERED, str(tmp_path))
+    return catalog
 
 
-def test_the_rows_are_those_of_spark(quick_spark: SparkSession, lake: SessionCatalog, tmp_path: Path) -> None:
+def test_the_rows_are_those_of_spark(session: SparkSession, lake: SessionCatalog, tmp_path: Path) -> None:
     told: Counter[str] = Counter()
     for number in range(SEED, SEED + TABLES):
         random = Random(number)
         table = draw_ordered_table(random, tmp_path / "web.db")
-        views = _Views(quick_spark, lake, table)
+        views = _Views(session, lake, table)
         for at in range(QUERIES):
             query = draw_query(random, table.name, views.of(None).columns, table.states, table.struct)
             try:
-                told[_check(quick_spark, lake, views, query)] += 1
+                told[_check(session, lake, views, query)] += 1
             except Exception as error:
                 raise AssertionError(f"table {number}, query {at}, {query}: {error}") from error
         views.drop()
@@ -78,12 +91,14 @@ class _Views:
             self._frames[state] = frame
         return self._frames[state]
 
-    def texts(self, text: str, state: int | None) -> tuple[str, str]:
-        """A query for the catalog, and for Spark."""
+    def texts(self, text: str, state: int | None) -> tuple[str, str, str]:
+        """A query for the catalog, for the registered one, and for Spark."""
         self.of(state)
-        name = f"paimon.web.{self._table.name}"
-        ours = text.replace(f"{TABLE}@", f"{name} VERSION AS OF {state}").replace(TABLE, name)
-        return ours, text.replace(f"{TABLE}@", self._name(state)).replace(TABLE, self._name(None))
+        ours, by_name = (
+            text.replace(f"{TABLE}@", f"{name} VERSION AS OF {state}").replace(TABLE, name)
+            for name in (f"{catalog}.web.{self._table.name}" for catalog in ("paimon", REGISTERED))
+        )
+        return ours, by_name, text.replace(f"{TABLE}@", self._name(state)).replace(TABLE, self._name(None))
 
     def drop(self) -> None:
         for state in self._frames:
@@ -106,23 +121,26 @@ def _check(spark: SparkSession, lake: SessionCatalog, views: _Views, query: Lead
 
 
 def _compared(spark: SparkSession, lake: SessionCatalog, views: _Views, query: LeadingQuery) -> str:
-    ours, theirs = views.texts(query.text, query.state)
+    ours, by_name, theirs = views.texts(query.text, query.state)
+    doors: list[Callable[[], DataFrame]] = [lambda: lake.sql(ours, ARGS), lambda: spark.sql(by_name, ARGS)]
     try:
         expected = _rows(spark.sql(theirs, ARGS))
     except AnalysisException:
-        with pytest.raises((PySparkException, PaimonError)):
-            _rows(lake.sql(ours, ARGS))
+        for door in doors:
+            with pytest.raises((PySparkException, PaimonError)):
+                _rows(door())
         return "refused"
     except PySparkException:  # of a value that is not read where other rows come first
         return "failed"
-    try:
-        found = _rows(lake.sql(ours, ARGS))
-        if found != expected:
-            _check_alike(spark, views, query, found, expected)
-    except AnalysisException:
-        raise
-    except PySparkException:  # Spark looked at the parts of a condition in another order
-        return "failed"
+    for door in doors:
+        try:
+            found = _rows(door())
+            if found != expected:
+                _check_alike(spark, views, query, found, expected)
+        except AnalysisException:
+            raise
+        except PySparkException:  # Spark looked at the parts of a condition in another order
+            return "failed"
     uses = getattr(parse(ours, Names("paimon", None)), "uses", ())
     if all(use.top_n is None for use in uses):
         return "other"
@@ -136,7 +154,7 @@ def _check_alike(spark: SparkSession, views: _Views, query: LeadingQuery, found:
     if query.ordered is None:
         assert sorted(found) == sorted(expected), (found, expected)
         return
-    one, other = (_tuples(spark.sql(views.texts(query.all_rows(d), query.state)[1], ARGS)) for d in ("ASC", "DESC"))
+    one, other = (_tuples(spark.sql(views.texts(query.all_rows(d), query.state)[-1], ARGS)) for d in ("ASC", "DESC"))
     start, balance = 0, Counter[Any]()
     for end, (left, right) in enumerate(zip(one, other, strict=True), start=1):
         balance.update({left[-1]: 1})

@@ -14,7 +14,7 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from support.long_runs import tries
-from support.oracles.frame_chains import check_chain, make_tables
+from support.oracles.frame_chains import TABLE, check_chain, make_tables
 from support.paths import ROOT
 
 from paimon_spark.errors import TableChanged
@@ -38,7 +38,7 @@ def test_random_chains_have_the_rows_of_a_parquet_copy(
 ) -> None:
     found: Counter[str] = Counter()
     for seed in range(SEED, SEED + CHAINS):
-        found[check_chain(quick_spark, lake, tmp_path, seed)] += 1
+        found[check_chain(quick_spark, lambda: lake.table(TABLE, options=IN_TASKS), tmp_path, seed)] += 1
         quick_spark.catalog.clearCache()
     assert found["rows"] >= CHAINS / 3, found
 

@@ -1,4 +1,4 @@
-"""Random operations on the DataFrame of a table, and the same on one of a parquet copy: Spark's own rows, or its error.
+"""Random operations on a DataFrame of a table, and the same on one of a parquet copy: Spark's own rows, or its error.
 
 A number is a seed. All state of a chain is what a user could hold: some of its DataFrames stay alive, others do not.
 """
@@ -18,10 +18,11 @@ from pyspark.sql import functions as F
 import paimon_spark
 from paimon_spark.spark.catalog.session_catalog import SessionCatalog
 
-_TABLE = "w.chained"
+TABLE = "w.chained"
 _COPY = "copy"
 Step: TypeAlias = Callable[[DataFrame, DataFrame], DataFrame]
 """Makes a DataFrame of one, and of the first one of the chain."""
+Start: TypeAlias = Callable[[], DataFrame]
 
 CONDITIONS = (
     "id = 7", "id IN (3, 17, 290)", "id >= 30 AND n < 5", "p = 'b'", "p = 'a' OR n = 3", "n IS NULL", "v > 5 -- much",
@@ -97,7 +98,7 @@ def make_tables(spark: SparkSession, lake: Path) -> SessionCatalog:
     catalog = paimon_spark.catalog(spark, str(lake))
     catalog.create_database("w", ignore_if_exists=True)
     catalog.sql(
-        f"CREATE TABLE {_TABLE} (id BIGINT, p STRING, n INT, v DOUBLE, s STRING, `order day` DATE, at TIMESTAMP, "
+        f"CREATE TABLE {TABLE} (id BIGINT, p STRING, n INT, v DOUBLE, s STRING, `order day` DATE, at TIMESTAMP, "
         "st STRUCT<id: INT, x: STRING>) PARTITIONED BY (p) "
         "TBLPROPERTIES ('primary-key' = 'id, p', 'bucket' = '1', 'write-only' = 'true')"
     )
@@ -111,14 +112,19 @@ def make_tables(spark: SparkSession, lake: Path) -> SessionCatalog:
         "timestamp_seconds(1767225600 + 600 * id) AS at",
         "named_struct('id', CAST(id % 6 AS INT), 'x', 'x') AS st",
     )
-    catalog[_TABLE].append(rows.where("id < 240"))
-    catalog[_TABLE].append(rows.where("id % 4 = 0 OR id >= 240"))
+    catalog[TABLE].append(rows.where("id < 240"))
+    catalog[TABLE].append(rows.where("id % 4 = 0 OR id >= 240"))
     rows.write.mode("overwrite").parquet(f"{lake}/{_COPY}")
     return catalog
 
 
-def check_chain(spark: SparkSession, catalog: SessionCatalog, lake: Path, seed: int) -> str:
+def check_chain(spark: SparkSession, mine: Start, lake: Path, seed: int, name: str | None = None) -> str:
     """Does random operations on both DataFrames.
+
+    Args:
+        mine: makes the DataFrame of the table.
+        lake: has the copy.
+        name: which columns of the DataFrame have in front; None: none.
 
     Returns:
         "rows" or "error": what came of it.
@@ -130,15 +136,17 @@ def check_chain(spark: SparkSession, catalog: SessionCatalog, lake: Path, seed: 
     steps = [random.choice(list(_steps(random).items())) for _ in range(random.randrange(1, 6))]
     looks = [random.choice([None, None, "count", "columns", "collect"]) for _ in steps]
     holds = random.choice([True, False])
-    mine = _outcome(lambda: catalog.table(_TABLE, options={"read.local": "false"}), steps, looks, holds)
-    theirs = _outcome(lambda: spark.read.parquet(f"{lake}/{_COPY}"), steps, looks, holds)
-    assert mine == theirs, f"chain {seed}, {[name for name, _ in steps]}, {looks}: {mine} instead of {theirs}"
-    return "error" if isinstance(mine, str) else "rows"
+
+    def copy() -> DataFrame:
+        rows = spark.read.parquet(f"{lake}/{_COPY}")
+        return rows if name is None else rows.alias(name)
+
+    found, expected = (_outcome(start, steps, looks, holds) for start in (mine, copy))
+    assert found == expected, f"chain {seed}, {[text for text, _ in steps]}, {looks}: {found} instead of {expected}"
+    return "error" if isinstance(found, str) else "rows"
 
 
-def _outcome(
-    first: Callable[[], DataFrame], steps: list[tuple[str, Step]], looks: list[str | None], holds: bool
-) -> object:
+def _outcome(first: Start, steps: list[tuple[str, Step]], looks: list[str | None], holds: bool) -> object:
     """What comes of the steps. holds: whether the first DataFrame and those between stay alive."""
     start: DataFrame | None = first()
     frame, held, seen = start, list[DataFrame | None](), list[object]()

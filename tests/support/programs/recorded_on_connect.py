@@ -10,7 +10,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from support.oracles.frame_chains import check_chain, make_tables
+from support.oracles.frame_chains import TABLE, check_chain, make_tables
 from support.programs.connect_session import session_on_a_free_port
 
 IN_PYTHON = "MapInArrow"
@@ -40,9 +40,9 @@ def main(lake: str, first_seed: str, chains: str) -> None:
     named = early.alias("x")
     spark.conf.set("spark.sql.session.timeZone", "Etc/GMT+1")
     assert named.count() == 12
-    results = [
-        check_chain(spark, catalog, Path(lake), seed) for seed in range(int(first_seed), int(first_seed) + int(chains))
-    ]
+    seeds = range(int(first_seed), int(first_seed) + int(chains))
+    in_tasks = {"read.local": "false"}
+    results = [check_chain(spark, lambda: catalog.table(TABLE, options=in_tasks), Path(lake), seed) for seed in seeds]
     assert results.count("rows") >= len(results) / 3, results
     print("recorded DataFrames are as they should be")
 
