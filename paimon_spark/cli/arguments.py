@@ -19,7 +19,7 @@ from paimon_spark.store.holds.retention import epoch_millis
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import find_stored_table, open_table
 from paimon_spark.store.scan.time_travel import TIME_TRAVEL_OPTIONS, resolve_snapshot
-from paimon_spark.store.storage.local_time import SHOWN_ZONE, parse_local_timestamp
+from paimon_spark.store.storage.local_time import SHOWN_ZONE, moment_at, moment_before_now, parse_local_timestamp
 
 
 class Output(StrEnum):
@@ -160,9 +160,9 @@ def parse_older_than(text: str | None, argument: str = "older_than") -> dt.datet
         return None
     zone = current_zone()
     if _AGE.fullmatch(text.strip()):
-        return dt.datetime.now(zone) - dt.timedelta(milliseconds=duration_millis(text, argument))
+        return moment_before_now(duration_millis(text, argument), zone)
     try:
-        return dt.datetime.fromtimestamp(epoch_millis(text, argument, zone) / 1000, zone)
+        return moment_at(epoch_millis(text, argument, zone), zone)
     except OptionError:
         raise OptionError(
             f"{argument} is '{text}': expected a time such as 2026-11-01 12:30:00, or an age such as 7 d",

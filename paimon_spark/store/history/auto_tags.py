@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 from paimon_spark.errors import OptionError
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.upkeep_settings import TagSettings
+from paimon_spark.format.options.value_texts import format_duration
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.history.tag_deletion import delete_tags, expire_tags
 from paimon_spark.store.history.tags import CreateTagResult, keep_as_tag
@@ -24,6 +25,7 @@ from paimon_spark.store.reporting.result import Result
 from paimon_spark.store.scan.auto_tag_names import auto_tag_time
 
 _EPOCH = datetime(1970, 1, 1)
+_LONGEST_PERIOD = 365_000 * 86_400_000  # milliseconds
 _PERIODS = {"daily": timedelta(days=1), "hourly": timedelta(hours=1), "two-hours": timedelta(hours=2)}
 _DAYS = {"with-dashes": "%Y-%m-%d", "without-dashes": "%Y%m%d", "without-dashes-and-spaces": "%Y%m%d"}
 _HOURS = {"with-dashes": "%Y-%m-%d %H", "without-dashes": "%Y%m%d %H", "without-dashes-and-spaces": "%Y%m%d%H"}
@@ -145,9 +147,20 @@ def create_batch_tag(table: Table) -> None:
 
 
 def tag_period(settings: TableSettings) -> timedelta:
-    """The length of the period that a tag represents."""
+    """The length of the period that a tag represents.
+
+    Raises:
+        OptionError: no period of that length begins in a year that the name of a tag can have.
+    """
     given = settings.tags.creation_period_duration
-    return _PERIODS[settings.tags.creation_period] if given is None else timedelta(milliseconds=given)
+    if given is None:
+        return _PERIODS[settings.tags.creation_period]
+    if not 0 < given <= _LONGEST_PERIOD:
+        raise OptionError(
+            f"'{TagSettings.creation_period_duration.key}' is {format_duration(given)}: expected a length of time "
+            f"above 0, up to {format_duration(_LONGEST_PERIOD)}"
+        )
+    return timedelta(milliseconds=given)
 
 
 def period_before(moment: datetime, period: timedelta) -> datetime:
@@ -166,12 +179,13 @@ def tag_name(begin: datetime, settings: TableSettings) -> str:
 
 
 def _delay(settings: TableSettings) -> timedelta:
-    delay, period = timedelta(milliseconds=settings.tags.creation_delay), tag_period(settings)
-    if delay >= period:
+    delay, period = settings.tags.creation_delay, tag_period(settings)
+    if delay >= period // timedelta(milliseconds=1):
         raise OptionError(
-            f"'{TagSettings.creation_delay.key}' is {delay}: it must be shorter than the period, {period}"
+            f"'{TagSettings.creation_delay.key}' is {format_duration(delay)}: it must be shorter than the period, "
+            f"{period}"
         )
-    return delay
+    return timedelta(milliseconds=delay)
 
 
 def _progress(table: Table, period: timedelta) -> tuple[datetime | None, int]:

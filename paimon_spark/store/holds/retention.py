@@ -12,7 +12,7 @@ from paimon_spark.errors import OptionError
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.upkeep_settings import RetentionSettings
 from paimon_spark.format.options.value_texts import parse_duration
-from paimon_spark.store.storage.local_time import parse_local_timestamp
+from paimon_spark.store.storage.local_time import moment_before_now, parse_local_timestamp
 
 Moment: TypeAlias = dt.datetime | str | int
 _YEAR_2000 = 946_684_800_000  # seconds of today are a time in 1970 as milliseconds
@@ -135,7 +135,10 @@ def epoch_millis(moment: Moment, argument: str, zone: dt.tzinfo | None = None) -
         OptionError: it is not a time; the message names the argument.
     """
     if isinstance(moment, dt.datetime):
-        return int(moment.timestamp() * 1000)
+        try:
+            return int(moment.timestamp() * 1000)
+        except (ValueError, OverflowError):  # a local time at an end of the calendar, such as datetime.min
+            return int(moment.replace(tzinfo=dt.UTC).timestamp() * 1000)
     if not isinstance(moment, str):
         if 0 < moment < _YEAR_2000:
             raise OptionError(
@@ -155,9 +158,9 @@ def epoch_millis(moment: Moment, argument: str, zone: dt.tzinfo | None = None) -
 
 def _so_long_ago(text: str) -> str:
     """For a message, the time that lies a length of time before now; empty for what is no length with its unit."""
-    with suppress(ValueError, OverflowError):
+    with suppress(ValueError):
         if not text.strip().isdigit():
-            ago = dt.datetime.now() - dt.timedelta(milliseconds=parse_duration(text))
+            ago = moment_before_now(parse_duration(text), None).replace(tzinfo=None)
             return f"; {text} before now was {ago.isoformat(' ', 'seconds')}"
     return ""
 

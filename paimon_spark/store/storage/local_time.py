@@ -14,6 +14,12 @@ SHOWN_ZONE: ContextVar[tzinfo] = ContextVar("SHOWN_ZONE", default=LocalZone())  
 """The zone in which this call shows instants; a program may choose another one than that of the process."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY = timedelta(days=1)
+_FIRST, _LAST = (  # instants which have a year of datetime in every zone
+    (moment - _EPOCH) // timedelta(milliseconds=1)
+    for moment in (datetime.min.replace(tzinfo=UTC) + _DAY, datetime.max.replace(tzinfo=UTC) - _DAY)
+)
+_CYCLE_YEARS, _CYCLE_MILLIS = 400, 146_097 * 86_400_000  # after which the calendar repeats itself
 _SHORT = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{1,2}):(\d{1,2})(\.\d{1,9})?)?", re.ASCII)
 
 
@@ -64,14 +70,32 @@ def epoch_millis_of_wall(wall_millis: int) -> int:
     return round(wall.timestamp()) * 1000 + millis  # astimezone is wrong in a gap of the clock
 
 
+def moment_at(millis: int, zone: tzinfo | None) -> datetime:
+    """The time at an instant; of one beyond the calendar its first or last day, for no file is so old, or so young.
+
+    Args:
+        millis: epoch millis.
+        zone: of the result; None: that of this process.
+    """
+    try:
+        return (_EPOCH + timedelta(milliseconds=millis)).astimezone(zone)
+    except OverflowError:
+        return (_EPOCH + timedelta(milliseconds=_FIRST if millis < 0 else _LAST)).astimezone(zone)
+
+
+def moment_before_now(duration_millis: int, zone: tzinfo | None) -> datetime:
+    """The time so long before now, as moment_at has it."""
+    return moment_at(time.time_ns() // 1_000_000 - duration_millis, zone)
+
+
 def iso_time(millis: int, sep: str = "T", timespec: str = "milliseconds") -> str:
-    """An instant in SHOWN_ZONE, with its offset: ``2026-11-01T12:30:00.000+01:00``."""
-    return (_EPOCH + timedelta(milliseconds=millis)).astimezone(SHOWN_ZONE.get()).isoformat(sep, timespec)
+    """An instant in SHOWN_ZONE, with its offset: ``2026-11-01T12:30:00.000+01:00``; the year 12026 is ``+12026``."""
+    cycles = 0 if _FIRST <= millis <= _LAST else millis // _CYCLE_MILLIS
+    moment = (_EPOCH + timedelta(milliseconds=millis - cycles * _CYCLE_MILLIS)).astimezone(SHOWN_ZONE.get())
+    year = moment.year + cycles * _CYCLE_YEARS
+    return (f"{year:04}" if 0 <= year <= 9999 else f"{year:+05}") + moment.isoformat(sep, timespec)[4:]
 
 
 def time_text(millis: int) -> str:
     """An instant for messages: the time in SHOWN_ZONE, and the epoch millis that options take."""
-    try:
-        return f"{iso_time(millis, ' ')} ({millis})"
-    except (OverflowError, ValueError):  # a year beyond 1 to 9999
-        return f"{millis} ms after 1970"
+    return f"{iso_time(millis, ' ')} ({millis})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import re
 from pathlib import Path
@@ -338,3 +339,30 @@ def test_older_than_takes_an_age_too(table: Path) -> None:
     assert command(*many, "1 h").out.startswith("would go: 6 snapshots (1 to 6)")
     assert command(*many, "36500 d").out.startswith("nothing to do")
     assert "--older-than is '7 x': expected" in command(*many, "7 x").err
+
+
+@pytest.mark.parametrize("zone", ["+14:00", "-12:00"])
+@pytest.mark.parametrize("age", ["9999999 d", "9223372036854775807 ms"])
+def test_nothing_is_older_than_the_calendar(table: Path, age: str, zone: str) -> None:
+    assert command("create-tag", table, "kept").code == 0
+    before = paths(table)
+    for name in ("expire", "orphans", "expire-tags"):
+        done = command(name, table, "--older-than", age, "--time-zone", zone, "--yes")
+        assert (done.code, done.err, done.out.splitlines()[0][:13]) == (0, "", "nothing to do")
+    assert command("purge", table, "--orphans-older-than", age, "--dry-run").code == 0
+    assert paths(table) == before
+
+
+def test_a_retention_beyond_the_calendar(table: Path) -> None:
+    assert command("create-tag", table, "kept", "--time-retained", "9999999 d").code == 0
+    keys = ("snapshot.time-retained", "changelog.time-retained")
+    assert command("alter", table, "set-options", *(f"{key}=9999999 d" for key in keys)).code == 0
+    told = command("expire", table, "--retain-min", "1", "--time-zone", "UTC").out
+    assert re.match(r"nothing to do: .* those since -25353-\d\d-\d\d ", told)
+    assert command("info", table).code == 0
+    assert snapshots(table) == list(range(1, 8))
+
+
+@pytest.mark.parametrize("moment", [dt.datetime.min, dt.datetime.min.replace(tzinfo=dt.UTC)])
+def test_nothing_is_older_than_the_first_day(table: Path, moment: dt.datetime) -> None:
+    assert expire_snapshots(open_table(str(table)), older_than=moment, retain_min=1).ids == ()

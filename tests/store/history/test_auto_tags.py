@@ -154,3 +154,17 @@ def test_tags_follow_a_commit(tmp_path: Path) -> None:
     tag = table.snapshots.find_tag("2026-10-31")
     assert tag is not None
     assert tag.time_retained == timedelta(days=1) // timedelta(microseconds=1) * 1000
+
+
+@pytest.mark.parametrize("period", ["9999999 d", "0 s", "9223372036854775807 ms"])
+def test_a_period_that_no_tag_can_name(tmp_path: Path, period: str) -> None:
+    table = table_at(tmp_path, {"tag.creation-period-duration": period}, ["2026-11-01T10:00"])
+    daily = replace(table, settings=table.settings.merged({"tag.automatic-creation": "process-time"}))
+    with pytest.raises(OptionError, match=r"'tag.creation-period-duration' is .*: expected a length of time above 0"):
+        create_due_tags(daily)
+
+
+def test_a_delay_beyond_the_calendar(tmp_path: Path) -> None:
+    options = {"tag.automatic-creation": "process-time", "tag.creation-delay": "9223372036854775807 ms"}
+    with pytest.raises(OptionError, match="it must be shorter than the period, 1 day"):
+        create_due_tags(table_at(tmp_path, options, ["2026-11-01T10:00"]))

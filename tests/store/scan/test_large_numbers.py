@@ -26,5 +26,5 @@ def test_the_first_rows_of_fewer(place: str) -> None:
 
 
 def test_a_time_before_the_first_year(place: str) -> None:
-    with pytest.raises(SnapshotNotFound, match=f"as of -{2**62} ms after 1970: no snapshot is that old"):
+    with pytest.raises(SnapshotNotFound, match=f"as of -146136543-09-08 .*-{2**62}.: no snapshot is that old"):
         open_table(place, {"scan.timestamp-millis": str(-(2**62))})
