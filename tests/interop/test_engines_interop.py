@@ -14,7 +14,7 @@ import our_engine
 import pytest
 from engine_tables import Blobs, EngineTable, draw_table
 from genuine import NO_OPTIONS, Genuine, table_path
-from readers import java_read, telling
+from readers import assert_same, java_read, telling
 from support.long_runs import tries
 
 pytestmark = pytest.mark.interop
@@ -77,3 +77,52 @@ def test_any_history_of_any_engine_reads_the_same(seed: int, java: Genuine, blob
     history = EngineHistory(seed, table_path(tmp_path), java, blobs)
     with telling(history.log):
         history.run()
+
+
+REMOVES: Mapping[str, Mapping[str, str]] = {
+    "sum": {
+        "merge-engine": "aggregation",
+        "fields.v.aggregate-function": "sum",
+        "aggregation.remove-record-on-delete": "true",
+    },
+    "overlay": {"merge-engine": "partial-update", "partial-update.remove-record-on-delete": "true"},
+}
+
+
+@pytest.mark.parametrize(
+    ("engine", "deletion", "compacts", "expected"),
+    [
+        ("sum", (1, 10, 5), False, (1, 14, 5)),
+        ("sum", (1, None, None), False, (1, 4, None)),
+        ("sum", (1, 10, 5), True, (1, 4, None)),
+        ("overlay", (1, 10, 5), False, (1, 4, 5)),
+        ("overlay", (1, None, None), False, (1, 4, None)),
+        ("overlay", (1, 10, 5), True, (1, 4, None)),
+    ],
+)
+@pytest.mark.parametrize("producer", ["none", "input", "full-compaction"])
+@pytest.mark.parametrize("writer", ["ours", "Java"])
+def test_a_key_written_again_starts_from_the_values_of_its_deletion(
+    engine: str,
+    deletion: tuple[Any, ...],
+    compacts: bool,
+    expected: tuple[Any, ...],
+    producer: str,
+    writer: str,
+    java: Genuine,
+    tmp_path: Path,
+) -> None:
+    """A row of kind -D puts its own values into the record, until a compaction leaves it out with the older rows."""
+    path = table_path(tmp_path)
+    options = {**REMOVES[engine], "bucket": "1", "changelog-producer": producer}
+    our_engine.create(path, {"k": "INT NOT NULL", "v": "INT", "w": "INT"}, ["k"], [], options)
+    for row, kind, left in [((1, 10, 5), "+I", [(1, 10, 5)]), (deletion, "-D", []), ((1, 4, None), "+I", [expected])]:
+        if writer == "ours":
+            our_engine.write(path, [([row], [kind])])
+        else:
+            java.write(path, [row], [kind], {"write-only": "true"})
+        if kind == "-D" and compacts:
+            our_engine.compact(path, True) if writer == "ours" else java.compact(path, True)
+        assert sorted(assert_same(path, [java])) == left
+    our_engine.compact(path, True) if writer == "ours" else java.compact(path, True)
+    assert sorted(assert_same(path, [java])) == [expected]
