@@ -5,7 +5,9 @@ May import: ``catalogs.hive``, ``catalogs.jdbc``, ``catalogs.rest``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from paimon_spark.arguments.checks import checked
 from paimon_spark.catalogs.catalog import Catalog
@@ -13,24 +15,31 @@ from paimon_spark.catalogs.catalog_options import METASTORE, WAREHOUSE, check_ca
 from paimon_spark.catalogs.file_catalog import FileCatalog
 from paimon_spark.catalogs.filesystem import DirectoryNames
 from paimon_spark.errors import OptionError, UnsupportedFeature
-from paimon_spark.file_io import absolute_location, file_io_for
+from paimon_spark.file_io import LocalFileIO, absolute_location, file_io_for, local_path
 
 _FILESYSTEM = "filesystem"
+_NAME = re.compile(r"[\w-]+")
 
 
 @checked
 def open_catalog(options: str | Mapping[str, str], name: str = "paimon") -> Catalog:
-    """The catalog of a warehouse. Nothing is read or created.
+    """The catalog of a warehouse. No table is read, and nothing is created.
 
     Args:
         options: the options of a Paimon catalog, as Java, Flink and pypaimon take them (``warehouse``, ``metastore``,
             ``table-default.*``, ``s3.*``, ...); a text means the warehouse alone.
-        name: the first part of the names of its tables in SQL.
+        name: the first part of the names of its tables in SQL: letters, digits, ``_`` and ``-``.
 
     Raises:
-        OptionError: an option is unknown or has a bad value, or the warehouse is missing.
+        OptionError: an option is unknown or has a bad value, the warehouse is missing, or the name is none.
         UnsupportedFeature: an option asks for what this release does not have, or a package is missing.
     """
+    if not _NAME.fullmatch(name):
+        raise OptionError(
+            f"the name of the catalog is '{name}': expected letters, digits, '_' and '-', such as 'lake'"
+            f"{'; were the name and the warehouse swapped?' if '/' in name else ''}",
+            arguments=("name",),
+        )
     given = {WAREHOUSE: options} if isinstance(options, str) else {key: str(text) for key, text in options.items()}
     kind = given.get(METASTORE, _FILESYSTEM).strip().lower()
     if kind not in _KINDS:
@@ -43,7 +52,10 @@ def _filesystem(name: str, options: Mapping[str, str]) -> Catalog:
     if not options.get(WAREHOUSE, "").strip():
         raise OptionError("the option 'warehouse' of the catalog is missing: give the directory of the databases")
     warehouse = absolute_location(options[WAREHOUSE].strip())
-    return FileCatalog(DirectoryNames(name, warehouse, file_io_for(warehouse, storage_options(options)), options))
+    file_io = file_io_for(warehouse, storage_options(options))
+    if isinstance(file_io, LocalFileIO) and Path(local_path(warehouse)).is_file():
+        raise OptionError(f"the warehouse {warehouse} of the catalog is a file: give the directory of the databases")
+    return FileCatalog(DirectoryNames(name, warehouse, file_io, options))
 
 
 def _jdbc(name: str, options: Mapping[str, str]) -> Catalog:

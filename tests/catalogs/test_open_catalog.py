@@ -19,6 +19,26 @@ def test_a_text_is_the_warehouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert list(tmp_path.iterdir()) == [], "opening creates nothing"
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("", r"is '': expected letters"),
+        ("a.b", r"is 'a\.b': expected"),
+        ("/lake", "the name and the warehouse swapped"),
+    ],
+)
+def test_a_name_that_is_none_is_refused(name: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=words):
+        open_catalog(str(tmp_path), name)
+
+
+def test_a_file_is_no_warehouse(tmp_path: Path) -> None:
+    (tmp_path / "lake").write_text("a file")
+    for warehouse in (f"{tmp_path}/lake", f"file:{tmp_path}/lake"):
+        with pytest.raises(OptionError, match=r"the warehouse \S*lake of the catalog is a file: give the directory"):
+            open_catalog(warehouse)
+
+
 def test_options_of_other_clients_are_taken(tmp_path: Path) -> None:
     catalog = open_catalog(
         {

@@ -15,6 +15,7 @@ from weakref import ref
 from pyspark.sql import types as st
 
 from paimon_spark import errors
+from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.identifier import SYSTEM_DATABASE, Identifier
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options.read_settings import ScanSettings
@@ -57,7 +58,10 @@ class CatalogCalls:
     def __init__(self, sessions: CatalogSessions) -> None:
         self._sessions = sessions
         self._objects: JvmObjects = sessions.objects
-        self._catalog = sessions.catalog
+
+    @property
+    def _catalog(self) -> Catalog:
+        return self._sessions.catalog
 
     def initialize(self, name: str, options: Java) -> None:
         """Spark calls it for catalogs that it makes itself."""

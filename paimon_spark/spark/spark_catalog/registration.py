@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from weakref import ReferenceType, proxy, ref
 
 from pyspark.sql import SparkSession
 
+from paimon_spark.catalogs.catalog import Catalog
+from paimon_spark.catalogs.catalog_options import WAREHOUSE
 from paimon_spark.catalogs.factory import open_catalog
 from paimon_spark.errors import NameTaken, UnsupportedFeature
 from paimon_spark.spark.adapters.live_session import check_runs
@@ -18,6 +21,8 @@ from paimon_spark.spark.spark_catalog.sessions import CatalogSessions, Registere
 from paimon_spark.spark.spark_catalog.spark_internals import check_internals, loaded_catalog, parser, put_parser
 from paimon_spark.spark.spark_catalog.statement_parser import StatementParser
 
+_SECRETS = re.compile("key|token|secret|password|credential", re.IGNORECASE)
+"""In the options by which a store is entered: others of these say nothing else of which tables a catalog has."""
 _PARSER = "org.apache.spark.sql.catalyst.parser.ParserInterface"
 _NAME = "paimon"
 _OF_CONTEXT = "_paimon_catalogs"
@@ -36,16 +41,17 @@ def register_catalog(spark: SparkSession, name: str = _NAME, options: str | Mapp
 
     ``PaimonTable.forName`` finds them too. It is for classic sessions; on Spark Connect use ``paimon_spark.catalog``.
     Sessions that are made of this one know the catalog too. After ``spark.stop()`` it must be registered again.
+    To register it again in a session that has it changes nothing, but for keys and tokens of its store.
 
     Args:
-        name: of the catalog in Spark.
+        name: of the catalog in Spark: letters, digits, ``_`` and ``-``.
         options: the warehouse, or Paimon's catalog options, as for ``paimon_spark.catalog``. None: the settings
             ``spark.sql.catalog.<name>.<option>`` of the session.
 
     Raises:
-        OptionError: an option is unknown or missing.
+        OptionError: an option is unknown or missing, or the name is none.
         UnsupportedFeature: the session is one of Spark Connect, or this Spark lacks a name that the catalog needs.
-        NameTaken: Spark has a catalog of that name which is not of this package.
+        NameTaken: Spark has a catalog of that name which is not of this package, or has other options.
     """
     check_runs(spark, "this call", "and register the catalog in it")
     if not hasattr(spark, "_jsparkSession"):
@@ -59,24 +65,36 @@ def register_catalog(spark: SparkSession, name: str = _NAME, options: str | Mapp
         check_internals(spark, objects)
     else:
         objects = registry.objects
-    _check_name(spark, name, registry)
-    sessions = CatalogSessions(spark, objects, open_catalog(catalog_options(spark, options, name), name))
-    constants = {
-        "name": name,
-        "defaultNamespace": objects.strings([sessions.catalog.default_database]),
-        "capabilities": objects.set(_capabilities(objects)),
-    }
-    made = objects.make(INTERFACES, CatalogCalls(proxy(sessions)), constants, f"catalog {sessions.catalog!r}")
+    known = registry.catalogs.get(name) if registry is not None else None
+    if known is None:
+        _check_free(spark, name)
+    catalog = open_catalog(catalog_options(spark, options, name), name)
+    if known is None:
+        known = _made_catalog(spark, objects, catalog)
+    elif known[0].catalog.options != catalog.options:
+        _check_same_tables(known[0].catalog, catalog)
+        known[0].renew(catalog)
     if registry is None:
         registry = RegisteredCatalogs(objects)
         vars(spark.sparkContext)[_OF_CONTEXT] = registry
         function = objects.make(["scala.Function2"], _ParserOfSession(ref(registry)))
         spark._jsparkSession.extensions().injectParser(function)
-    registry.catalogs[name] = sessions, made
+    registry.catalogs[name] = known
     registry.version += 1
-    add_registered_catalog(spark, sessions.catalog)
+    add_registered_catalog(spark, known[0].catalog)
     _wrap_parser(spark, registry)
     registry.enter(spark._jsparkSession)
+
+
+def _made_catalog(spark: SparkSession, objects: JvmObjects, catalog: Catalog) -> tuple[CatalogSessions, Java]:
+    """A catalog in the sessions of the JVM, and the object that Spark has of it."""
+    sessions = CatalogSessions(spark, objects, catalog)
+    constants = {
+        "name": catalog.name,
+        "defaultNamespace": objects.strings([catalog.default_database]),
+        "capabilities": objects.set(_capabilities(objects)),
+    }
+    return sessions, objects.make(INTERFACES, CatalogCalls(proxy(sessions)), constants, f"catalog {catalog!r}")
 
 
 def registered_catalogs(spark: SparkSession) -> RegisteredCatalogs | None:
@@ -111,17 +129,29 @@ def _wrap_parser(spark: SparkSession, registry: RegisteredCatalogs) -> None:
     put_parser(session, registry.objects, _with_parser(registry, session, known))
 
 
-def _check_name(spark: SparkSession, name: str, registry: RegisteredCatalogs | None) -> None:
-    ours = registry is not None and name in registry.catalogs
+def _check_free(spark: SparkSession, name: str) -> None:
     given = spark.conf.get(f"spark.sql.catalog.{name}", None)
-    if ours:
-        return
     if name == "spark_catalog" or given or loaded_catalog(spark._jsparkSession, name) is not None:
         what = f"the setting spark.sql.catalog.{name} = {given}" if given else f"Spark's own catalog '{name}'"
         raise NameTaken(
             f"registering the catalog '{name}': {what} is there already; choose another name, or make the session "
             "without that setting"
         )
+
+
+def _check_same_tables(there: Catalog, given: Catalog) -> None:
+    """Refuses options by which a name would mean other tables: DataFrames of the catalog may be in use."""
+    before, after = there.options, given.options
+    keys = sorted(key for key in {*before, *after} if before.get(key) != after.get(key) and not _SECRETS.search(key))
+    if not keys:
+        return
+    what = f"other values of {', '.join(keys)} than those given now"
+    if keys == [WAREHOUSE]:
+        what = f"the warehouse {before.get(WAREHOUSE)}, not {after.get(WAREHOUSE)}"
+    raise NameTaken(
+        f"registering the catalog '{given.name}' again: in this session it has {what}; choose another name, or stop "
+        "the session with spark.stop() and register the catalog in a new one"
+    )
 
 
 def _capabilities(objects: JvmObjects) -> list[Java]:

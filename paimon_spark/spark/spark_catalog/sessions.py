@@ -103,6 +103,12 @@ class CatalogSessions:
         self._known: OrderedDict[str, SqlSession] = OrderedDict()
         self._lock = Lock()
 
+    def renew(self, catalog: Catalog) -> None:
+        """Takes the same catalog with other secrets; what has been made of it before goes on with them."""
+        with self._lock:
+            self.catalog = catalog
+            self._known.clear()
+
     def current(self) -> SqlSession:
         """The session whose query or statement has made the JVM call; the one of the registration if none is active."""
         return self.of(self._active())

@@ -55,6 +55,7 @@ def known_session(spark: SparkSession) -> Iterator[SparkSession]:
 @pytest.fixture
 def lake(known_session: SparkSession, tmp_path: Path) -> Iterator[Lake]:
     path = tmp_path / "lake"
+    forget_catalogs(known_session)
     paimon_spark.register_catalog(known_session, "lake", str(path))
     made = Lake(known_session, paimon_spark.catalog(known_session, str(path), "lake"), path)
     made.sql("CREATE NAMESPACE lake.d")

@@ -155,6 +155,40 @@ def test_names_without_a_catalog_are_those_of_the_current_one(lake: Lake) -> Non
         PaimonTable.forName(lake.spark, "t")
 
 
+def test_registering_again_keeps_what_was_made_before(lake: Lake) -> None:
+    lake.sql("CREATE TABLE t AS SELECT id FROM range(5)")
+    lake.sql("CREATE TABLE k (id INT) TBLPROPERTIES ('primary-key' = 'id')")
+    frames = [lake.spark.table("lake.d.t"), lake.spark.table("lake.d.t").cache(), lake.sql("SELECT * FROM k")]
+    for options in (
+        str(lake.path),
+        {"warehouse": str(lake.path)},
+        {"warehouse": str(lake.path), "s3.access-key": "a", "s3.secret-key": "b"},
+        {"warehouse": str(lake.path), "s3.access-key": "c", "s3.secret-key": "d"},
+    ):
+        paimon_spark.register_catalog(lake.spark, "lake", options)
+        gc.collect()
+        assert [frame.where("id >= 0").count() for frame in frames] == [5, 5, 0]
+        assert frames[0].join(lake.spark.table("t"), "id").count() == 5
+    frames[1].unpersist()
+    other = lake.spark.newSession()
+    paimon_spark.register_catalog(other, "lake", {"warehouse": str(lake.path), "s3.access-key": "e"})
+    del other
+    lake.sql("INSERT INTO k VALUES (1)")
+    assert lake.rows("SELECT * FROM k") == [(1,)]
+
+
+def test_a_name_that_would_mean_other_tables_is_refused(lake: Lake) -> None:
+    lake.sql("CREATE TABLE t AS SELECT id FROM range(5)")
+    kept = lake.spark.table("lake.d.t")
+    with pytest.raises(NameTaken, match=rf"'lake' again: in this session it has the warehouse {lake.path}, not \S+2;"):
+        paimon_spark.register_catalog(lake.spark, "lake", f"{lake.path}2")
+    with pytest.raises(NameTaken, match=r"it has other values of defaultDatabase, warehouse than those given now"):
+        paimon_spark.register_catalog(lake.spark, "lake", {"warehouse": f"{lake.path}2", "defaultDatabase": "d"})
+    assert lake.rows(kept) == lake.rows("SELECT * FROM lake.d.t") == [(n,) for n in range(5)]
+    with pytest.raises(OptionError, match="the name and the warehouse swapped"):
+        paimon_spark.register_catalog(lake.spark, str(lake.path), "lake")
+
+
 def test_names_that_are_taken_are_refused(lake: Lake, spark: SparkSession) -> None:
     with pytest.raises(NameTaken, match="'spark_catalog' is there already"):
         paimon_spark.register_catalog(lake.spark, "spark_catalog", str(lake.path))
