@@ -50,6 +50,20 @@ def fault_words(error: OSError, doing: str = "") -> str:
     return f"{words} ({said})" if words else said
 
 
+def wrong_in_utf8(text: str) -> str:
+    """What keeps a text from being written in UTF-8, as the end of a sentence; empty: nothing does.
+
+    Python has a surrogate for each byte of a command line or a path that is none of UTF-8.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        code = ord(text[error.start])
+        what = f"the byte 0x{code - 0xDC00:02X}" if 0xDC80 <= code <= 0xDCFF else f"the character U+{code:04X}"
+        return f"is no UTF-8 text (it has {what})"
+    return ""
+
+
 def similar_names(name: str, known: Iterable[str], count: int = 1, cutoff: float = 0.6) -> list[str]:
     """The names that the user may have meant, the most similar first; letter case does not matter.
 

@@ -16,6 +16,10 @@ from os import PathLike, fspath
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
 
+from paimon_spark.errors import wrong_in_utf8
+
+_MOST_BITS = 3322  # of a number of 1000 digits
+
 
 class Misfit(Exception):
     """A value is of another kind.
@@ -87,9 +91,16 @@ def _whole_number(value: Any) -> int:
     if isinstance(value, bool):
         raise Misfit
     try:
-        return index(value)
+        return _of_few_digits(index(value))
     except TypeError:
         raise Misfit from None
+
+
+def _of_few_digits(number: int) -> int:
+    """The number, which messages can show: Python makes no text of one with more than 4300 digits."""
+    if number.bit_length() > _MOST_BITS:
+        raise Misfit("is a number of more than 1000 digits")
+    return number
 
 
 def _text(value: Any) -> str:
@@ -100,7 +111,15 @@ def _text(value: Any) -> str:
         raise Misfit(wanted=f"one text, such as '{'.'.join(found)}'")
     if not isinstance(found, str):
         raise Misfit
-    return found
+    return _in_utf8(found)
+
+
+def _in_utf8(text: str, shown: str = "") -> str:
+    """The text; raises Misfit if UTF-8 does not have it. shown: in the place of a text that may be a secret."""
+    wrong = wrong_in_utf8(text)
+    if wrong:
+        raise Misfit(f"{shown or f'is {text!r:.60}, which'} {wrong}", "a text in UTF-8")
+    return text
 
 
 def _function(value: Any) -> Any:
@@ -140,7 +159,7 @@ def _one_of(members: Sequence[Kind]) -> Kind:
             try:
                 return member.take(value)
             except Misfit as misfit:
-                inner = misfit if misfit.found or misfit.wanted else inner
+                inner = misfit if (misfit.found or misfit.wanted) and not inner.found else inner
         raise inner
 
     words = [member.words for member in members]
@@ -191,9 +210,15 @@ def _mapping(key: Any, value: Any) -> Kind:
         for name, item in given.items():
             if key is str and not isinstance(name, str):
                 raise Misfit(f"has the key {described(name)}", "a text")
+            if isinstance(name, str):
+                _in_utf8(name, f"has the key {name!r:.60}, which")
             try:
                 taken[name] = item if member is None else member.take(item)
-            except Misfit:
+                if value is str:
+                    _in_utf8(taken[name], f"has a value for the key '{name}' that")
+            except Misfit as misfit:
+                if value is str and misfit.wanted:
+                    raise
                 wanted = "" if member is None else member.words
                 wanted += ", such as lit(5)" if "a Column" in wanted else ""
                 raise Misfit(f"has a value of the type {type(item).__name__} for the key '{name}'", wanted) from None
@@ -208,7 +233,7 @@ def _option(value: Any) -> str:
         return str(value).lower()
     if not isinstance(value, str | int | float | PathLike):
         raise Misfit
-    return str(value)
+    return str(_of_few_digits(value) if isinstance(value, int) else value)
 
 
 _LIBRARIES = ("pandas", "polars", "pyarrow", "pyspark")
@@ -217,7 +242,8 @@ _LIBRARIES = ("pandas", "polars", "pyarrow", "pyspark")
 def described(value: Any) -> str:
     """A value in a message: its kind, and what it is where that is short; a class may say it as ``_described``."""
     if value is None or isinstance(value, bool | int | float):
-        return repr(value)
+        is_long = isinstance(value, int) and value.bit_length() > _MOST_BITS
+        return "a number of more than 1000 digits" if is_long else repr(value)
     if isinstance(value, str):
         return f"the text {value!r:.60}"
     if isinstance(value, list | tuple) and all(isinstance(item, bool | int | float | str) for item in value):

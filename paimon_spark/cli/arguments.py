@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Any
@@ -77,6 +78,11 @@ Where = Annotated[
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only tell what would go.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+def at_most_maxsize(limit: int | None) -> int | None:
+    """A number of rows, as far as Python and Arrow can count them."""
+    return None if limit is None else min(limit, sys.maxsize)
 
 
 def parse_options(pairs: Sequence[str] | None, branch: str | None = None) -> dict[str, str]:

@@ -30,7 +30,7 @@ from paimon_spark import __version__
 from paimon_spark.cli.arguments import zone_option
 from paimon_spark.cli.command_list import COMMANDS, OTHER_NAMES, OTHER_OPTIONS, Place
 from paimon_spark.cli.messages import STOPPED, in_flags, say
-from paimon_spark.errors import PaimonError, StorageError
+from paimon_spark.errors import PaimonError, StorageError, wrong_in_utf8
 
 NAME = "paimon-spark"
 FAILED, NOT_READ = 2, 141
@@ -91,6 +91,13 @@ class Commands(TyperGroup):
 
     def get_params(self, ctx: Any) -> Any:
         return _without_types_of_flags(super().get_params(ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        for each in args:
+            if wrong := wrong_in_utf8(each):
+                say(f"{NAME}: the argument {each!r:.60} {wrong}; write it in UTF-8")
+                raise typer.Exit(FAILED)
+        return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         try:

@@ -15,7 +15,7 @@ from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.factory import open_catalog
 from paimon_spark.cli.arguments import RowsFormat, RowsOutput, current_zone_name, parse_pairs
 from paimon_spark.cli.commands.rows import Limit
-from paimon_spark.errors import similar_names
+from paimon_spark.errors import similar_names, wrong_in_utf8
 from paimon_spark.shell.results import Results
 from paimon_spark.sql.text.script import ScriptStatement, split_script
 
@@ -172,7 +172,15 @@ def _script(text: str | None, file: Path | None) -> str | None:
         raise typer.BadParameter("give the statements, or a file with them", param_hint="'--file'")
     if file is not None:
         return _read(file, "--file")
-    return sys.stdin.read() if text is None and not sys.stdin.isatty() else text
+    if text is not None or sys.stdin.isatty():
+        return text
+    try:
+        script = sys.stdin.read()
+    except UnicodeDecodeError as error:
+        script = error.object[error.start :].decode("ascii", "surrogateescape")
+    if wrong := wrong_in_utf8(script):
+        raise typer.BadParameter(f"stdin {wrong}; write it in UTF-8", param_hint="'TEXT'")
+    return script
 
 
 @contextmanager

@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from paimon_spark import open_catalog, open_table
+from paimon_spark import col, open_catalog, open_table
 from paimon_spark.arguments.checks import SETTING, checked, checks_arguments
 from paimon_spark.catalogs.create import create_table, new_schema
-from paimon_spark.errors import OptionError, PaimonError, StorageError
+from paimon_spark.errors import OptionError, PaimonError, PredicateError, StorageError
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.read.arrow_rows import ArrowRows
@@ -179,3 +179,28 @@ def test_a_bug_in_the_middle_of_a_stream_of_arrow_stays_whole() -> None:
 
     with pytest.raises(pa.ArrowInvalid, match=r"(?s)Traceback.*in to_batches.*a fault of ours"):
         pa.table(Faulty())
+
+
+def test_texts_that_are_no_utf8(tmp_path: Path) -> None:
+    """The words before the colon; a value of an option is not shown."""
+    schema = new_schema(pa.schema([("v", pa.string())]), (), (), {})
+    table, half = str(tmp_path / "t"), "x\ud800"
+    create_table(table, schema)
+    wrong = "no UTF-8 text (it has the character U+D800): expected a text in UTF-8"
+    for call, words in (
+        (lambda: open_table(f"{table}{half}"), "the argument 'location' is "),
+        (lambda: open_table(Path(f"{table}{half}")), "the argument 'location' is "),
+        (lambda: open_table(table, version=half), "the argument 'version' is "),
+        (lambda: open_table(table, {"scan.tag-name": half}), "has a value for the key 'scan.tag-name' that is "),
+        (lambda: open_table(table, {half: "1"}), r"has the key 'x\ud800', which is "),
+        (lambda: open_catalog(f"{table}{half}"), "the argument 'options' is "),
+        (lambda: open_table(table).scan([half]), r"the argument 'columns' is 'x\ud800', which is "),
+    ):
+        with pytest.raises(OptionError) as found:
+            call()
+        assert words in str(found.value)
+        assert str(found.value).endswith(wrong)
+        assert str(found.value).encode()
+    for condition in (col("v") == half, col("v").isin("a", half), col("v").startswith(half), f"v = '{half}'"):
+        with pytest.raises(PredicateError, match=r"is no UTF-8 text .it has the character U.D800.; write it in UTF-8"):
+            open_table(table).scan(where=condition)

@@ -219,6 +219,40 @@ def test_a_text_that_the_output_cannot_hold(tmp_path: Path) -> None:
         assert (child.returncode, words in " ".join(err.split()), "Traceback" in err) == (2, True, False), err
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["count", "T", "--where", "v = '\udcff'"],
+        ["create-tag", "T", "\udcff"],
+        ["create-branch", "T", "\udcff"],
+        ["copy", "T", "U\udcff"],
+        ["alter", "T", "set-comment", "v", "\udcff"],
+        ["alter", "T", "set-options", "foo=\udcff"],
+        ["\udcff"],
+    ],
+)
+def test_an_argument_that_is_no_utf8(tmp_path: Path, arguments: list[str]) -> None:
+    table = GoldenTable("java-2.1", "pk_dedup").unpack(tmp_path)
+    before = set(tmp_path.rglob("*"))
+    done = command(*(str(table.parent / a) if a[0] in "TU" else a for a in arguments))
+    words = "is no UTF-8 text (it has the byte 0xFF); write it in UTF-8\n"
+    assert (done.code, done.out, done.err.endswith(words)) == (2, "", True)
+    assert set(tmp_path.rglob("*")) == before
+
+
+def test_statements_of_stdin_that_are_no_utf8(tmp_path: Path) -> None:
+    for locale in ("C", "C.UTF-8"):
+        run = subprocess.run(
+            [*PROGRAM, "sql", "--warehouse", str(tmp_path)],
+            input=b"SELECT 'a\xff'",
+            env={**ENVIRONMENT, "LC_ALL": locale, "COLUMNS": "200"},
+            capture_output=True,
+            check=False,
+        )
+        assert (run.returncode, run.stdout) == (2, b"")
+        assert b"stdin is no UTF-8 text (it has the byte 0xFF); write it in UTF-8" in run.stderr
+
+
 def test_nobody_can_answer(tmp_path: Path) -> None:
     """Neither an empty nor a closed stdin says yes."""
     for number in range(3):

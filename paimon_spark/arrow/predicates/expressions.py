@@ -26,7 +26,7 @@ from paimon_spark.arrow.predicates.binding import (
 from paimon_spark.arrow.predicates.literals import items_of, literal_of
 from paimon_spark.arrow.predicates.predicate import TRUE, IsNotNull, IsNull, Op, Predicate, UnlessNull, and_, not_, or_
 from paimon_spark.arrow.zones import TimeZone, session_zone
-from paimon_spark.errors import PredicateError, UnsupportedMethod
+from paimon_spark.errors import PredicateError, UnsupportedMethod, wrong_in_utf8
 from paimon_spark.format.types import DataField
 
 
@@ -273,6 +273,8 @@ def as_predicate(
         # Imported here because it imports the SQL parser, which few reads need.
         from paimon_spark.arrow.predicates.sql_text import parse_predicate
 
+        if wrong := wrong_in_utf8(where):
+            raise PredicateError(f"the condition {where!r:.100} {wrong}; write it in UTF-8")
         return parse_predicate(where, fields, time_zone)
     if isinstance(where, Expr):
         return bind(where, fields, time_zone)

@@ -26,7 +26,7 @@ from paimon_spark.arrow.predicates.literal_text import (
 from paimon_spark.arrow.predicates.predicate import Value
 from paimon_spark.arrow.types import NANOS_PER_UNIT
 from paimon_spark.arrow.zones import DAY, MICRO, UNKNOWN_ZONE, to_instant, to_local
-from paimon_spark.errors import PredicateError
+from paimon_spark.errors import PredicateError, wrong_in_utf8
 from paimon_spark.format.java.text import date_text, timestamp_text
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import BINARIES, FLOATS, INTEGERS, MAX_LENGTH, STRINGS, DataType, Root
@@ -73,23 +73,25 @@ def decimal_literal(value: Decimal) -> Literal:
     exponent = value.as_tuple().exponent
     if not isinstance(exponent, int):
         raise PredicateError(f"the decimal {value} is not a number: use a float for NaN and infinity")
-    plain = value if exponent <= 0 else value.quantize(Decimal(1), context=_EXACT)
     scale = max(-exponent, 0)
-    precision = max(len(plain.as_tuple().digits), scale, 1)
+    precision = max(value.adjusted() + 1 + scale if value else 1, len(value.as_tuple().digits), scale)
     if precision > MAX_PRECISION:
-        raise PredicateError(f"the decimal {value} has {precision} digits: at most {MAX_PRECISION} can be compared")
+        raise PredicateError(
+            f"the decimal {value!s:.60} has {precision} digits: at most {MAX_PRECISION} can be compared"
+        )
+    plain = value if exponent <= 0 else value.quantize(Decimal(1), context=_EXACT)
     return Literal(plain, DataType(Root.DECIMAL, precision=precision, scale=scale))
 
 
-def integer_literal(value: int) -> Literal:
+def integer_literal(value: int | Decimal) -> Literal:
     """A whole number as INT, else BIGINT, else DECIMAL: the first that holds it."""
     for data_type in (INT, BIGINT):
         if fits_integer(value, data_type.root):
-            return Literal(value, data_type)
+            return Literal(int(value), data_type)
     return decimal_literal(Decimal(value))
 
 
-def fits_integer(value: int, root: Root) -> bool:
+def fits_integer(value: int | Decimal, root: Root) -> bool:
     limit = 1 << (INTEGER_BITS[root] - 1)
     return -limit <= value < limit
 
@@ -126,6 +128,8 @@ def literal_of(value: Any) -> Literal:
         case Decimal():
             return decimal_literal(value)
         case str():
+            if wrong := wrong_in_utf8(value):
+                raise PredicateError(f"a filter cannot compare with {value!r:.100}, which {wrong}; write it in UTF-8")
             return Literal(value, STRING)
         case bytes() | bytearray() | memoryview():
             return Literal(bytes(value), BYTES)

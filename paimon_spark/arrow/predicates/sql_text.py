@@ -425,15 +425,16 @@ def _number(text: str) -> Literal:
     if "e" in text.lower():
         value = float(text)
         if math.isinf(value):
-            raise PredicateError(f"the number {text} is beyond DOUBLE")
+            raise PredicateError(f"the number {text:.60} is beyond DOUBLE")
         return Literal(value, DOUBLE)
-    return decimal_literal(Decimal(text)) if "." in text else integer_literal(int(text))
+    number = Decimal(text)
+    return decimal_literal(number) if "." in text else integer_literal(number)
 
 
 def _data_type(node: Any) -> DataType:
     """The type a cast names."""
     name = node.this.value if isinstance(node, exp.DataType) and not isinstance(node.this, str) else ""
-    parameters = [int(p.name) for p in node.expressions if p.name.isdigit()]
+    parameters = [int(p.name[:9]) for p in node.expressions if p.name.isdigit()]
     if name == "DECIMAL":
         precision, scale = [*parameters, *((10, 0)[len(parameters) :])][:2]
         if 0 <= scale <= precision <= 38 and precision > 0:

@@ -19,6 +19,7 @@ from paimon_spark.cli.arguments import (
     TableOptions,
     TablePath,
     Where,
+    at_most_maxsize,
     current_zone,
     parse_columns,
     parse_options,
@@ -37,6 +38,7 @@ Limit = Annotated[
         metavar="N",
         min=0,
         show_default=False,
+        callback=at_most_maxsize,
         help="At most so many rows, of snapshots and schemas the newest; 0 for all.",
     ),
 ]

@@ -24,6 +24,7 @@ from paimon_spark.cli.arguments import (
     TableOptions,
     TablePath,
     Where,
+    at_most_maxsize,
     current_zone,
     parse_columns,
     parse_options,
@@ -49,7 +50,12 @@ SHOWN = 100
 Limit = Annotated[
     int | None,
     typer.Option(
-        "--limit", metavar="N", min=0, show_default=False, help=f"At most so many rows; text: {SHOWN}, 0 for all."
+        "--limit",
+        metavar="N",
+        min=0,
+        show_default=False,
+        callback=at_most_maxsize,
+        help=f"At most so many rows; text: {SHOWN}, 0 for all.",
     ),
 ]
 Before = Annotated[

@@ -23,6 +23,7 @@ from paimon_spark.spark.console.quiet_session import SPARK_ERRORS, in_our_words
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements.run import run_sql
 
+_MOST_OF_LIMIT = 2**31 - 1  # of Spark; more rows than that cannot be collected
 _AGAIN = 0.5  # seconds after which jobs are cancelled again that have begun since
 _PLAIN = (
     t.NumericType, t.StringType, t.BinaryType, t.BooleanType, t.DateType, t.TimestampType, t.TimestampNTZType,
@@ -141,7 +142,7 @@ def arrow_rows(frame: DataFrame, limit: int | None) -> pa.Table:
         for name, field in zip(names, frame.schema.fields, strict=True)
     ]
     shown = named if all(is_plain(field.dataType) for field in frame.schema.fields) else named.select(*columns)
-    return (shown if limit is None else shown.limit(limit)).toArrow()
+    return (shown if limit is None or limit > _MOST_OF_LIMIT else shown.limit(limit)).toArrow()
 
 
 def unique_names(names: Sequence[str]) -> list[str]:

@@ -23,6 +23,7 @@ _OF_EACH_ROW = (
 of these."""
 
 _WORD = re.compile(r"\w+")
+_MOST_DIGITS = 18
 _MADE_UP = "()"
 
 
@@ -72,7 +73,7 @@ def _number(clause: Node | None) -> int | None:
         return None
     value = clause.expression
     is_number = isinstance(value, exp.Literal) and not value.is_string and value.name.isascii() and value.name.isdigit()
-    return int(value.name) if is_number else None
+    return int(value.name) if is_number and len(value.name) <= _MOST_DIGITS else None
 
 
 def _keeps_rows(select: Node, by: Node, own: set[tuple[str, ...]]) -> bool:

@@ -15,6 +15,7 @@ from paimon_spark.sql.text.names import Names, TableName
 T = TypeVar("T")
 TYPED = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ"})
 """The words of a literal of a date or time, which stand before its text."""
+_MOST_DIGITS = 1000  # of a number; Python reads no more than 4300
 _CLOSE = {"(": ")", "<": ">", "[": "]"}
 
 
@@ -167,12 +168,17 @@ class Cursor:
             return self._strings()
         if token.kind is Kind.NUMBER:
             self.at += 1
-            return number_value(token.text)
+            return self._number(token)
         return self._worded(token, what)
 
     def is_literal_end(self) -> bool:
         """True if no part of an expression comes next, such as an operator."""
         return self.is_done or any(self.sees(mark) for mark in (",", ")", "]"))
+
+    def _number(self, token: Token) -> int | float | Decimal:
+        if len(token.text) > _MOST_DIGITS:
+            raise self.error(f"the number {token.text:.20}... has more than {_MOST_DIGITS} digits", token.start)
+        return number_value(token.text)
 
     def _strings(self) -> str | bytes:
         found: list[str | bytes] = []
@@ -204,7 +210,7 @@ class Cursor:
                 return None
             case "-" | "+" if following is not None and following.kind is Kind.NUMBER:
                 self.at += 1
-                value = number_value(following.text)
+                value = self._number(following)
                 return -value if token.upper == "-" else value
             case "ARRAY" if self.sees("("):
                 return self._values()
