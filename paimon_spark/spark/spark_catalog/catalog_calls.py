@@ -48,6 +48,13 @@ _CLAUSES = {
     "collation": "a table stores no collation, and compares texts by their bytes; leave DEFAULT COLLATION out",
 }
 """Table properties by which Spark hands over clauses of CREATE TABLE that mean nothing here, and what to say."""
+_BUCKETS = "set the table properties 'bucket' and 'bucket-key' in place of it"
+_LAYOUTS = {
+    "bucket": _BUCKETS,
+    "sorted_bucket": _BUCKETS,
+    "cluster_by": "the table property 'clustering.columns' = 'a,b' sorts the rows of each write",
+}
+"""What Spark hands over as partitions of a new table and is none, and what to say."""
 _SYSTEM = "sys"
 _NO_OPTIONS: Mapping[str, str] = {}
 
@@ -333,13 +340,16 @@ class CatalogCalls:
         return new_table_schema(identifier.toString(), given, fields, comment, with_rows=with_rows)
 
     def _partition_column(self, transform: Java) -> str:
-        if transform.name() != "identity":
+        kind = transform.name()
+        if kind in _LAYOUTS:
+            raise UnsupportedFeature(f"{transform.toString()} of a new table: {_LAYOUTS[kind]}")
+        parts = list(transform.references()[0].fieldNames()) if kind == "identity" else []
+        if len(parts) != 1:
             raise UnsupportedFeature(
-                f"PARTITIONED BY {transform.toString()}: a Paimon table is partitioned by the values of columns; add a "
-                "column with that value, or name a column"
+                f"PARTITIONED BY {'.'.join(parts) or transform.toString()}: a Paimon table is partitioned by the "
+                "values of whole columns; add a column with that value, or name a column"
             )
-        (name,) = transform.references()[0].fieldNames()
-        return str(name)
+        return str(parts[0])
 
     def _refuse_view(self, session: SqlSession, name: TableName) -> None:
         if session.find_view(name) is not None:

@@ -41,7 +41,14 @@ def test_a_table_is_made_as_the_catalog_of_this_package_makes_it(lake: Lake) -> 
         ("(v STRING) DEFAULT COLLATION UTF8_LCASE", "a table stores no collation"),
         ("(`` INT)", "a column has no name"),
         ("(id INT) USING parquet", "leave USING out, or write USING paimon"),
-        ("(id INT) PARTITIONED BY (bucket(4, id))", "partitioned by the values of columns"),
+        ("(ts TIMESTAMP) PARTITIONED BY (days(ts))", r"PARTITIONED BY days\(ts\): .* by the values of whole columns"),
+        ("(st STRUCT<x: INT>) PARTITIONED BY (st.x)", r"PARTITIONED BY st\.x: .* by the values of whole columns"),
+        ("(id INT, st STRUCT<x: INT>) PARTITIONED BY (id, st.x)", r"PARTITIONED BY st\.x: "),
+        ("PARTITIONED BY (st.x) AS SELECT named_struct('x', 1) AS st", r"PARTITIONED BY st\.x: "),
+        ("(id INT) PARTITIONED BY (bucket(4, id))", "set the table properties 'bucket' and 'bucket-key'"),
+        ("(id INT) CLUSTERED BY (id) INTO 4 BUCKETS", "set the table properties 'bucket' and 'bucket-key'"),
+        ("(id INT) CLUSTERED BY (id) SORTED BY (id) INTO 4 BUCKETS", "set the table properties 'bucket'"),
+        ("(id INT) CLUSTER BY (id)", r"'clustering\.columns' = 'a,b' sorts the rows of each write"),
         ("(id INT) TBLPROPERTIES ('primary-key' = 'nope')", "nope"),
         ("(id INT) TBLPROPERTIES ('file.format' = 'lance')", "lance"),
         ("(id INTERVAL DAY)", "interval"),
@@ -52,6 +59,20 @@ def test_what_cannot_be_made_is_refused(lake: Lake, clause: str, message: str) -
     with pytest.raises(Exception, match=message):
         lake.sql(f"CREATE TABLE t {clause}")
     assert not lake.spark.catalog.tableExists("lake.d.t")
+
+
+def test_layouts_of_a_dataframe_that_cannot_be_made_are_refused(lake: Lake) -> None:
+    frame = lake.sql("SELECT 1 AS id, named_struct('x', 2) AS st")
+    for call, message in (
+        (lambda: frame.writeTo("lake.d.n").partitionedBy("st.x").create(), r"PARTITIONED BY st\.x: "),
+        (lambda: frame.writeTo("lake.d.n").partitionedBy("id", "st.x").createOrReplace(), r"PARTITIONED BY st\.x: "),
+        (lambda: frame.write.partitionBy("st.x").saveAsTable("lake.d.n"), r"PARTITIONED BY st\.x: "),
+        (lambda: frame.write.bucketBy(4, "id").saveAsTable("lake.d.n"), "the table properties 'bucket'"),
+        (lambda: frame.write.clusterBy("id").saveAsTable("lake.d.n"), r"'clustering\.columns'"),
+    ):
+        with pytest.raises(PySparkException, match=message):
+            call()
+    assert not lake.spark.catalog.tableExists("lake.d.n")
 
 
 def test_columns_change(lake: Lake) -> None:
