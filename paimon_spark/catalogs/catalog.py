@@ -296,7 +296,7 @@ class OpensByName(ForeignNames):
     ) -> ReadableTable:
         """See Catalog."""
         found = _identifier(self, name)
-        chosen = {**options, **state_options(version, timestamp, time_zone)}
+        chosen = {**options, **state_options(version, timestamp, time_zone, options)}
         return self.load_table(found, chosen, time_zone)
 
     def __getitem__(self: Catalog, name: str) -> ReadableTable:

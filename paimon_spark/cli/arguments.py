@@ -19,7 +19,7 @@ from paimon_spark.store.history.tags import duration_millis
 from paimon_spark.store.holds.retention import epoch_millis
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import find_stored_table, open_table
-from paimon_spark.store.scan.time_travel import TIME_TRAVEL_OPTIONS, resolve_snapshot
+from paimon_spark.store.scan.time_travel import refuse_second_state, resolve_snapshot
 from paimon_spark.store.storage.local_time import SHOWN_ZONE, moment_at, moment_before_now, parse_local_timestamp
 
 
@@ -134,10 +134,7 @@ def state_options(path: str, options: dict[str, str], at: str | None) -> dict[st
     """
     if at is None:
         return {}
-    choosing = {option.key for option in TIME_TRAVEL_OPTIONS} - {ScanSettings.mode.key}
-    own = [key for key in options if key.lower() in choosing]
-    if own:
-        raise OptionError(f"--at and the option '{own[0]}' both choose what is read; leave one")
+    refuse_second_state("--at", options)
     table = find_stored_table(path, options)
     if table is not None and table.snapshots.find_tag(at) is not None:
         return {ScanSettings.tag_name.key: at}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import errno
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
@@ -31,7 +31,7 @@ from paimon_spark.store.metadata.schemas import SchemaStore, no_such_branch
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import check_dynamic_options, resolve_keys, split_storage_options
 from paimon_spark.store.scan.read_spec import find_fields, row_kind_field
-from paimon_spark.store.scan.time_travel import travelled
+from paimon_spark.store.scan.time_travel import refuse_second_state, travelled
 from paimon_spark.store.storage.publishers import publisher_of
 from paimon_spark.store.storage.served import TableServer, find_served, is_served
 from paimon_spark.store.storage.wrong_path import FILES, what_is_there
@@ -188,7 +188,7 @@ def open_table(
         UnsupportedFeature: the table uses a feature this release cannot read.
         SnapshotNotFound: an option names a snapshot, tag, time or branch that does not exist.
     """
-    options = {**(options or {}), **state_options(version, timestamp, time_zone)}
+    options = {**(options or {}), **state_options(version, timestamp, time_zone, options or ())}
     storage, dynamic = split_storage_options(options)
     table = _find_table(location, storage, dynamic, time_zone)
     if table is None:
@@ -206,15 +206,24 @@ def open_table(
 
 
 def state_options(
-    version: int | str | None, timestamp: dt.datetime | str | None, time_zone: TimeZone | None
+    version: int | str | None,
+    timestamp: dt.datetime | str | None,
+    time_zone: TimeZone | None,
+    others: Iterable[str],
 ) -> dict[str, str]:
     """The options of a state that is named by a version or by a time; none: neither is given.
 
+    Args:
+        others: the keys of the other options of the call.
+
     Raises:
-        OptionError: both are given, or the time is none, or has no zone and none is known.
+        OptionError: both are given, or another option chooses what is read, or the time is none, or has no zone and
+            none is known.
     """
     if version is not None and timestamp is not None:
         raise OptionError(f"version = {version!r} and timestamp = '{timestamp}' name two states: give one of them")
+    if version is not None or timestamp is not None:
+        refuse_second_state(f"version = {version!r}" if timestamp is None else f"timestamp = '{timestamp}'", others)
     if version is not None:  # a number is no name of a tag
         return {(ScanSettings.snapshot_id if isinstance(version, int) else ScanSettings.version).key: str(version)}
     if timestamp is None:

@@ -23,6 +23,7 @@ from paimon_spark.sql.queries.query import Increment, Travel, Use
 from paimon_spark.sql.text.names import TableName
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.pruning.top_n import TopN
+from paimon_spark.store.scan.time_travel import refuse_second_state
 
 AUDIT_LOG = "audit_log"
 _INCREMENTS = {
@@ -96,6 +97,8 @@ class _Source:
         self, session: SqlSession, name: TableName, state: Mapping[str, str], options: Mapping[str, str]
     ) -> None:
         session.check_table(name)
+        if state:
+            refuse_second_state(f"reading {name}: the version, time or change of the call", options)
         self._name = name
         self._said: SessionOptions = session.said_of(name)
         said = (self._said.without_state() if state else self._said).of_reads  # a state in the query comes first

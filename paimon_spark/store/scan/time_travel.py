@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -46,6 +46,22 @@ _NEEDED: dict[str, Sequence[Option[Any]]] = {
     "incremental": _INCREMENTAL,
 }
 TIME_TRAVEL_OPTIONS: tuple[Option[Any], ...] = (ScanSettings.mode, *_TRAVEL, *_INCREMENTAL, *_CREATION)
+_CHOOSING = frozenset(key for option in TIME_TRAVEL_OPTIONS[1:] for key in (option.key, *option.older))
+
+
+def refuse_second_state(first: str, options: Iterable[str]) -> None:
+    """Refuses the options of a call that choose what is read, beside something else that does.
+
+    Args:
+        first: the other, for the message.
+        options: the keys, in any letter case.
+
+    Raises:
+        OptionError: one of them chooses; the message names it.
+    """
+    own = [key for key in options if key.lower() in _CHOOSING]
+    if own:
+        raise OptionError(f"{first} and the option '{own[0]}' both choose what is read; leave one")
 
 
 @dataclass(frozen=True)

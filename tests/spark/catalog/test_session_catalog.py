@@ -48,6 +48,8 @@ def test_a_table_as_dataframe(cat: SessionCatalog) -> None:
     assert (narrow.columns, [tuple(row) for row in narrow.collect()]) == (["total", "id"], [(1.0, 1)])
     with pytest.raises(OptionError, match="version and timestamp both choose a state"):
         cat.table("shop.orders", version=1, timestamp="2026-01-01")
+    with pytest.raises(OptionError, match=r"call and the option 'scan.version' both choose what is read; leave one"):
+        cat.table("shop.orders", version=1, options={"scan.version": "2"})
 
 
 def test_a_table_as_stream(cat: SessionCatalog, tmp_path: Path) -> None:

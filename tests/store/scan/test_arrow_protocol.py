@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import pickle
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -207,6 +208,16 @@ def test_states_by_version_and_time(table: ReadableTable, tmp_path: Path) -> Non
     with pytest.raises(SnapshotNotFound):
         open_table(path, version="nope")
     catalog = open_catalog(str(tmp_path))
+    doors = (partial(open_table, path), partial(catalog.table, "shop.t"))
+    for given, key, value in (
+        ({"version": 1}, "scan.snapshot-id", "2"),
+        ({"version": "1"}, "scan.version", "2"),
+        ({"version": 1}, "Scan.Tag-Name", "x"),
+        ({"timestamp": "2026-01-01 00:00:00+00:00"}, "scan.timestamp-millis", "1"),
+    ):
+        for door in doors:
+            with pytest.raises(OptionError, match=f"^[a-z]+ = .* and the option '{key}' both choose what is"):
+                door(options={key: value}, **given)
     assert catalog["shop.t"].scan().count() == 3
     assert catalog.table("shop.t", version=1).scan().count() == 1
     with pytest.raises(TableNotFound, match="shop"):
