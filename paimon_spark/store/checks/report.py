@@ -18,7 +18,7 @@ class Rule(StrEnum):
     """What must be true of a table.
 
     SNAPSHOT: snapshots follow one another without a gap up to the one that LATEST names; they, the schemas they name,
-    tags and consumers can be read; each branch has a schema.
+    tags and consumers can be read, and so can the schemas and the newest snapshot of each branch.
     MANIFEST: manifest lists, manifests and index manifests are there with their recorded size, and counts, buckets,
     levels and partitions of a manifest are what its list says.
     TOTALS: the record counts of a snapshot.

@@ -6,8 +6,9 @@ batches, or only of their key columns, and the manifest of the files that are re
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 
@@ -31,7 +32,8 @@ from paimon_spark.store.checks.report import CheckResult, Findings, Rule
 from paimon_spark.store.checks.snapshots import Walk
 from paimon_spark.store.checks.value_checks import StoredStatistics
 from paimon_spark.store.holds.consumer_files import consumer_files, consumer_position
-from paimon_spark.store.metadata.schemas import branch_holds_files, broken_branch_text
+from paimon_spark.store.metadata.schemas import SchemaStore, branch_holds_files, broken_branch_text
+from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import resolve_keys, split_storage_options
 from paimon_spark.store.open import find_stored_table, open_table
@@ -335,7 +337,37 @@ def _check_branches(table: Table, findings: Findings) -> None:
             else:
                 findings.note(f"the {label} holds nothing: {broken_branch_text(name)}")
             continue
-        findings.note(f"not looked at: {table.location}$branch_{name}, a branch")
+        for problem in _problems_of_branch(table, name):
+            findings.add(Rule.SNAPSHOT, f"branch {name}", f"branch {name}", problem)
+        findings.note(
+            f"of {table.location}$branch_{name}, a branch, only the schemas and the newest snapshot were read"
+        )
+
+
+def _problems_of_branch(table: Table, name: str) -> Iterator[str]:
+    """What keeps a branch from being opened, and so an expiry or `orphans` of the table from its work."""
+    schemas = SchemaStore(table.file_io, table.location, name)
+    for number in schemas.ids():
+        fault = _fault_of(schemas.load, number)
+        if fault and number in schemas.ids():  # else the branch has just been deleted
+            yield fault
+    store = SnapshotStore(table.file_io, table.location, name, table.server)
+    lost = store.lost_id()
+    if lost is not None:
+        yield store.lost_text(lost)
+    for number in [] if lost else store.ids()[-1:]:
+        yield from filter(None, [_fault_of(store.find, number)])
+
+
+def _fault_of(read: Callable[[int], object], number: int) -> str:
+    """What is wrong with a file of metadata; empty: it can be read."""
+    try:
+        read(number)
+    except PaimonError as error:
+        if isinstance(error, StorageError) and error.errno != errno.EISDIR:
+            raise
+        return str(error)
+    return ""
 
 
 def _note_unpadded(table: Table, live: Iterable[ManifestEntry], findings: Findings) -> None:

@@ -21,7 +21,7 @@ def test_a_good_table(table: Path) -> None:
     printed = command("check", table)
     assert printed.code == GOOD
     *notes, told = printed.out.splitlines()
-    assert all(note.startswith(f"note: not looked at: {table}$branch_") for note in notes)
+    assert all(note.startswith(f"note: of {table}$branch_") for note in notes)
     assert told.startswith(f"{table}: 3 snapshots, 3 data files of 3 rows and ")
     assert told.endswith(" bytes, 3 of them read: no problem")
     assert printed.err == ""

@@ -203,9 +203,25 @@ def test_a_branch(tmp_path: Path) -> None:
     edit_json(last, totalRecordCount=17)
     report = check(str(table))
     assert report.is_good
-    assert f"not looked at: {table}$branch_br1, a branch" in report.notes
+    assert f"of {table}$branch_br1, a branch, only schemas and newest snapshot were read" in report.notes
     for report in (check(f"{table}$branch_br1"), check(str(table), {"branch": "br1"})):
         assert [p.rule for p in report.problems] == [Rule.TOTALS]
+
+
+def as_directory(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+@pytest.mark.parametrize("part", ["schema/schema-0", "snapshot/snapshot-2"])
+@pytest.mark.parametrize(
+    "damage", [lambda file: file.write_bytes(b""), lambda file: file.write_bytes(b"{}"), as_directory, Path.unlink]
+)
+def test_a_branch_that_cannot_be_opened(tmp_path: Path, part: str, damage: Callable[[Path], object]) -> None:
+    table = golden("tags_branches", tmp_path)
+    damage(table / "branch" / "branch-br1" / part)
+    (problem,) = check(str(table)).problems
+    assert (problem.rule, problem.snapshot) == (Rule.SNAPSHOT, "branch br1")
 
 
 def test_a_snapshot_that_expires_concurrently_is_no_problem(tmp_path: Path) -> None:
