@@ -210,6 +210,8 @@ def _program(
 def main() -> None:
     """Runs the program with the arguments of this process, and ends it."""
     guard_streams()
+    if os.environ.get("COLUMNS", "").strip("0") == "":  # a width of 0 shows nothing: some shells set it so
+        os.environ.pop("COLUMNS", None)
     try:
         try:
             app(prog_name=NAME)

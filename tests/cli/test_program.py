@@ -210,6 +210,18 @@ def test_a_module_and_a_script_are_one_program(tmp_path: Path) -> None:
     assert "Traceback" not in err
 
 
+def test_a_terminal_without_a_width(tmp_path: Path) -> None:
+    table = GoldenTable("java-2.1", "pk_dedup").unpack(tmp_path)
+    unset = {name: value for name, value in ENVIRONMENT.items() if name != "COLUMNS"}
+    for arguments in (["info", table], ["--help"]):
+        shown = [
+            program(*arguments, env=env).communicate(timeout=60)[0]
+            for env in (unset, {**unset, "COLUMNS": "0"}, {**unset, "COLUMNS": ""})
+        ]
+        assert shown[0].strip()
+        assert shown == shown[:1] * 3
+
+
 def test_a_text_that_the_output_cannot_hold(tmp_path: Path) -> None:
     append(new_table(tmp_path / "t"), [(1, 1, "日本")])
     for output in ("json", "csv", "text"):

@@ -29,6 +29,8 @@ from paimon_spark.arrow.zones import TimeZone, session_zone
 from paimon_spark.errors import PredicateError, UnsupportedMethod, wrong_in_utf8
 from paimon_spark.format.types import DataField
 
+_MOST_DEPTH = 100  # what evaluates, prunes and pickles a condition calls itself for each level
+
 
 class Expr:
     """A condition. Combine conditions with ``&``, ``|`` and ``~``, each in brackets."""
@@ -218,17 +220,22 @@ def bind(expr: Expr, fields: Sequence[DataField], time_zone: TimeZone | None) ->
     return _bind(expr, fields, session_zone(time_zone))
 
 
-def _bind(expr: Expr, fields: Sequence[DataField], zone: dt.tzinfo) -> Predicate:
+def _bind(expr: Expr, fields: Sequence[DataField], zone: dt.tzinfo, depth: int = 0) -> Predicate:
+    if depth > _MOST_DEPTH:
+        raise PredicateError(
+            f"cannot use the filter of col(...): it is nested too deeply, in more than {_MOST_DEPTH} levels of &, | "
+            "and ~; isin(...) compares with many values"
+        )
     match expr:
         case _Joined(_, _, is_and):
             parts: list[Predicate] = []
             while isinstance(expr, _Joined) and expr.is_and == is_and:  # a chain grows on its left: no recursion there
-                parts.append(_bind(expr.right, fields, zone))
+                parts.append(_bind(expr.right, fields, zone, depth + 1))
                 expr = expr.left
-            parts.append(_bind(expr, fields, zone))
+            parts.append(_bind(expr, fields, zone, depth + 1))
             return and_(*reversed(parts)) if is_and else or_(*reversed(parts))
         case _Negated(part):
-            return not_(_bind(part, fields, zone))
+            return not_(_bind(part, fields, zone, depth + 1))
         case ColumnExpr(names):
             return bind_boolean(resolve_column(names, fields))
         case _Comparison(names, op, ColumnExpr(others)):

@@ -469,3 +469,24 @@ def test_a_list_with_nan_has_every_nan() -> None:
         found = evaluate(In(C, (math.nan, 1.5)), batch).to_pylist()
         assert found == [*([True] * len(bits)), True, False, None]
         assert evaluate(Not(In(C, (math.nan,))), batch).to_pylist() == [*([False] * len(bits)), True, True, None]
+
+
+@pytest.mark.parametrize("levels", [90, 1000, 5000])
+def test_a_condition_of_many_levels(levels: int) -> None:
+    """It is read and pickled, or refused by name; a chain has one level."""
+    fields = (DataField(0, "a", DataType(Root.INT)),)
+    batch = pa.record_batch({"a": pa.array([1, 2], pa.int32())})
+    negated = joined = to_the_right = chain = col("a") == 1
+    for level in range(levels):
+        negated = ~negated
+        joined = (joined & (col("a") < 9)) if level % 2 else (joined | (col("a") == 7))
+        to_the_right = ((col("a") < 9) & to_the_right) if level % 2 else ((col("a") == 7) | to_the_right)
+        chain = chain | (col("a") == 7)
+    assert filter_batch(as_predicate(chain, fields, None), batch).num_rows == 1
+    for condition in (negated, joined, to_the_right):
+        if levels < 100:
+            bound = pickle.loads(pickle.dumps(as_predicate(condition, fields, None)))
+            assert filter_batch(bound, batch).num_rows == 1
+        else:
+            with pytest.raises(PredicateError, match="it is nested too deeply, in more than 100 levels"):
+                as_predicate(condition, fields, None)
