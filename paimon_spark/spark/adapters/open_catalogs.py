@@ -9,8 +9,9 @@ from weakref import WeakKeyDictionary, WeakSet
 from pyspark.sql import SparkSession
 
 from paimon_spark.catalogs.catalog import Catalog
+from paimon_spark.catalogs.catalog_options import WAREHOUSE
 from paimon_spark.catalogs.identifier import Identifier
-from paimon_spark.errors import OptionError, SqlError
+from paimon_spark.errors import DatabaseNotFound, OptionError, SqlError, TableNotFound
 from paimon_spark.sql.text.cursor import column_path, read_table_name
 from paimon_spark.sql.text.names import Names
 
@@ -91,6 +92,12 @@ def named_table(spark: SparkSession, name: str) -> tuple[Catalog, Identifier, st
         OptionError: no session has a catalog.
         SqlError: it is no name of a table, or means several: of several catalogs, or of several current databases.
     """
+    if "/" in name:
+        path = name.split("`")[-2] if name.count("`") > 1 else name
+        raise SqlError(
+            f"{name} is a path, and the name of a table is needed here: PaimonTable.forPath(spark, '{path}') opens the "
+            f"table of a path, and location('{path}') creates one there"
+        )
     opened, parts = list(_opened(spark)) or list(_opened_elsewhere()), column_path(name)
     if not opened:
         raise OptionError(
@@ -109,15 +116,37 @@ def named_table(spark: SparkSession, name: str) -> tuple[Catalog, Identifier, st
         identifier = Identifier(table.database, table.table)
         found[f"{identifier} of {each.catalog!r}"] = each.catalog, identifier, table.suffixes
     if len(found) > 1:
-        shown, more = sorted(found)[:_SHOWN], len(found) - _SHOWN
-        raise SqlError(
-            f"the name {name} means several tables in this session: {' and '.join(shown)}"
-            f"{f' and {more} more' if more > 0 else ''}; take the table of "
-            f"the catalog that is meant, ['{name}'] of what paimon_spark.catalog returned, or open catalogs with names "
-            "of their own, paimon_spark.catalog(spark, '<warehouse>', name='<catalog>'), and write "
-            "<catalog>.<database>.<table>"
-        )
+        raise _several(name, list(found.values()))
     return next(iter(found.values()))
+
+
+def _several(name: str, found: Sequence[tuple[Catalog, Identifier, str]]) -> SqlError:
+    """The refusal of a name that means several tables; it names those that are there."""
+    there = [each for each in found if _is_there(each[0], each[1])]
+    by_name = len({each[0].name.lower() for each in found}) == len({repr(each[0]) for each in found})
+    begin = f"the name {name} means several tables in this session"
+    shown = sorted(
+        f"{catalog.name}.{identifier}{suffixes}" + ("" if by_name else f" of {catalog.options.get(WAREHOUSE, '')}")
+        for catalog, identifier, suffixes in there or found
+    )
+    if by_name and len(there) == 1:
+        return SqlError(f"{begin}, of which {shown[0]} is there: write that")
+    more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
+    begin += f": {' and '.join(shown[:_SHOWN])}{more}"
+    if by_name:
+        return SqlError(f"{begin}; write <catalog>.<database>.<table>")
+    return SqlError(
+        f"{begin}; take the table of the catalog that is meant, ['{name}'] of what paimon_spark.catalog returned, or "
+        "open catalogs with names of their own, paimon_spark.catalog(spark, '<warehouse>', name='<catalog>'), and "
+        "write <catalog>.<database>.<table>"
+    )
+
+
+def _is_there(catalog: Catalog, identifier: Identifier) -> bool:
+    try:
+        return catalog.find_table(identifier) is not None
+    except (DatabaseNotFound, TableNotFound):
+        return False
 
 
 def _where_spark_is(spark: SparkSession, opened: Sequence[OpenCatalog]) -> Sequence[OpenCatalog]:

@@ -355,9 +355,9 @@ def refuse_table_name(path: str) -> None:
         name = path.replace("`", "")
         raise OptionError(
             f"'{path}' looks like the name of a table, and a path is needed here; there is no such directory. By its "
-            f"name a table is read and written with spark.table('{name}') and df.write.saveAsTable('{name}') after "
-            "paimon_spark.register_catalog, or with table() and [...] of paimon_spark.catalog; a directory of that "
-            f"name is './{name}'"
+            f"name a table is opened with PaimonTable.forName(spark, '{name}'), read and written with "
+            f"spark.table('{name}') and df.write.saveAsTable('{name}') after paimon_spark.register_catalog, or with "
+            f"table() and [...] of paimon_spark.catalog; a directory of that name is './{name}'"
         )
 
 

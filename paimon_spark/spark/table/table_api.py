@@ -14,6 +14,7 @@ from typing import TypeVar
 from pyspark.sql import DataFrame, SparkSession
 
 from paimon_spark.arguments.checks import checks_arguments
+from paimon_spark.errors import TableNotFound
 from paimon_spark.format.options.foreign_names import ForeignNames
 from paimon_spark.format.options.read_settings import ScanSettings
 from paimon_spark.format.options.table_settings import TableSettings
@@ -48,7 +49,7 @@ from paimon_spark.procedures.tags import (
     TriggerTagAutomaticCreation,
 )
 from paimon_spark.spark.adapters.open_catalogs import named_table
-from paimon_spark.spark.adapters.options import TIME_ZONE, last_of, path_in_session
+from paimon_spark.spark.adapters.options import TIME_ZONE, last_of, path_in_session, refuse_table_name
 from paimon_spark.spark.adapters.session_options import is_case_sensitive
 from paimon_spark.spark.jobs.spark_engine import SparkEngine
 from paimon_spark.spark.table.new_table import NewTable, read_type
@@ -107,9 +108,14 @@ class PaimonTable(TableReads, TableWrites):
 
         Raises:
             TableNotFound: there is none; the message tells what was found there.
+            OptionError: there is none, and the path looks like the name of a table.
         """
-        path = path_in_session(spark, path)
-        table = open_table(path, of_table(options), time_zone=last_of(options, TIME_ZONE))
+        given, path = path, path_in_session(spark, path)
+        try:
+            table = open_table(path, of_table(options), time_zone=last_of(options, TIME_ZONE))
+        except TableNotFound:
+            refuse_table_name(given)
+            raise
         branch = {} if table.branch == TableSettings.branch.default else {TableSettings.branch.key: table.branch}
         return cls(spark, path if is_served(path) else table.location, {**options, **branch})
 

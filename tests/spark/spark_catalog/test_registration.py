@@ -151,7 +151,7 @@ def test_names_without_a_catalog_are_those_of_the_current_one(lake: Lake) -> Non
     for name in ("t", "d.t"):
         assert PaimonTable.forName(lake.spark, name).toDF().count() == 2
     lake.sql("USE pond.d")
-    with pytest.raises(SqlError, match=r"the name t means several tables in this session: d\.t of .* default\.t of"):
+    with pytest.raises(SqlError, match=r"the name t means several tables .*, of which pond\.d\.t is there: write that"):
         PaimonTable.forName(lake.spark, "t")
 
 

@@ -72,7 +72,7 @@ def test_a_name_for_the_session_never_means_the_table_of_another_warehouse(
     assert PaimonTable.forName(spark, "t").toDF().columns == ["id"]
     again = paimon_spark.catalog(spark, str(tmp_path / "one"))
     again.use("d")
-    with pytest.raises(SqlError, match=r"t means several tables .* d\.t of \S*Catalog\(.* and default\.t of"):
+    with pytest.raises(SqlError, match=r"t means several .*: paimon\.d\.t and paimon\.default\.t; write <catalog>"):
         PaimonTable.forName(spark, "t")
     assert PaimonTable.forName(spark, "d.t").toDF().columns == ["a"]  # the same for both objects
 
@@ -88,6 +88,35 @@ def test_a_name_for_the_session_never_means_the_table_of_another_warehouse(
     assert (other["default.t"].toDF().columns, first["default.t"].toDF().columns) == (["other"], ["id"])
     paimon_spark.catalog(spark, str(tmp_path / "two"), name="second")
     assert PaimonTable.forName(spark, "second.default.t").toDF().columns == ["other"]
+
+
+def test_a_name_of_several_catalogs_says_which_table_is_there(quick_spark: SparkSession, tmp_path: Path) -> None:
+    spark = quick_spark.newSession()
+    first, second = (paimon_spark.catalog(spark, str(tmp_path), name=name) for name in ("first", "second"))
+    for statement in ("CREATE DATABASE s", "CREATE TABLE s.n (id INT)", "USE s"):
+        first.sql(statement)
+    with pytest.raises(SqlError, match=r"n means several .* session, of which first\.s\.n is there: write that$"):
+        PaimonTable.forName(spark, "n")
+    assert PaimonTable.forName(spark, "first.s.n").count() == 0
+    with pytest.raises(SqlError, match=r"x means several .* session: first\.s\.x and second\.default\.x; write <cat"):
+        PaimonTable.forName(spark, "x")
+    second.sql("CREATE TABLE default.n (id INT)")
+    with pytest.raises(SqlError, match=r"session: first\.s\.n and second\.default\.n; write <catalog>\.<database>"):
+        PaimonTable.forName(spark, "n")
+
+
+def test_a_path_for_a_name_and_a_name_for_a_path_name_the_other_call(quick_spark: SparkSession, tmp_path: Path) -> None:
+    spark = quick_spark.newSession()
+    paimon_spark.catalog(spark, str(tmp_path / "lake"), name="lake").sql("CREATE TABLE default.t (id INT)")
+    path = f"{tmp_path}/lake/default.db/t"
+    for name in (path, f"delta.`{path}`", f"lake.`{path}`", f"file:{path}"):
+        with pytest.raises(SqlError, match=rf"is a path, .*PaimonTable\.forPath\(spark, '(file:)?{path}'\) opens"):
+            PaimonTable.forName(spark, name)
+    for name in ("lake.default.t", "default.t"):
+        with pytest.raises(OptionError, match=rf"PaimonTable\.forName\(spark, '{name}'\)"):
+            PaimonTable.forPath(spark, name)
+    with pytest.raises(TableNotFound, match="there is nothing at this path"):
+        PaimonTable.forPath(spark, f"{path}2")
 
 
 def test_statements_and_tables_of_another_system(two: tuple[SessionCatalog, SessionCatalog]) -> None:
