@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import types as st
 
-from paimon_spark.arrow.predicates.predicate import columns_of
+from paimon_spark.arrow.predicates.predicate import AlwaysTrue, columns_of
 from paimon_spark.format.paths import data_file_path
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.snapshot import Snapshot
@@ -19,6 +19,7 @@ from paimon_spark.spark.adapters.batches import conformed, spark_arrow_schema
 from paimon_spark.spark.adapters.sizes import size_of_splits
 from paimon_spark.spark.adapters.tasks import rows_of_tasks
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
+from paimon_spark.spark.native.conditions import NotExpressible, spark_condition
 from paimon_spark.spark.native.file_classifier import ClassifiedFiles, FileClassifier
 from paimon_spark.spark.native.file_lists import store_refusal
 from paimon_spark.spark.native.local_read import local_rows, rows_if_small
@@ -55,6 +56,17 @@ class HybridScan:
     def schema(self) -> st.StructType:
         """The schema of the rows."""
         return st.StructType([*self.shown.fields, *(PLACE.fields if self.placed else ())])
+
+    @property
+    def condition(self) -> tuple[Column | None, str | None]:
+        """The condition for Spark's own scan, None: all rows are read; and why it has none, in words."""
+        scan = self.scan
+        if isinstance(scan.predicate, AlwaysTrue) or named_metadata(scan.table.schema, scan.fields, scan.predicate):
+            return None, None  # no file has metadata columns: Spark's own scan reads none then
+        try:
+            return spark_condition(scan.predicate, scan.table.schema.fields), None
+        except NotExpressible as error:
+            return None, str(error)
 
     def classified(
         self, splits: Sequence[Split], refusal: str | None, where: Column | None = None, reads_selected: bool = False

@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from paimon_spark.arrow.predicates.predicate import AlwaysTrue
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.options.column_names import format_columns
 from paimon_spark.spark.adapters.char_columns import as_read
@@ -32,7 +31,6 @@ from paimon_spark.spark.adapters.options import (
 from paimon_spark.spark.adapters.readable_columns import narrowest_column, readable_schema
 from paimon_spark.spark.adapters.session_options import sql_dialect
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
-from paimon_spark.spark.native.conditions import NotExpressible, spark_condition
 from paimon_spark.spark.native.file_classifier import ClassifiedFiles
 from paimon_spark.spark.native.hybrid_scan import HybridScan
 from paimon_spark.spark.native.local_read import (
@@ -49,10 +47,8 @@ from paimon_spark.spark.native.session_settings import SessionSettings, session_
 from paimon_spark.spark.native.table_reading import ReadExplanation, Reading, ReadRequest, TableFrame, whole_read_reason
 from paimon_spark.spark.source.readable import open_readable
 from paimon_spark.store.open import ReadableTable
-from paimon_spark.store.read.row_places import named_metadata
 from paimon_spark.store.read.splits import Split
 from paimon_spark.store.scan.read_spec import Plan
-from paimon_spark.store.scan.table_scan import Scan
 from paimon_spark.store.system_tables.table import MetadataScan, SystemTable, Whole
 
 __all__ = ["ReadExplanation", "ReadRequest", "TableFrame", "read_table", "read_when_needed"]
@@ -189,7 +185,7 @@ def _read_state(
     plan = scan.plan_with_read_tags()[0]
     splits = [split for split in plan.splits if isinstance(split, Split)]
     hybrid = HybridScan(spark, scan, reading.shown, settings)
-    where, refusal = _spark_condition(scan)
+    where, refusal = hybrid.condition
     reads_few = reading.request.first is not None and not native  # Spark would read the files whole
     found = hybrid.classified(splits, refusal, where, reads_few)
     if found.rest and native:
@@ -206,16 +202,6 @@ def _read_state(
     else:
         explained = replace(explained, native_files=0, merged_splits=0, merged_files=0, local_rows=True)
     return as_read(rows, scan.fields, reading.shown), explained
-
-
-def _spark_condition(scan: Scan) -> tuple[Column | None, str | None]:
-    """The condition for Spark's own scan, None: all rows are read; and why it has none, in words."""
-    if isinstance(scan.predicate, AlwaysTrue) or named_metadata(scan.table.schema, scan.fields, scan.predicate):
-        return None, None  # no file has metadata columns: Spark's own scan reads none then
-    try:
-        return spark_condition(scan.predicate, scan.table.schema.fields), None
-    except NotExpressible as error:
-        return None, str(error)
 
 
 def _not_native(table: ReadableTable, found: ClassifiedFiles) -> UnsupportedFeature:

@@ -49,6 +49,7 @@ class JvmObjects:
 
     Attributes:
         keeps_threads: True if calls of Python, while it answers one of the JVM, are done by the thread that asks.
+        loader: finds the classes of the JVM.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -56,7 +57,7 @@ class JvmObjects:
         ensure_callback_server_started(context._gateway)
         self._jvm = context._jvm
         self.keeps_threads = isinstance(context._gateway, ClientServer)
-        self._loader: Java = self._jvm.java.lang.Thread.currentThread().getContextClassLoader()
+        self.loader: Java = self._jvm.java.lang.Thread.currentThread().getContextClassLoader()
         self._types: dict[str, Java] = {}
         self._statics: dict[str, Java] = {}
         self._kept: dict[Hashable, Java] = {}
@@ -74,7 +75,7 @@ class JvmObjects:
         """
         found = self._types.get(name)
         if found is None:
-            found = self._types[name] = self._jvm.java.lang.Class.forName(name, True, self._loader)
+            found = self._types[name] = self._jvm.java.lang.Class.forName(name, True, self.loader)
         return found
 
     def static(self, name: str) -> Java:
@@ -114,6 +115,10 @@ class JvmObjects:
         for key, value in values.items():
             made.put(key, value)
         return made
+
+    def seq(self, values: Java) -> Java:
+        """A list of Java as immutable Seq of Scala."""
+        return self.static("scala.jdk.javaapi.CollectionConverters.asScala")(values).toSeq()
 
     def set(self, values: Iterable[Any]) -> Java:
         items = list(values)
@@ -164,7 +169,7 @@ class JvmObjects:
         if key not in self._interfaces:
             self._interfaces[key] = self.array("java.lang.Class", map(self.type, key))
         proxy = self.static("java.lang.reflect.Proxy.newProxyInstance")
-        return proxy(self._loader, self._interfaces[key], handler)
+        return proxy(self.loader, self._interfaces[key], handler)
 
     def thread_id(self) -> int:
         """The thread of the JVM that asks; only where ``keeps_threads``."""

@@ -17,6 +17,7 @@ from paimon_spark.spark.adapters.open_catalogs import add_registered_catalog
 from paimon_spark.spark.catalog.session_catalog import catalog_options
 from paimon_spark.spark.spark_catalog.catalog_calls import INTERFACES, CatalogCalls
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
+from paimon_spark.spark.spark_catalog.planner_strategy import add_strategy, planner_strategy, strategy_of_new_sessions
 from paimon_spark.spark.spark_catalog.sessions import CatalogSessions, RegisteredCatalogs
 from paimon_spark.spark.spark_catalog.spark_internals import check_internals, loaded_catalog, parser, put_parser
 from paimon_spark.spark.spark_catalog.statement_parser import StatementParser
@@ -59,7 +60,7 @@ def register_catalog(spark: SparkSession, name: str = _NAME, options: str | Mapp
             "registering a catalog: this is a session of Spark Connect, in which Python has no access to the catalogs "
             "of Spark; use paimon_spark.catalog(spark, ...), whose sql and table read the same tables"
         )
-    registry = registered_catalogs(spark)
+    registry, session = registered_catalogs(spark), spark._jsparkSession
     if registry is None:
         objects = JvmObjects(spark)
         check_internals(spark, objects)
@@ -75,15 +76,17 @@ def register_catalog(spark: SparkSession, name: str = _NAME, options: str | Mapp
         _check_same_tables(known[0].catalog, catalog)
         known[0].renew(catalog)
     if registry is None:
-        registry = RegisteredCatalogs(objects)
+        registry = RegisteredCatalogs(objects, planner_strategy(objects))
         vars(spark.sparkContext)[_OF_CONTEXT] = registry
-        function = objects.make(["scala.Function2"], _ParserOfSession(ref(registry)))
-        spark._jsparkSession.extensions().injectParser(function)
+        function, extensions = objects.make(["scala.Function2"], _ParserOfSession(ref(registry))), session.extensions()
+        extensions.injectParser(function)
+        extensions.injectPlannerStrategy(strategy_of_new_sessions(objects, registry.strategy))
     registry.catalogs[name] = known
     registry.version += 1
     add_registered_catalog(spark, known[0].catalog)
-    _wrap_parser(spark, registry)
-    registry.enter(spark._jsparkSession)
+    _wrap_parser(session, registry)
+    add_strategy(session, objects, registry.strategy)
+    registry.enter(session)
 
 
 def _made_catalog(spark: SparkSession, objects: JvmObjects, catalog: Catalog) -> tuple[CatalogSessions, Java]:
@@ -120,9 +123,8 @@ def _with_parser(registry: RegisteredCatalogs, session: Java, delegate: Java) ->
     return registry.objects.make([_PARSER], StatementParser(delegate, weak(session), ref(registry)), delegate=delegate)
 
 
-def _wrap_parser(spark: SparkSession, registry: RegisteredCatalogs) -> None:
+def _wrap_parser(session: Java, registry: RegisteredCatalogs) -> None:
     """Gives the session itself, which is made already, the parser that later sessions get."""
-    session = spark._jsparkSession
     known = parser(session, registry.objects)
     if registry.objects.is_made(known):
         return

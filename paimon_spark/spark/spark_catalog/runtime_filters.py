@@ -74,7 +74,7 @@ class NarrowedScan:
     def __init__(self, objects: JvmObjects, target: Any, whole: Java, runtime: RuntimeFilter) -> None:
         """
         Args:
-            target: answers for the scan as a stream.
+            target: answers for the scan as a stream, and as a plan.
             whole: the batch of all rows.
         """
         self._objects = objects
@@ -92,6 +92,9 @@ class NarrowedScan:
     def toBatch(self) -> Java:
         condition = self._said.pop(self._objects.thread_id(), None) if self._said else None
         return self._whole if condition is None else self._runtime.batch(condition)
+
+    def apply(self, relation: Java) -> Java:
+        return self._target.apply(relation)
 
     def toMicroBatchStream(self, checkpoint: str) -> Java:
         return self._target.toMicroBatchStream(checkpoint)

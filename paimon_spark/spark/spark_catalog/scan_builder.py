@@ -3,8 +3,9 @@
 Java: org.apache.spark.sql.connector.read.{ScanBuilder, SupportsPushDownV2Filters, SupportsPushDownRequiredColumns,
 SupportsPushDownTopN, SupportsPushDownAggregates}.
 
-A scan has one kind of readers, so Spark itself reads the files of a table only where none needs our reader. Small
-tables and few keys are read by this process when the query is planned.
+Spark's own scan reads the files of a table where none needs our reader. Else the planner gets a plan that reads each
+file as it may be read; only joins that narrow the scan, and joins of buckets, take a scan by our reader of all files.
+Small tables and few keys are read by this process when the query is planned.
 """
 
 from __future__ import annotations
@@ -52,7 +53,13 @@ from paimon_spark.spark.spark_catalog.scans import (
     task_batch,
 )
 from paimon_spark.spark.spark_catalog.sessions import NamedTable
-from paimon_spark.spark.spark_catalog.spark_internals import column_names, parquet_scan, source_stream, struct_of
+from paimon_spark.spark.spark_catalog.spark_internals import (
+    column_names,
+    parquet_scan,
+    plan_with_output,
+    source_stream,
+    struct_of,
+)
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.pruning.top_n import TopN
 from paimon_spark.store.read.splits import ReadUnit, Split
@@ -89,6 +96,7 @@ class ScanBuilder:
         self._skips: list[tuple[Java, p.Predicate]] = []
         self._first: TopN | None = None
         self._aggregates: Aggregates | None = None
+        self._planned: dict[str, Java] = {}
         self._plans: dict[tuple[p.Predicate, TopN | None], Plan] = {}
 
     # ------------------------------------------------------------------------------------------------- what is pushed
@@ -165,6 +173,21 @@ class ScanBuilder:
             if files is not None:
                 return self._parquet(scan, files, f"{description}, {len(files)} files by Spark")
         return self._python(scan, plan, f"{description}, {len(plan.splits)} splits")
+
+    def apply(self, relation: Java) -> Java:
+        """The plan to be run in the place of the scan, with the attributes of its relation (see planner_strategy)."""
+        output = relation.output()
+        attributes = output.toString()
+        if attributes not in self._planned:
+            hybrid = self._hybrid(self._scan(self._read_names))
+            where, refusal = hybrid.condition
+            if self._native is False:
+                frame = hybrid.merged(self._splits)
+            else:
+                found = hybrid.classified(self._splits, refusal, where, reads_selected=self._first is not None)
+                frame = hybrid.frame(found, self._plan.snapshot, where)
+            self._planned[attributes] = plan_with_output(frame, self.of.objects, output)
+        return self._planned[attributes]
 
     def toMicroBatchStream(self, checkpoint: str) -> Java:
         """Any scan may become a stream: Spark does not say so when it is built."""
@@ -291,7 +314,8 @@ class ScanBuilder:
         text = f"{description} {self._table.location} {state} {self._predicate} {self._first} {self._read_names}"
         text += f" {sorted(self._options.items())}"
         size = statistics(objects, rows, self._size(scan))
-        traits = ScanTraits(text, description, size, self, self._runtime(narrowed), self._bucketing)
+        has_plan = self._is_divisible and self._bucketing is None and bool(plan.splits)
+        traits = ScanTraits(text, description, size, self, self._runtime(narrowed), self._bucketing, has_plan)
         return python_scan(spark, objects, reader(plan), shown, traits)
 
     @cached_property

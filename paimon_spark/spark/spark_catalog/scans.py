@@ -85,6 +85,7 @@ class ScanTraits:
         target: answers other methods of the scan.
         runtime: narrows the scan while a join runs; None: nothing does.
         bucketing: the partitions are buckets; None: they are any parts.
+        has_plan: whether the target answers ``apply`` with a plan to be run in the place of the scan.
     """
 
     text: str
@@ -93,6 +94,7 @@ class ScanTraits:
     target: Any
     runtime: RuntimeFilter | None = None
     bucketing: Bucketing | None = None
+    has_plan: bool = False
 
 
 def python_scan(
@@ -144,6 +146,8 @@ def _made(
     if traits.bucketing is not None:
         kinds.append(_READ + "SupportsReportPartitioning")
         constants["outputPartitioning"] = traits.bucketing.reported(objects, batch)
+    if traits.has_plan:
+        kinds.append("java.util.function.Function")
     if traits.runtime is None:
         constants["toBatch"] = batch
     else:

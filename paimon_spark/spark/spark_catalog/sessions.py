@@ -153,9 +153,11 @@ class RegisteredCatalogs:
         objects: makes objects of the JVM.
         catalogs: by their names: the catalog, and the object that Spark has of it.
         version: another one after each registration.
+        strategy: of the planners of sessions.
     """
 
     objects: JvmObjects
+    strategy: Java
     catalogs: dict[str, tuple[CatalogSessions, Java]] = field(default_factory=dict)
     version: int = 0
 

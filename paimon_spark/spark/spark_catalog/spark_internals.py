@@ -1,4 +1,4 @@
-"""All names of Spark that are not public, and what is done with them. ``check_internals`` looks for each of them.
+"""Names of Spark that are not public, and what is done with them. ``check_internals`` looks for each of them.
 
 They are the same in PySpark 4.1, 4.2 and 4.3, but for the class of the catalog manager.
 """
@@ -19,12 +19,14 @@ from pyspark.sql.datasource import DataSource, DataSourceReader
 
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
+from paimon_spark.spark.spark_catalog.planner_strategy import CLASSES
 
 _V2 = "org.apache.spark.sql.execution.datasources.v2."
 _PYTHON = _V2 + "python."
 _SOURCES = "org.apache.spark.sql.execution.datasources."
 _EXPRESSIONS = "org.apache.spark.sql.connector.expressions."
 _READ = "org.apache.spark.sql.connector.read."
+_CATALYST = "org.apache.spark.sql.catalyst."
 _CLASSES = (
     _PYTHON + "UserDefinedPythonDataSource",
     _PYTHON + "PythonPartitionReaderFactory",
@@ -38,6 +40,8 @@ _CLASSES = (
     _EXPRESSIONS + "FieldReference",
     "org.apache.spark.sql.connector.write.LogicalWriteInfoImpl",
     "org.apache.spark.sql.internal.connector.PredicateUtils",
+    _CATALYST + "expressions.Alias",
+    *CLASSES,
 )
 _CATALOGS, _PARSER = "catalogs", "sqlParser"
 _STATE = "org.apache.spark.sql.internal.SessionState"
@@ -152,6 +156,25 @@ def plan_of(frame: DataFrame) -> Java:
     return frame._jdf.queryExecution().analyzed()
 
 
+def plan_with_output(frame: DataFrame, objects: JvmObjects, output: Java) -> Java:
+    """The plan of a DataFrame, to be run, with other attributes for its columns.
+
+    Args:
+        output: the attributes of the JVM, one for each column.
+    """
+    plan = plan_of(frame)
+    if plan.getClass().getSimpleName() == "MapInArrow":
+        return plan.copy(plan.functionExpr(), output, plan.child(), plan.isBarrier(), plan.profile())
+    plan = frame._jdf.queryExecution().optimizedPlan()
+    alias, named = objects.static(_CATALYST + "expressions.Alias"), objects.static("java.util.ArrayList")()
+    own, none = plan.output(), objects.static("scala.Option.empty")()
+    for place in range(own.size()):
+        wanted = output.apply(place)
+        nothing = wanted.qualifier().empty()
+        named.add(alias(own.apply(place), wanted.name(), wanted.exprId(), nothing, none, nothing))
+    return objects.static(_CATALYST + "plans.logical.Project")(objects.seq(named), plan)
+
+
 def data_frame(frame: Java, spark: SparkSession) -> DataFrame:
     """A Dataset of the JVM as DataFrame of Python."""
     return DataFrame(frame, spark)
@@ -259,13 +282,12 @@ def parquet_scan(
         status = status_of(size, False, 1, 128 << 20, 0, path)
         cache.putLeafFiles(path, objects.array("org.apache.hadoop.fs.FileStatus", [status]))
         paths.add(path)
-    as_seq = objects.static("scala.jdk.javaapi.CollectionConverters.asScala")(paths).toSeq()
     some, none = objects.static("scala.Some"), objects.static("scala.Option.empty")()
     columns = struct_of(objects, schema)
     as_map = objects.static("org.apache.spark.api.python.PythonUtils.toScalaMap")(objects.map(options))
     unpartitioned = some(objects.static(_SOURCES + "PartitionSpec.emptySpec")())
     index = objects.static(_SOURCES + "InMemoryFileIndex")(
-        session, as_seq, as_map, some(columns), cache, unpartitioned, none
+        session, objects.seq(paths), as_map, some(columns), cache, unpartitioned, none
     )
     builder = objects.static(_V2 + "parquet.ParquetScanBuilder")(
         session, index, columns, columns, option_map(objects, options)
