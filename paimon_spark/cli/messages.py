@@ -16,6 +16,24 @@ from paimon_spark.errors import OptionError, PaimonError
 STOPPED = 130
 
 
+class OutputFailed(OSError):
+    """The output could not be written, which is not the fault of the table."""
+
+
+@contextmanager
+def output_of_done_work(is_done: bool = True) -> Iterator[None]:
+    """What is printed inside tells of work that is done, and so does the error if that cannot be written.
+
+    Args:
+        is_done: False: of a dry run, whose output is all there is.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except OutputFailed as error:
+        raise OutputFailed(f"{error}; the work of the command was done before") if is_done else error from None
+
+
 def say(text: str) -> None:
     """One line on stderr."""
     print(printable(text), file=sys.stderr, flush=True)

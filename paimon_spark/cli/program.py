@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import signal
 import sys
 import threading
@@ -29,11 +30,12 @@ from typer.core import TyperCommand, TyperGroup
 from paimon_spark import __version__
 from paimon_spark.cli.arguments import zone_option
 from paimon_spark.cli.command_list import COMMANDS, OTHER_NAMES, OTHER_OPTIONS, Place
-from paimon_spark.cli.messages import STOPPED, in_flags, say
+from paimon_spark.cli.messages import STOPPED, OutputFailed, in_flags, say
 from paimon_spark.errors import PaimonError, StorageError, wrong_in_utf8
 
 NAME = "paimon-spark"
 FAILED, NOT_READ = 2, 141
+_LONG_WORD = re.compile(r"(\S{500})\S{500,}")  # what was given and is repeated in the message, such as a name
 _REPORTED_VERSIONS = ("pyspark", "pyarrow")  # which a report of a bug needs
 
 
@@ -133,7 +135,8 @@ class Commands(TyperGroup):
 
 
 def _failed(ctx: Any, sentence: str) -> typer.Exit:
-    say(f"{NAME} {ctx.invoked_subcommand}: {' '.join(sentence.split())}")
+    text = _LONG_WORD.sub(r"\1…", " ".join(sentence.split()))
+    say(f"{NAME} {ctx.invoked_subcommand}: {text}")
     return typer.Exit(FAILED)
 
 
@@ -163,10 +166,6 @@ def _without_types_of_flags(parameters: Any) -> Any:
 def _unread() -> typer.Exit:
     write_no_more()
     return typer.Exit(NOT_READ)
-
-
-class OutputFailed(OSError):
-    """The output could not be written, which is not the fault of the table."""
 
 
 def write_no_more() -> None:

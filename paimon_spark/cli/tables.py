@@ -18,6 +18,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from paimon_spark.cli.arguments import Output
+from paimon_spark.cli.messages import output_of_done_work
 from paimon_spark.cli.texts import printable, size_text
 from paimon_spark.cli.values import cell, is_number, json_rows
 from paimon_spark.store.reporting.result import Result
@@ -102,10 +103,11 @@ def print_json(value: Any) -> None:
 
 def print_result(result: R, words: Callable[[R], str], output: Output) -> None:
     """Prints what was done: in words, or all its fields as JSON."""
-    if output is Output.JSON:
-        print_json(asdict(result))
-    else:
-        print(words(result))
+    with output_of_done_work(not getattr(result, "dry_run", False)):
+        if output is Output.JSON:
+            print_json(asdict(result))
+        else:
+            print(words(result))
 
 
 def print_json_lines(rows: Iterable[Any]) -> None:

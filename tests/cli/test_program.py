@@ -297,6 +297,41 @@ def test_a_closed_output(tmp_path: Path) -> None:
     assert open_table(table).system_table("tags").to_arrow().column("tag_name").to_pylist() == ["a"]
 
 
+def test_an_output_that_fails_after_the_work(tmp_path: Path) -> None:
+    """The message tells that the work was done, and does not tell it of a dry run."""
+    table = str(GoldenTable("java-2.1", "pk_dedup").unpack(tmp_path))
+    retain = ["--retain-max", "1", "--retain-min", "1"]
+    for arguments, is_done in (
+        (["create-tag", table, "a"], True),
+        (["alter", table, "set-comment", "v", "x", "--dry-run"], False),
+        (["alter", table, "set-comment", "v", "x"], True),
+        (["expire", table, *retain, "--dry-run"], False),
+        (["expire", table, *retain], False),
+        (["expire", table, *retain, "--yes", "--output", "json"], True),
+        (["count", table], False),
+        (["delete-tag", table, "a", "--yes"], True),
+    ):
+        for target in ("/dev/full", "&-"):
+            shell = ["sh", "-c", f'"$@" >{target}', "sh", *PROGRAM, *arguments]
+            child = subprocess.run(shell, check=False, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+            if child.stderr.startswith(f"paimon-spark {arguments[0]}: the output could not be written"):
+                assert child.stderr.endswith("; the work of the command was done before\n") == is_done, arguments
+                assert child.returncode == 2
+            else:  # it was done before already
+                assert (arguments[0], target) in {("create-tag", "&-"), ("delete-tag", "&-")}
+    assert open_table(table).snapshots.ids() == [7]
+    assert open_table(table).schema.by_name["v"].description == "x"
+
+
+def test_a_long_argument_is_cut_in_messages(tmp_path: Path) -> None:
+    for arguments in (
+        ["count", f"{tmp_path}/{'x/' * 3000}"],
+        ["create-tag", str(GoldenTable("java-2.1", "pk_dedup").unpack(tmp_path)), "y" * 5000],
+    ):
+        told = command(*arguments)
+        assert (told.code, len(told.err) < 2000, "…" in told.err) == (2, True, True)
+
+
 def test_nobody_reads_the_output(tmp_path: Path) -> None:
     append(new_table(tmp_path / "t"), [(i, i, "x" * 50) for i in range(4000)])
     for output in ("json", "text"):

@@ -11,7 +11,7 @@ import typer
 
 from paimon_spark.cli.arguments import Branch, DryRun, Output, OutputFormat, TableOptions, TablePath, Yes, open_with
 from paimon_spark.cli.declared import Shown, takes
-from paimon_spark.cli.messages import if_stopped, say
+from paimon_spark.cli.messages import if_stopped, output_of_done_work, say
 from paimon_spark.cli.progress import working
 from paimon_spark.cli.tables import print_json
 from paimon_spark.cli.texts import printable
@@ -69,9 +69,10 @@ def remove(
             raise typer.Exit(NOT_WANTED)
     with if_stopped(left), shows("deleting"):
         done = run(False)
-    if output is Output.JSON:
-        print_json(asdict(done))
-    else:
+    with output_of_done_work():
+        if output is Output.JSON:
+            print_json(asdict(done))
+            return
         text = printable(words(done))
         print("\n".join([f"gone: {text}" if text else nothing, *_kept(stays, done)]))
 
