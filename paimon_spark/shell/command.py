@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -169,7 +170,11 @@ def _read(file: Path, option: str) -> str:
 def _script(text: str | None, file: Path | None) -> str | None:
     """The text of the statements; None: a shell is to be started."""
     if text is not None and file is not None:
-        raise typer.BadParameter("give the statements, or a file with them", param_hint="'--file'")
+        is_place = f"; the directory is --warehouse {text}" if os.path.isdir(text) else ""
+        raise typer.BadParameter(
+            f"'{text:.60}' is read as a statement, and --file has statements too: give one of them{is_place}",
+            param_hint="'--file'",
+        )
     if file is not None:
         return _read(file, "--file")
     if text is not None or sys.stdin.isatty():

@@ -252,6 +252,14 @@ def test_an_argument_that_is_no_utf8(tmp_path: Path, arguments: list[str]) -> No
     assert set(tmp_path.rglob("*")) == before
 
 
+def test_a_warehouse_in_the_place_of_a_statement(tmp_path: Path) -> None:
+    (tmp_path / "x.sql").write_text("SELECT 1")
+    for text, is_place in ((str(tmp_path), True), ("SELECT 2", False)):
+        told = " ".join(command("sql", text, "-f", tmp_path / "x.sql", columns=600).err.split())
+        assert f"'{text:.60}' is read as a statement, and --file has statements too: give one of them" in told
+        assert (f"; the directory is --warehouse {text}" in told) == is_place
+
+
 def test_statements_of_stdin_that_are_no_utf8(tmp_path: Path) -> None:
     for locale in ("C", "C.UTF-8"):
         run = subprocess.run(

@@ -16,6 +16,7 @@ from paimon_spark.merge.engines.choice import engine_for
 from paimon_spark.store.evolution.changes import (
     AddColumn,
     ColumnChange,
+    DropColumn,
     DropPrimaryKey,
     MoveColumn,
     Position,
@@ -62,15 +63,25 @@ def changed_schema(
         dict(current.options),
         current.comment,
     )
-    for change in changes:
+    for number, change in enumerate(changes):
         try:
             draft = _changed(draft, change, current, has_snapshots, case_sensitive)
         except PaimonError as error:
-            raise _about(f"cannot {change}", error) from None
+            gone = _gone_before(change, changes[:number])
+            raise _about(f"cannot {change}", error, gone and f"; it comes after '{gone}' of the same call") from None
     schema = _schema_of(draft, current)
     if schema != current:
         _check(schema, current)
     return schema
+
+
+def _gone_before(change: SchemaChange, before: Sequence[SchemaChange]) -> str:
+    """The earlier change of the same call that took away the column, or what it is in; empty: there is none."""
+    path = dotted(getattr(change, "path", ())).lower()
+    for earlier in before:
+        if isinstance(earlier, DropColumn | RenameColumn) and f"{path}.".startswith(f"{dotted(earlier.path)}.".lower()):
+            return str(earlier)
+    return ""
 
 
 def _changed(
@@ -188,7 +199,7 @@ def _check_alike(fields: Fields, parent: tuple[str, ...], name: str) -> None:
     edit_fields(fields, parent, check)
 
 
-def _about(doing: str, error: PaimonError) -> PaimonError:
+def _about(doing: str, error: PaimonError, more: str = "") -> PaimonError:
     kinds = (OptionError, UnsupportedFeature)
     kind = next((kind for kind in kinds if isinstance(error, kind)), SchemaError)
-    return kind(f"{doing}: {error}")
+    return kind(f"{doing}: {error}{more}")

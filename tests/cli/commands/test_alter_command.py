@@ -97,3 +97,13 @@ def test_another_number_of_buckets_says_what_follows(tmp_path: Path, caplog: pyt
     assert caplog.text.count(warning) == 1
     run(table.location, "set-options", "snapshot.num-retained.min=3")
     assert caplog.text.count(warning) == 1
+
+
+def test_a_column_that_went_with_an_earlier_change_of_the_call(path: str) -> None:
+    for words, earlier in ((("N", "n"), "N"), (("s", "n", "S.x"), "s")):
+        code, told = run(path, "drop-column", *words)
+        assert code == 2
+        assert f"; it comes after 'drop column {earlier}' of the same call" in " ".join(told.split())
+    code, told = run(path, "drop-column", "n", "nn")
+    assert (code, "of the same call" in told) == (2, False)
+    assert open_table(path).schema.names == ("id", "n", "s")
