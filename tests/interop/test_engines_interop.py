@@ -17,6 +17,8 @@ from genuine import NO_OPTIONS, Genuine, table_path
 from readers import assert_same, java_read, telling
 from support.long_runs import tries
 
+from paimon_spark.errors import CompactionFailed, DataError
+
 pytestmark = pytest.mark.interop
 
 COUNT = tries("PAIMON_ENGINE_HISTORIES", ci=6, long=14)
@@ -126,3 +128,39 @@ def test_a_key_written_again_starts_from_the_values_of_its_deletion(
         assert sorted(assert_same(path, [java])) == left
     our_engine.compact(path, True) if writer == "ours" else java.compact(path, True)
     assert sorted(assert_same(path, [java])) == [expected]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"merge-engine": "partial-update"},
+        {"merge-engine": "aggregation", "fields.v.aggregate-function": "max"},
+        {"merge-engine": "partial-update", "fields.w.sequence-group": "v", "fields.v.aggregate-function": "max"},
+        {"merge-engine": "first-row"},
+    ],
+    ids=lambda options: " ".join(options.values()),
+)
+@pytest.mark.parametrize("kind", ["-U", "-D"])
+def test_a_row_that_java_writes_and_cannot_merge_is_refused_by_us(
+    options: Mapping[str, str], kind: str, java: Genuine, tmp_path: Path
+) -> None:
+    """Java writes the row, and can neither read nor compact the table once the key has another one; so we refuse it."""
+    path = table_path(tmp_path)
+    our_engine.create(path, {"k": "INT NOT NULL", "v": "INT", "w": "INT"}, ["k"], [], {**options, "bucket": "1"})
+    with pytest.raises(DataError, match=f"found 1 rows of kind {kind}"):
+        our_engine.write(path, [([(1, 10, 5)], [kind])])
+    assert our_engine.snapshot_ids(path) == []
+    java.write(path, [(1, 10, 5)], [kind], {"write-only": "true"})
+    assert not assert_same(path, [java])
+    java.write(path, [(1, 4, 6)], ["+I"], {"write-only": "true"})
+    if options["merge-engine"] == "first-row":
+        assert not assert_same(path, [java])  # rows on level 0 are not read
+    else:
+        with pytest.raises(RuntimeError, match=r"delete records|retraction"):
+            java.read(path)
+        with pytest.raises(DataError, match="-U or -D"):
+            our_engine.read(path)
+    with pytest.raises(RuntimeError, match=r"delete records|DELETE/UPDATE_BEFORE|retraction"):
+        java.compact(path, True)
+    with pytest.raises(CompactionFailed, match="-U or -D"):
+        our_engine.compact(path, True)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from paimon_spark.format.row_kind import DELETE
+from paimon_spark.format.row_kind import DELETE, UPDATE_BEFORE
 from paimon_spark.merge.aggregates.frame import last_where
 from paimon_spark.merge.aggregates.registry import ColumnAggregate
-from paimon_spark.merge.engines.folding import FoldRows, check_retracts, fold_column
+from paimon_spark.merge.engines.folding import FoldRows, check_retracts, fold_column, lasting_refusal
 from paimon_spark.merge.engines.groups import (
     Merged,
     SortedRows,
@@ -21,7 +21,7 @@ from paimon_spark.merge.engines.groups import (
     small_windows,
     sort_rows,
 )
-from paimon_spark.merge.keys.window import MergeSpec, Window
+from paimon_spark.merge.keys.window import MergeSpec, Refusal, Window
 from paimon_spark.merge.keys.winners import Mask, Rows
 
 
@@ -53,6 +53,13 @@ class Aggregation:
         for part in small_windows(window):
             yield from self._merge(part, spec, output)
 
+    @property
+    def refused(self) -> tuple[Refusal, ...]:
+        """The rows that no merge takes: retractions that a function does not support."""
+        kinds = (UPDATE_BEFORE,) if self.remove_on_delete else (UPDATE_BEFORE, DELETE)
+        found = [lasting_refusal(f, kinds, _ways_out(name, self)) for name, f in self.functions.items()]
+        return tuple(refusal for refusal in found if refusal is not None)
+
     def left_alone(self, absent: Set[str]) -> frozenset[str]:
         """The columns among absent in which a null changes nothing, because their functions skip nulls."""
         return frozenset(n for n in absent if n in self.functions and not self.functions[n].spec.null_counts)
@@ -69,6 +76,16 @@ class Aggregation:
 
         merged = Merged(rows.order[rows.lasts], rows.alone, rows.result_kinds(deleted))
         yield from merged_batch(window, spec, output, merged, value)
+
+
+def _ways_out(column: str, engine: Aggregation) -> str:
+    """What lets a column take rows that its function cannot retract."""
+    if engine.remove_on_delete:
+        return "'ignore-update-before' = 'true' to drop rows of kind -U"
+    return (
+        f"'fields.{column}.ignore-retract' = 'true' to let this column ignore such rows, 'ignore-delete' = 'true' to "
+        "drop them, or 'aggregation.remove-record-on-delete' = 'true' to let -D delete the row"
+    )
 
 
 def _resets(rows: SortedRows) -> Rows | None:

@@ -17,7 +17,7 @@ from paimon_spark.format.schema import TableSchema
 if TYPE_CHECKING:
     from paimon_spark.merge.engines.aggregation import Aggregation
     from paimon_spark.merge.engines.partial_update import PartialUpdate
-    from paimon_spark.merge.keys.window import Engine
+    from paimon_spark.merge.keys.window import Engine, Refusal
 
 Columns: TypeAlias = Callable[[Sequence[str]], tuple[str, ...]]
 """(output columns) -> the columns that are read only to merge them."""
@@ -33,12 +33,14 @@ class TableEngine:
         merge: the engine function for ``merge_runs`` and ``sort_and_merge``.
         columns: returns the further columns that the merge of some columns needs, without keys and ``sequence.field``.
         left_alone: returns which of some columns a row does not change if it has null in all of them.
+        refused: rows that no merge takes, of those that the table does not drop.
     """
 
     kind: MergeEngine
     merge: Engine
     columns: Columns
     left_alone: LeftAlone
+    refused: tuple[Refusal, ...] = ()
 
 
 def check_engine(schema: TableSchema, settings: TableSettings) -> None:
@@ -65,15 +67,15 @@ def engine_for(schema: TableSchema, settings: TableSettings) -> TableEngine:
     """
     kind = settings.merge_engine
     if kind == MergeEngine.PARTIAL_UPDATE:
-        partial_update = _partial_update(schema, settings)
-        return TableEngine(kind, partial_update, partial_update.columns, partial_update.left_alone)
+        update = _partial_update(schema, settings)
+        return TableEngine(kind, update, update.columns, update.left_alone, update.refused)
     if kind == MergeEngine.AGGREGATION:
         aggregation = _aggregation(schema, settings)
-        return TableEngine(kind, aggregation, _no_columns, aggregation.left_alone)
+        return TableEngine(kind, aggregation, _no_columns, aggregation.left_alone, aggregation.refused)
     if kind == MergeEngine.FIRST_ROW:
-        from paimon_spark.merge.engines.first_row import first_row
+        from paimon_spark.merge.engines.first_row import REFUSED, first_row
 
-        return TableEngine(kind, first_row, _no_columns, _none_left_alone)
+        return TableEngine(kind, first_row, _no_columns, _none_left_alone, REFUSED)
     return deduplicate_engine()
 
 

@@ -8,12 +8,20 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_spark.errors import DataError
-from paimon_spark.format.row_kind import Kinds, is_retract
+from paimon_spark.format.row_kind import DELETE, UPDATE_BEFORE, Kinds, is_retract
 from paimon_spark.merge.engines.groups import lone_keys, lone_rows
 from paimon_spark.merge.keys.row_order import ignored_rows, order_criteria
 from paimon_spark.merge.keys.rows import filter_rows, take_rows
-from paimon_spark.merge.keys.window import MergeSpec, Window
+from paimon_spark.merge.keys.window import MergeSpec, Refusal, Window
 from paimon_spark.merge.keys.winners import Groups, Mask, Rows, first_rows, pick_first
+
+REFUSED = (
+    Refusal(
+        (UPDATE_BEFORE, DELETE),
+        "With merge-engine=first-row, set 'ignore-delete' = 'true' on the table to ignore such rows",
+    ),
+)
+"""The rows that no merge takes; with ``ignore-delete`` none reaches one."""
 
 
 def first_row(window: Window, spec: MergeSpec, output: Sequence[str], ordered: bool) -> Iterator[pa.RecordBatch]:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from paimon_spark.errors import DataError
 from paimon_spark.merge.aggregates.registry import ColumnAggregate
 from paimon_spark.merge.engines.groups import kept_starts
+from paimon_spark.merge.keys.window import Refusal
 from paimon_spark.merge.keys.winners import Mask, Rows
 
 
@@ -72,13 +73,36 @@ def fold_column(aggregate: ColumnAggregate, column: pa.Array, rows: FoldRows) ->
 
 def check_retracts(aggregate: ColumnAggregate) -> None:
     """Raises DataError if the function of a column does not support retractions."""
-    if aggregate.spec.retracts or aggregate.options.ignore_retract:
+    if takes_back(aggregate):
         return
     raise DataError(
         f"merging rows: column '{aggregate.column}' has the aggregate function '{aggregate.name}', which cannot "
         f"take back the values of rows of kind -U or -D; set 'fields.{aggregate.column}.ignore-retract' = 'true' "
         "to let this column ignore such rows, or 'ignore-delete' = 'true' to drop them when they are written"
     )
+
+
+def takes_back(aggregate: ColumnAggregate) -> bool:
+    """True if the function of a column supports retractions, or ignores them."""
+    return aggregate.spec.retracts or aggregate.options.ignore_retract
+
+
+def lasting_refusal(
+    aggregate: ColumnAggregate, kinds: tuple[int, ...], ways_out: str, columns: tuple[str, ...] = ()
+) -> Refusal | None:
+    """The rows of these kinds if the function of a column does not support retractions, else None.
+
+    Args:
+        ways_out: what to set to let the table take them.
+        columns: as of Refusal.
+    """
+    if takes_back(aggregate):
+        return None
+    reason = (
+        f"Column '{aggregate.column}' has the aggregate function '{aggregate.name}', which cannot take back values; "
+        f"set {ways_out}"
+    )
+    return Refusal(kinds, reason, columns)
 
 
 def spread(values: pa.Array, present: Mask) -> pa.Array:

@@ -10,12 +10,20 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_spark.errors import DataError
+from paimon_spark.format.row_kind import DELETE, UPDATE_BEFORE
 from paimon_spark.format.schema import SEQUENCE_NUMBER
 from paimon_spark.merge.aggregates.registry import ColumnAggregate
+from paimon_spark.merge.engines.folding import lasting_refusal
 from paimon_spark.merge.engines.groups import Merged, SortedRows, lone_rows, merged_batch, small_windows, sort_rows
 from paimon_spark.merge.engines.records import Records, grouped_records, plain_records
 from paimon_spark.merge.engines.sequence_groups import SequenceGroup, Sequences
-from paimon_spark.merge.keys.window import MergeSpec, Window
+from paimon_spark.merge.keys.window import MergeSpec, Refusal, Window
+
+_WAYS_OUT = (
+    "'ignore-delete' = 'true' on the table to ignore such rows, 'partial-update.remove-record-on-delete' = 'true' to "
+    "let -D delete the whole row, or sequence groups ('fields.<column>.sequence-group') to retract the columns of a "
+    "group, with 'partial-update.remove-record-on-sequence-group' to delete the whole row then"
+)
 
 
 @dataclass(frozen=True)
@@ -55,6 +63,25 @@ class PartialUpdate:
             return
         for part in small_windows(window):
             yield from self._merge(part, spec, output)
+
+    @property
+    def refused(self) -> tuple[Refusal, ...]:
+        """The rows that no merge takes: retractions that no option or a function does not allow."""
+        if not self._takes_retractions:
+            return (Refusal((UPDATE_BEFORE, DELETE), f"With merge-engine=partial-update, set {_WAYS_OUT}"),)
+        if self.ignore_delete:
+            return ()
+        # A row of kind -D may delete the record before a function gets it.
+        kinds = (UPDATE_BEFORE,) if self.remove_on_groups else (UPDATE_BEFORE, DELETE)
+        found = []
+        for name, function in self.functions.items():
+            ways_out = f"'fields.{name}.ignore-retract' = 'true' to let this column ignore such rows"
+            found.append(lasting_refusal(function, kinds, ways_out, self._group_of[name].sequence))
+        return tuple(refusal for refusal in found if refusal is not None)
+
+    @property
+    def _takes_retractions(self) -> bool:
+        return bool(self.ignore_delete or self.groups or self.remove_on_delete)
 
     def columns(self, output: Sequence[str]) -> tuple[str, ...]:
         """The columns that must be read only to merge the output: sequence columns."""
@@ -117,14 +144,11 @@ class PartialUpdate:
 
     def _records(self, rows: SortedRows, removing: Sequence[Sequences]) -> Records:
         """The rows that count for the record of each key, the same for all columns."""
-        if rows.merged_retractions is not None and not (self.ignore_delete or self.groups or self.remove_on_delete):
+        if rows.merged_retractions is not None and not self._takes_retractions:
             count = int(np.count_nonzero(rows.merged_retractions))
             raise DataError(
                 f"merging rows with merge-engine=partial-update: {count} rows of kind -U or -D meet other rows of "
-                "their key. Set 'ignore-delete' = 'true' on the table to ignore such rows, "
-                "'partial-update.remove-record-on-delete' = 'true' to let -D delete the whole row, or sequence groups "
-                "('fields.<column>.sequence-group') to retract the columns of a group, with "
-                "'partial-update.remove-record-on-sequence-group' to delete the whole row then"
+                f"their key. Set {_WAYS_OUT}"
             )
         if self.groups:
             return grouped_records(rows, self.ignore_delete, removing)

@@ -56,6 +56,28 @@ class MergeSpec:
         return tuple(field.name for field in self.key_fields)
 
 
+@dataclass(frozen=True)
+class Refusal:
+    """Rows that the engine of a table can never merge with other rows of their key, whatever these are.
+
+    Attributes:
+        kinds: theirs.
+        reason: why, and what to set; full sentences.
+        columns: only rows with a value in one of these are meant; (): all.
+    """
+
+    kinds: tuple[int, ...]
+    reason: str
+    columns: tuple[str, ...] = ()
+
+    def rows(self, batch: pa.RecordBatch, kinds: Kinds) -> npt.NDArray[np.bool_]:
+        """True for the rows of a batch that are meant."""
+        meant = np.isin(kinds, self.kinds)
+        if self.columns and meant.any():
+            meant &= np.logical_or.reduce([to_numpy(batch.column(name).is_valid()) for name in self.columns])
+        return meant
+
+
 def merge_spec(schema: TableSchema, settings: TableSettings) -> MergeSpec:
     """The rules by which whole rows of a table with a primary key merge, as its options say.
 

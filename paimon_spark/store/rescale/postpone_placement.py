@@ -73,7 +73,7 @@ def run_move(table: Table, move: Move, commit_user: str, plan: WritePlan, share:
     """
     fields = bucket_fields(table.schema, table.settings)
     function = table.settings.bucket_function
-    rules = write_rules(table).with_buckets(move.total_buckets, share)
+    rules = write_rules(table).of_moved_rows().with_buckets(move.total_buckets, share)
     write = TableWrite(table, commit_user, 0, replace(plan, buckets={}), rules=rules)
     try:
         for batch, kinds in postponed_rows(table, move.partition, move.files):

@@ -81,8 +81,7 @@ class Rewrite:
         """
         plan = replace(self.plan, buckets=self.numbers)
         rules = write_rules(self.table)
-        if self.of_stored_rows:
-            rules = rules.of_stored_rows()
+        rules = rules.of_stored_rows() if self.of_stored_rows else rules.of_moved_rows()
         write = FixedBucketWrite(self.table, self.commit_user, 0, plan, rules, moves_rows=True)
         done: list[CommitMessage] = []
         try:

@@ -17,6 +17,7 @@ from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.row_kind import DELETE, KIND_TEXTS, UPDATE_BEFORE, Kinds
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField
+from paimon_spark.merge.keys.window import Refusal
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class RowRules:
         defaults: values that replace nulls, by column position.
         kind_column: the column (rowkind.field) that tells what a row does, or None.
         dropped: kinds of rows that are left out (ignore-delete, ignore-update-before).
+        refused: rows that the merge engine could never merge with others.
     """
 
     table: str
@@ -39,6 +41,7 @@ class RowRules:
     defaults: tuple[tuple[int, pa.Scalar], ...]
     kind_column: str | None
     dropped: tuple[int, ...]
+    refused: tuple[Refusal, ...] = ()
 
     def prepare(self, batch: pa.RecordBatch, kinds: Kinds | None) -> tuple[pa.RecordBatch, Kinds | None]:
         """The rows to store, defaults filled in, and their kinds; None means all are inserts.
@@ -64,6 +67,8 @@ class RowRules:
                 f"the table {self.table} has no primary key and takes inserts only; found a row of kind "
                 f"{KIND_TEXTS[int(kinds.max())]}"
             )
+        if kinds is not None:
+            self._check_kinds(batch, kinds)
         batch = self._with_defaults(batch)
         for name in self.required:
             nulls = batch.column(name).null_count
@@ -83,7 +88,7 @@ class RowRules:
 
     def of_stored_rows(self) -> RowRules:
         """The rules of merged rows of the table: nulls are meant, and all rows stay, as inserts."""
-        return replace(self, defaults=(), kind_column=None, dropped=())
+        return replace(self, defaults=(), kind_column=None, dropped=(), refused=())
 
     def of_columns(self, names: Sequence[str]) -> RowRules:
         """The rules of the values of some columns, in this order; what a row does is not looked at."""
@@ -95,7 +100,18 @@ class RowRules:
             defaults=tuple((position, values[name]) for position, name in enumerate(names) if name in values),
             kind_column=None,
             dropped=(),
+            refused=(),
         )
+
+    def _check_kinds(self, batch: pa.RecordBatch, kinds: Kinds) -> None:
+        for refusal in self.refused:
+            found = np.bincount(kinds[refusal.rows(batch, kinds)], minlength=len(KIND_TEXTS))
+            if found.any():
+                texts = " and ".join(text for text, count in zip(KIND_TEXTS, found, strict=True) if count)
+                raise DataError(
+                    f"writing to {self.table}: found {found.sum()} rows of kind {texts}, which no reader could merge "
+                    f"with other rows of their key. {refusal.reason}"
+                )
 
     def _conformed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if batch.schema.names != self.arrow.names or batch.schema.types != self.arrow.types:

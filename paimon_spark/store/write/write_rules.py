@@ -52,6 +52,10 @@ class WriteRules:
         """The rules of merged rows of the table, which come back unchanged: no default fills a null, none is merged."""
         return replace(self, rows=self.rows.of_stored_rows(), engine=deduplicate_engine().merge, input_changelog=False)
 
+    def of_moved_rows(self) -> WriteRules:
+        """The rules of rows that another write has committed: none is refused."""
+        return replace(self, rows=replace(self.rows, refused=()))
+
 
 def write_rules(table: Table) -> WriteRules:
     """The rules of a table.
@@ -64,13 +68,14 @@ def write_rules(table: Table) -> WriteRules:
         OptionError, UnsupportedFeature: see ``engine_for``.
     """
     schema, settings = table.schema, table.settings
+    engine = engine_for(schema, settings)
     return WriteRules(
-        rows=row_rules(table.location, schema, settings),
+        rows=replace(row_rules(table.location, schema, settings), refused=engine.refused),
         bucket_mode=table.bucket_mode,
         buckets=settings.bucket,
         # RowRules drops the rows of kinds that the table ignores, before they come here.
         merge=replace(merge_spec(schema, settings), ignore_delete=False, ignore_update_before=False),
-        engine=engine_for(schema, settings).merge,
+        engine=engine.merge,
         input_changelog=settings.changelog_producer == ChangelogProducer.INPUT,
         buffer_bytes=settings.files.write_buffer_size,
         clustering=write_clustering(table),

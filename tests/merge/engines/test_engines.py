@@ -11,10 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from support.draws.engine_draw import EXAMPLES, DrawnCase, batch_of, draw_case, sliced
-from support.oracles.engine_model import ModelError, Result, least_first, merge_model
+from support.oracles.engine_model import RETRACTIONS, ModelError, ModelRow, Result, Rules, least_first, merge_model
 
 from paimon_spark.errors import DataError
 from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.row_kind import DELETE
 from paimon_spark.format.schema import SEQUENCE_NUMBER, VALUE_KIND
 from paimon_spark.merge.aggregates.registry import AGGREGATES
 from paimon_spark.merge.engines.choice import engine_for
@@ -160,3 +161,35 @@ def test_a_big_window_is_merged_in_parts_that_share_no_key() -> None:
         keys = [{repr(row) for p in part.pieces for row in p.rows.select(names).to_pylist()} for part in parts]
         assert all(len(part) == 1 for part in keys), "one byte is too little for two keys"
         assert len(set().union(*keys)) == len(keys)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_rows_are_refused_that_no_merge_takes(engine: str) -> None:
+    """A row that is refused meets an error with every other row; one that is not refused meets none with an insert."""
+    found = {True: 0, False: 0}
+    for seed in range(4 * EXAMPLES):
+        case = draw_case(seed, engine, KNOWN)
+        refused = engine_for(case.schema, TableSettings(case.schema.options)).refused
+        inserts = [row for row in case.rows if row.kind not in RETRACTIONS]
+        for row in case.rows:
+            if row.kind not in RETRACTIONS or case.rules.ignore_delete:
+                continue
+            batch, kinds = batch_of([row], case.schema), np.array([row.kind], np.int8)
+            is_refused = any(refusal.rows(batch, kinds).all() for refusal in refused)
+            keys = {name: row.values[name] for name in case.rules.keys}
+            partners = [replace(other, values={**other.values, **keys}, sequence=row.sequence - 1) for other in inserts]
+            fails = [cannot_take_back([other, row], case.rules) for other in partners]
+            # A group that removes the record may do so before or after a function gets the row.
+            if is_refused or not (case.rules.remove_on and row.kind == DELETE):
+                assert fails == [is_refused] * len(fails)
+                found[is_refused] += len(fails)
+    assert found[True] > 20
+    assert found[False] > 20 or engine == "first-row"
+
+
+def cannot_take_back(rows: Sequence[ModelRow], rules: Rules) -> bool:
+    try:
+        merge_model(rows, rules)
+    except ModelError as error:
+        return str(error) in ("cannot retract", "a retraction")
+    return False

@@ -338,6 +338,16 @@ def test_row_kinds_in_a_column_that_is_not_stored(spark: SparkSession, tmp_path:
         save(spark.sql("select 1L id, '-D' op"), tmp_path / "append", {"row-kind-column": "op"})
 
 
+def test_a_deletion_that_no_merge_takes_is_not_committed(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    save(spark.sql("select 1L id, 'a' v"), path, {**KEYED, "merge-engine": "partial-update"})
+    with pytest.raises(PySparkException, match=r"found 1 rows of kind -D.*'partial-update.remove-record-on-delete'"):
+        save(spark.sql("select 2L id, 'b' v, '-D' op"), path, {"row-kind-column": "op"})
+    assert snapshots(path) == 1
+    save(spark.sql("select 2L id, 'c' v"), path)
+    assert rows(path) == [(1, "a"), (2, "c")]
+
+
 def test_no_rows_commit_nothing(spark: SparkSession, tmp_path: Path) -> None:
     save(spark.range(0), tmp_path / "t")
     assert snapshots(tmp_path / "t") == 0

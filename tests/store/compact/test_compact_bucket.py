@@ -256,7 +256,7 @@ def test_whatever_fails_no_file_is_left_behind(tmp_path: Path) -> None:
 def test_rows_that_no_engine_can_merge_leave_no_file(tmp_path: Path) -> None:
     table = make(tmp_path / "t", COLUMNS, ["k"], {"merge-engine": "partial-update"})
     write(table, [(1, 1, "a", None)])
-    write(table, [(1, 1, "a", None)], ["-D"])
+    write(table, [(1, 1, "a", None)], ["-D"], refuses=False)
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(DataError):
         run_task(table, one_task(table))

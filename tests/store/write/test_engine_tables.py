@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 from paimon_spark.catalogs.create import create_table, new_schema
-from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.errors import DataError, OptionError, UnsupportedFeature
+from paimon_spark.format.row_kind import KIND_TEXTS
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
@@ -124,3 +125,63 @@ def test_options_that_contradict_each_other_make_no_table(options: dict[str, str
 def test_an_unknown_function_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedFeature, match=r"no aggregate function 'count'.*sum"):
         make(tmp_path / "t", {"merge-engine": "aggregation", "fields.a.aggregate-function": "count"})
+
+
+MAX = {"merge-engine": "aggregation", "fields.a.aggregate-function": "max"}
+GROUP = {**PARTIAL, "fields.g.sequence-group": "a", "fields.a.aggregate-function": "max"}
+REMOVING_GROUP = {**GROUP, "partial-update.remove-record-on-sequence-group": "g"}
+FIRST = {"merge-engine": "first-row"}
+
+
+@pytest.mark.parametrize(
+    ("options", "kinds", "told"),
+    [
+        (PARTIAL, "-U -D", "'ignore-delete' = 'true' .*'partial-update.remove-record-on-delete'.*sequence groups"),
+        ({**PARTIAL, "ignore-update-before": "true"}, "-D", "'ignore-delete' = 'true'"),
+        (FIRST, "-U -D", "merge-engine=first-row, set 'ignore-delete' = 'true'"),
+        (MAX, "-U -D", "'a' .*'max'.*'fields.a.ignore-retract'.*'aggregation.remove-record-on-delete'"),
+        ({**MAX, "aggregation.remove-record-on-delete": "true"}, "-U", "'a' .*'max'.* set 'ignore-update-before'"),
+        (GROUP, "-U -D", "'a' .*'max'.*'fields.a.ignore-retract'"),
+        (REMOVING_GROUP, "-U", "'a' .*'max'.*'fields.a.ignore-retract'"),
+    ],
+)
+def test_rows_that_no_merge_takes_are_refused_before_the_commit(
+    options: Mapping[str, str], kinds: str, told: str, tmp_path: Path
+) -> None:
+    table = make(tmp_path / "t", options, [(1, 1, "x", 1)])
+    for kind in kinds.split():
+        write = TableWrite(table, "user")
+        batch = pa.RecordBatch.from_pylist([{"k": 1, "a": 1, "b": "x", "g": 1}, {"k": 2, "a": 1, "g": 1}], COLUMNS)
+        with pytest.raises(DataError, match=rf"writing to .*/t: found 1 rows of kind {kind}, .*{told}"):
+            write.write(batch, np.array([0, KIND_TEXTS.index(kind)], np.int8))
+        write.abort()
+
+
+@pytest.mark.parametrize(
+    ("options", "kinds"),
+    [
+        ({**PARTIAL, "ignore-delete": "true"}, "-U -D"),
+        ({**PARTIAL, "partial-update.remove-record-on-delete": "true"}, "-U -D"),
+        ({**PARTIAL, "ignore-update-before": "true"}, "-U"),
+        ({**PARTIAL, "fields.g.sequence-group": "a"}, "-U -D"),
+        ({**GROUP, "fields.a.ignore-retract": "true"}, "-U -D"),
+        (REMOVING_GROUP, "-D"),
+        ({**FIRST, "ignore-delete": "true"}, "-U -D"),
+        ({**MAX, "ignore-delete": "true"}, "-U -D"),
+        ({**MAX, "fields.a.ignore-retract": "true"}, "-U -D"),
+        ({**MAX, "aggregation.remove-record-on-delete": "true"}, "-D"),
+        ({**MAX, "fields.a.aggregate-function": "sum"}, "-U -D"),
+    ],
+)
+def test_rows_that_an_option_allows_are_written_and_merged(
+    options: Mapping[str, str], kinds: str, tmp_path: Path
+) -> None:
+    for number, kind in enumerate(kinds.split()):
+        rows = [[(1, 1, "x", 1)], [(1, 1, "x", 1), (2, 1, "x", 1)]]
+        table = make(tmp_path / f"t{number}", options, *rows, kinds=[[0], [KIND_TEXTS.index(kind), 0]])
+        assert {row[0] for row in rows_of(table)} >= ({2} if options["merge-engine"] != "first-row" else set())
+
+
+def test_a_group_that_a_row_does_not_touch_refuses_nothing(tmp_path: Path) -> None:
+    table = make(tmp_path / "t", GROUP, [(1, 1, "x", 1)], [(1, None, None, None)], kinds=[[0], [3]])
+    assert rows_of(table) == [(1, 1, "x", 1)]

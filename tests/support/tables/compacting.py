@@ -26,6 +26,7 @@ from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
 from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.store.write.write_rules import write_rules
 
 Row = tuple[Any, ...]
 KINDS = ("+I", "-U", "+U", "-D")
@@ -39,10 +40,15 @@ def make(
     return open_table(str(path))
 
 
-def write(table: Table, rows: Sequence[Row], kinds: Sequence[str] | None = None) -> None:
-    """One commit, to the branch that the table is opened on."""
+def write(table: Table, rows: Sequence[Row], kinds: Sequence[str] | None = None, refuses: bool = True) -> None:
+    """One commit, to the branch that the table is opened on.
+
+    Args:
+        refuses: False: rows that no merge takes are written too, as the official system writes them.
+    """
     table = open_table(table.location, {"branch": table.branch})
-    task = TableWrite(table, f"user-{table.snapshots.latest_id()}")
+    rules = write_rules(table)
+    task = TableWrite(table, f"user-{table.snapshots.latest_id()}", rules=rules if refuses else rules.of_moved_rows())
     schema = arrow_schema(table.schema.fields)
     columns = zip(*rows, strict=True) if rows else [[]] * len(schema)
     arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
