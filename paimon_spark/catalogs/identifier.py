@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from paimon_spark.arguments.kinds import described
-from paimon_spark.errors import CatalogUnavailable, OptionError
+from paimon_spark.errors import CatalogUnavailable, OptionError, wrong_in_utf8
 
 SYSTEM_DATABASE = "sys"
 """The database whose tables tell of all others; nobody creates or drops it."""
@@ -31,6 +31,8 @@ class Identifier:
         for name, value in (("database", self.database), ("table", self.table)):
             if not isinstance(value, str):
                 raise OptionError(f"Identifier: the argument '{name}' is {described(value)}: expected a text")
+            if wrong := wrong_in_utf8(value):
+                raise OptionError(f"Identifier: the argument '{name}' is {value!r:.60}, which {wrong}")
 
     def __str__(self) -> str:
         return f"{self.database}.{self.table}"

@@ -14,6 +14,7 @@ import pytest
 from paimon_spark import col, open_catalog, open_table
 from paimon_spark.arguments.checks import SETTING, checked, checks_arguments
 from paimon_spark.catalogs.create import create_table, new_schema
+from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import OptionError, PaimonError, PredicateError, StorageError
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.open import ReadableTable
@@ -194,6 +195,7 @@ def test_texts_that_are_no_utf8(tmp_path: Path) -> None:
         (lambda: open_table(table, {"scan.tag-name": half}), "has a value for the key 'scan.tag-name' that is "),
         (lambda: open_table(table, {half: "1"}), r"has the key 'x\ud800', which is "),
         (lambda: open_catalog(f"{table}{half}"), "the argument 'options' is "),
+        (lambda: open_catalog(table).create_database(half), "the argument 'name' is "),
         (lambda: open_table(table).scan([half]), r"the argument 'columns' is 'x\ud800', which is "),
     ):
         with pytest.raises(OptionError) as found:
@@ -204,3 +206,8 @@ def test_texts_that_are_no_utf8(tmp_path: Path) -> None:
     for condition in (col("v") == half, col("v").isin("a", half), col("v").startswith(half), f"v = '{half}'"):
         with pytest.raises(PredicateError, match=r"is no UTF-8 text .it has the character U.D800.; write it in UTF-8"):
             open_table(table).scan(where=condition)
+
+
+def test_a_name_of_a_table_that_is_no_utf8() -> None:
+    with pytest.raises(OptionError, match=r"'table' is 't.ud800', which is no UTF-8 text .it has "):
+        Identifier("d", "t\ud800")

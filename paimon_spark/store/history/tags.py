@@ -183,6 +183,8 @@ def duration_millis(duration: Duration, argument: str) -> int:
         OptionError: it is not a length of time; the message names the argument.
     """
     if isinstance(duration, timedelta):
+        if duration < timedelta():
+            raise OptionError(f"{argument} is {duration}: a length of time is not negative", arguments=(argument,))
         return duration // timedelta(milliseconds=1)
     number = duration.strip()
     if number.isascii() and number.isdigit():  # in the official system it is milliseconds, which nobody means

@@ -73,6 +73,9 @@ def test_a_tag_that_lives_for_some_time(tmp_path: Path) -> None:
     assert create_tag(table, "default").retained_millis == 7_200_000
     assert create_tag(table, "text", time_retained="7 d").retained_millis == 7 * 86_400_000
     assert create_tag(table, "delta", time_retained=timedelta(minutes=1)).retained_millis == 60_000
+    for negative in (timedelta(minutes=-1), timedelta.min):
+        with pytest.raises(OptionError, match=r"time_retained is -.*: a length of time is not negative"):
+            create_tag(table, "negative", time_retained=negative)
     tag = json.loads(Path(table.location, "tag/tag-delta").read_text())
     assert tag["tagTimeRetained"] == 60
     made = datetime(*(tag["tagCreateTime"] + [0, 0])[:6])
