@@ -18,29 +18,10 @@ import pytest
 from support.long_runs import LONG, run_seed
 
 ROOT = Path(__file__).parents[1]
-ROOMS = {"spark": 6, "interop": 6, **dict.fromkeys(("arrow", "catalogs", "cdc", "cli", "docs", "shell", "store"), 3)}
+ROOMS = {"spark": 8, "interop": 8, **dict.fromkeys(("arrow", "catalogs", "cdc", "cli", "docs", "shell", "store"), 4)}
 """One of how many tests is run of each module in a folder of tests; of other folders all are."""
 SHARES = {
-    4: (
-        "catalogs/test_catalog_refusals.py",
-        "catalogs/test_hive_catalog.py",
-        "catalogs/test_hive_migration.py",
-        "catalogs/test_hive_partitions.py",
-        "catalogs/test_steps_of_calls.py",
-        "cdc/formats/test_debezium.py",
-        "cli/picture/test_picture.py",
-        "cli/test_messages.py",
-        "docs/test_docs_site.py",
-        "store/compact/test_plan.py",
-        "store/compact/test_compact_bucket_changelog.py",
-        "store/compact/test_compaction.py",
-        "store/expire/test_expire_changelogs.py",
-        "store/history/test_tags.py",
-        "store/read/test_postpone_merge.py",
-        "store/rescale/test_rescale.py",
-        "store/scan/test_top_n_reads.py",
-        "test_packaging.py",
-    ),
+    4: ("test_packaging.py",),
     6: (
         "arrow/predicates/test_predicate_against_spark.py",
         "cli/test_program.py",
@@ -57,19 +38,6 @@ SHARES = {
         "docs/test_docs_snippets.py",
         "hostile/test_bombs.py",
         "hostile/test_mutants.py",
-        "interop/test_check_and_vectors.py",
-        "interop/test_engines_with_vectors.py",
-        "interop/test_java_reads_ours.py",
-        "interop/test_streams_like_java.py",
-        "interop/test_maintenance_like_java.py",
-        "interop/test_ours_reads_java.py",
-        "interop/test_postpone_interop.py",
-        "spark/rows/test_row_faults.py",
-        "spark/rows/test_row_isolation.py",
-        "spark/stream_source/test_stream_source.py",
-        "spark/write/test_dynamic_tables.py",
-        "spark/write/test_spark_postpone.py",
-        "spark/write/test_spark_write.py",
         "store/clean/test_lost_files.py",
         "store/commit/test_concurrent_commits.py",
         "store/compact/test_compaction_faults.py",
