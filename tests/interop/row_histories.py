@@ -279,7 +279,9 @@ class RowHistory:
         match = " and ".join(f"t.{name} = s.{name}" for name in on)
         merge = partial(self.door.merge, source, match, [step.clause for step in steps])
         deletes = any(step.clause.action is Action.DELETE for step in steps)
-        if self.table.kind.engine in ("aggregation", "first-row") or (deletes and not self.table.kind.removes):
+        updates = any(step.clause.action is not Action.INSERT for step in steps)
+        refused = updates and self.table.kind.engine in ("aggregation", "first-row")
+        if refused or (deletes and not self.table.kind.removes):
             self._expect(UnsupportedFeature, "cannot be updated|does not remove", merge)
             return
         try:

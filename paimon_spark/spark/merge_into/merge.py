@@ -107,6 +107,8 @@ def run_merge(merge: Merge) -> RowChangeResult:
     check_names(f"{what}: the source", merge.source.columns)
     name = merge.source_alias or source_alias_of(merge.source, merge.alias, merge.expressions, what)
     _check_compares(merge, NONE if name == HIDDEN else name, what)
+    inserts_only = all(clause.action is Action.INSERT for clause in merge.clauses)
+    change_strategy(merge.job.open_table(), Statement.MERGE, inserts_only)  # before any file is compacted
     kept: list[DataFrame] = []
 
     def source() -> DataFrame:
@@ -121,7 +123,7 @@ def run_merge(merge: Merge) -> RowChangeResult:
             merging = replace(merge.merging, case_sensitive=naming.is_exact)
             target = evolved_target(target, merge.source.schema, merge.clauses, merge.alias, merging)
         table = target.table
-        strategy = change_strategy(table, Statement.MERGE)
+        strategy = change_strategy(table, Statement.MERGE, inserts_only)
         keyed = strategy is ChangeStrategy.ROWS_WITH_KINDS
         _check_deletes(table, merge, keyed)
         wanted = wanted_of(table) if keyed else Wanted(places=True)

@@ -147,6 +147,8 @@ def _settled_level(table: ReadableTable, statement: Statement) -> int:
     if not table.schema.primary_keys:
         return 0
     producer = table.settings.changelog_producer
+    if statement is Statement.MERGE:  # it rewrites no bucket of a table with keys
+        return int(skips_level_zero(table.settings))
     rewrites = change_strategy(table, statement) is ChangeStrategy.MERGED_BUCKETS
     if rewrites and producer is ChangelogProducer.FULL_COMPACTION:
         return compaction_rules(table.settings).num_levels - 1

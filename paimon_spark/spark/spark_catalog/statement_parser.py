@@ -14,6 +14,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_spark.errors import PaimonError, SqlError, UnsupportedFeature
+from paimon_spark.format.options.other_systems import STATEMENT_ADVICE
 from paimon_spark.spark.queries.reading import read_statement
 from paimon_spark.spark.queries.run_query import with_functions
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, Thrown, cause_of
@@ -28,7 +29,7 @@ from paimon_spark.sql.queries.functions import MAX_PT
 from paimon_spark.sql.queries.parameters import with_literals
 from paimon_spark.sql.queries.query import Query
 from paimon_spark.sql.queries.references import TABLE_FUNCTIONS
-from paimon_spark.sql.text.lexer import tokenize
+from paimon_spark.sql.text.lexer import Token, tokenize
 
 _QUERIES = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "SET", "EXPLAIN", "("})
 """First words of what Spark reads itself."""
@@ -138,11 +139,29 @@ class StatementParser:
         if refusal is not None and first in _OURS:
             raise refusal
         try:
-            return by_spark()
+            plan = by_spark()
         except Thrown:
             if refusal is None:
                 raise
             raise refusal from None
+        if first in ("DESCRIBE", "DESC") and len(tokens) > 2:
+            self._refuse_foreign(plan, tokens)
+        return plan
+
+    def _refuse_foreign(self, plan: Java, tokens: Sequence[Token]) -> None:
+        """Refuses DESCRIBE HISTORY t of a table of ours, which Spark takes for the column t of a table HISTORY.
+
+        Raises:
+            UnsupportedFeature: the statement is one of another system, and no table is called so.
+        """
+        advice = STATEMENT_ADVICE.get(("DESCRIBE", tokens[1].upper))
+        if advice is None or plan.getClass().getSimpleName() != "DescribeColumn":
+            return
+        session, named = self._session.get(), "".join(token.text for token in tokens[2:])
+        current = session.sessionState().catalogManager().currentCatalog().name()
+        ours = {each.catalog.name for each in self._catalogs()}
+        if ours & {current, tokens[2].name} and not session.catalog().tableExists(tokens[1].text):
+            raise UnsupportedFeature(f"DESCRIBE {tokens[1].upper} is of another system: {advice.replace('{t}', named)}")
 
     def _query(self, catalogs: Sequence[CatalogSessions], text: str, whole: Callable[[], str]) -> Java:
         """The plan of a query with a function or a view of a catalog, which Spark does not find; None: it has none."""
@@ -208,6 +227,9 @@ def _with_parameters(text: str, context: Java) -> str:
             values = context.params().iterator()
             while values.hasNext():
                 positional.append(values.next())
-        case other:
-            raise UnsupportedFeature(f"SQL: parameters of the kind {other}; write the values into the statement")
+        case _:
+            raise UnsupportedFeature(
+                "SQL: EXECUTE IMMEDIATE ... USING gives no values to a statement that changes a table of Paimon; write "
+                "them into its text, or run it by spark.sql(<statement>, args=[...])"
+            )
     return with_literals(text, named, iter(positional), lambda shown, value: str(value.sql()))

@@ -38,8 +38,11 @@ class ChangeStrategy(StrEnum):
 _UPDATES = (MergeEngine.DEDUPLICATE, MergeEngine.PARTIAL_UPDATE)
 
 
-def change_strategy(table: Table, statement: Statement) -> ChangeStrategy:
+def change_strategy(table: Table, statement: Statement, inserts_only: bool = False) -> ChangeStrategy:
     """How the rows of a table are changed by a statement.
+
+    Args:
+        inserts_only: a MERGE of which no clause updates or deletes; every merge engine takes its rows.
 
     Raises:
         UnsupportedFeature: the statement cannot change rows of this table; the message says why and what to do.
@@ -48,7 +51,7 @@ def change_strategy(table: Table, statement: Statement) -> ChangeStrategy:
     if not table.schema.primary_keys:
         has_vectors = table.settings.deletion_vectors_enabled
         return ChangeStrategy.DELETION_VECTORS if has_vectors else ChangeStrategy.COPIED_FILES
-    _check_keyed(table, statement)
+    _check_keyed(table, statement, statement is not Statement.DELETE and not inserts_only)
     if statement is Statement.DELETE and not _removes_rows(table):
         return ChangeStrategy.MERGED_BUCKETS
     return ChangeStrategy.ROWS_WITH_KINDS
@@ -59,16 +62,16 @@ def deletes_by_kind(table: Table) -> bool:
     return _removes_rows(table)
 
 
-def _check_keyed(table: Table, statement: Statement) -> None:
+def _check_keyed(table: Table, statement: Statement, updates: bool) -> None:
     engine = table.settings.merge_engine
     begin = f"{statement} of {table.location}"
-    if statement is not Statement.DELETE and engine not in _UPDATES:
+    if updates and engine not in _UPDATES:
         raise UnsupportedFeature(
             f"{begin}: rows of a table with the merge engine '{engine}' cannot be updated, because the engine does not "
             "replace stored values by written ones (neither does the official system); append rows, and let the "
-            "engine merge them"
+            "engine merge them, by INSERT or by a MERGE that has WHEN NOT MATCHED THEN INSERT alone"
         )
-    if statement is not Statement.DELETE and engine is MergeEngine.PARTIAL_UPDATE:
+    if updates and engine is MergeEngine.PARTIAL_UPDATE:
         _check_no_functions(table, begin)
     if table.bucket_mode is BucketMode.POSTPONE_MODE and not writes_fixed_buckets(table):
         raise UnsupportedFeature(

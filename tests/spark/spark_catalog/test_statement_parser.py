@@ -135,6 +135,64 @@ def test_a_column_that_is_not_there_is_named_by_an_error_of_pyspark(table: Lake,
         table.sql(statement)
 
 
+@pytest.mark.parametrize(
+    ("options", "stored", "after_all"),
+    [
+        ("'merge-engine' = 'first-row'", [(1, 10), (2, 20)], [(1, 10), (2, 20)]),
+        ("'merge-engine' = 'first-row', 'changelog-producer' = 'lookup'", [(1, 10), (2, 20)], [(1, 10), (2, 20)]),
+        (
+            "'merge-engine' = 'aggregation', 'fields.v.aggregate-function' = 'sum'",
+            [(1, 10), (2, 20)],
+            [(1, 11), (2, 21)],
+        ),
+        (
+            "'merge-engine' = 'partial-update', 'fields.g.sequence-group' = 'v', 'fields.v.aggregate-function' = 'sum'",
+            [(1, 10), (2, 20)],
+            [(1, 11), (2, 21)],
+        ),
+    ],
+)
+def test_a_merge_that_inserts_alone_is_for_every_engine(
+    lake: Lake, options: str, stored: list[tuple[int, int]], after_all: list[tuple[int, int]]
+) -> None:
+    lake.sql(f"CREATE TABLE e (id INT, v INT, g INT) TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '1', {options})")
+    lake.sql("INSERT INTO e VALUES (1, 10, 1)")
+    begin = "MERGE INTO e t USING (SELECT 1 AS id, 99 AS v, 2 AS g UNION ALL SELECT 2, 20, 2) s ON t.id = s.id"
+    assert lake.rows(f"{begin} WHEN NOT MATCHED THEN INSERT *")[0][0] == 1
+    assert lake.rows("SELECT id, v FROM e") == stored
+    lake.sql(f"{begin} WHEN NOT MATCHED THEN INSERT *")
+    assert lake.rows("SELECT id, v FROM e") == stored
+    for clause in ("WHEN MATCHED THEN UPDATE SET v = s.v", "WHEN MATCHED THEN DELETE"):
+        with pytest.raises(PySparkException, match=r"cannot be (updated|replaced)|row cannot be replaced"):
+            lake.sql(f"{begin} {clause} WHEN NOT MATCHED THEN INSERT *")
+    lake.sql("INSERT INTO e VALUES (1, 1, 3), (2, 1, 3)")
+    assert lake.rows("SELECT id, v FROM e") == after_all
+
+
+def test_statements_of_another_system_are_answered(table: Lake) -> None:
+    for name in ("lake.d.t", "t"):
+        with pytest.raises(PySparkException, match=r"\$snapshots shows the snapshots"):
+            table.sql(f"DESCRIBE HISTORY {name}")
+        with pytest.raises(
+            PySparkException, match=rf"^DESCRIBE DETAIL is of another .*: DESCRIBE EXTENDED {name} shows"
+        ):
+            table.sql(f"DESC DETAIL {name}")
+    table.sql("USE spark_catalog")
+    with pytest.raises(PySparkException, match=r"FROM lake\.d\.t\$snapshots shows the snapshots"):
+        table.sql("DESCRIBE HISTORY lake.d.t")
+    with pytest.raises(PySparkException, match="TABLE_OR_VIEW_NOT_FOUND"):
+        table.sql("DESCRIBE HISTORY default.of_another_catalog")
+    table.sql("USE lake.d")
+    table.sql("CREATE TABLE history (t INT COMMENT 'when')")
+    assert ("comment", "when") in table.rows("DESCRIBE history t")
+    with pytest.raises(PySparkException, match=r"EXECUTE IMMEDIATE \.\.\. USING gives no values .* into its text"):
+        table.sql("EXECUTE IMMEDIATE 'DELETE FROM lake.d.t WHERE id = ?' USING 1")
+    before = len(table.rows("SELECT * FROM t"))
+    table.sql("EXECUTE IMMEDIATE 'DELETE FROM lake.d.t WHERE id = 1'")
+    table.spark.sql("DELETE FROM lake.d.t WHERE id = ?", args=[2])
+    assert len(table.rows("SELECT * FROM t")) == before - 2
+
+
 def test_changes_behind_with(table: Lake) -> None:
     table.sql(
         "WITH s AS (SELECT 2 AS id, 'two' AS a UNION ALL SELECT 4, 'four') MERGE INTO t USING s ON t.id = s.id "

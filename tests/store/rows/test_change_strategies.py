@@ -75,6 +75,8 @@ def test_updates_that_an_engine_would_not_apply_are_refused(
 ) -> None:
     with pytest.raises(UnsupportedFeature, match=message):
         change_strategy(table(tmp_path, options), statement)
+    inserted = change_strategy(table(tmp_path / "inserted", options), MERGE, inserts_only=True)
+    assert inserted is ChangeStrategy.ROWS_WITH_KINDS
 
 
 @pytest.mark.parametrize("statement", Statement)
