@@ -112,8 +112,9 @@ class TableCalls:
         """
         name = self.of.full_name
         raise UnsupportedFeature(
-            f"{info.command().toString()} of {name}: df.mergeInto that updates or deletes, scripts (BEGIN ... END), EXPLAIN "
-            "and a name in IDENTIFIER(<expression>) do not work with tables of Paimon, whose rows Spark does not change itself; write spark.sql('MERGE INTO "
+            f"{info.command().toString()} of {name}: df.mergeInto that updates or deletes, scripts (BEGIN ... END), "
+            "EXPLAIN and a name in IDENTIFIER(<expression>) do not work with tables of Paimon, whose rows Spark does "
+            "not change itself; write spark.sql('MERGE INTO "
             f"{name} t USING <view> s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * ...'), or "
             f"PaimonTable.forName(spark, '{name}').merge(df, '<condition>')"
         )
