@@ -121,9 +121,10 @@ def test_a_path_for_a_name_and_a_name_for_a_path_name_the_other_call(quick_spark
 
 def test_statements_and_tables_of_another_system(two: tuple[SessionCatalog, SessionCatalog]) -> None:
     first, _ = two
-    for text in ("CONVERT TO DELTA parquet.`/x`", "convert to delta default.a"):
-        with pytest.raises(UnsupportedFeature, match=r"^SQL: CONVERT TO is of Delta Lake, .* write them with cat\["):
-            first.sql(text)
+    with pytest.raises(UnsupportedFeature, match=r"^SQL: CONVERT TO is of Delta Lake, .* write them with cat\["):
+        first.sql("CONVERT TO DELTA parquet.`/x`")
+    with pytest.raises(UnsupportedFeature, match=r"CONVERT is of another system: default\.a stays .* copies its rows$"):
+        first.sql("convert to delta default.a")
     for text in ("SELECT * FROM delta.`/x`", "DELETE FROM Iceberg.`/x`", "INSERT INTO delta.`/x` SELECT 1"):
         with pytest.raises(SqlError, match=r"is a table of another system, .* by its path as words_one\.`/x`$"):
             first.sql(text)

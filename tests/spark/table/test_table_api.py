@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import pytest
 from pyspark.errors import PySparkException
@@ -25,6 +26,7 @@ from paimon_spark.errors import (
 )
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField, DataType, Root
+from paimon_spark.spark.adapters import open_catalogs
 
 pytestmark = pytest.mark.spark
 COLUMNS = "id bigint, dt string, v bigint"
@@ -304,7 +306,10 @@ def test_declaring_a_table(spark: SparkSession, tmp_path: Path) -> None:
     assert declare(ignore=True).toDF().columns == ["id", "at", "dt", "tags"]
 
 
-def test_a_declaration_that_is_not_enough_says_what_is_missing(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_declaration_that_is_not_enough_says_what_is_missing(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_catalogs, "_OPEN", WeakKeyDictionary())  # other tests leave theirs
     with pytest.raises(OptionError, match=r"has no catalog.*paimon_spark\.catalog\(spark, .*or give the path"):
         PaimonTable.create(spark.newSession()).tableName("shop.orders").addColumn("id", "INT").execute()
     with pytest.raises(OptionError, match="not said where"):
