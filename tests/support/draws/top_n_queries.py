@@ -192,9 +192,10 @@ class _Drawing:
             )  # fmt: skip
             return self.pick(*items)
         return self.pick(
-            "row_number() OVER (ORDER BY id DESC) AS rn", "explode(array(id)) AS e", "count(*)", "max(id)",
-            "struct(-id AS a, id AS b).a", f"named_struct('a', -id).a AS {alias}", "monotonically_increasing_id() >= 0",
-            "count(*) OVER () AS n2", f"first_value({column}) OVER (ORDER BY id DESC) AS {alias}",
+            f"row_number() OVER (ORDER BY `{self.unique}` DESC) AS rn", "explode(array(id)) AS e", "count(*)",
+            "max(id)", "struct(-id AS a, id AS b).a", f"named_struct('a', -id).a AS {alias}",
+            "monotonically_increasing_id() >= 0", "count(*) OVER () AS n2",
+            f"first_value({column}) OVER (ORDER BY `{self.unique}` DESC) AS {alias}",
         )  # fmt: skip
 
     def items(self) -> str:
