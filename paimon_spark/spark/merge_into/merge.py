@@ -107,8 +107,7 @@ def run_merge(merge: Merge) -> RowChangeResult:
     check_names(f"{what}: the source", merge.source.columns)
     name = merge.source_alias or source_alias_of(merge.source, merge.alias, merge.expressions, what)
     _check_compares(merge, NONE if name == HIDDEN else name, what)
-    inserts_only = all(clause.action is Action.INSERT for clause in merge.clauses)
-    change_strategy(merge.job.open_table(), Statement.MERGE, inserts_only)  # before any file is compacted
+    job = replace(merge.job, inserts_only=all(clause.action is Action.INSERT for clause in merge.clauses))
     kept: list[DataFrame] = []
 
     def source() -> DataFrame:
@@ -123,7 +122,7 @@ def run_merge(merge: Merge) -> RowChangeResult:
             merging = replace(merge.merging, case_sensitive=naming.is_exact)
             target = evolved_target(target, merge.source.schema, merge.clauses, merge.alias, merging)
         table = target.table
-        strategy = change_strategy(table, Statement.MERGE, inserts_only)
+        strategy = change_strategy(table, Statement.MERGE, job.inserts_only)
         keyed = strategy is ChangeStrategy.ROWS_WITH_KINDS
         _check_deletes(table, merge, keyed)
         wanted = wanted_of(table) if keyed else Wanted(places=True)
@@ -151,7 +150,7 @@ def run_merge(merge: Merge) -> RowChangeResult:
     values = [value for clause in merge.clauses for value in (clause.values or {}).values()]
     sides = lambda: {merge.alias: merge.job.open_table().schema.names, name: merge.source.columns}  # noqa: E731
     with expression_errors(what, lambda: _readings(merge, name, what, naming), values, sides):
-        return run_attempts(merge.job, write)
+        return run_attempts(job, write)
 
 
 def _check_compares(merge: Merge, source_alias: str, what: str) -> None:

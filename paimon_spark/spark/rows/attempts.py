@@ -53,6 +53,7 @@ class Job:
         unknown: what to do when nobody can tell whether it is done: fail, skip or write.
         refresh: called before every attempt but the first: what expressions read besides the table is read again too.
         name: of the table in messages; empty: its alias.
+        inserts_only: a MERGE of which no clause updates or deletes.
     """
 
     spark: SparkSession
@@ -62,6 +63,7 @@ class Job:
     unknown: str = FAIL
     refresh: Callable[[], None] = lambda: None
     name: str = ""
+    inserts_only: bool = False
 
 
 def run_attempts(
@@ -132,13 +134,13 @@ def _name(table: ReadableTable, batch: Batch | None) -> CommitName | None:
 
 def _read_target(job: Job, table: ReadableTable, by_metadata: Callable[[ReadableTable], bool]) -> Target:
     table = replace(table.without_fallback, time_zone=job.spark.conf.get(SESSION_ZONE))
-    settled = 0 if by_metadata(table) else _settled_level(table, job.statement)
+    settled = 0 if by_metadata(table) else _settled_level(table, job)
     if settled:
         _settle_rows(job, table, settled)
     return Target(job.spark, table, table.snapshots.latest())
 
 
-def _settled_level(table: ReadableTable, statement: Statement) -> int:
+def _settled_level(table: ReadableTable, job: Job) -> int:
     """The lowest level on which files may lie when a statement reads the table; 0: on any.
 
     Readers may not see level 0. Where files are rewritten, their rows must be in the changelog already, which a
@@ -147,9 +149,7 @@ def _settled_level(table: ReadableTable, statement: Statement) -> int:
     if not table.schema.primary_keys:
         return 0
     producer = table.settings.changelog_producer
-    if statement is Statement.MERGE:  # it rewrites no bucket of a table with keys
-        return int(skips_level_zero(table.settings))
-    rewrites = change_strategy(table, statement) is ChangeStrategy.MERGED_BUCKETS
+    rewrites = change_strategy(table, job.statement, job.inserts_only) is ChangeStrategy.MERGED_BUCKETS
     if rewrites and producer is ChangelogProducer.FULL_COMPACTION:
         return compaction_rules(table.settings).num_levels - 1
     return int(skips_level_zero(table.settings) or (rewrites and producer.is_compaction))

@@ -203,7 +203,7 @@ def test_a_branch(tmp_path: Path) -> None:
     edit_json(last, totalRecordCount=17)
     report = check(str(table))
     assert report.is_good
-    assert f"of {table}$branch_br1, a branch, only schemas and newest snapshot were read" in report.notes
+    assert f"of {table}$branch_br1, a branch, only the schemas and the newest snapshot were read" in report.notes
     for report in (check(f"{table}$branch_br1"), check(str(table), {"branch": "br1"})):
         assert [p.rule for p in report.problems] == [Rule.TOTALS]
 
