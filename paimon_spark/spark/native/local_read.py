@@ -53,7 +53,7 @@ def wants_first_keys(scan: Scan, splits: Sequence[Split]) -> bool:
     return scan.leading * parts <= MOST_SELECTED and _has_few_files(splits, _ROW_GROUP)
 
 
-def _has_few_files(splits: Sequence[ReadUnit], most: int = MOST_BYTES) -> bool:
+def _has_few_files(splits: Sequence[ReadUnit], most: float = math.inf) -> bool:
     """True if so few files are read, of each so many bytes at most, that this process may do it."""
     sizes = [min(file.file_size, most) for split in splits for file in split.files]
     return len(sizes) <= MOST_FILES and sum(sizes) <= MOST_BYTES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -22,6 +23,7 @@ from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.native import local_read
 from paimon_spark.spark.native.read_table import ReadExplanation, ReadRequest, TableFrame, read_table
 from paimon_spark.store.pruning.top_n import TopN
+from paimon_spark.store.read.splits import Split
 from paimon_spark.store.system_tables.names import METADATA_NAMES
 
 LOCAL = {"read.local": "true"}
@@ -113,6 +115,24 @@ def test_the_first_keys_are_read_here(spark: SparkSession, tmp_path: Path) -> No
     others = (TopN("k", 7, descending=True), TopN("v", 7), TopN("k", 1001))
     assert not any(read(first).explanation.local_rows for first in others)
     assert not read(TopN("k", 7), native=False).explanation.local_rows
+
+
+def test_a_large_file_is_not_searched_for_a_key_here(tmp_path: Path) -> None:
+    table = make(tmp_path / "t", COLUMNS, ["k"], {})
+    write(table, [(1, "x")])
+    scan = open_table(table.location).scan(where="k = 1")
+    (split,) = scan.plan().splits
+    assert isinstance(split, Split)
+
+    def grown(size: int) -> list[Split]:
+        return [replace(split, raw_files=tuple(replace(file, file_size=size) for file in split.raw_files))]
+
+    assert local_read.is_key_lookup(scan.table, scan.predicate, grown(local_read.MOST_BYTES))
+    assert not local_read.is_key_lookup(scan.table, scan.predicate, grown(local_read.MOST_BYTES + 1))
+    first = scan.with_top_n(TopN("k", 1))
+    assert not local_read.wants_first_keys(first, grown(local_read.MOST_BYTES))  # the condition may leave none
+    whole = open_table(table.location).scan().with_top_n(TopN("k", 1))
+    assert local_read.wants_first_keys(whole, grown(local_read.MOST_BYTES + 1))
 
 
 def test_what_is_not_small(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
