@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from paimon_spark.arrow.predicates import predicate as p
@@ -22,6 +23,8 @@ _COMPARED_ALIKE = frozenset({Root.BOOLEAN, Root.DECIMAL, Root.VARCHAR, Root.DATE
 """Types whose values are equal for a join of Spark exactly if they are equal here: not floats, nor padded texts."""
 _MOST_VALUES = 100
 """Of a column whose values are compared with the statistics of each file; more of them are compared as one range."""
+_LEAST_SPLITS = 16
+"""That our reader reads, of which a join is to leave out some by keys."""
 
 
 @dataclass(frozen=True)
@@ -56,34 +59,50 @@ class RuntimeFilter:
         return part
 
 
-def filter_columns(table: Table, names: Iterable[str]) -> dict[str, DataField]:
-    """The columns of a read by whose values files are found: of the partition, the primary key and the bucket key."""
-    of_buckets = [field.name for field in bucket_fields(table.schema, table.settings)]
-    known = {*table.schema.partition_keys, *table.schema.primary_keys, *of_buckets}
+def filter_columns(table: Table, names: Iterable[str], merged_splits: int | None = None) -> dict[str, DataField]:
+    """The columns of a read by whose values files are found: of the partition, the primary key and the bucket key.
+
+    Args:
+        names: the columns of the read.
+        merged_splits: how many splits our reader reads. Such a read is slower as a scan than as a function, and keys
+            seldom leave out many of few splits. None: Spark's own scan reads them.
+    """
+    known = {*table.schema.partition_keys}
+    if merged_splits is None or merged_splits >= _LEAST_SPLITS:
+        known |= {*table.schema.primary_keys, *(field.name for field in bucket_fields(table.schema, table.settings))}
     fields = [table.schema.by_name[name] for name in names if name in known]
     return {field.name: field for field in fields if field.type.root in _COMPARED_ALIKE}
 
 
-class NarrowedScan:
-    """Answers for a scan with a runtime filter.
+class ScanCalls:
+    """Answers for a scan.
 
-    Spark asks for the batch right after it has said the values, in one thread. Every other call gets the whole batch: a
-    plan may have the scan in several places, and what narrows it in one of them does not hold in the others.
+    Its batch is made when Spark asks for it: where Spark runs a plan in its place, it does not. With a runtime filter
+    Spark asks right after it has said the values, in one thread. Every other call gets the whole batch: a plan may have
+    the scan in several places, and what narrows it in one of them does not hold in the others.
     """
 
-    def __init__(self, objects: JvmObjects, target: Any, whole: Java, runtime: RuntimeFilter) -> None:
+    def __init__(
+        self, objects: JvmObjects, target: Any, whole: Callable[[], Java], runtime: RuntimeFilter | None
+    ) -> None:
         """
         Args:
             target: answers for the scan as a stream, and as a plan.
-            whole: the batch of all rows.
+            whole: makes the batch of all rows.
+            runtime: narrows the scan; None: nothing does.
         """
         self._objects = objects
         self._target = target
-        self._whole = whole
+        self._make_whole = whole
         self._runtime = runtime
         self._said: dict[int, p.Predicate] = {}
 
+    @cached_property
+    def _whole(self) -> Java:
+        return self._make_whole()
+
     def filter(self, predicates: Java) -> None:
+        assert self._runtime is not None
         condition = self._runtime.condition(predicates)
         if condition != p.TRUE:
             thread = self._objects.thread_id()
@@ -91,7 +110,9 @@ class NarrowedScan:
 
     def toBatch(self) -> Java:
         condition = self._said.pop(self._objects.thread_id(), None) if self._said else None
-        return self._whole if condition is None else self._runtime.batch(condition)
+        if condition is None or self._runtime is None:
+            return self._whole
+        return self._runtime.batch(condition)
 
     def apply(self, relation: Java) -> Java:
         return self._target.apply(relation)

@@ -179,14 +179,7 @@ class ScanBuilder:
         output = relation.output()
         attributes = output.toString()
         if attributes not in self._planned:
-            hybrid = self._hybrid(self._scan(self._read_names))
-            where, refusal = hybrid.condition
-            if self._native is False:
-                frame = hybrid.merged(self._splits)
-            else:
-                found = hybrid.classified(self._splits, refusal, where, reads_selected=self._first is not None)
-                frame = hybrid.frame(found, self._plan.snapshot, where)
-            self._planned[attributes] = plan_with_output(frame, self.of.objects, output)
+            self._planned[attributes] = plan_with_output(self._frame, self.of.objects, output)
         return self._planned[attributes]
 
     def toMicroBatchStream(self, checkpoint: str) -> Java:
@@ -197,6 +190,31 @@ class ScanBuilder:
         return source_stream(session.spark, objects, struct_of(objects, self._shown), options, checkpoint)
 
     # -------------------------------------------------------------------------------------------------------- helpers
+
+    @cached_property
+    def _frame(self) -> DataFrame:
+        """The rows. Where a query reads them twice, both have this one object, and Spark runs once what it can."""
+        session, known = self.of.session, self.of.sessions.frames
+        key = (str(session.spark._jsparkSession.sessionUUID()), self._identity)
+        found = known.get(key)
+        return known.setdefault(key, self._made_frame()) if found is None else found
+
+    def _made_frame(self) -> DataFrame:
+        hybrid = self._hybrid(self._scan(self._read_names))
+        if self._native is False:
+            return hybrid.merged(self._splits)
+        where, refusal = hybrid.condition
+        found = hybrid.classified(self._splits, refusal, where, reads_selected=self._first is not None)
+        return hybrid.frame(found, self._plan.snapshot, where)
+
+    @cached_property
+    def _identity(self) -> str:
+        """Two reads of one text have the same rows: the lists of a snapshot have names that no other has."""
+        table, snapshot = self._table, self._plan.snapshot
+        state = "" if snapshot is None else f"{snapshot.base_manifest_list} {snapshot.delta_manifest_list}"
+        of_table = f"{table.location} {table.branch} {table.schema.id} {sorted(table.schema.options.items())} {state}"
+        of_read = f"{self._predicate} {self._first} {self._read_names} {sorted(self._options.items())}"
+        return f"{of_table} {of_read} {self._settings}"
 
     @property
     def _read_names(self) -> tuple[str, ...]:
@@ -297,26 +315,23 @@ class ScanBuilder:
             return batch(scan_of([file for file in files if file.path in kept]))
 
         size, made = statistics(objects, sum(f.meta.row_count for f in files), self._size(scan)), scan_of(files)
-        traits = ScanTraits(text, description, size, self, self._runtime(narrowed), self._bucketing)
+        traits = ScanTraits(text, description, size, self, self._runtime(narrowed, None), self._bucketing)
         return parquet_batch(objects, made, batch(made), traits)
 
     def _python(self, scan: Scan, plan: Plan, description: str) -> Java:
         spark, objects, shown = self.of.session.spark, self.of.objects, self._shown
 
-        def reader(some: Plan) -> PlannedReader:
-            return PlannedReader(self._tasks(scan, some), scan.reader(), spark_arrow_schema(shown))
-
-        def narrowed(left: Plan) -> Java:
-            return task_batch(spark, objects, reader(left), shown, traits)[0]
+        def batch(some: Plan) -> Java:
+            reader = PlannedReader(self._tasks(scan, some), scan.reader(), spark_arrow_schema(shown))
+            return task_batch(spark, objects, reader, shown, traits)
 
         rows = sum(file.row_count for split in plan.splits for file in split.files)
-        state = None if plan.snapshot is None else plan.snapshot.id
-        text = f"{description} {self._table.location} {state} {self._predicate} {self._first} {self._read_names}"
-        text += f" {sorted(self._options.items())}"
+        text = f"{description} {self._identity}"
         size = statistics(objects, rows, self._size(scan))
         has_plan = self._is_divisible and self._bucketing is None and bool(plan.splits)
-        traits = ScanTraits(text, description, size, self, self._runtime(narrowed), self._bucketing, has_plan)
-        return python_scan(spark, objects, reader(plan), shown, traits)
+        runtime = self._runtime(batch, len(plan.splits) if has_plan else None)
+        traits = ScanTraits(text, description, size, self, runtime, self._bucketing, has_plan)
+        return python_scan(spark, objects, lambda: batch(plan), shown, traits)
 
     @cached_property
     def _bucketing(self) -> Bucketing | None:
@@ -331,13 +346,14 @@ class ScanBuilder:
             found.setdefault(split.bucket if isinstance(split, Split) else 0, []).append(split)
         return [task for splits in found.values() for task in scan.tasks_of(splits)]
 
-    def _runtime(self, batch: Callable[[Plan], Java]) -> RuntimeFilter | None:
+    def _runtime(self, batch: Callable[[Plan], Java], merged_splits: int | None) -> RuntimeFilter | None:
         """How a join narrows the scan, to a part of the same state; None: it does not.
 
         Args:
             batch: makes the batch of a plan.
+            merged_splits: as of filter_columns.
         """
-        snapshot, columns = self._plan.snapshot, filter_columns(self._table, self._names)
+        snapshot, columns = self._plan.snapshot, filter_columns(self._table, self._names, merged_splits)
         asked = self._table.settings.scan
         is_of_age = asked.file_creation_time_millis is not None or asked.creation_time_millis is not None
         if snapshot is None or not columns or not self._is_divisible or is_of_age or not self.of.objects.keeps_threads:

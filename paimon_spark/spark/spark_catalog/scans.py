@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +18,15 @@ from paimon_spark.spark.source.reader import SplitPartition
 from paimon_spark.spark.source.source import PaimonDataSource
 from paimon_spark.spark.spark_catalog.bucketing import Bucketing, keyed_batch
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
-from paimon_spark.spark.spark_catalog.runtime_filters import NarrowedScan, RuntimeFilter
-from paimon_spark.spark.spark_catalog.spark_internals import python_batch, references, rows_of, struct_of
+from paimon_spark.spark.spark_catalog.runtime_filters import RuntimeFilter, ScanCalls
+from paimon_spark.spark.spark_catalog.spark_internals import (
+    python_batch,
+    python_metrics,
+    references,
+    rows_of,
+    size_of,
+    struct_of,
+)
 from paimon_spark.store.system_tables.table import UnitReader
 
 _READ = "org.apache.spark.sql.connector.read."
@@ -28,16 +35,21 @@ _READ = "org.apache.spark.sql.connector.read."
 def local_scan(objects: JvmObjects, frame: DataFrame, description: str, target: Any = None) -> Java:
     """Rows that this process holds: they travel in the plan, and no job is needed to collect them.
 
+    Spark learns how few they are: it sends a small side of a join to all tasks, and does not sort both.
+
     Args:
         frame: of rows that are there already.
         target: answers other methods of the scan.
     """
+    rows = rows_of(frame)
     constants = {
         "readSchema": struct_of(objects, frame.schema),
-        "rows": rows_of(frame),
+        "rows": rows,
         "description": description,
+        "estimateStatistics": statistics(objects, len(rows), size_of(frame)),
     }
-    return objects.make([_READ + "LocalScan"], target, constants, f"{description} {uuid.uuid4()}")
+    kinds = [_READ + "LocalScan", _READ + "SupportsReportStatistics"]
+    return objects.make(kinds, target, constants, f"{description} {uuid.uuid4()}")
 
 
 def statistics(objects: JvmObjects, rows: int, size: int) -> Java:
@@ -98,35 +110,34 @@ class ScanTraits:
 
 
 def python_scan(
-    spark: SparkSession, objects: JvmObjects, reader: PlannedReader, shown: st.StructType, traits: ScanTraits
+    spark: SparkSession, objects: JvmObjects, batch: Callable[[], Java], shown: st.StructType, traits: ScanTraits
 ) -> Java:
     """A scan by our reader, in tasks of Spark.
 
     Args:
-        reader: the planned read.
+        batch: makes the batch of the planned read.
         shown: the columns of the rows.
     """
-    batch, metrics = task_batch(spark, objects, reader, shown, traits)
     constants = {
         "readSchema": struct_of(objects, shown),
         "description": traits.description,
         "columnarSupportMode": objects.static(_READ + "Scan.ColumnarSupportMode.UNSUPPORTED"),
-        "supportedCustomMetrics": metrics,
+        "supportedCustomMetrics": python_metrics(spark, objects),
     }
     return _made(objects, batch, constants, traits)
 
 
 def task_batch(
     spark: SparkSession, objects: JvmObjects, reader: PlannedReader, shown: st.StructType, traits: ScanTraits
-) -> tuple[Java, Java]:
-    """The batch of a planned read, and Spark's metrics of it."""
-    partitions, factory, metrics = python_batch(spark, objects, reader, PaimonDataSource({}), shown)
+) -> Java:
+    """The batch of a planned read."""
+    partitions, factory = python_batch(spark, objects, reader, PaimonDataSource({}), shown)
     planned = {"planInputPartitions": partitions, "createReaderFactory": factory}
     batch = objects.make([_READ + "Batch"], None, planned, traits.text)
     if traits.bucketing is not None:
         keys = [task[0].bucket for task in reader.tasks]
         batch = keyed_batch(objects, batch, zip(keys, partitions, strict=True), traits.text)
-    return batch, metrics
+    return batch
 
 
 def parquet_batch(objects: JvmObjects, scan: Java, batch: Java, traits: ScanTraits) -> Java:
@@ -135,24 +146,22 @@ def parquet_batch(objects: JvmObjects, scan: Java, batch: Java, traits: ScanTrai
     Args:
         batch: of the scan.
     """
-    return _made(objects, batch, {}, traits, scan)
+    return _made(objects, lambda: batch, {}, traits, scan)
 
 
 def _made(
-    objects: JvmObjects, batch: Java, constants: dict[str, Any], traits: ScanTraits, delegate: Java = None
+    objects: JvmObjects, batch: Callable[[], Java], constants: dict[str, Any], traits: ScanTraits, delegate: Java = None
 ) -> Java:
-    kinds, target = [_READ + "SupportsReportStatistics"], traits.target
+    kinds = [_READ + "SupportsReportStatistics"]
+    calls = ScanCalls(objects, traits.target, batch, traits.runtime)
     constants["estimateStatistics"] = traits.size
     if traits.bucketing is not None:
         kinds.append(_READ + "SupportsReportPartitioning")
-        constants["outputPartitioning"] = traits.bucketing.reported(objects, batch)
+        constants["outputPartitioning"] = traits.bucketing.reported(objects, calls.toBatch())
     if traits.has_plan:
         kinds.append("java.util.function.Function")
-    if traits.runtime is None:
-        constants["toBatch"] = batch
-    else:
+    if traits.runtime is not None:
         kinds.append(_READ + "SupportsRuntimeV2Filtering")
         constants["filterAttributes"] = references(objects, traits.runtime.columns)
         constants["supportsIterativePushdown"] = False  # a delegate, asked before the default method, has no answer
-        target = NarrowedScan(objects, target, batch, traits.runtime)
-    return objects.make(kinds, target, constants, traits.text, delegate)
+    return objects.make(kinds, calls, constants, traits.text, delegate)

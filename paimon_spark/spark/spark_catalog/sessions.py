@@ -11,9 +11,9 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from threading import Lock
-from weakref import ReferenceType
+from weakref import ReferenceType, WeakValueDictionary
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.warehouse import WarehouseTable, find_warehouse_table
@@ -93,7 +93,11 @@ _MOST_SESSIONS = 64
 
 
 class CatalogSessions:
-    """A catalog in the sessions of one JVM."""
+    """A catalog in the sessions of one JVM.
+
+    Attributes:
+        frames: the rows of scans that are in use, by the session and what the scan reads.
+    """
 
     def __init__(self, spark: SparkSession, objects: JvmObjects, catalog: Catalog) -> None:
         self.catalog = catalog
@@ -102,6 +106,7 @@ class CatalogSessions:
         self._first_id = str(spark._jsparkSession.sessionUUID())
         self._known: OrderedDict[str, SqlSession] = OrderedDict()
         self._lock = Lock()
+        self.frames: WeakValueDictionary[tuple[str, str], DataFrame] = WeakValueDictionary()
 
     def renew(self, catalog: Catalog) -> None:
         """Takes the same catalog with other secrets; what has been made of it before goes on with them."""

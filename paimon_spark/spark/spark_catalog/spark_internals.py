@@ -146,6 +146,11 @@ def rows_of(frame: DataFrame) -> Java:
     return frame._jdf.queryExecution().executedPlan().executeCollect()
 
 
+def size_of(frame: DataFrame) -> int:
+    """About how many bytes the rows of a DataFrame are, as Spark estimates it."""
+    return int(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes())
+
+
 def has_no_cached_rows(spark: SparkSession) -> bool:
     """True if Spark holds the rows of no query."""
     return bool(spark._jsparkSession.sharedState().cacheManager().isEmpty())
@@ -189,26 +194,35 @@ def python_batch(
     reader: DataSourceReader,
     source: DataSource,
     schema: st.StructType,
-) -> tuple[Java, Java, Java]:
+) -> tuple[Java, Java]:
     """A read by Python in tasks that this process has planned: no other process is started for that.
 
     Returns:
-        The partitions, the factory of their readers, and the metrics of Spark for such reads.
+        The partitions, and the factory of their readers.
     """
     out = io.BytesIO()
     getattr(import_module(_PLANNER[0]), _PLANNER[1])(
         out, reader=reader, data_source=source, schema=schema, max_arrow_batch_size=10_000, binary_as_bytes=True
     )
     function, *partitions = _frames(out.getvalue())
-    wrap = getattr(import_module(_WRAPPER[0]), _WRAPPER[1])
-    defined = objects.static(_PYTHON + "UserDefinedPythonDataSource")(wrap(spark.sparkContext, type(source)))
     none = objects.static("scala.Option.empty")()
+    defined = _defined_source(spark, objects, type(source))
     factory = objects.static(_PYTHON + "PythonPartitionReaderFactory")(
         defined, function, struct_of(objects, schema), none, none
     )
     made = objects.static(_PYTHON + "PythonInputPartition")
     parts = objects.array(_READ + "InputPartition", [made(number, part) for number, part in enumerate(partitions)])
-    return parts, factory, defined.createPythonMetrics()
+    return parts, factory
+
+
+def python_metrics(spark: SparkSession, objects: JvmObjects) -> Java:
+    """The metrics of Spark for reads by Python: the same for all of them."""
+    return objects.kept("metrics of Python", lambda: _defined_source(spark, objects, DataSource).createPythonMetrics())
+
+
+def _defined_source(spark: SparkSession, objects: JvmObjects, source: type[DataSource]) -> Java:
+    wrap = getattr(import_module(_WRAPPER[0]), _WRAPPER[1])
+    return objects.static(_PYTHON + "UserDefinedPythonDataSource")(wrap(spark.sparkContext, source))
 
 
 def _frames(data: bytes) -> list[bytes]:

@@ -8,7 +8,14 @@ from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
 from paimon_spark.spark.native.local_read import SMALL_BYTES, rows_if_small
 from paimon_spark.spark.spark_catalog.jvm_objects import Java
-from paimon_spark.spark.spark_catalog.scans import PlannedReader, ScanTraits, local_scan, python_scan, statistics
+from paimon_spark.spark.spark_catalog.scans import (
+    PlannedReader,
+    ScanTraits,
+    local_scan,
+    python_scan,
+    statistics,
+    task_batch,
+)
 from paimon_spark.spark.spark_catalog.sessions import NamedTable
 from paimon_spark.spark.spark_catalog.spark_internals import column_names, source_stream, struct_of
 from paimon_spark.store.system_tables.table import SystemTable, UnitReader
@@ -37,10 +44,14 @@ class SystemScanBuilder:
             rows = rows_if_small(spark, reader.read, [unit for task in tasks for unit in task], shown)
             if rows is not None:
                 return local_scan(objects, rows, description, self)
-        planned = PlannedReader(tasks, reader, spark_arrow_schema(shown))
+
+        def batch() -> Java:
+            planned = PlannedReader(tasks, reader, spark_arrow_schema(shown))
+            return task_batch(spark, objects, planned, shown, traits)
+
         known = statistics(objects, 0 if size is None else size, SMALL_BYTES if size is None else size)
         traits = ScanTraits(f"{description}@{id(self):x}", description, known, self)
-        return python_scan(spark, objects, planned, shown, traits)
+        return python_scan(spark, objects, batch, shown, traits)
 
     def toMicroBatchStream(self, checkpoint: str) -> Java:
         session, objects = self._of.session, self._of.objects

@@ -109,7 +109,7 @@ def plan_state(table: Table, spec: ReadSpec, snapshot: Snapshot) -> Plan:
     merged = PostponePlan(table.location, table.schema, table.settings, keep, deletions, snapshot.id)
     of_partition = (live[partition_codes[live] == code].tolist() for code in sorted(with_waiting))
     waiting = (split for chosen in of_partition for split in merged.splits(columns.entries(chosen)))
-    found, by_index, by_order = _splits(table, spec, columns, plain, deletions, snapshot.id)
+    found, by_index, by_order = _splits(table, spec, keep, columns, plain, deletions, snapshot.id)
     splits: tuple[Split | PostponeSplit, ...] = (*found, *waiting)
     if table.settings.scan.plan_sort_partition:
         splits = _in_partition_order(table, splits)
@@ -275,6 +275,7 @@ def _parts_of(table: Table, spec: ReadSpec, keep: FileFilter) -> Callable[[Seque
 def _splits(
     table: Table,
     spec: ReadSpec,
+    keep: FileFilter,
     columns: ManifestColumns,
     groups: Sequence[Indices],
     deletions: DeletionFiles,
@@ -284,7 +285,6 @@ def _splits(
     target = table.settings.scan.split_target_size
     open_cost = table.settings.scan.open_file_cost
     types = table.schema.partition_types
-    keep = FileFilter(spec.predicate, table.schema, table.schemas)
     parts_of = _parts_of(table, spec, keep)
     since = None if spec.created_since is None else local_wall_millis(spec.created_since)
     directories: dict[bytes, str] = {}

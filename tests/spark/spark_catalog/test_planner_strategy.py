@@ -95,3 +95,23 @@ def test_a_cached_read_and_one_that_is_written(lake: Lake) -> None:
     expected = "SELECT id, v FROM copied WHERE v < 0 UNION ALL SELECT v, id FROM copied WHERE dt = 'b'"
     assert lake.rows("SELECT * FROM other") == lake.rows(expected)
     cached.unpersist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_query_reads_twice_is_read_once(lake: Lake, kind: str) -> None:
+    """A scan of a later snapshot is another one."""
+    make(lake, kind)
+    half = "(SELECT v, count(*) AS c FROM {} GROUP BY v)"
+    query = f"SELECT a.v, a.c, b.c FROM {half} a JOIN {half} b ON a.v = b.v"
+    given = {"spark.sql.adaptive.enabled": "false", "spark.sql.autoBroadcastJoinThreshold": "-1"}
+    for key, value in given.items():
+        lake.spark.conf.set(key, value)
+    try:
+        frame = lake.sql(query.replace("{}", "t"))
+        assert "ReusedExchange" in plan_of(frame), plan_of(frame)
+        assert lake.rows(frame) == lake.rows(query.replace("{}", "copied"))
+        lake.sql("INSERT INTO t VALUES (200, 200, 'a')")
+        assert lake.rows(query.replace("{}", "t")) == sorted([*lake.rows(frame), (200, 1, 1)], key=repr)
+    finally:
+        for key in given:
+            lake.spark.conf.unset(key)

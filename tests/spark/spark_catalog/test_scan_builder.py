@@ -128,6 +128,19 @@ def test_spark_reads_the_files_itself_where_none_is_merged(lake: Lake) -> None:
     assert lake.rows("SELECT v, count(*) FROM k GROUP BY v") == [("a", 50), ("b", 50)]
 
 
+def test_spark_knows_how_few_rows_the_driver_has_read(lake: Lake) -> None:
+    """Else a join would sort both its sides."""
+    make(lake, "append", True)
+    lake.spark.conf.set("spark.sql.adaptive.enabled", "false")
+    try:
+        for side, column in (("t", "id"), ("`t$files`", "record_count"), ("(SELECT count(*) AS n FROM t)", "n")):
+            joined = lake.sql(f"SELECT * FROM range(1000) r JOIN {side} x ON r.id = x.{column}")
+            plan = str(joined._jdf.queryExecution().executedPlan().toString())
+            assert ("BroadcastHashJoin" in plan, "LocalTableScan" in plan) == (True, True), plan
+    finally:
+        lake.spark.conf.unset("spark.sql.adaptive.enabled")
+
+
 def test_no_rows_and_no_columns(lake: Lake) -> None:
     lake.sql(f"CREATE TABLE t ({COLUMNS}) PARTITIONED BY (dt)")
     assert lake.rows("SELECT * FROM t") == []
