@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
+from paimon_spark.spark.adapters.decimals import as_integers, short_decimals, with_decimals, with_integers
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.store.metadata.messages import CommitMessage
 
@@ -56,14 +57,17 @@ def rows_of_tasks(
     """
     pieces = list(pieces)
     step = max(min(size, _LARGE) // (_NUMBER_BYTES * len(pieces)), 1)
+    decimals = short_decimals(spark, schema)
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():  # one
-                yield from work(pieces[number // step])
+                for made in work(pieces[number // step]):
+                    yield as_integers(made, decimals)
 
     numbers = spark.range(0, len(pieces) * step, 1, len(pieces))
-    return numbers.where(f"id % {step} = 0").mapInArrow(plainly(task), schema)
+    rows = numbers.where(f"id % {step} = 0").mapInArrow(plainly(task), with_integers(schema, decimals))
+    return with_decimals(rows, schema) if decimals else rows
 
 
 def with_plain_names(df: DataFrame) -> DataFrame:
