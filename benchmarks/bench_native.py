@@ -16,7 +16,7 @@ from pathlib import Path
 
 import tables
 from bench_spark import noop, session
-from measure import Results, fastest
+from measure import Results, fastest, has_peer
 from pyspark.sql import DataFrame, SparkSession
 
 from paimon_spark import PaimonTable, register_catalog
@@ -158,5 +158,5 @@ def run(results: Results, root: Path, scale: float) -> None:
     full_reads(results, spark, compacted(spark, merged), "compacted key table")
     narrow_reads(results, spark, merged, plain)
     spark.stop()
-    if "PAIMON_JVM_JAR" in os.environ:
+    if has_peer("native"):
         beside_jvm(results, root, merged)

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from measure import Results
+from measure import Results, has_peer
 from rows_session import APPENDED, COLUMNS, FILES, KEYED, rows
 
 MERGE_OF_FILES = "merge of few rows into 2 of 40 files"
@@ -89,7 +89,7 @@ def run(results: Results, root: Path, scale: float) -> None:
     results.lower("MERGE of 10,000 rows into 2 of 40 files: time / floor", merged / ours["floor"], "x", 1.5, note)
     note = ", ".join(f"{name} {megabytes} MB" for name, megabytes in peaks.items())
     results.lower("DELETE and MERGE: resident peak of a Python worker", peaks["worker"], "MB", 1500, note)
-    if "PAIMON_JVM_JAR" not in os.environ:
+    if not has_peer("rows"):
         return
     theirs, held_there, _ = run_session("jvm", made, scale)
     results.lower("DELETE and MERGE: tables that differ", sum(held[t] != held_there[t] for t in held), "tables", 0)

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
-from measure import Results
+from measure import Results, has_peer
 
 WARM, ROUNDS = 4, 16
 COLUMNS = "(id int, v string, n bigint)"
@@ -89,7 +89,7 @@ def rounds(sides: dict[str, Session], count: int) -> Iterator[tuple[str, str, fl
 
 
 def run(results: Results, root: Path, scale: float) -> None:
-    if "PAIMON_JVM_JAR" not in os.environ:
+    if not has_peer("statements"):
         return
     sides = {kind: Session(kind, root) for kind in ("paimon", "jvm")}
     found: defaultdict[str, defaultdict[str, list[float]]] = defaultdict(lambda: defaultdict(list))

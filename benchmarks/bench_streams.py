@@ -21,7 +21,7 @@ import bench_plan
 import numpy as np
 import pyarrow as pa
 from bench_plan import BIGINT, STRING
-from measure import Results
+from measure import Results, has_peer
 from streams_session import SINKS
 from tables import write
 
@@ -122,7 +122,7 @@ def run(results: Results, root: Path, scale: float) -> None:
     note = f"stream {behind['rows'] / behind['stream'] / 1e6:.2f} M rows/s, batch {behind['batch']:.2f} s"
     ratio = behind["batch"] / behind["stream"]
     results.higher(f"{int(behind['rows']):,} rows behind: speed / batch", ratio, "x", 0.7, note)
-    if "PAIMON_JVM_JAR" not in os.environ:
+    if not has_peer("streams"):
         return
     theirs = run_session("jvm", made, batches)
     for what in SINKS:

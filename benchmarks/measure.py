@@ -50,6 +50,14 @@ class Results:
         print(_line(figure), flush=True)
 
 
+def has_peer(part: str) -> bool:
+    """True if the JVM connector is named, which the part is compared with; else says so."""
+    if "PAIMON_JVM_JAR" in os.environ:
+        return True
+    print(f"{part}: its lines beside the JVM connector are left out; name it by PAIMON_JVM_PYTHON and PAIMON_JVM_JAR")
+    return False
+
+
 def _line(figure: Figure) -> str:
     sign = "<=" if figure.better == "lower" else ">="
     verdict = "met" if figure.met else "MISSED"

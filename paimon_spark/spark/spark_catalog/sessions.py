@@ -113,6 +113,7 @@ class CatalogSessions:
         with self._lock:
             self.catalog = catalog
             self._known.clear()
+            self.frames.clear()
 
     def current(self) -> SqlSession:
         """The session whose query or statement has made the JVM call; the one of the registration if none is active."""
