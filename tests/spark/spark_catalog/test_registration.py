@@ -18,6 +18,7 @@ from conftest import Lake
 from paimon_spark import PaimonTable
 from paimon_spark.errors import NameTaken, OptionError, SqlError, UnsupportedFeature
 from paimon_spark.spark.spark_catalog.jvm_objects import JvmObjects
+from paimon_spark.spark.spark_catalog.registration import registered_catalogs
 from paimon_spark.spark.spark_catalog.spark_internals import check_internals
 
 ROOT = Path(__file__).parents[3]
@@ -175,6 +176,23 @@ def test_registering_again_keeps_what_was_made_before(lake: Lake) -> None:
     del other
     lake.sql("INSERT INTO k VALUES (1)")
     assert lake.rows("SELECT * FROM k") == [(1,)]
+
+
+def test_reads_after_new_secrets_have_the_new_ones(lake: Lake) -> None:
+    """Queries that read the same share its tasks, which hold the secrets."""
+    lake.spark.conf.set("spark.paimon.read.local", "false")
+    lake.sql("CREATE TABLE k (id INT) TBLPROPERTIES ('primary-key' = 'id')")
+    for _ in range(2):
+        lake.sql("INSERT INTO k VALUES (1)")
+    held = lake.sql("SELECT * FROM k")
+    assert lake.rows(held) == [(1,)]
+    registered = registered_catalogs(lake.spark)
+    assert registered is not None
+    frames = registered.catalogs["lake"][0].frames
+    assert len(frames) == 1
+    paimon_spark.register_catalog(lake.spark, "lake", {"warehouse": str(lake.path), "s3.access-key": "new"})
+    assert not frames
+    assert lake.rows(held) == [(1,)]
 
 
 def test_a_name_that_would_mean_other_tables_is_refused(lake: Lake) -> None:
