@@ -62,8 +62,9 @@ def with_decimals(frame: DataFrame, schema: StructType) -> DataFrame:
     for number, field in enumerate(schema.fields):
         kind, found = field.dataType, output.apply(number)
         if isinstance(kind, DecimalType) and kind.precision <= _MOST_DIGITS:
-            found = make(found, kind.precision, kind.scale)
-        columns.append(Column(utils.column(found)).alias(field.name))
+            columns.append(Column(utils.column(make(found, kind.precision, kind.scale))).alias(field.name))
+        else:
+            columns.append(Column(utils.column(found)))
     return frame.select(columns)
 
 
