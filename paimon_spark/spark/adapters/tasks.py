@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
-from paimon_spark.spark.adapters.decimals import as_integers, short_decimals, with_decimals, with_integers
+from paimon_spark.spark.adapters.decimals import FromIntegers, as_integers, short_decimals, with_integers
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.store.metadata.messages import CommitMessage
 
@@ -40,7 +40,12 @@ def one_a_task(spark: SparkSession, things: Sequence[object]) -> DataFrame:
 
 
 def rows_of_tasks(
-    spark: SparkSession, pieces: Sequence[Piece], work: Work[Piece], schema: StructType, size: int
+    spark: SparkSession,
+    pieces: Sequence[Piece],
+    work: Work[Piece],
+    schema: StructType,
+    size: int,
+    from_integers: FromIntegers | None = None,
 ) -> DataFrame:
     """The rows that tasks make, each of one of the pieces.
 
@@ -54,10 +59,11 @@ def rows_of_tasks(
         work: makes batches of the schema of a piece; it runs in a task.
         schema: of the rows.
         size: of all rows in bytes, about.
+        from_integers: takes short decimals as integers; None: they go as decimals.
     """
     pieces = list(pieces)
     step = max(min(size, _LARGE) // (_NUMBER_BYTES * len(pieces)), 1)
-    decimals = short_decimals(spark, schema)
+    decimals = short_decimals(schema) if from_integers is not None else {}
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -66,8 +72,10 @@ def rows_of_tasks(
                     yield as_integers(made, decimals)
 
     numbers = spark.range(0, len(pieces) * step, 1, len(pieces))
-    rows = numbers.where(f"id % {step} = 0").mapInArrow(plainly(task), with_integers(schema, decimals))
-    return with_decimals(rows, schema) if decimals else rows
+    chosen = numbers.where(f"id % {step} = 0")
+    if from_integers is None or not decimals:
+        return chosen.mapInArrow(plainly(task), schema)
+    return from_integers(chosen.mapInArrow(plainly(task), with_integers(schema)), schema)
 
 
 def with_plain_names(df: DataFrame) -> DataFrame:

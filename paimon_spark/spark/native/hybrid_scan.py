@@ -16,6 +16,7 @@ from paimon_spark.format.quoting import quoted
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.batches import conformed, spark_arrow_schema
+from paimon_spark.spark.adapters.decimals import FromIntegers
 from paimon_spark.spark.adapters.sizes import size_of_splits
 from paimon_spark.spark.adapters.tasks import rows_of_tasks
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
@@ -44,6 +45,7 @@ class HybridScan:
         shown: the schema of the columns; each may be NULL.
         settings: of the session.
         placed: whether the places of the rows, PLACE, follow the columns; for append tables only.
+        from_integers: of rows_of_tasks.
     """
 
     spark: SparkSession
@@ -51,6 +53,7 @@ class HybridScan:
     shown: st.StructType
     settings: SessionSettings
     placed: bool = False
+    from_integers: FromIntegers | None = None
 
     @property
     def schema(self) -> st.StructType:
@@ -120,7 +123,7 @@ class HybridScan:
 
         size = size_of_splits(splits, self.scan.fields, self.scan.table.schema.fields)
         groups = self.scan.tasks_of([split.without_statistics() for split in splits])
-        return rows_of_tasks(self.spark, groups, work, self.schema, size)
+        return rows_of_tasks(self.spark, groups, work, self.schema, size, self.from_integers)
 
     def here(self, splits: Sequence[Split], bounded: bool = True) -> DataFrame | None:
         """The rows of splits, read now and by this process; None: they are larger than SMALL_BYTES, and bounded."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from pyspark.sql import DataFrame
 from pyspark.sql import types as st
@@ -57,6 +57,7 @@ from paimon_spark.spark.spark_catalog.spark_internals import (
     column_names,
     parquet_scan,
     plan_with_output,
+    rows_with_decimals,
     source_stream,
     struct_of,
 )
@@ -270,7 +271,9 @@ class ScanBuilder:
         return self._native is not False and (bool(self._skips) or p.columns_of(self._predicate) <= keys)
 
     def _hybrid(self, scan: Scan) -> HybridScan:
-        return HybridScan(self.of.session.spark, scan, _shown_of(scan.fields), self._settings)
+        from_integers = partial(rows_with_decimals, self.of.objects)
+        shown = _shown_of(scan.fields)
+        return HybridScan(self.of.session.spark, scan, shown, self._settings, from_integers=from_integers)
 
     def _native_files(self, scan: Scan) -> list[NativeFile] | None:
         """All files of the plan, if Spark's own scan can read them as they are; None: it cannot."""

@@ -13,11 +13,12 @@ from importlib import import_module
 from typing import Any
 
 from py4j.protocol import Py4JError
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import types as st
 from pyspark.sql.datasource import DataSource, DataSourceReader
 
 from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.spark.adapters.decimals import short_decimals
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
 from paimon_spark.spark.spark_catalog.planner_strategy import CLASSES
 
@@ -27,6 +28,8 @@ _SOURCES = "org.apache.spark.sql.execution.datasources."
 _EXPRESSIONS = "org.apache.spark.sql.connector.expressions."
 _READ = "org.apache.spark.sql.connector.read."
 _CATALYST = "org.apache.spark.sql.catalyst."
+_DECIMAL = _CATALYST + "expressions.MakeDecimal"
+_COLUMNS = "org.apache.spark.sql.classic.ExpressionUtils."
 _CLASSES = (
     _PYTHON + "UserDefinedPythonDataSource",
     _PYTHON + "PythonPartitionReaderFactory",
@@ -41,6 +44,8 @@ _CLASSES = (
     "org.apache.spark.sql.connector.write.LogicalWriteInfoImpl",
     "org.apache.spark.sql.internal.connector.PredicateUtils",
     _CATALYST + "expressions.Alias",
+    _DECIMAL,
+    _COLUMNS.rstrip("."),
     *CLASSES,
 )
 _CATALOGS, _PARSER = "catalogs", "sqlParser"
@@ -178,6 +183,20 @@ def plan_with_output(frame: DataFrame, objects: JvmObjects, output: Java) -> Jav
         nothing = wanted.qualifier().empty()
         named.add(alias(own.apply(place), wanted.name(), wanted.exprId(), nothing, none, nothing))
     return objects.static(_CATALYST + "plans.logical.Project")(objects.seq(named), plan)
+
+
+def rows_with_decimals(objects: JvmObjects, frame: DataFrame, schema: st.StructType) -> DataFrame:
+    """Rows of a schema, of those whose short decimals are integers."""
+    decimals, column = short_decimals(schema), objects.static(_COLUMNS + "column")
+    made, output = [], plan_of(frame).output()  # names may differ in their case alone
+    for number, field in enumerate(schema.fields):
+        found, kind = output.apply(number), decimals.get(number)
+        if kind is None:
+            made.append(Column(column(found)))
+        else:
+            digits = objects.static(_DECIMAL)(found, kind.precision, kind.scale)
+            made.append(Column(column(digits)).alias(field.name))
+    return frame.select(made)
 
 
 def data_frame(frame: Java, spark: SparkSession) -> DataFrame:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from decimal import Context, Decimal
+from functools import partial
 
 import pyarrow as pa
 from hypothesis import HealthCheck, given, settings
@@ -12,7 +14,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import DecimalType, StringType, StructField, StructType
 from support.long_runs import examples
 
+from conftest import Lake
 from paimon_spark.spark.adapters.tasks import rows_of_tasks
+from paimon_spark.spark.spark_catalog.jvm_objects import JvmObjects
+from paimon_spark.spark.spark_catalog.spark_internals import rows_with_decimals
 
 EXACT = Context(prec=38)
 
@@ -42,16 +47,19 @@ def test_decimals_are_those_of_the_rows(
         text = pa.array(["x"] * 9)
         yield pa.RecordBatch.from_arrays([text, *arrays], names=schema.names).slice(start)
 
-    found = rows_of_tasks(spark, [0], work, schema, 0)
+    found = rows_of_tasks(spark, [0], work, schema, 0, partial(rows_with_decimals, JvmObjects(spark)))
     assert found.schema == schema
     expected = [("x", *row) for row in zip(*(column[start:] for column in values), strict=True)]
     assert [tuple(row) for row in found.collect()] == expected
 
 
-def test_few_digits_go_as_integers(spark: SparkSession) -> None:
-    schema = StructType([StructField("few", DecimalType(18, 2)), StructField("many", DecimalType(19, 2))])
-    frame = rows_of_tasks(spark, [0], lambda piece: iter(()), schema, 0)
-    plan = str(frame._jdf.queryExecution().analyzed().toString())
-    assert "MakeDecimal(few" in plan
-    assert "MakeDecimal(many" not in plan
-    assert frame.collect() == []
+def test_few_digits_go_as_integers(lake: Lake) -> None:
+    lake.spark.conf.set("spark.paimon.read.local", "false")
+    lake.sql("CREATE TABLE t (id INT, few DECIMAL(18,2), many DECIMAL(19,2)) TBLPROPERTIES ('primary-key' = 'id')")
+    for _ in range(2):
+        lake.sql("INSERT INTO t VALUES (1, -1.25, 1.25), (2, NULL, NULL), (3, 9999999999999999.99, 0)")
+    frame = lake.sql("SELECT * FROM t")
+    assert re.findall(r"MakeDecimal\((\w+)", frame._jdf.queryExecution().executedPlan().toString()) == ["few"]
+    few, many = [Decimal("-1.25"), None, Decimal("9999999999999999.99")], [Decimal("1.25"), None, Decimal("0.00")]
+    assert lake.rows(frame) == list(zip(range(1, 4), few, many, strict=True))
+    assert lake.rows("SELECT id FROM t WHERE few < 0 OR few + many > 9") == [(1,), (3,)]
