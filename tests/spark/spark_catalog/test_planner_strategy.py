@@ -51,6 +51,8 @@ def test_files_are_read_each_as_it_may_be(lake: Lake, kind: str, adaptive: str) 
     try:
         plan = plan_of(lake.sql("SELECT id, v FROM t WHERE v <> 5"))
         assert (SPARKS in plan, OURS in plan, SCAN in plan) == (True, kind == "keys", False), plan
+        assert "ReadSchema: struct<id:int,v:int>" in plan
+        assert "Not(EqualTo(v,5))" in plan
         for query in QUERIES:
             frame = lake.sql(query.replace("{}", "t"))
             assert lake.rows(frame) == lake.rows(query.replace("{}", "copied")), query

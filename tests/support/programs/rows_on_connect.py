@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import sys
 
+import pytest
+
+import paimon_spark
 from paimon_spark import PaimonTable
+from paimon_spark.errors import UnsupportedFeature
 from support.programs.connect_session import session_on_a_free_port
 
 TABLES = {
@@ -48,6 +52,8 @@ def main(lake: str, *names: str) -> None:
     times.selectExpr("n AS t", "t AS n").write.format("paimon").mode("append").save(f"{lake}/times")
     stored = spark.read.format("paimon").load(f"{lake}/times")
     assert stored.where("t = TIMESTAMP'2026-06-30 23:00:00Z' AND n = TIMESTAMP_NTZ'2026-07-01 08:00:00'").count() == 2
+    with pytest.raises(UnsupportedFeature, match="session of Spark Connect"):
+        paimon_spark.register_catalog(spark, "paimon", lake)
     print("rows are as they should be")
 
 
