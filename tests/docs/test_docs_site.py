@@ -93,6 +93,26 @@ def test_the_search_works_from_disk(site: Path) -> None:
     assert [link for link in links if link.endswith("/")] == []  # which a browser would show as a directory
 
 
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [
+        ("vacuum", "maintenance"),
+        ("upsert", "write"),
+        ("upsert", "change-rows"),
+        ("upsert", "merge-engines"),
+        ("optimize", "compaction"),
+        ("optimize", "clustering"),
+        ("z-order", "clustering"),
+        ("time travel", "time-travel"),
+        ("schema evolution", "schema-evolution"),
+    ],
+)
+def test_the_search_finds_pages_by_words_of_other_systems(words: str, page: str) -> None:
+    """A sentence has them, not a heading, a table or code alone."""
+    text = (DOCS / "guides" / f"{page}.md").read_text(encoding="utf-8").lower()
+    assert words in re.sub(r"(?ms)^ *```.*?^ *```$|^[#|][^\n]*$", "", text)
+
+
 def test_every_option_is_on_its_page(site: Path) -> None:
     text = text_of(site / "reference" / "options.html")
     assert [key for key in CATALOGUE if key not in text] == []

@@ -70,7 +70,8 @@ def catalog(spark: SparkSession, options: str | Mapping[str, str] | None = None,
     """The catalog of a warehouse, for a Spark session.
 
     ``PaimonTable.forName`` finds its tables from then on. Where a session has several catalogs, names begin there with
-    that of the catalog; a name that may mean several tables is refused.
+    that of the catalog; a name that may mean several tables is refused. The names are those of ``sql`` and ``table`` of
+    the object: plain ``spark.sql`` and ``spark.table`` know them after ``paimon_spark.register_catalog``.
 
     Args:
         options: the warehouse, or Paimon's catalog options such as ``{"warehouse": "s3://lake", "s3.endpoint": ...}``.
