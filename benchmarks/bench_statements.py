@@ -20,6 +20,10 @@ from measure import Results, has_peer
 
 WARM, ROUNDS = 4, 16
 COLUMNS = "(id int, v string, n bigint)"
+MERGED = (
+    "using (select 2 as id, 'm' as v, 5L as n union all select 4, 'w', 4L) s on t.id = s.id "
+    "when matched then update set v = s.v, n = s.n when not matched then insert *"
+)
 STATEMENTS = {
     "CREATE DATABASE": "create database paimon.s{n}",
     "USE": "use paimon.s{n}",
@@ -28,6 +32,10 @@ STATEMENTS = {
     "SHOW TABLES": "show tables",
     "INSERT VALUES": "insert into k values (1, 'x', 1), (2, 'y', 2), (3, 'z', 3)",
     "INSERT VALUES without a key": "insert into a values (1, 'x', 1), (2, 'y', 2), (3, 'z', 3)",
+    "INSERT OVERWRITE": "insert overwrite k values (1, 'x', 1), (2, 'y', 2), (3, 'z', 3)",
+    "INSERT OVERWRITE without a key": "insert overwrite a values (1, 'x', 1), (2, 'y', 2), (3, 'z', 3)",
+    "MERGE": f"merge into k t {MERGED}",
+    "MERGE without a key": f"merge into a t {MERGED}",
     "ALTER TABLE ADD COLUMN": "alter table k add column more int",
     "ALTER TABLE SET TBLPROPERTIES": "alter table k set tblproperties ('snapshot.num-retained.max'='20')",
     "UPDATE": "update k set v = 'u' where id = 2",
@@ -45,7 +53,7 @@ STATEMENTS = {
 
 def goal(what: str) -> float:
     """The bar of the statements that change rows or read them is lower: most of their time is not Spark's."""
-    return 1.0 if what.split()[0] in ("INSERT", "UPDATE", "DELETE", "SELECT") else 1.5
+    return 1.0 if what.split()[0] in ("INSERT", "UPDATE", "MERGE", "DELETE", "SELECT") else 1.5
 
 
 class Session:
