@@ -14,6 +14,7 @@ answers a call:
 from __future__ import annotations
 
 import logging
+import uuid
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -140,6 +141,26 @@ class JvmObjects:
         if found is None:
             found = self._kept[key] = make()
         return found
+
+    def compiled(self, name: str, source: str) -> Java:
+        """The one object of a class, which Janino compiles here for this JVM alone.
+
+        Args:
+            name: of the class. It gets a name that no other class has: Py4J knows methods by it.
+            source: in Java.
+        """
+
+        def make() -> Java:
+            unique = f"{name}_{uuid.uuid4().hex}"
+            compiler = self.static("org.codehaus.janino.SimpleCompiler")()
+            compiler.setParentClassLoader(self.loader)
+            compiler.cook(source.replace(name, unique))
+            maker = (
+                compiler.getClassLoader().loadClass(unique).getDeclaredConstructor(self.array("java.lang.Class", ()))
+            )
+            return maker.newInstance(self.array(_OBJECT, ()))
+
+        return self.kept(name, make)
 
     def make(
         self,

@@ -5,8 +5,8 @@ what the JVM does in such a read. It also has readers of one kind, so Spark itse
 none. Where a scan implements ``java.util.function.Function``, the planner takes the plan that the function makes of it;
 the filters and projections above stay. A join that narrows its scan while it runs keeps the scan.
 
-A strategy is an abstract class, which no proxy can implement. So this is the one class of ours in a JVM, that of the
-driver alone. Janino compiles it, as it compiles the queries of Spark.
+A strategy is an abstract class, which no proxy can implement. So this is a class of ours in a JVM, that of the driver
+alone. Janino compiles it, as it compiles the queries of Spark.
 """
 
 from __future__ import annotations
@@ -73,12 +73,8 @@ public class PaimonScans extends SparkStrategy {
 
 
 def planner_strategy(objects: JvmObjects) -> Java:
-    """A new object of the class."""
-    compiler = objects.static("org.codehaus.janino.SimpleCompiler")()
-    compiler.setParentClassLoader(objects.loader)
-    compiler.cook(_SOURCE)
-    made = compiler.getClassLoader().loadClass(_NAME).getDeclaredConstructor(objects.array("java.lang.Class", ()))
-    return made.newInstance(objects.array("java.lang.Object", ()))
+    """The object of the class."""
+    return objects.compiled(_NAME, _SOURCE)
 
 
 def add_strategy(session: Java, objects: JvmObjects, strategy: Java) -> None:

@@ -1,7 +1,7 @@
 """Predicates of Spark's connector interfaces, as predicates over the columns of a table.
 
 A predicate that this module converts is decided by our reader for every row, so Spark need not look again; any other
-stays with Spark. Each look into a JVM object is a round trip of some 50 microseconds, so a node is asked for little.
+stays with Spark.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from py4j.protocol import Py4JError
-
 from paimon_spark.arrow.predicates import predicate as p
 from paimon_spark.format.types import FLOATS, INTEGERS, STRINGS, TIMESTAMPS, DataField, DataType, Root
 from paimon_spark.spark.source.filters import NotPushed, resolve_column
+from paimon_spark.spark.spark_catalog.driver_calls import Node
 
 _COMPARISONS = {"=": p.Op.EQ, "<=>": p.Op.NULL_SAFE_EQ, ">": p.Op.GT, ">=": p.Op.GE, "<": p.Op.LT, "<=": p.Op.LE}
 _MIRRORED = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
@@ -25,28 +24,21 @@ _TEXT_TESTS: Mapping[str, Callable[[p.Path, str], p.Predicate]] = {
 }
 _CONSTANTS: Mapping[str, p.Predicate] = {"ALWAYS_TRUE": p.TRUE, "ALWAYS_FALSE": p.FALSE}
 _COLUMN = "FieldReference"
-_MOST_VALUES = 1_000
-"""Of a list: each is a round trip, and a join may say millions."""
 
 
-def convert(predicate: Any, columns: Mapping[str, DataField]) -> p.Predicate:
+def convert(predicate: Node, columns: Mapping[str, DataField]) -> p.Predicate:
     """A predicate over columns by their names.
 
     Args:
-        predicate: org.apache.spark.sql.connector.expressions.filter.Predicate.
         columns: by the names that Spark uses for them.
 
     Raises:
         NotPushed: some part of it has no form here.
     """
-    name = predicate.name()
-    if name in _CONSTANTS:
-        return _CONSTANTS[name]
-    children = predicate.children()
-    if len(children) > _MOST_VALUES:
-        raise NotPushed
-    children = list(children)
+    name, children = str(predicate.get("is")), predicate.get("of", ())
     match name:
+        case "ALWAYS_TRUE" | "ALWAYS_FALSE":
+            return _CONSTANTS[name]
         case "AND":
             return p.and_(*(convert(child, columns) for child in children))
         case "OR":
@@ -70,7 +62,7 @@ def convert(predicate: Any, columns: Mapping[str, DataField]) -> p.Predicate:
     if name not in _COMPARISONS and name != "<>":
         raise NotPushed
     left, right = children
-    if column_name(left) is None:
+    if "column" not in left:
         left, right, name = right, left, _MIRRORED.get(name, name)
     path, data_type = _column(left, columns)
     value = _value(right, data_type)
@@ -87,45 +79,37 @@ def column_name(expression: Any) -> tuple[str, ...] | None:
     return tuple(expression.fieldNames()) if is_column else None
 
 
-def _column(expression: Any, columns: Mapping[str, DataField]) -> tuple[p.Path, DataType]:
-    name = column_name(expression)
-    if name is None:
+def _column(node: Node, columns: Mapping[str, DataField]) -> tuple[p.Path, DataType]:
+    if "column" not in node:
         raise NotPushed
-    return resolve_column(name, columns)
+    return resolve_column(tuple(node["column"]), columns)
 
 
-def _value(expression: Any, data_type: DataType) -> p.Value | None:
+def _value(node: Node, data_type: DataType) -> p.Value | None:
     """The internal value of a literal, which is one of Spark's: days, microseconds, UTF8String, Decimal; None: NULL."""
-    try:
-        value = expression.value()
-    except Py4JError:
-        raise NotPushed from None
     root = data_type.root
-    match value:
-        case None:
-            return None
-        case bool():
-            if root is Root.BOOLEAN:
-                return value
-        case int():
-            if root in INTEGERS or root in (Root.DATE, Root.TIME):
-                return value
-            if root in TIMESTAMPS and (6 if data_type.precision is None else data_type.precision) <= 6:
-                return value * 1000
-        case float():
-            if root in FLOATS:
-                return value
-        case bytes() | bytearray():
-            if root in (Root.BINARY, Root.VARBINARY):
-                return bytes(value)
-        case str():
-            if root in STRINGS:
-                return value
-        case Decimal():
-            if root is Root.DECIMAL:
-                return value
-        case _ if root in STRINGS:
-            return str(value.toString())
-        case _ if root is Root.DECIMAL:
-            return Decimal(value.toString())
+    for kind, value in node.items():
+        match kind, value:
+            case "plain", None:
+                return None
+            case "plain", bool():
+                if root is Root.BOOLEAN:
+                    return value
+            case "plain", int():
+                if root in INTEGERS or root in (Root.DATE, Root.TIME):
+                    return value
+                if root in TIMESTAMPS and (6 if data_type.precision is None else data_type.precision) <= 6:
+                    return value * 1000
+            case "float", str():
+                if root in FLOATS:
+                    return float(value)
+            case "decimal", str():
+                if root is Root.DECIMAL:
+                    return Decimal(value)
+            case "text", str():
+                if root in STRINGS:
+                    return value
+            case "bytes", str():
+                if root in (Root.BINARY, Root.VARBINARY):
+                    return bytes.fromhex(value[1:])
     raise NotPushed

@@ -15,6 +15,7 @@ from paimon_spark.arrow.predicates import predicate as p
 from paimon_spark.format.bucket import bucket_fields
 from paimon_spark.format.types import BINARIES, INTEGERS, TIMESTAMPS, DataField, Root
 from paimon_spark.spark.source.filters import NotPushed
+from paimon_spark.spark.spark_catalog.driver_calls import Node, parsed
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
 from paimon_spark.spark.spark_catalog.predicates import convert
 from paimon_spark.store.metadata.table import Table
@@ -41,7 +42,7 @@ class RuntimeFilter:
     exact: frozenset[str]
     batch: Callable[[p.Predicate], Java]
 
-    def condition(self, predicates: Iterable[Java]) -> p.Predicate:
+    def condition(self, predicates: Iterable[Node]) -> p.Predicate:
         """What Spark says; TRUE: nothing that is of use here."""
         found = []
         for predicate in predicates:
@@ -103,7 +104,7 @@ class ScanCalls:
 
     def filter(self, predicates: Java) -> None:
         assert self._runtime is not None
-        condition = self._runtime.condition(predicates)
+        condition = self._runtime.condition(parsed(self._objects, predicates))
         if condition != p.TRUE:
             thread = self._objects.thread_id()
             self._said[thread] = p.and_(self._said.get(thread, p.TRUE), condition)

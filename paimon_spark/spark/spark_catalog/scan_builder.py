@@ -40,6 +40,7 @@ from paimon_spark.spark.queries.table_use import full_scan_refusal
 from paimon_spark.spark.source.filters import NotPushed
 from paimon_spark.spark.spark_catalog.aggregates import Aggregates, aggregated_rows, asked_aggregates
 from paimon_spark.spark.spark_catalog.bucketing import Bucketing, bucketing, keyed_files
+from paimon_spark.spark.spark_catalog.driver_calls import chosen, parsed, statistics
 from paimon_spark.spark.spark_catalog.jvm_objects import Java
 from paimon_spark.spark.spark_catalog.predicates import column_name, convert
 from paimon_spark.spark.spark_catalog.runtime_filters import RuntimeFilter, filter_columns
@@ -49,7 +50,6 @@ from paimon_spark.spark.spark_catalog.scans import (
     local_scan,
     parquet_batch,
     python_scan,
-    statistics,
     task_batch,
 )
 from paimon_spark.spark.spark_catalog.sessions import NamedTable
@@ -92,36 +92,41 @@ class ScanBuilder:
         self._settings = session_settings(of.session.spark)
         self._names: tuple[str, ...] = tuple(field.name for field in table.schema.fields)
         self._predicate: p.Predicate = p.TRUE
-        self._pushed: list[Java] = []
-        self._left: list[Java] = []
-        self._skips: list[tuple[Java, p.Predicate]] = []
+        self._given: Java = None
+        self._pushed: list[int] = []
+        self._left: list[int] = []
+        self._skips: list[tuple[int, p.Predicate]] = []
         self._first: TopN | None = None
         self._aggregates: Aggregates | None = None
         self._planned: dict[str, Java] = {}
+        self._held: list[DataFrame | None] = []
         self._plans: dict[tuple[p.Predicate, TopN | None], Plan] = {}
 
     # ------------------------------------------------------------------------------------------------- what is pushed
 
     def pushPredicates(self, predicates: Java) -> Java:
         columns = {field.name: field for field in (*self._table.schema.fields, *self._table.hidden_fields)}
-        taken: list[tuple[Java, p.Predicate]] = []
-        for predicate in predicates:
+        taken: list[tuple[int, p.Predicate]] = []
+        self._given = predicates
+        for place, node in enumerate(parsed(self.of.objects, predicates)):
             try:
-                taken.append((predicate, convert(predicate, columns)))
+                taken.append((place, convert(node, columns)))
             except NotPushed:
-                self._left.append(predicate)
+                self._left.append(place)
         self._predicate = p.and_(*(part for _, part in taken))
         keys = set(self._table.schema.partition_keys)
-        of_rows = [(given, part) for given, part in taken if not p.columns_of(part) <= keys]
+        of_rows = [(place, part) for place, part in taken if not p.columns_of(part) <= keys]
         if of_rows and self._spark_reads:  # its scan skips row groups by conditions, and does not decide them
             self._skips = of_rows
-            self._left += [given for given, _ in of_rows]
-            taken = [(given, part) for given, part in taken if p.columns_of(part) <= keys]
-        self._pushed = [given for given, _ in taken]
-        return self.of.objects.array(_PREDICATE, self._left)
+            self._left += [place for place, _ in of_rows]
+            taken = [(place, part) for place, part in taken if p.columns_of(part) <= keys]
+        self._pushed = [place for place, _ in taken]
+        return chosen(self.of.objects, predicates, self._left)
 
     def pushedPredicates(self) -> Java:
-        return self.of.objects.array(_PREDICATE, self._pushed)
+        if self._given is None:
+            return self.of.objects.array(_PREDICATE, ())
+        return chosen(self.of.objects, self._given, self._pushed)
 
     def pruneColumns(self, schema: Java) -> None:
         self._names = column_names(schema)
@@ -167,7 +172,7 @@ class ScanBuilder:
             raise OptionError(refusal)
         scan, plan = self._scan(self._read_names), self._plan
         if self._is_divisible:
-            here = self._rows_here(scan)
+            here = self._shared("here", lambda: self._rows_here(scan))
             if here is not None:
                 return local_scan(self.of.objects, here, f"{description}, read by the driver", self)
             files = self._native_files(scan) if self._may_spark_read else None
@@ -180,7 +185,9 @@ class ScanBuilder:
         output = relation.output()
         attributes = output.toString()
         if attributes not in self._planned:
-            self._planned[attributes] = plan_with_output(self._frame, self.of.objects, output)
+            frame = self._shared("planned", self._frame)
+            assert frame is not None
+            self._planned[attributes] = plan_with_output(frame, self.of.objects, output)
         return self._planned[attributes]
 
     def toMicroBatchStream(self, checkpoint: str) -> Java:
@@ -192,15 +199,20 @@ class ScanBuilder:
 
     # -------------------------------------------------------------------------------------------------------- helpers
 
-    @cached_property
-    def _frame(self) -> DataFrame:
-        """The rows. Where a query reads them twice, both have this one object, and Spark runs once what it can."""
+    def _shared(self, what: str, make: Callable[[], DataFrame | None]) -> DataFrame | None:
+        """What is made once for the scans of a query that read the same; this scan holds it."""
         session, known = self.of.session, self.of.sessions.frames
-        key = (str(session.spark._jsparkSession.sessionUUID()), self._identity)
+        key = (str(session.spark._jsparkSession.sessionUUID()), f"{what} {self._identity}")
         found = known.get(key)
-        return known.setdefault(key, self._made_frame()) if found is None else found
+        if found is None:
+            found = make()
+            if found is not None:
+                found = known.setdefault(key, found)
+        self._held.append(found)
+        return found
 
-    def _made_frame(self) -> DataFrame:
+    def _frame(self) -> DataFrame:
+        """The rows, read when a query runs: where it reads them twice, Spark runs once what it can."""
         hybrid = self._hybrid(self._scan(self._read_names))
         if self._native is False:
             return hybrid.merged(self._splits)
@@ -299,8 +311,8 @@ class ScanBuilder:
         objects, read = self.of.objects, {field.name: field for field in scan.fields}
         text = f"{description} {sorted(file.path for file in files)} {self._predicate} {self._read_names}"
         skips = [
-            given
-            for given, part in self._skips
+            self._given[place]
+            for place, part in self._skips
             if p.columns_of(part) <= read.keys() and not any(holds_floats(read[n].type) for n in p.columns_of(part))
         ]
         buckets = {file.file_name: split.bucket for split in self._splits for file in split.files}

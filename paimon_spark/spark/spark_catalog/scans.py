@@ -17,6 +17,7 @@ from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.source.reader import SplitPartition
 from paimon_spark.spark.source.source import PaimonDataSource
 from paimon_spark.spark.spark_catalog.bucketing import Bucketing, keyed_batch
+from paimon_spark.spark.spark_catalog.driver_calls import statistics
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
 from paimon_spark.spark.spark_catalog.runtime_filters import RuntimeFilter, ScanCalls
 from paimon_spark.spark.spark_catalog.spark_internals import (
@@ -50,13 +51,6 @@ def local_scan(objects: JvmObjects, frame: DataFrame, description: str, target: 
     }
     kinds = [_READ + "LocalScan", _READ + "SupportsReportStatistics"]
     return objects.make(kinds, target, constants, f"{description} {uuid.uuid4()}")
-
-
-def statistics(objects: JvmObjects, rows: int, size: int) -> Java:
-    """About how many rows and bytes a scan returns."""
-    long = objects.static("java.util.OptionalLong.of")
-    constants = {"numRows": long(rows), "sizeInBytes": long(size)}
-    return objects.make([_READ + "Statistics"], None, constants, f"{rows} rows, {size} bytes")
 
 
 @dataclass(frozen=True)

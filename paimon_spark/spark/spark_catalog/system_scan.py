@@ -7,15 +7,9 @@ from collections.abc import Mapping, Sequence
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
 from paimon_spark.spark.native.local_read import SMALL_BYTES, rows_if_small
+from paimon_spark.spark.spark_catalog.driver_calls import statistics
 from paimon_spark.spark.spark_catalog.jvm_objects import Java
-from paimon_spark.spark.spark_catalog.scans import (
-    PlannedReader,
-    ScanTraits,
-    local_scan,
-    python_scan,
-    statistics,
-    task_batch,
-)
+from paimon_spark.spark.spark_catalog.scans import PlannedReader, ScanTraits, local_scan, python_scan, task_batch
 from paimon_spark.spark.spark_catalog.sessions import NamedTable
 from paimon_spark.spark.spark_catalog.spark_internals import column_names, source_stream, struct_of
 from paimon_spark.store.system_tables.table import SystemTable, UnitReader

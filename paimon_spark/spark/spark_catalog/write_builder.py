@@ -18,6 +18,7 @@ from paimon_spark.format.types import INTEGERS, MAX_LENGTH, STRINGS, TIMESTAMPS,
 from paimon_spark.spark.adapters.options import DYNAMIC_OVERWRITE, OVERWRITE_WHERE, PATH, last_of, path_in_session
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.source.filters import NotPushed
+from paimon_spark.spark.spark_catalog.driver_calls import parsed
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, dict_of
 from paimon_spark.spark.spark_catalog.predicates import convert
 from paimon_spark.spark.spark_catalog.sessions import NamedTable
@@ -79,7 +80,7 @@ class WriteBuilder:
     def _condition(self, predicates: Java) -> str:
         """The condition as text; empty: all rows."""
         columns = {field.name: replace(field, type=_plain(field.type)) for field in self._schema.partition_fields}
-        found = p.and_(*(convert(predicate, columns) for predicate in predicates))
+        found = p.and_(*(convert(node, columns) for node in parsed(self._of.objects, predicates)))
         return "" if found == p.TRUE else condition_text(found, self._schema)
 
 

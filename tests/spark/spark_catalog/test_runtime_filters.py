@@ -12,7 +12,11 @@ from pyspark.sql import DataFrame
 from support.long_runs import draws, examples
 
 from conftest import Lake
+from paimon_spark.arrow.predicates import predicate as p
+from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.spark.source.filters import NotPushed
+from paimon_spark.spark.spark_catalog.driver_calls import parsed
+from paimon_spark.spark.spark_catalog.jvm_objects import JvmObjects
 from paimon_spark.spark.spark_catalog.predicates import convert
 
 VALUES = {
@@ -218,22 +222,19 @@ def test_a_read_of_a_change_and_one_in_an_order_are_not_narrowed(lake: Lake) -> 
     ) == [(2,)]
 
 
-class _LongList:
-    """An IN of Spark with more values than are worth a look at each."""
-
-    def name(self) -> str:
-        return "IN"
-
-    def children(self) -> _LongList:
-        return self
-
-    def __len__(self) -> int:
-        return 5_000_000
-
-    def __getitem__(self, number: int) -> object:
-        raise AssertionError(f"value {number} was asked for")
-
-
-def test_a_long_list_is_refused_without_a_look_at_its_values() -> None:
-    with pytest.raises(NotPushed):
-        convert(_LongList(), {})
+def test_a_long_list_is_refused_without_a_look_at_its_values(lake: Lake) -> None:
+    jvm = lake.spark._jvm
+    assert jvm is not None
+    expressions, integer = jvm.org.apache.spark.sql.connector.expressions, jvm.org.apache.spark.sql.types.DataTypes
+    column, value = expressions.FieldReference.column("id"), expressions.LiteralValue(7, integer.IntegerType)
+    columns = {"id": DataField(0, "id", DataType(Root.INT))}
+    for count, is_taken in ((999, True), (1000, False)):
+        children = _array(jvm, column, *[value] * count, kind=expressions.Expression)
+        given = _array(jvm, expressions.filter.Predicate("IN", children), kind=expressions.filter.Predicate)
+        (node,) = parsed(JvmObjects(lake.spark), given)
+        assert (node != {}) is is_taken
+        if is_taken:
+            assert convert(node, columns) == p.In(("id",), (7,) * count)
+        else:
+            with pytest.raises(NotPushed):
+                convert(node, columns)

@@ -70,7 +70,7 @@ def _steps(random: Random) -> dict[str, Step]:
         "drop": lambda f, _: f.drop("s", "v", "nope"),
         "drop id": lambda f, _: f.drop("id"),
         f"least {number} by {order}": lambda f, _: f.orderBy(*order).limit(number),
-        f"last {number}": lambda f, _: f.sort("id", ascending=False).limit(number),
+        f"last {number}": lambda f, first: f.sort(*_keys(f, first), ascending=False).limit(number),
         "withColumn": lambda f, _: f.withColumn("n", F.col("id") % 5),
         "renamed": lambda f, _: f.withColumnRenamed("n", "m"),
         "distinct": lambda f, _: f.distinct(),
@@ -86,6 +86,11 @@ def _steps(random: Random) -> dict[str, Step]:
         "view": lambda f, _: _of_view(f),
         "in sql": lambda f, _: f.sparkSession.sql("SELECT * FROM {rows} WHERE id < 100", rows=f),
     }
+
+
+def _keys(frame: DataFrame, first: DataFrame) -> list[Column]:
+    """What orders the rows: the key, where the columns are those of the table, as a column `id` may be that of `st`."""
+    return [F.col("id")] if frame.columns == first.columns else [F.col(f"`{name}`") for name in frame.columns]
 
 
 def _of_view(frame: DataFrame) -> DataFrame:
