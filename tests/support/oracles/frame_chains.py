@@ -12,7 +12,7 @@ from random import Random
 from typing import Any, TypeAlias
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import paimon_spark
