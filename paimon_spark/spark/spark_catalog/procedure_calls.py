@@ -13,7 +13,7 @@ from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
 from paimon_spark.spark.spark_catalog.scans import local_scan
 from paimon_spark.spark.spark_catalog.sessions import CatalogSessions
-from paimon_spark.spark.spark_catalog.spark_internals import has_no_cached_rows
+from paimon_spark.spark.spark_catalog.spark_internals import dataset_of, has_no_cached_rows
 from paimon_spark.spark.statements.run import run_sql
 from paimon_spark.sql.statements import Call
 from paimon_spark.sql.text.names import TableName
@@ -79,7 +79,7 @@ class BoundProcedure:
         _refresh_cached(session, text)
         scans = self._sessions.objects.static("java.util.ArrayList")()
         if result.schema.fields:
-            scans.add(local_scan(self._sessions.objects, result, "result of a statement"))
+            scans.add(local_scan(self._sessions.objects, dataset_of(result), "result of a statement"))
         return scans.iterator()
 
 

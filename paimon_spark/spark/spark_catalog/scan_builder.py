@@ -55,6 +55,7 @@ from paimon_spark.spark.spark_catalog.scans import (
 from paimon_spark.spark.spark_catalog.sessions import NamedTable
 from paimon_spark.spark.spark_catalog.spark_internals import (
     column_names,
+    dataset_of,
     parquet_scan,
     plan_with_output,
     rows_with_decimals,
@@ -99,7 +100,7 @@ class ScanBuilder:
         self._first: TopN | None = None
         self._aggregates: Aggregates | None = None
         self._planned: dict[str, Java] = {}
-        self._held: list[DataFrame | None] = []
+        self._held: list[Java] = []
         self._plans: dict[tuple[p.Predicate, TopN | None], Plan] = {}
 
     # ------------------------------------------------------------------------------------------------- what is pushed
@@ -161,7 +162,7 @@ class ScanBuilder:
         description = self.of.description
         if self._aggregates is not None:
             rows = aggregated_rows(self.of.session.spark, self._table.schema, self._aggregates)
-            return local_scan(self.of.objects, rows, f"{description}, known from metadata")
+            return local_scan(self.of.objects, dataset_of(rows), f"{description}, known from metadata")
         refusal = full_scan_refusal(
             self.of.name,
             self._table,
@@ -185,9 +186,8 @@ class ScanBuilder:
         output = relation.output()
         attributes = output.toString()
         if attributes not in self._planned:
-            frame = self._shared("planned", self._frame)
-            assert frame is not None
-            self._planned[attributes] = plan_with_output(frame, self.of.objects, output)
+            dataset = self._shared("planned", self._frame)
+            self._planned[attributes] = plan_with_output(dataset, self.of.objects, output)
         return self._planned[attributes]
 
     def toMicroBatchStream(self, checkpoint: str) -> Java:
@@ -199,15 +199,14 @@ class ScanBuilder:
 
     # -------------------------------------------------------------------------------------------------------- helpers
 
-    def _shared(self, what: str, make: Callable[[], DataFrame | None]) -> DataFrame | None:
-        """What is made once for the scans of a query that read the same; this scan holds it."""
-        session, known = self.of.session, self.of.sessions.frames
+    def _shared(self, what: str, make: Callable[[], DataFrame | None]) -> Java:
+        """The Dataset that is made once for the scans of a query that read the same; None: none is made."""
+        session, known = self.of.session, self.of.sessions.datasets
         key = (str(session.spark._jsparkSession.sessionUUID()), f"{what} {self._identity}")
         found = known.get(key)
         if found is None:
-            found = make()
-            if found is not None:
-                found = known.setdefault(key, found)
+            made = make()
+            found = None if made is None else known.setdefault(key, dataset_of(made))
         self._held.append(found)
         return found
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import types as st
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
@@ -33,21 +33,21 @@ from paimon_spark.store.system_tables.table import UnitReader
 _READ = "org.apache.spark.sql.connector.read."
 
 
-def local_scan(objects: JvmObjects, frame: DataFrame, description: str, target: Any = None) -> Java:
+def local_scan(objects: JvmObjects, dataset: Java, description: str, target: Any = None) -> Java:
     """Rows that this process holds: they travel in the plan, and no job is needed to collect them.
 
     Spark learns how few they are: it sends a small side of a join to all tasks, and does not sort both.
 
     Args:
-        frame: of rows that are there already.
+        dataset: of rows that are there already.
         target: answers other methods of the scan.
     """
-    rows = rows_of(frame)
+    rows = rows_of(dataset)
     constants = {
-        "readSchema": struct_of(objects, frame.schema),
+        "readSchema": dataset.schema(),
         "rows": rows,
         "description": description,
-        "estimateStatistics": statistics(objects, len(rows), size_of(frame)),
+        "estimateStatistics": statistics(objects, len(rows), size_of(dataset)),
     }
     kinds = [_READ + "LocalScan", _READ + "SupportsReportStatistics"]
     return objects.make(kinds, target, constants, f"{description} {uuid.uuid4()}")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 from weakref import ReferenceType, WeakValueDictionary
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.warehouse import WarehouseTable, find_warehouse_table
@@ -96,7 +96,7 @@ class CatalogSessions:
     """A catalog in the sessions of one JVM.
 
     Attributes:
-        frames: the rows of scans that are in use, by the session and what the scan reads.
+        datasets: the rows of scans that are in use, by the session and what the scan reads.
     """
 
     def __init__(self, spark: SparkSession, objects: JvmObjects, catalog: Catalog) -> None:
@@ -106,14 +106,14 @@ class CatalogSessions:
         self._first_id = str(spark._jsparkSession.sessionUUID())
         self._known: OrderedDict[str, SqlSession] = OrderedDict()
         self._lock = Lock()
-        self.frames: WeakValueDictionary[tuple[str, str], DataFrame] = WeakValueDictionary()
+        self.datasets: WeakValueDictionary[tuple[str, str], Java] = WeakValueDictionary()
 
     def renew(self, catalog: Catalog) -> None:
         """Takes the same catalog with other secrets; what has been made of it before goes on with them."""
         with self._lock:
             self.catalog = catalog
             self._known.clear()
-            self.frames.clear()
+            self.datasets.clear()
 
     def current(self) -> SqlSession:
         """The session whose query or statement has made the JVM call; the one of the registration if none is active."""

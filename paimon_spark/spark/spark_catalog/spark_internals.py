@@ -146,14 +146,19 @@ def column_names(schema: Java) -> tuple[str, ...]:
     return tuple(field["name"] for field in json.loads(schema.json())["fields"])
 
 
-def rows_of(frame: DataFrame) -> Java:
-    """The rows of a DataFrame that this process holds, as an array of InternalRow; no job runs for them."""
-    return frame._jdf.queryExecution().executedPlan().executeCollect()
+def dataset_of(frame: DataFrame) -> Java:
+    """The Dataset of a DataFrame: it may be held, where a DataFrame would hold its session and SparkContext too."""
+    return frame._jdf
 
 
-def size_of(frame: DataFrame) -> int:
-    """About how many bytes the rows of a DataFrame are, as Spark estimates it."""
-    return int(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes())
+def rows_of(dataset: Java) -> Java:
+    """The rows of a Dataset that this process holds, as an array of InternalRow; no job runs for them."""
+    return dataset.queryExecution().executedPlan().executeCollect()
+
+
+def size_of(dataset: Java) -> int:
+    """About how many bytes the rows of a Dataset are, as Spark estimates it."""
+    return int(dataset.queryExecution().optimizedPlan().stats().sizeInBytes())
 
 
 def has_no_cached_rows(spark: SparkSession) -> bool:
@@ -161,21 +166,21 @@ def has_no_cached_rows(spark: SparkSession) -> bool:
     return bool(spark._jsparkSession.sharedState().cacheManager().isEmpty())
 
 
-def plan_of(frame: DataFrame) -> Java:
-    """The plan of a DataFrame, in which all names are resolved."""
-    return frame._jdf.queryExecution().analyzed()
+def plan_of(dataset: Java) -> Java:
+    """The plan of a Dataset, in which all names are resolved."""
+    return dataset.queryExecution().analyzed()
 
 
-def plan_with_output(frame: DataFrame, objects: JvmObjects, output: Java) -> Java:
-    """The plan of a DataFrame, to be run, with other attributes for its columns.
+def plan_with_output(dataset: Java, objects: JvmObjects, output: Java) -> Java:
+    """The plan of a Dataset, to be run, with other attributes for its columns.
 
     Args:
         output: the attributes of the JVM, one for each column.
     """
-    plan = plan_of(frame)
+    plan = plan_of(dataset)
     if plan.getClass().getSimpleName() == "MapInArrow":
         return plan.copy(plan.functionExpr(), output, plan.child(), plan.isBarrier(), plan.profile())
-    plan = frame._jdf.queryExecution().optimizedPlan()
+    plan = dataset.queryExecution().optimizedPlan()
     alias, named = objects.static(_CATALYST + "expressions.Alias"), objects.static("java.util.ArrayList")()
     own, none = plan.output(), objects.static("scala.Option.empty")()
     for place in range(own.size()):
@@ -188,7 +193,7 @@ def plan_with_output(frame: DataFrame, objects: JvmObjects, output: Java) -> Jav
 def rows_with_decimals(objects: JvmObjects, frame: DataFrame, schema: st.StructType) -> DataFrame:
     """Rows of a schema, of those whose short decimals are integers."""
     decimals, column = short_decimals(schema), objects.static(_COLUMNS + "column")
-    made, output = [], plan_of(frame).output()  # names may differ in their case alone
+    made, output = [], plan_of(dataset_of(frame)).output()  # names may differ in their case alone
     for number, field in enumerate(schema.fields):
         found, kind = output.apply(number), decimals.get(number)
         if kind is None:

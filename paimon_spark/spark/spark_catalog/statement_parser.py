@@ -20,7 +20,7 @@ from paimon_spark.spark.queries.run_query import with_functions
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, Thrown, cause_of
 from paimon_spark.spark.spark_catalog.procedure_calls import execution
 from paimon_spark.spark.spark_catalog.sessions import CatalogSessions, RegisteredCatalogs
-from paimon_spark.spark.spark_catalog.spark_internals import plan_of
+from paimon_spark.spark.spark_catalog.spark_internals import dataset_of, plan_of
 from paimon_spark.spark.statements.new_tables import check_clauses
 from paimon_spark.spark.statements.run import run_sql
 from paimon_spark.sql import listings as q
@@ -178,7 +178,7 @@ class StatementParser:
                 continue
             uses = statement.uses if isinstance(statement, Query) else ()
             if any(use.increment is not None or session.find_view(use.name) for use in uses):
-                return plan_of(run_sql(session, whole()))
+                return plan_of(dataset_of(run_sql(session, whole())))
             if has_function and (given := with_functions(session, whole())) != whole():
                 return self._delegate.parsePlan(given)
         if has_function and refusal is not None:

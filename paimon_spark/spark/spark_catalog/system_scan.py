@@ -11,7 +11,7 @@ from paimon_spark.spark.spark_catalog.driver_calls import statistics
 from paimon_spark.spark.spark_catalog.jvm_objects import Java
 from paimon_spark.spark.spark_catalog.scans import PlannedReader, ScanTraits, local_scan, python_scan, task_batch
 from paimon_spark.spark.spark_catalog.sessions import NamedTable
-from paimon_spark.spark.spark_catalog.spark_internals import column_names, source_stream, struct_of
+from paimon_spark.spark.spark_catalog.spark_internals import column_names, dataset_of, source_stream, struct_of
 from paimon_spark.store.system_tables.table import SystemTable, UnitReader
 
 
@@ -37,7 +37,7 @@ class SystemScanBuilder:
         if size is not None and size <= SMALL_BYTES:
             rows = rows_if_small(spark, reader.read, [unit for task in tasks for unit in task], shown)
             if rows is not None:
-                return local_scan(objects, rows, description, self)
+                return local_scan(objects, dataset_of(rows), description, self)
 
         def batch() -> Java:
             planned = PlannedReader(tasks, reader, spark_arrow_schema(shown))

@@ -188,10 +188,10 @@ def test_reads_after_new_secrets_have_the_new_ones(lake: Lake) -> None:
     assert lake.rows(held) == [(1,)]
     registered = registered_catalogs(lake.spark)
     assert registered is not None
-    frames = registered.catalogs["lake"][0].frames
-    assert len(frames) == 1
+    datasets = registered.catalogs["lake"][0].datasets
+    assert len(datasets) == 1
     paimon_spark.register_catalog(lake.spark, "lake", {"warehouse": str(lake.path), "s3.access-key": "new"})
-    assert not frames
+    assert not datasets
     assert lake.rows(held) == [(1,)]
 
 

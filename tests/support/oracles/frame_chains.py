@@ -70,7 +70,7 @@ def _steps(random: Random) -> dict[str, Step]:
         "drop": lambda f, _: f.drop("s", "v", "nope"),
         "drop id": lambda f, _: f.drop("id"),
         f"least {number} by {order}": lambda f, _: f.orderBy(*order).limit(number),
-        f"last {number}": lambda f, first: f.sort(*_keys(f, first), ascending=False).limit(number),
+        f"last {number}": lambda f, _: f.sort(*_keys(f), ascending=False).limit(number),
         "withColumn": lambda f, _: f.withColumn("n", F.col("id") % 5),
         "renamed": lambda f, _: f.withColumnRenamed("n", "m"),
         "distinct": lambda f, _: f.distinct(),
@@ -88,9 +88,9 @@ def _steps(random: Random) -> dict[str, Step]:
     }
 
 
-def _keys(frame: DataFrame, first: DataFrame) -> list[Column]:
-    """What orders the rows: the key, where the columns are those of the table, as a column `id` may be that of `st`."""
-    return [F.col("id")] if frame.columns == first.columns else [F.col(f"`{name}`") for name in frame.columns]
+def _keys(frame: DataFrame) -> list[Column]:
+    """What orders the rows: the key, where `st` is there too, for a column `id` without it may be that of `st`."""
+    return [F.col("id")] if "st" in frame.columns else [F.col(f"`{name}`") for name in frame.columns]
 
 
 def _of_view(frame: DataFrame) -> DataFrame:
