@@ -1,6 +1,6 @@
 """Java's writers of dynamic buckets, for the process that has the JVM: functions of Java's package and plain values.
 
-Rows are (k INT NOT NULL, p STRING, v INT).
+Rows are (k, p, v): a key that is not NULL, a partition, a value.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jpype
+from genuine_values import codec, objects
 from java_table import table_at
 
-Row = tuple[int, str | None, int | None]
+Row = tuple[int | str, str | None, int | None]
 BATCH = 2**63 - 1
 
 
@@ -46,7 +47,7 @@ def write_dynamic(
     with _writer(paimon, table) as writer:
         if overwrite is not None:
             writer.withIgnorePreviousFiles(True)
-        for row in _rows(paimon, rows, kinds):
+        for row in _rows(paimon, table, rows, kinds):
             partition, key = extract.partition(row), extract.trimmedPrimaryKey(row).hashCode()
             number = paimon.index.BucketAssigner.computeAssigner(partition.hashCode(), key, count, count)
             writer.write(row, each[int(number)].assign(partition, key))
@@ -68,7 +69,7 @@ def write_cross_partition(paimon: Any, path: str, rows: Sequence[Row], kinds: Se
             while keys.hasNext():
                 assigner.bootstrapKey(keys.next())
         assigner.endBoostrap(False)  # sic
-        for row in _rows(paimon, rows, kinds):
+        for row in _rows(paimon, table, rows, kinds):
             assigner.processInput(row)
         _commit(table, writer, None)
         assigner.close()
@@ -82,13 +83,11 @@ def _writer(paimon: Any, table: Any) -> Any:
     return table.newWrite("java").withIOManager(_io_manager(paimon))
 
 
-def _rows(paimon: Any, rows: Sequence[Row], kinds: Sequence[str] | None) -> list[Any]:
-    text, java_int = paimon.data.BinaryString.fromString, jpype.java.lang.Integer
-    made = []
-    for (k, p, v), kind in zip(rows, kinds or ["+I"] * len(rows), strict=True):
-        values = [java_int(k), None if p is None else text(p), None if v is None else java_int(v)]
-        row_kind = paimon.types.RowKind.fromShortString(kind)
-        made.append(paimon.data.GenericRow.ofKind(row_kind, jpype.JArray(jpype.JObject)(values)))
+def _rows(paimon: Any, table: Any, rows: Sequence[Row], kinds: Sequence[str] | None) -> list[Any]:
+    codecs, made = [codec(t) for t in table.rowType().getFieldTypes()], []
+    for row, kind in zip(rows, kinds or ["+I"] * len(rows), strict=True):
+        values = objects([c.encode(value) for c, value in zip(codecs, row, strict=True)])
+        made.append(paimon.data.GenericRow.ofKind(paimon.types.RowKind.fromShortString(kind), values))
     return made
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import our_engine
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from support.oracles.comparing import Row, comparable
+from support.oracles.comparing import Row, arrow_batch, comparable
 from support.registered_catalogs import forget_catalogs
 
 import paimon_spark
@@ -56,13 +57,14 @@ class Door(ABC):
 
 
 class ByMethods(Door):
-    """PaimonTable, and writes without Spark."""
+    """PaimonTable."""
 
     def close(self) -> None:
         """Nothing is open."""
 
     def write(self, rows: Sequence[Row], columns: Mapping[str, str]) -> None:
-        our_engine.write(self.path, [(rows, None)])
+        batch = arrow_batch(rows, open_table(self.path).schema.fields)
+        self._table.append(pa.Table.from_batches([batch]))
 
     @property
     def _table(self) -> PaimonTable:
@@ -113,7 +115,7 @@ class BySql(Door):
 
     def merge(self, rows: DataFrame, match: str, clauses: Sequence[Clause]) -> None:
         rows.createOrReplaceTempView("s")
-        self.spark.sql(f"MERGE INTO {self.name} AS t USING s ON {match} {' '.join(map(_clause, clauses))}")
+        self.spark.sql(merge_statement(self.name, "s", match, clauses))
 
     def alter(self, change: c.SchemaChange) -> None:
         self.spark.sql(f"ALTER TABLE {self.name} {_change(change)}")
@@ -134,6 +136,23 @@ def of_source(kind: str) -> str:
 def of_spark(value: Any) -> Any:
     """A value as a DataFrame is made of it."""
     return dict(value) if isinstance(value, frozenset) else value
+
+
+def merge_statement(table: str, source: str, match: str, clauses: Sequence[Clause]) -> str:
+    return f"MERGE INTO {table} AS t USING {source} AS s ON {match} {' '.join(map(_clause, clauses))}"
+
+
+def sql_rows(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> str:
+    """A query for rows of numbers and texts; columns: names and types, in the order of the table."""
+    return " UNION ALL ".join(
+        "SELECT " + ", ".join(f"{_sql_value(row[name], kind)} AS {name}" for name, kind in columns.items())
+        for row in rows
+    )
+
+
+def _sql_value(value: int | str | None, kind: str) -> str:
+    text = "NULL" if value is None else f"'{value}'" if isinstance(value, str) else str(value)
+    return f"CAST({text} AS {of_source(kind)})"
 
 
 def _sets(values: Mapping[str, str]) -> str:

@@ -15,18 +15,18 @@ from typing import Any
 import java_changes
 import java_dynamic
 import java_rows
-import our_dynamic
 import our_engine
 import pytest
 from genuine import NO_OPTIONS, Genuine
 from genuine_spark import GenuineSpark
 from pyspark.errors import PySparkException
-from readers import assert_same
-from row_doors import ByMethods, Door, of_source, of_spark
+from readers import java_read
+from row_doors import ByMethods, Door, merge_statement, of_source, of_spark, sql_rows
 from row_tables import Kind, draw_table
-from support.draws.row_merges import drawn_steps, merge_changes
-from support.draws.row_pieces import CHAR, MAP, Piece, drawn_condition, drawn_value
+from support.draws.row_merges import clauses_of, compared, drawn_steps, match_of, merge_changes
+from support.draws.row_pieces import MAP, Piece, drawn_condition, drawn_value, limit_of
 from support.oracles.checker import check_table
+from support.oracles.comparing import Row
 from support.oracles.naive_table import Change, Lost, NaiveTable, Role, Values
 
 from paimon_spark import open_table
@@ -36,6 +36,14 @@ from paimon_spark.spark.merge_into.clauses import Action
 from paimon_spark.store.evolution import changes as c
 from paimon_spark.store.rescale.postpone_compact import compact_postponed
 
+FAILURES_AT_LIMITED = (
+    "MISSING_ATTRIBUTES",
+    "INTERNAL_ERROR_ATTRIBUTE_NOT_FOUND",
+    "source is missing this column",  # UPDATE SET *, of a source that has the column
+    "`__paimon_file_path` cannot be resolved",
+    "Logical plan should not have output of char/varchar type",
+)
+"""How the official connector fails at many changes of rows of tables with columns of CHAR(n) and VARCHAR(n)."""
 WRITE_ONLY = {"write-only": "true"}
 
 
@@ -57,6 +65,7 @@ class RowHistory:
         maker: Any = self.random.choice([our_engine, self.java])
         table = self.table
         self._note(f"create {table.types} keys {table.keys} partitions {table.partitions} {table.options}")
+        self._note(f"Java writes blanks: {not table.is_foreign}")
         maker.create(self.path, table.stored_types, table.keys, table.partitions, table.options)
         if self.random.random() < 0.8:
             self.random.choice((self._java_writes, self._we_write))()
@@ -81,9 +90,13 @@ class RowHistory:
 
     def check(self) -> None:
         """Both readers see the rows of the model, and the table is sound."""
-        ours, model = assert_same(self.path, [self.java]), self.model.counted(self._names)
+        ours, model = _each(self._told, our_engine.read(self.path)), self.model.counted(self._names)
+        theirs = _each(self._told, java_read(self.java, self.path))
+        assert theirs == ours, f"only in Java: {list(theirs - ours)}; only in ours: {list(ours - theirs)}"
         assert ours == model, f"only in the table: {list(ours - model)}; only in the model: {list(model - ours)}"
-        assert self.door.read() == model
+        found = _each(self._told, self.door.read())
+        expected = model if isinstance(self.door, ByMethods) else _each(self._shown, model)
+        assert found == expected, f"only found: {list(found - expected)}; only expected: {list(expected - found)}"
         check_table(self.path)
 
     def check_changelog(self) -> None:
@@ -119,7 +132,7 @@ class RowHistory:
         return [*deeds, *deletes, *updates, *self._official_deeds()]
 
     def _java_writes(self) -> None:
-        rows = self.table.rows(self.random, self.random.randint(1, 6))
+        rows = self.table.rows_of_java(self.random, self.random.randint(1, 6))
         self._java_puts(rows, ["+I"] * len(rows))
 
     def _java_deletes(self) -> None:
@@ -140,7 +153,7 @@ class RowHistory:
         if not rows:
             return
         values, options = self._tuples(rows), NO_OPTIONS
-        if self.table.kind.name == "across partitions":
+        if self.table.kind.is_across:
             self.java.run(java_dynamic.write_cross_partition, self.path, self._by_name(rows, "kpv"), kinds)
         else:
             if not self.table.hides_new_files and self.random.random() < 0.4:
@@ -183,10 +196,31 @@ class RowHistory:
     def _official_deeds(self) -> list[Callable[[], None]]:
         """Statements of the official connector for Spark."""
         kind = self.table.kind
-        if self.official is None or self.table.options["bucket"] == "-2" or kind.name == "across partitions":
+        if self.official is None or self.table.options["bucket"] == "-2" or (kind.is_across and not kind.limited):
             return []
         updates = [self._official_updates] if kind.engine not in ("aggregation", "first-row") else []
-        return [*([self._official_deletes] if kind.removes else []), *updates] * 2
+        inserts = [self._official_inserts] * 2 if kind.limited else []
+        merges = [self._official_merges] if kind.limited and updates and kind.removes else []
+        if self.table.is_foreign or kind.is_across:
+            return inserts  # in foreign tables its changes of rows would add blanks to keys
+        return [*([self._official_deletes] if kind.removes else []), *updates, *inserts, *merges] * 2
+
+    def _official_inserts(self) -> None:
+        rows = self.table.rows(self.random, self.random.randint(1, 6))
+        changes = [Change(None, row) for row in rows]
+        query = sql_rows(self.table.given(self.random, rows), self._columns)
+        self._official_runs(f"INSERT INTO {{table}} {query}", changes)
+
+    def _official_merges(self) -> None:
+        on = self.table.keys or ("k",)
+        rows = self.table.rows(self.random, self.random.randint(1, 5), on)
+        steps = drawn_steps(self.random, self.table.types, self.table.settable)
+        try:
+            changes = merge_changes(self.model, rows, steps, on, self.table.shown)
+        except Lost:
+            return
+        query = sql_rows(self.table.given(self.random, rows, compared(steps, on)), self._columns)
+        self._official_runs(merge_statement("{table}", f"({query})", match_of(on), clauses_of(steps)), changes)
 
     def _official_deletes(self) -> None:
         condition = self._condition()
@@ -211,8 +245,10 @@ class RowHistory:
         try:
             self.official.run(statement, self.path)
         except RuntimeError as error:
-            if CHAR in self.table.types.values() and "MISSING_ATTRIBUTES" in str(error):
-                return  # many changes of tables with a CHAR column are beyond it
+            is_limited = any(limit_of(kind) is not None for kind in self.table.types.values())
+            if is_limited and any(text in str(error) for text in FAILURES_AT_LIMITED):
+                self.done["official failed"] += 1
+                return
             raise
         self.done["official"] += 1
         self.model.change(changes)
@@ -222,10 +258,8 @@ class RowHistory:
     def _we_write(self) -> None:
         rows = self.table.rows(self.random, self.random.randint(1, 6))
         self._note(f"we write {rows}")
-        if self.table.kind.name == "across partitions":
-            our_dynamic.write_cross_partition(self.path, self._by_name(rows, "kpv"), None)
-        else:
-            self.door.write(self._tuples(rows), {name: self.table.types[name] for name in self._names})
+        given = self.table.given(self.random, rows)
+        self.door.write(self._tuples(given), self._columns)
         self._moves_postponed()
         if self.table.hides_new_files:
             our_engine.compact(self.path, full=False)
@@ -275,9 +309,9 @@ class RowHistory:
         steps = drawn_steps(self.random, self.table.types, self.table.settable)
         self._note(f"we merge {rows}: {[step.clause for step in steps]}")
         schema = ", ".join(f"{name} {of_source(kind)}" for name, kind in self.table.types.items())
-        source = self.door.spark.createDataFrame([tuple(map(of_spark, row.values())) for row in rows], schema)
-        match = " and ".join(f"t.{name} = s.{name}" for name in on)
-        merge = partial(self.door.merge, source, match, [step.clause for step in steps])
+        given = self.table.given(self.random, rows, compared(steps, on))
+        source = self.door.spark.createDataFrame([tuple(map(of_spark, row.values())) for row in given], schema)
+        merge = partial(self.door.merge, source, match_of(on), clauses_of(steps))
         deletes = any(step.clause.action is Action.DELETE for step in steps)
         updates = any(step.clause.action is not Action.INSERT for step in steps)
         refused = updates and self.table.kind.engine in ("aggregation", "first-row")
@@ -285,7 +319,7 @@ class RowHistory:
             self._expect(UnsupportedFeature, "cannot be updated|does not remove", merge)
             return
         try:
-            changes = merge_changes(self.model, rows, steps, on)
+            changes = merge_changes(self.model, rows, steps, on, self.table.shown)
         except Lost as reason:
             self._note(f"refused: {reason}")
             self._expect(DataError, "sequence|NULL", merge)
@@ -303,7 +337,7 @@ class RowHistory:
     # ------------------------------------------------------------------------------------------------------- schemas
 
     def _alter(self) -> None:
-        if self.table.kind.name == "across partitions":
+        if self.table.kind.is_across:
             return
         change = self._drawn_change()
         by_us = self.random.random() < 0.5 or self._is_refused_by_java(change)
@@ -341,7 +375,7 @@ class RowHistory:
                 name = self.random.choice(numbers)
                 types[name] = "BIGINT"
                 return c.UpdateType((name,), parse_type("BIGINT"))
-        name, kind = f"c{self.altered}", self.random.choice(("INT", "STRING"))
+        name, kind = f"c{self.altered}", self.random.choice(("INT", "STRING", "CHAR(5)", "VARCHAR(2)"))
         types[name] = kind
         self.model.add(name)
         position = self.random.choice((None, c.Position(c.Place.FIRST)))
@@ -356,14 +390,25 @@ class RowHistory:
     def _names(self) -> list[str]:
         return [field.name for field in open_table(self.path).schema.fields]
 
+    @property
+    def _columns(self) -> dict[str, str]:
+        return {name: self.table.types[name] for name in self._names}
+
     def _tuples(self, rows: Sequence[Values]) -> list[tuple[Any, ...]]:
         return self._by_name(rows, self._names)
 
     def _values(self, row: Sequence[Any]) -> Values:
         """A row that Java gives, as the model has it."""
-        named = zip(self._names, row, strict=True)
+        named = zip(self._names, self._told(row), strict=True)
         maps = [name for name, kind in self.table.types.items() if kind == MAP]
         return {name: frozenset(value) if name in maps and value is not None else value for name, value in named}
+
+    def _told(self, row: Sequence[Any]) -> tuple[Any, ...]:
+        """A row that is read. The readers of ORC leave out the blanks at the end of CHAR values."""
+        return self._shown(row) if self.table.options["file.format"] == "orc" else tuple(row)
+
+    def _shown(self, row: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(self.table.shown(dict(zip(self._names, row, strict=True))).values())
 
     def _by_name(self, rows: Sequence[Values], names: Sequence[str]) -> list[Any]:
         return [tuple(row[name] for name in names) for row in rows]
@@ -389,6 +434,10 @@ class RowHistory:
             compact_postponed(open_table(self.path))
         else:
             self.java.compact_postponed(self.path, 2)
+
+
+def _each(of: Callable[[Row], Row], rows: Counter[Row]) -> Counter[Row]:
+    return Counter(map(of, rows.elements()))
 
 
 def _on_target(sets: Mapping[str, Piece]) -> dict[str, Callable[[Values], Any]]:

@@ -4,6 +4,10 @@
 of the first. We change rows by the methods of PaimonTable, or by statements of ``spark.sql``. Where the official
 connector for Spark is there too, see genuine_spark.py, its statements change rows beside ours and those of Java's own
 API.
+
+In the kinds of table that are called limited, keys, partitions, bucket keys and columns that order rows are of CHAR(n)
+or VARCHAR(n). Statements give texts with fewer or more blanks than are stored. In some of these tables Java's API
+writes CHAR values without blanks, which are keys of their own; there the official connector inserts alone.
 """
 
 from __future__ import annotations
@@ -49,7 +53,6 @@ def test_rows_are_changed_alike(
     door: str,
     java: Genuine,
     quick_spark: SparkSession,
-    unpadded: SparkSession,
     official: GenuineSpark | None,
     tmp_path: Path,
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from random import Random
@@ -12,6 +12,7 @@ from paimon_spark.spark.merge_into.clauses import Action, Clause, When
 from support.draws.row_pieces import Cells, Piece, drawn_condition, drawn_value
 from support.oracles.naive_table import Change, NaiveTable, Values
 
+Shown = Callable[[Values], Values]
 _SIDES = {When.MATCHED: "ts", When.NOT_MATCHED: "s", When.NOT_MATCHED_BY_SOURCE: "t"}
 
 
@@ -56,13 +57,28 @@ def _step(r: Random, when: When, condition: Piece | None, columns: Mapping[str, 
     return Step(Clause(when, Action.UPDATE, sql, given), condition, values)
 
 
+def match_of(on: Sequence[str]) -> str:
+    """The condition of a MERGE whose rows match if they are equal in these columns."""
+    return " and ".join(f"t.{name} = s.{name}" for name in on)
+
+
+def clauses_of(steps: Sequence[Step]) -> list[Clause]:
+    return [step.clause for step in steps]
+
+
+def compared(steps: Sequence[Step], on: Sequence[str]) -> set[str]:
+    """The columns of the source that are compared, as texts of STRING, which nothing pads."""
+    return {*on, *(name for step in steps if step.condition is not None for name in step.condition.names)}
+
+
 def merge_changes(
-    table: NaiveTable, source: Sequence[Values], steps: Sequence[Step], on: Sequence[str]
+    table: NaiveTable, source: Sequence[Values], steps: Sequence[Step], on: Sequence[str], shown: Shown = dict
 ) -> list[Change]:
     """What a MERGE changes.
 
     Args:
         source: no two rows are equal in the columns ``on``.
+        shown: the row that a query has for one of the table.
 
     Raises:
         Lost: the merge engine would not do an update.
@@ -70,13 +86,14 @@ def merge_changes(
     found: list[Change] = []
     by_key = {_key(s, on): s for s in source}
     for t in table.rows:
-        s = by_key.get(_key(t, on))
+        key = _key(shown(t), on)
+        s = None if None in key else by_key.get(key)
         step = _first(steps, When.NOT_MATCHED_BY_SOURCE if s is None else When.MATCHED, t, s or {})
         if step is not None:
             found.append(_change(table, step, t, s or {}))
-    known = {_key(t, on) for t in table.rows}
+    known = {_key(shown(t), on) for t in table.rows}
     for key, s in by_key.items():
-        if key not in known and _first(steps, When.NOT_MATCHED, {}, s) is not None:
+        if (None in key or key not in known) and _first(steps, When.NOT_MATCHED, {}, s) is not None:
             found.append(Change(None, s))
     return found
 

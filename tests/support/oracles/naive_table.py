@@ -153,5 +153,5 @@ class NaiveTable:
         return next(name for name, other in self.roles.items() if other is role)
 
 
-def _rank(value: int | None) -> tuple[bool, int]:
+def _rank(value: Any) -> tuple[bool, Any]:
     return (value is not None, value or 0)
