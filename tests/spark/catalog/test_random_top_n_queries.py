@@ -16,6 +16,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from support.draws.ordered_tables import OrderedTable, draw_ordered_table
@@ -140,6 +141,10 @@ def _compared(spark: SparkSession, lake: SessionCatalog, views: _Views, query: L
         except AnalysisException:
             raise
         except PySparkException:  # Spark looked at the parts of a condition in another order
+            return "failed"
+        except Py4JJavaError as error:  # Spark 4.3 fails so over Parquet too: two unions of one column under one name
+            if "Rule org.apache.spark.sql.catalyst.optimizer.RemoveRedundantAliases" not in str(error):
+                raise
             return "failed"
     uses = getattr(parse(ours, Names("paimon", None)), "uses", ())
     if all(use.top_n is None for use in uses):
