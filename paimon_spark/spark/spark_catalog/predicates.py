@@ -88,28 +88,23 @@ def _column(node: Node, columns: Mapping[str, DataField]) -> tuple[p.Path, DataT
 def _value(node: Node, data_type: DataType) -> p.Value | None:
     """The internal value of a literal, which is one of Spark's: days, microseconds, UTF8String, Decimal; None: NULL."""
     root = data_type.root
-    for kind, value in node.items():
-        match kind, value:
-            case "plain", None:
-                return None
-            case "plain", bool():
-                if root is Root.BOOLEAN:
-                    return value
-            case "plain", int():
-                if root in INTEGERS or root in (Root.DATE, Root.TIME):
-                    return value
-                if root in TIMESTAMPS and (6 if data_type.precision is None else data_type.precision) <= 6:
-                    return value * 1000
-            case "float", str():
-                if root in FLOATS:
-                    return float(value)
-            case "decimal", str():
-                if root is Root.DECIMAL:
-                    return Decimal(value)
-            case "text", str():
-                if root in STRINGS:
-                    return value
-            case "bytes", str():
-                if root in (Root.BINARY, Root.VARBINARY):
-                    return bytes.fromhex(value[1:])
+    match node:
+        case {"plain": None}:
+            return None
+        case {"plain": bool(value)}:
+            if root is Root.BOOLEAN:
+                return value
+        case {"plain": int(value)}:
+            if root in INTEGERS or root in (Root.DATE, Root.TIME):
+                return value
+            if root in TIMESTAMPS and (6 if data_type.precision is None else data_type.precision) <= 6:
+                return value * 1000
+        case {"float": str(value)} if root in FLOATS:
+            return float(value)
+        case {"decimal": str(value)} if root is Root.DECIMAL:
+            return Decimal(value)
+        case {"text": str(value)} if root in STRINGS:
+            return value
+        case {"bytes": str(value)} if root in (Root.BINARY, Root.VARBINARY):
+            return bytes.fromhex(value[1:])
     raise NotPushed

@@ -140,7 +140,8 @@ def parquet_batch(objects: JvmObjects, scan: Java, batch: Java, traits: ScanTrai
     Args:
         batch: of the scan.
     """
-    return _made(objects, lambda: batch, {}, traits, scan)
+    constants = {"toBatch": batch} if traits.runtime is None else {}  # what is made already needs no call of Python
+    return _made(objects, lambda: batch, constants, traits, scan)
 
 
 def _made(

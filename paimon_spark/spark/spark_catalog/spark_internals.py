@@ -29,7 +29,7 @@ _EXPRESSIONS = "org.apache.spark.sql.connector.expressions."
 _READ = "org.apache.spark.sql.connector.read."
 _CATALYST = "org.apache.spark.sql.catalyst."
 _DECIMAL = _CATALYST + "expressions.MakeDecimal"
-_COLUMNS = "org.apache.spark.sql.classic.ExpressionUtils."
+_COLUMNS = "org.apache.spark.sql.classic.ExpressionUtils"
 _CLASSES = (
     _PYTHON + "UserDefinedPythonDataSource",
     _PYTHON + "PythonPartitionReaderFactory",
@@ -45,7 +45,7 @@ _CLASSES = (
     "org.apache.spark.sql.internal.connector.PredicateUtils",
     _CATALYST + "expressions.Alias",
     _DECIMAL,
-    _COLUMNS.rstrip("."),
+    _COLUMNS,
     *CLASSES,
 )
 _CATALOGS, _PARSER = "catalogs", "sqlParser"
@@ -192,7 +192,7 @@ def plan_with_output(dataset: Java, objects: JvmObjects, output: Java) -> Java:
 
 def rows_with_decimals(objects: JvmObjects, frame: DataFrame, schema: st.StructType) -> DataFrame:
     """Rows of a schema, of those whose short decimals are integers."""
-    decimals, column = short_decimals(schema), objects.static(_COLUMNS + "column")
+    decimals, column = short_decimals(schema), objects.static(_COLUMNS + ".column")
     made, output = [], plan_of(dataset_of(frame)).output()  # names may differ in their case alone
     for number, field in enumerate(schema.fields):
         found, kind = output.apply(number), decimals.get(number)
