@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from paimon_spark.arrow.casts import as_instants, as_local_times, cast_array, integer_part
 from paimon_spark.arrow.conform import batch_of, conform, list_of, map_of, struct_of
-from paimon_spark.arrow.types import arrow_schema, arrow_type, data_type
+from paimon_spark.arrow.types import VARIANT, arrow_schema, arrow_type, data_type
 from paimon_spark.arrow.zones import TimeZone, session_zone
 from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.format.quoting import did_you_mean
@@ -33,6 +33,7 @@ from paimon_spark.format.types import (
     NESTED,
     STRINGS,
     TIMESTAMPS,
+    UNORDERED,
     DataField,
     DataType,
     Root,
@@ -168,6 +169,10 @@ def _mismatch(column: pa.Field, field: DataField) -> str | None:
 def _storable(source: DataType, target: DataType) -> bool:
     """True if Spark's ANSI store assignment accepts a value of the source type (Cast.canANSIStoreAssign)."""
     have, want = source.root, target.root
+    if want is Root.VARIANT:
+        return have is want or _is_unmarked_variant(source)
+    if have is Root.VARIANT:
+        return False
     if want in NESTED or have in NESTED:
         return _storable_nested(source, target)
     if want in STRINGS:
@@ -181,6 +186,12 @@ def _storable(source: DataType, target: DataType) -> bool:
     if have in STRINGS:
         return False
     return have is want
+
+
+def _is_unmarked_variant(source: DataType) -> bool:
+    """True if this is the struct of value and metadata that a VARIANT is in Arrow, without Spark's mark."""
+    parts = {field.name: field.type.root for field in source.fields}
+    return parts.keys() == {"value", "metadata"} and set(parts.values()) <= BINARIES
 
 
 def _storable_nested(source: DataType, target: DataType) -> bool:
@@ -218,13 +229,15 @@ def _store(array: pa.Array, target: DataType, rules: StoreRules) -> pa.Array:
         DataError: a value does not fit.
     """
     arrow = arrow_type(target)
-    if array.type == arrow and target.root not in NESTED | STRINGS | BINARIES:
+    if array.type == arrow and target.root not in NESTED | STRINGS | BINARIES | {Root.VARIANT}:
         return array
     if array.type == pa.null():
         return pa.nulls(len(array), arrow)
     typed = _typed(array.type, target)
     if typed != array.type:
         array = array.cast(typed)
+    if target.root is Root.VARIANT:
+        return _store_variant(array)
     source = data_type(array.type)
     if target.root in NESTED:
         return _store_nested(array, source, target, rules)
@@ -367,6 +380,14 @@ def _store_nested(array: pa.Array, source: DataType, target: DataType, rules: St
     return list_of(array, stored_values, arrow)
 
 
+def _store_variant(array: pa.Array) -> pa.Array:
+    stored = conform(array, VARIANT)
+    for part in stored.flatten():
+        if part.null_count > stored.null_count:
+            raise DataError("a value of VARIANT lacks its value or its metadata: give both, or NULL")
+    return stored
+
+
 def _store_inner(array: pa.Array, target: DataType, rules: StoreRules) -> pa.Array:
     return _store(_plain(array), target, rules)
 
@@ -406,7 +427,7 @@ def _completed(array: pa.Array, target: DataType) -> pa.Array:
     if array.type == pa.null():
         return array
     source = data_type(array.type)
-    if source.root in STRINGS and target.root not in STRINGS | BINARIES | NESTED:
+    if source.root in STRINGS and target.root not in STRINGS | BINARIES | UNORDERED:
         return cast_array(conform(array, arrow_type(source)), source, target)
     if source.root is not target.root or target.root not in NESTED:
         return array

@@ -28,9 +28,9 @@ from paimon_spark.format.types import (
     FLOATS,
     INTEGERS,
     MAX_LENGTH,
-    NESTED,
     STRINGS,
     TIMESTAMPS,
+    UNORDERED,
     DataType,
     Root,
 )
@@ -65,7 +65,7 @@ def cast_array(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
 def _find(source: DataType, target: DataType) -> Cast | None:
     """The rule for a pair of types, by their kinds."""
     have, want = source.root, target.root
-    if have in NESTED or want in NESTED:
+    if have in UNORDERED or want in UNORDERED:
         return None
     if have in STRINGS:
         return cut_text if want in STRINGS else _text_to_bytes if want in BINARIES else parse_texts

@@ -20,8 +20,8 @@ import pyarrow as pa
 from pyarrow import types as pt
 
 from paimon_spark.arrow.raw_values import int64_array, int64_values, valid_mask, with_nulls
-from paimon_spark.arrow.types import NANOS_PER_UNIT
-from paimon_spark.errors import DataError
+from paimon_spark.arrow.types import NANOS_PER_UNIT, VARIANT, is_variant
+from paimon_spark.errors import DataError, UnsupportedFeature
 
 Conform = Callable[[pa.Array], pa.Array]
 INT96 = pa.binary(12)
@@ -40,6 +40,8 @@ def conformer(source: pa.DataType, target: pa.DataType) -> Conform | None:
         return None
     if pt.is_dictionary(source):
         return _decode_then(source, target)
+    if is_variant(target) and pt.is_struct(source):
+        return _variant_conformer(source)
     if pt.is_struct(target) and pt.is_struct(source):
         return _struct_conformer(source, target)
     if pt.is_map(target) and pt.is_map(source):
@@ -114,6 +116,17 @@ def _field_step(source: pa.DataType, field: pa.Field) -> Conform:
         return lambda array: pa.nulls(len(array), field.type)
     step = conformer(source.field(index).type, field.type)
     return lambda array: _applied(step, array.field(index))
+
+
+def _variant_conformer(source: pa.DataType) -> Conform:
+    """Value and metadata are matched by name.
+
+    Raises:
+        UnsupportedFeature: the values are shredded: parts of them are in columns of their own.
+    """
+    if source.get_field_index("typed_value") >= 0:
+        raise UnsupportedFeature("its VARIANT values are shredded, and this release does not read them")
+    return _struct_conformer(source, VARIANT)
 
 
 def list_of(array: pa.Array, values: pa.Array, target: pa.DataType) -> pa.Array:

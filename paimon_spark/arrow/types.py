@@ -2,8 +2,9 @@
 
 The Arrow form of a column (format section 2): TIMESTAMP and TIMESTAMP_LTZ by their precision (0..3 milliseconds,
 4..6 microseconds, 7..9 nanoseconds; LTZ with zone "UTC"), TIME as time32 milliseconds, CHAR and VARCHAR as string,
-BINARY and VARBINARY as binary, DECIMAL as decimal128, MULTISET as map<element, int32 not null>. Nullability is kept at
-every depth.
+BINARY and VARBINARY as binary, DECIMAL as decimal128, MULTISET as map<element, int32 not null>. VARIANT is the struct
+of two binaries, value and metadata, that Spark exchanges for it: a mark in the metadata of the second field tells it
+from a ROW (Spark: ArrowUtils). Nullability is kept at every depth.
 """
 
 from __future__ import annotations
@@ -23,6 +24,11 @@ NANOS_PER_UNIT = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _MILLIS_PER_TIME_UNIT = {"s": (1000, 1), "ms": (1, 1), "us": (1, 1000), "ns": (1, 10**6)}
 
 _EXACT = Context(prec=80)
+_VARIANT_MARK = {b"variant": b"true"}
+VARIANT = pa.struct([
+    pa.field("value", pa.binary(), nullable=False),
+    pa.field("metadata", pa.binary(), nullable=False, metadata=_VARIANT_MARK),
+])  # fmt: skip
 
 _PLAIN: dict[Root, pa.DataType] = {
     Root.BOOLEAN: pa.bool_(),
@@ -38,6 +44,7 @@ _PLAIN: dict[Root, pa.DataType] = {
     Root.VARBINARY: pa.binary(),
     Root.DATE: pa.date32(),
     Root.TIME: pa.time32("ms"),
+    Root.VARIANT: VARIANT,
 }
 
 
@@ -51,7 +58,7 @@ def arrow_type(data_type: DataType) -> pa.DataType:
     """The Arrow type of a data type.
 
     Raises:
-        UnsupportedFeature: VARIANT, BLOB, VECTOR, GEOMETRY or GEOGRAPHY, at any depth.
+        UnsupportedFeature: BLOB, VECTOR, GEOMETRY or GEOGRAPHY, at any depth.
     """
     root = data_type.root
     plain = _PLAIN.get(root)
@@ -114,12 +121,23 @@ def data_type(arrow: pa.DataType, nullable: bool = True) -> DataType:
     if pt.is_map(arrow):
         key = data_type(arrow.key_type, nullable=False)
         return DataType(Root.MAP, nullable, key=key, element=data_type(arrow.item_type, arrow.item_field.nullable))
+    if is_variant(arrow):
+        return DataType(Root.VARIANT, nullable)
     if pt.is_struct(arrow):
         return DataType(Root.ROW, nullable, fields=data_fields(arrow))
     if _is_list(arrow):
         element = data_type(arrow.value_type, arrow.value_field.nullable)
         return DataType(Root.ARRAY, nullable, element=element)
     raise DataError(f"Arrow type {arrow} has no Paimon type: cast the column to a supported type first")
+
+
+def is_variant(arrow: pa.DataType) -> bool:
+    """True if this is the marked struct that stands for VARIANT."""
+    if not pt.is_struct(arrow) or arrow.num_fields != 2:
+        return False
+    at = arrow.get_field_index("metadata")
+    marked = at >= 0 and (arrow.field(at).metadata or {}).get(b"variant") == b"true"
+    return bool(marked and arrow.get_field_index("value") >= 0)
 
 
 def data_fields(fields: Iterable[pa.Field]) -> tuple[DataField, ...]:
@@ -222,6 +240,8 @@ def _from_internal(values: Sequence[Any], to: DataType) -> pa.Array:
         return counts.cast(target)
     if to.root in (Root.DATE, Root.TIME):
         return pa.array(values, pa.int32()).cast(target)
+    if to.root is Root.VARIANT:
+        values = [None if v is None else dict(zip(("value", "metadata"), v, strict=True)) for v in values]
     if to.root not in NESTED:
         return pa.array(values, target)
     present = pa.array([v is not None for v in values], pa.bool_())

@@ -25,7 +25,7 @@ from paimon_spark.format.manifest import DataFileMeta, IndexManifestEntry
 from paimon_spark.format.names import is_inside, joined_name
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.write_settings import FileSettings
-from paimon_spark.format.types import BINARIES, NESTED, TIMESTAMPS, DataField, DataType, Root
+from paimon_spark.format.types import BINARIES, TIMESTAMPS, UNORDERED, DataField, DataType, Root
 
 MAIN_BRANCH = "main"
 INDEX_SUFFIX = ".index"  # of the file with the index of a data file
@@ -298,7 +298,7 @@ def partition_text(value: Any, data_type: DataType, legacy: bool) -> str:
         UnsupportedFeature: a type that has no stable text in paths.
     """
     root = data_type.root
-    if root in NESTED or (root in BINARIES and legacy):
+    if root in UNORDERED or (root in BINARIES and legacy):
         raise UnsupportedFeature(
             f"a partition column of type {root} has no stable directory name; partition by another column"
             + (", or set partition.legacy-name=false" if root in BINARIES else "")

@@ -3,7 +3,8 @@
 Internal values, used wherever one value of a column stands outside Arrow (partition rows, keys, statistics, predicate
 literals): BOOLEAN bool; integers int; FLOAT, DOUBLE float; DECIMAL ``decimal.Decimal``; CHAR, VARCHAR str;
 BINARY, VARBINARY bytes; DATE int days since 1970-01-01; TIME int milliseconds of the day; TIMESTAMP and
-TIMESTAMP_LTZ int **nanoseconds** since the epoch (unbounded Python int; TIMESTAMP reads the local date-time as if UTC).
+TIMESTAMP_LTZ int **nanoseconds** since the epoch (unbounded Python int; TIMESTAMP reads the local date-time as if UTC);
+VARIANT (value bytes, metadata bytes).
 """
 
 from __future__ import annotations
@@ -51,6 +52,8 @@ STRINGS = frozenset({Root.CHAR, Root.VARCHAR})
 BINARIES = frozenset({Root.BINARY, Root.VARBINARY})
 TIMESTAMPS = frozenset({Root.TIMESTAMP, Root.TIMESTAMP_LTZ})
 NESTED = frozenset({Root.ARRAY, Root.MAP, Root.MULTISET, Root.ROW, Root.VECTOR})
+UNORDERED = NESTED | {Root.VARIANT, Root.BLOB, Root.GEOMETRY, Root.GEOGRAPHY}
+"""Types whose values have no order: no statistics, no casts, no keys of them."""
 
 
 @dataclass(frozen=True, slots=True)

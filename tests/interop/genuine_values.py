@@ -1,7 +1,7 @@
 """Values across the border: Python values of a test <-> internal objects of Java Paimon.
 
 On the Python side: DATE days, TIME millis, TIMESTAMP and LTZ nanoseconds since the epoch, DECIMAL Decimal, ROW and
-ARRAY tuples, MAP and MULTISET tuples of pairs. Runs in the process of the JVM.
+ARRAY tuples, MAP and MULTISET tuples of pairs, VARIANT (value bytes, metadata bytes). Runs in the process of the JVM.
 """
 
 from __future__ import annotations
@@ -72,7 +72,19 @@ def _codec(data_type: Any) -> Codec:
         return _map_codec(data, codec(data_type.getElementType()), count)
     if root == "ROW":
         return _row_codec(data, [codec(t) for t in data_type.getFieldTypes()])
+    if root == "VARIANT":
+        return _variant_codec(data)
     raise NotImplementedError(f"no codec for {root}")
+
+
+def _variant_codec(data: Any) -> Codec:
+    octets = jpype.JArray(jpype.JByte)
+
+    def decode(row: Any, i: int) -> tuple[bytes, bytes]:
+        variant = row.getVariant(i)
+        return bytes(variant.value()), bytes(variant.metadata())
+
+    return Codec(lambda value: data.variant.GenericVariant(octets(value[0]), octets(value[1])), decode)
 
 
 def _decimal_codec(data: Any, precision: int, scale: int) -> Codec:

@@ -8,6 +8,8 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
+from pyspark.sql.variant_utils import VariantUtils
+
 SECOND = 10**9
 DAY = 86_400 * SECOND
 
@@ -35,6 +37,10 @@ VALUES: dict[str, list[Any]] = {
     "TIMESTAMP(9)": [0, 1_700_000_000_123_456_789, 1],
     "TIMESTAMP(3) WITH LOCAL TIME ZONE": [0, 1_700_000_000_123_000_000],
     "TIMESTAMP(6) WITH LOCAL TIME ZONE": [0, 1_700_000_000_123_456_000],
+    "VARIANT": [
+        VariantUtils.parse_json(text)
+        for text in ('{"a": 1, "b": [1.5, null, {"é": "x"}]}', "null", "[]", "{}", '"a text of some length"', "-1e300")
+    ],
 }
 NESTED: list[tuple[Any, list[Any]]] = [
     ({"type": "ARRAY", "element": "INT"}, [(), (1, None, 3)]),
@@ -66,7 +72,7 @@ WIDER = {
     "CHAR(3)": ["STRING", "VARCHAR(20)"],
     "TIMESTAMP(3)": ["TIMESTAMP(6)", "STRING"],
 }
-AVRO_HAS_NOT = {"TIMESTAMP(9)"}
+FORMAT_HAS_NOT = {"parquet": set[str](), "orc": {"VARIANT"}, "avro": {"TIMESTAMP(9)", "VARIANT"}}
 
 
 def pool(data_type: str, file_format: str) -> list[Any]:
@@ -122,7 +128,7 @@ class Shape:
         if types is None and random.random() < 0.2:
             data_type, values = random.choice(NESTED)
         else:
-            barred = AVRO_HAS_NOT if self.options["file.format"] == "avro" else set()
+            barred = FORMAT_HAS_NOT[self.options["file.format"]]
             data_type = random.choice([t for t in types or list(VALUES) if t not in barred])
             values = pool(data_type, self.options["file.format"])
         return Column(f"{prefix}{self.made}", data_type, values)

@@ -11,7 +11,7 @@ import numpy as np
 import our_engine
 import pytest
 from genuine import KINDS, Genuine, table_path
-from random_tables import AVRO_HAS_NOT, NESTED, VALUES
+from random_tables import FORMAT_HAS_NOT, NESTED, VALUES
 from readers import assert_same
 from support.oracles.checker import check_table
 from support.oracles.comparing import Row, arrow_batch
@@ -87,7 +87,7 @@ def test_we_move_what_java_postponed(partitions: list[str], java: Genuine, tmp_p
 @pytest.mark.parametrize("writer", ["us", "Java"])
 def test_values_of_every_type_wait_and_move(writer: str, java: Genuine, tmp_path: Path) -> None:
     """Postponed files are Avro whatever the table's format is; the values come through it and into parquet."""
-    shapes = [(t, values) for t, values in VALUES.items() if t not in AVRO_HAS_NOT] + NESTED
+    shapes = [(t, values) for t, values in VALUES.items() if t not in FORMAT_HAS_NOT["avro"]] + NESTED
     columns = {"k": "INT NOT NULL"} | {f"c{i}": t for i, (t, _) in enumerate(shapes)}
     random = Random(5)
     rows = [(k, *(random.choice([None, *values]) for _, values in shapes)) for k in range(60)]

@@ -65,6 +65,8 @@ def _not_null_type(data_type: DataType, path: str, used: set[str]) -> Any:
     root = data_type.root
     if root in _PLAIN:
         return _PLAIN[root]
+    if root is Root.VARIANT:
+        raise UnsupportedFeature("Avro files cannot hold VARIANT: use the file.format parquet")
     if root is Root.DECIMAL:
         digits = {"precision": data_type.precision or 10, "scale": data_type.scale or 0}
         return {"type": "bytes", "logicalType": "decimal", **digits}

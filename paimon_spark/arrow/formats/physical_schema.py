@@ -12,7 +12,8 @@ import pyarrow as pa
 from pyarrow import types as pt
 
 from paimon_spark.arrow.conform import INT96
-from paimon_spark.arrow.types import arrow_type
+from paimon_spark.arrow.types import VARIANT, arrow_type
+from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.types import NESTED, DataField, DataType, Root
 
 _NESTED_ID_BASE = 536870911
@@ -22,12 +23,16 @@ _COUNT = DataType(Root.INT, nullable=False)
 
 def parquet_schema(fields: Sequence[DataField]) -> pa.Schema:
     """``arrow_schema`` with field ids; precisions above 6 as INT96."""
-    return _Physical("PARQUET:field_id", _parquet_leaf).schema(fields)
+    return _Physical("PARQUET:field_id", _parquet_leaf, _parquet_variant).schema(fields)
 
 
 def orc_schema(fields: Sequence[DataField]) -> pa.Schema:
-    """``arrow_schema`` with ids as ORC attributes; TIME as int."""
-    return _Physical("paimon.id", _orc_leaf).schema(fields)
+    """``arrow_schema`` with ids as ORC attributes; TIME as int.
+
+    Raises:
+        UnsupportedFeature: a VARIANT column, which ORC files cannot hold.
+    """
+    return _Physical("paimon.id", _orc_leaf, _no_variant).schema(fields)
 
 
 def _parquet_leaf(arrow: pa.DataType) -> pa.DataType:
@@ -38,12 +43,21 @@ def _orc_leaf(arrow: pa.DataType) -> pa.DataType:
     return pa.int32() if pt.is_time(arrow) else arrow
 
 
+def _parquet_variant() -> pa.DataType:
+    return pa.struct([field.with_metadata({"PARQUET:field_id": str(i)}) for i, field in enumerate(VARIANT)])
+
+
+def _no_variant() -> pa.DataType:
+    raise UnsupportedFeature("ORC files cannot hold VARIANT: use the file.format parquet")
+
+
 @dataclass(frozen=True)
 class _Physical:
     """How one format names ids and stores leaves."""
 
     id_key: str
     leaf: Callable[[pa.DataType], pa.DataType]
+    variant: Callable[[], pa.DataType]
 
     def schema(self, fields: Sequence[DataField]) -> pa.Schema:
         return pa.schema([self._row_field(field) for field in fields])
@@ -57,6 +71,8 @@ class _Physical:
         return pa.field(name, self._type(data_type, row_id, depth), data_type.nullable, metadata)
 
     def _type(self, data_type: DataType, row_id: int, depth: int) -> pa.DataType:
+        if data_type.root is Root.VARIANT:
+            return self.variant()
         if data_type.root not in NESTED or data_type.root is Root.VECTOR:
             return self.leaf(arrow_type(data_type))
         if data_type.root is Root.ROW:

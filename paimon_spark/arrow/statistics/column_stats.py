@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from pyarrow import types as pt
 
 from paimon_spark.arrow.types import to_internal
-from paimon_spark.format.types import NESTED, DataField
+from paimon_spark.format.types import UNORDERED, DataField
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +28,13 @@ class ColumnStats:
 
 
 class StatsCollector:
-    """Collects the statistics that manifests hold, of the columns that are not nested (format section 6).
+    """Collects the statistics that manifests hold, of the columns whose values have an order (format section 6).
 
     As in parquet footers a float column with a NaN has no bounds, a minimum of zero is -0.0 and a maximum of zero 0.0.
     """
 
     def __init__(self, fields: Sequence[DataField]) -> None:
-        self._columns = [(i, f.name) for i, f in enumerate(fields) if f.type.root not in NESTED]
+        self._columns = [(i, f.name) for i, f in enumerate(fields) if f.type.root not in UNORDERED]
         self._nulls = [0] * len(self._columns)
         self._bounds: list[tuple[Any, Any] | None] = [None] * len(self._columns)
         self._unbounded = [False] * len(self._columns)

@@ -152,14 +152,19 @@ NO_EFFECT = (
         blob-descriptor.source-table blob-write-null-on-missing-file blob-write-null-on-fetch-failure
         blob.target-file-size blob.split-by-file-size blob.copy-buffer-size blob-compaction.enabled
         blob-external-storage-path blob-external-storage-field vector.target-file-size field.<column>.vector-dim
-        variant.shreddingSchema parquet.variant.shreddingSchema variant.inferShreddingSchema
-        variant.shredding.inferenceMode variant.shredding.maxSchemaWidth variant.shredding.maxSchemaDepth
-        variant.shredding.minFieldCardinalityRatio variant.shredding.maxInferBufferRow
-        variant.shredding.adaptive.maxInferBufferRow variant.shredding.adaptive.retentionRatio
         fields.<column>.map.shared-shredding.max-columns fields.<column>.map.shared-shredding.column-placement-policy
         format-table.implementation format-table.partition-path-only-value format-table.file.compression
         format-table.commit-hive-sync-url format-table.scan.list-parallelism format-table.repair.collect-statistics
         format-table.statistics.parallelism
+        """,
+    ),
+    NoEffect(
+        "columns of their own for parts of VARIANT values: this release writes these values whole",
+        """
+        variant.shreddingSchema parquet.variant.shreddingSchema variant.inferShreddingSchema
+        variant.shredding.inferenceMode variant.shredding.maxSchemaWidth variant.shredding.maxSchemaDepth
+        variant.shredding.minFieldCardinalityRatio variant.shredding.maxInferBufferRow
+        variant.shredding.adaptive.maxInferBufferRow variant.shredding.adaptive.retentionRatio
         """,
     ),
     NoEffect(

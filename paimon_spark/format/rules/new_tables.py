@@ -26,10 +26,9 @@ from paimon_spark.format.options.write_settings import (
 )
 from paimon_spark.format.schema import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, TableSchema
 from paimon_spark.format.type_text import format_field, parse_field, type_sql
-from paimon_spark.format.types import NESTED, TIMESTAMPS, DataField, DataType, Root, all_fields
+from paimon_spark.format.types import TIMESTAMPS, UNORDERED, DataField, DataType, Root, all_fields, holds
 
 RESERVED_NAMES = frozenset({SEQUENCE_NUMBER, VALUE_KIND, "_LEVEL", "rowkind", "_ROW_ID"})
-_NO_KEYS = NESTED | {Root.VARIANT, Root.BLOB, Root.GEOMETRY, Root.GEOGRAPHY}
 _OTHER_FORMATS = ("csv", "json", "text", "row", "blob", "lance", "vortex", "mosaic")
 CODECS = {
     "parquet": ("zstd", "none", "uncompressed", "snappy", "gzip", "lz4", "lz4_raw", "brotli", "lzo"),
@@ -119,7 +118,7 @@ def _check_keys(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
             field = schema.by_name.get(name)
             if field is None:
                 yield f"the {what} column '{name}' is not a column; the columns are {', '.join(schema.names)}"
-            elif field.type.root in _NO_KEYS:
+            elif field.type.root in UNORDERED:
                 yield f"the {what} column '{name}' has the type {type_sql(field.type)}, which cannot be a key"
     for option, keys in (
         (TableSettings.primary_key, schema.primary_keys),
@@ -151,7 +150,7 @@ def _check_buckets(schema: TableSchema, settings: TableSettings) -> Iterator[str
     for name in keys:
         if name not in schema.by_name:
             yield f"the bucket key column '{name}' is not a column; the columns are {', '.join(schema.names)}"
-        elif schema.by_name[name].type.root in _NO_KEYS:
+        elif schema.by_name[name].type.root in UNORDERED:
             yield f"the bucket key column '{name}' has a type that cannot be hashed"
         elif name in schema.partition_keys:
             yield f"the bucket key column '{name}' is a partition column"
@@ -218,6 +217,12 @@ def _check_files(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
     if settings.files.target_row_num < 1:
         yield "the option 'target-file-row-num' must be at least 1"
     formats = {settings.files.format, *(f.lower() for f in settings.files.format_per_level.values())}
+    for field in schema.fields if formats & {"orc", "avro"} else ():
+        if holds(field.type, lambda part: part.root is Root.VARIANT):
+            yield (
+                f"column '{field.name}' has the type {type_sql(field.type)}, and orc and avro files hold no "
+                "VARIANT; use the file.format parquet"
+            )
     if "avro" in formats:
         for field in schema.fields:
             if _longest_timestamp(field.type) > 6:

@@ -41,7 +41,7 @@ WRITE_NAMESPACES = (
     "file", "file-index", "global-index", "index-file", "manifest", "metadata.stats", "snapshot", "write",
 )  # fmt: skip
 """An unknown key that begins with one of them and a dot or dash may be an option that a newer release writes by."""
-_UNREADABLE_ROOTS = frozenset({Root.VARIANT, Root.BLOB, Root.VECTOR, Root.GEOMETRY, Root.GEOGRAPHY})
+_UNREADABLE_ROOTS = frozenset({Root.BLOB, Root.VECTOR, Root.GEOMETRY, Root.GEOGRAPHY})
 
 
 def check_readable(schema: TableSchema, settings: TableSettings) -> None:

@@ -10,9 +10,8 @@ from paimon_spark.errors import OptionError
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import type_sql
-from paimon_spark.format.types import NESTED, DataField, Root
+from paimon_spark.format.types import UNORDERED, DataField
 
-_UNORDERED = NESTED | {Root.VARIANT, Root.BLOB, Root.GEOMETRY, Root.GEOGRAPHY}
 _ORDER_COLUMNS, _ZORDER_COLUMNS = 1, 4
 
 
@@ -110,7 +109,7 @@ def _field(schema: TableSchema, name: str) -> DataField:
             f"rows cannot be ordered by '{name}': it is a partition column, the same in all rows of a partition",
             arguments=("order_by",),
         )
-    if field.type.root in _UNORDERED:
+    if field.type.root in UNORDERED:
         raise OptionError(
             f"rows cannot be ordered by '{name}' of type {type_sql(field.type)}, which has no order",
             arguments=("order_by",),

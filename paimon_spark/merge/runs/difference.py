@@ -24,7 +24,7 @@ from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.errors import CorruptFile
 from paimon_spark.format.row_kind import DELETE, INSERT, is_retract
 from paimon_spark.format.schema import VALUE_KIND
-from paimon_spark.format.types import NESTED, DataField
+from paimon_spark.format.types import UNORDERED, DataField
 from paimon_spark.merge.aggregates.equality import equality_columns, group_equal
 from paimon_spark.merge.keys.rows import filter_rows, take_rows
 from paimon_spark.merge.keys.window import MergeSpec, Window
@@ -147,7 +147,7 @@ def bag_difference(before: StateRows, after: StateRows, spec: BagSpec) -> Iterat
 
 def _share(batch: pa.RecordBatch, spec: BagSpec, share: int) -> pa.RecordBatch:
     """The rows of one share; the hash ignores nested columns."""
-    flat = [field for field in spec.fields if field.type.root not in NESTED]
+    flat = [field for field in spec.fields if field.type.root not in UNORDERED]
     if spec.shares == 1 or not flat:
         return batch.slice(0, batch.num_rows if share == 0 else 0)
     return batch.filter(pa.array(hash_rows(batch, flat) % spec.shares == share))

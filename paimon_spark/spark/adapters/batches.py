@@ -17,6 +17,7 @@ from pyspark.sql import types as st
 
 from paimon_spark.arrow.alignment import match_columns
 from paimon_spark.arrow.conform import conform_batch, list_of, map_of, struct_of
+from paimon_spark.arrow.types import VARIANT
 from paimon_spark.errors import DataError
 from paimon_spark.format.types import DataField, DataType, Root, holds
 
@@ -36,6 +37,7 @@ _PLAIN: dict[type[st.DataType], pa.DataType] = {
     st.TimestampType: pa.timestamp("us", tz="UTC"),
     st.TimestampNTZType: pa.timestamp("us"),
     st.NullType: pa.null(),
+    st.VariantType: VARIANT,
 }
 Unit = TypeVar("Unit")
 MIN_BATCH_ROWS = 10_000

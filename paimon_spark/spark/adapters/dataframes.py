@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type
 from pyspark.sql.types import StructType
 
+from paimon_spark.arrow.hidden_nulls import has_required_field, without_hidden_nulls
 from paimon_spark.errors import DataError
 from paimon_spark.spark.adapters.live_session import check_frame
 from paimon_spark.store.read.arrow_rows import ArrowRows
@@ -121,7 +122,17 @@ def arrow_dataframe(spark: SparkSession, rows: pa.Table, schema: StructType | No
         held = pa.Table.from_batches([batch for batch in rows.to_batches() if batch.num_rows], rows.schema)
     else:
         held = rows
+    held = _castable(held)
     return spark.createDataFrame(held, schema or from_arrow_schema(rows.schema, prefer_timestamp_ntz=True))
+
+
+def _castable(rows: pa.Table) -> pa.Table:
+    """The rows as Arrow casts them, which PySpark does: a NULL of VARIANT has no nulls in it."""
+    for number, field in enumerate(rows.schema):
+        if has_required_field(field.type):
+            chunks = [without_hidden_nulls(chunk) for chunk in rows.column(number).chunks]
+            rows = rows.set_column(number, field, pa.chunked_array(chunks, field.type))
+    return rows
 
 
 def spark_table(rows: pa.Table) -> pa.Table:

@@ -39,6 +39,7 @@ _ATOMIC: dict[Root, st.DataType] = {
     Root.TIME: st.IntegerType(),
     Root.TIMESTAMP: st.TimestampNTZType(),
     Root.TIMESTAMP_LTZ: st.TimestampType(),
+    Root.VARIANT: st.VariantType(),
 }
 _FROM_SPARK: dict[type[st.DataType], DataType] = {
     st.BooleanType: DataType(Root.BOOLEAN),
@@ -53,12 +54,12 @@ _FROM_SPARK: dict[type[st.DataType], DataType] = {
     st.DateType: DataType(Root.DATE),
     st.TimestampNTZType: DataType(Root.TIMESTAMP, precision=6),
     st.TimestampType: DataType(Root.TIMESTAMP_LTZ, precision=6),
+    st.VariantType: DataType(Root.VARIANT),
 }
 _FIELD_NAME = re.compile(r"(`(?:[^`]|``)*`|\w+)\s*:")
 _TEXT_TYPE = re.compile(r"\b(?:(char|varchar)\s*\(\s*(\d+)\s*\)|string)")
 _WHAT_INSTEAD = {
     "void": "a column of untyped NULLs; cast it to the type it is meant to have",
-    "variant": "cast it to STRING, or keep the columns you need",
     "time": "store the milliseconds of the day as INT, or a STRING",
     "interval": "cast it to STRING, or an interval of one unit, such as INTERVAL DAY, to INT",
 }
@@ -68,7 +69,7 @@ def spark_type(data_type: DataType) -> st.DataType:
     """The Spark type under which values of a Paimon type are read.
 
     Raises:
-        UnsupportedFeature: VARIANT, BLOB, VECTOR, GEOMETRY or GEOGRAPHY, at any depth.
+        UnsupportedFeature: BLOB, VECTOR, GEOMETRY or GEOGRAPHY, at any depth.
     """
     root = data_type.root
     atomic = _ATOMIC.get(root)

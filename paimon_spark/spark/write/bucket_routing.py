@@ -11,10 +11,14 @@ from dataclasses import replace
 from typing import TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from paimon_spark.arrow.types import VARIANT
+from paimon_spark.format.types import DataType, Root, holds
 from paimon_spark.spark.adapters.char_columns import takes_as_strings
 from paimon_spark.spark.adapters.dataframes import MOST_ROWS, FewRows, Rows, are_few
 from paimon_spark.spark.adapters.errors import job_errors
@@ -72,14 +76,22 @@ def how_computed(rows: Rows) -> Computed | None:
 def writes_here(spark: SparkSession, job: WriteJob) -> bool:
     """True if this process may write few rows of a job: the session allows it, and no index of keys has to be read.
 
+    PySpark fails to collect a NULL of VARIANT; ``rows_here`` helps it out where that is no part of another value.
+
     Raises:
         OptionError: the setting `spark.paimon.write.local` is neither true nor false.
     """
+    if any(field.type.root is not Root.VARIANT and _has_variant(field.type) for field in job.table.schema.fields):
+        return False
     return job.table.bucket_mode not in _ASSIGNED and is_switched_on(spark, SETTING)
 
 
+def _has_variant(data_type: DataType) -> bool:
+    return holds(data_type, lambda part: part.root is Root.VARIANT)
+
+
 def write_here(df: DataFrame, job: WriteJob, computed: Computed) -> list[CommitMessage] | None:
-    """Writes the rows and returns what is to be committed; None: there are more than MOST_ROWS, nothing is written.
+    """Writes the rows and returns what is to be committed; None: nothing is written, by ``rows_here`` or MOST_ROWS.
 
     Args:
         df: its rows are computed once, and must fit into memory.
@@ -89,13 +101,42 @@ def write_here(df: DataFrame, job: WriteJob, computed: Computed) -> list[CommitM
         StorageError: a file could not be written.
         Spark's exception where it cannot compute the rows.
     """
+    if any(_has_inner_variant(field.dataType) for field in df.schema.fields):
+        return None
     rows = computed(df)
     return None if rows.num_rows > MOST_ROWS else write_rows(job, 0, rows.to_batches())
 
 
+def _has_inner_variant(spark: st.DataType) -> bool:
+    match spark:
+        case st.ArrayType():
+            parts = [spark.elementType]
+        case st.MapType():
+            parts = [spark.keyType, spark.valueType]
+        case st.StructType():
+            parts = [field.dataType for field in spark.fields]
+        case _:
+            return False
+    return any(isinstance(part, st.VariantType) or _has_inner_variant(part) for part in parts)
+
+
 def rows_here(df: DataFrame) -> pa.Table:
-    """The rows of a DataFrame in this process, computed once; they must fit into memory."""
-    return with_plain_names(df).toArrow().rename_columns(df.columns)
+    """The rows of a DataFrame in this process, computed once; they must fit into memory.
+
+    PySpark's ``toArrow`` fails on a NULL of VARIANT: it comes as the null of JSON, with a mark.
+    """
+    plain, at = with_plain_names(df), [isinstance(field.dataType, st.VariantType) for field in df.schema.fields]
+    if not any(at):
+        return plain.toArrow().rename_columns(df.columns)
+    names, null = plain.columns, sf.parse_json(sf.lit("null"))
+    variants = [name for name, is_variant in zip(names, at, strict=True) if is_variant]
+    held = [sf.coalesce(sf.col(name), null).alias(name) if name in variants else sf.col(name) for name in names]
+    found = plain.select(*held, *(sf.col(name).isNull().alias(f"{name}_") for name in variants)).toArrow()
+    for name in variants:
+        number, null_rows = found.schema.get_field_index(name), found.column(f"{name}_")
+        kept = pc.if_else(null_rows, pa.scalar(None, VARIANT), found.column(number).cast(VARIANT))
+        found = found.set_column(number, pa.field(name, VARIANT), kept)
+    return found.select(names).rename_columns(df.columns)
 
 
 def listed_rows(df: DataFrame) -> pa.Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from paimon_spark.errors import SqlError
-from paimon_spark.format.types import NESTED, STRINGS, DataField, DataType
+from paimon_spark.format.types import STRINGS, UNORDERED, DataField, DataType
 from paimon_spark.sql.text.lexer import Kind, Token, tokenize
 from paimon_spark.sql.text.literals import string_value
 
@@ -13,7 +13,7 @@ _NULL = "NULL"
 def default_expression(column: DataField) -> str:
     """The default value of a column as expression; NULL, which a write replaces by it, where its text is none."""
     text = column.default_value
-    return text if text is not None and column.type.root not in NESTED and _literal(text) else _NULL
+    return text if text is not None and column.type.root not in UNORDERED and _literal(text) else _NULL
 
 
 def stored_default(column: str, text: str, data_type: DataType) -> str | None:

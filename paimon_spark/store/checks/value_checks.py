@@ -17,7 +17,7 @@ from paimon_spark.errors import CorruptFile
 from paimon_spark.format.manifest import DataFileMeta, FileKind, ManifestEntry, ManifestFileMeta
 from paimon_spark.format.paths import file_format_of
 from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.types import NESTED, DataField, Root
+from paimon_spark.format.types import UNORDERED, DataField, Root
 from paimon_spark.store.checks.report import Rule
 from paimon_spark.store.metadata.manifest_files import read_manifest_columns
 from paimon_spark.store.metadata.table import Table
@@ -83,7 +83,7 @@ class ValueCheck:
             meta: the metadata of the file with its statistics; None: they are not known.
         """
         self.fields = fields
-        plain = [field for field in fields if field.type.root not in NESTED]
+        plain = [field for field in fields if field.type.root not in UNORDERED]
         recorded: Mapping[str, ColumnStats] = {}
         if meta is not None:
             recorded = FileStatistics([field.name for field in plain], schema, lambda _: schema).of_values(meta)

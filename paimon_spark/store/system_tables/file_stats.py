@@ -17,13 +17,12 @@ from paimon_spark.arrow.row_columns import RowBytes, row_field
 from paimon_spark.arrow.text_casts import listed, object_texts
 from paimon_spark.errors import CorruptFile
 from paimon_spark.format.manifests.columns import ManifestColumns
-from paimon_spark.format.types import NESTED, DataField, DataType, Root
+from paimon_spark.format.types import UNORDERED, DataField, DataType
 from paimon_spark.store.metadata.live_files import Indices
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.system_tables.request import either, in_order
 
 _STATS = ("_FILE", "_VALUE_STATS")
-_WITHOUT = NESTED | {Root.VARIANT, Root.BLOB, Root.GEOMETRY, Root.GEOGRAPHY}  # no minimum, no maximum
 _BOUNDS = {"min_value_stats": "_MIN_VALUES", "max_value_stats": "_MAX_VALUES"}
 
 
@@ -107,7 +106,7 @@ def _bounds(shape: _Shape, rows: RowBytes) -> pa.Array:
 
 def _bound_texts(types: Sequence[DataType], rows: RowBytes, place: int, now: DataType) -> pa.Array:
     """One column of bounds, cast if its type has changed since the file was written."""
-    if place < 0 or types[place].root in _WITHOUT or now.root in _WITHOUT:
+    if place < 0 or types[place].root in UNORDERED or now.root in UNORDERED:
         return pa.nulls(len(rows), pa.string())
     values = row_field(rows, types, place)
     cast = converter(types[place], now)

@@ -45,7 +45,7 @@ def read(data: bytes, fields: Any, file_format: str, batch_rows: int, groups: li
 
 
 @EXAMPLES
-@given(batches(), st.integers(1, 5), st.integers(1, 5))
+@given(batches(Limits(variants=True)), st.integers(1, 5), st.integers(1, 5))
 def test_parquet(data: tuple[Any, pa.RecordBatch], batch_rows: int, group_rows: int) -> None:
     fields, batch = data
     parts = [batch.slice(start, 3) for start in range(0, batch.num_rows, 3)]
@@ -113,11 +113,18 @@ def test_unknown_format_is_refused_by_name() -> None:
         open_writer(io.BytesIO(), "csv", (), WriteSettings())
 
 
-@pytest.mark.parametrize("root", [Root.VARIANT, Root.BLOB, Root.VECTOR, Root.GEOMETRY, Root.GEOGRAPHY])
+@pytest.mark.parametrize("root", [Root.BLOB, Root.VECTOR, Root.GEOMETRY, Root.GEOGRAPHY])
 @pytest.mark.parametrize("file_format", FORMATS)
 def test_types_that_are_not_supported_are_refused_by_name(root: Root, file_format: str) -> None:
     field = DataField(0, "thing", DataType(Root.ARRAY, element=DataType(root, element=DataType(Root.FLOAT), length=3)))
     with pytest.raises(UnsupportedFeature, match=f"'thing'.*{root}"):
+        open_writer(io.BytesIO(), file_format, (field,), WriteSettings())
+
+
+@pytest.mark.parametrize("file_format", ["orc", "avro"])
+def test_variants_are_in_parquet_alone(file_format: str) -> None:
+    field = DataField(0, "thing", DataType(Root.ARRAY, element=DataType(Root.VARIANT)))
+    with pytest.raises(UnsupportedFeature, match=r"VARIANT: use the file\.format parquet"):
         open_writer(io.BytesIO(), file_format, (field,), WriteSettings())
 
 

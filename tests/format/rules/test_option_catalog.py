@@ -145,7 +145,7 @@ def test_what_makes_no_difference_passes(key: str, value: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["VARIANT", "VECTOR<FLOAT, 3>", "GEOMETRY", "GEOGRAPHY", "ARRAY<VARIANT>", "ROW<a ROW<b VECTOR<INT, 2>>>",
+    ["VECTOR<FLOAT, 3>", "GEOMETRY", "GEOGRAPHY", "ARRAY<GEOMETRY>", "ROW<a ROW<b VECTOR<INT, 2>>>",
      "MAP<INT, GEOMETRY>"],
 )  # fmt: skip
 def test_a_column_without_a_reader_is_refused_by_name_and_the_others_are_not(text: str) -> None:

@@ -23,6 +23,7 @@ FIELDS = (
     DataField(4, "n", BIGINT),
 )
 APPEND = TableSchema(0, FIELDS, 4)
+VARIANT = TableSchema(0, (DataField(0, "v", parse_type("ARRAY<VARIANT>")),), 0)
 KEYED = replace(APPEND, primary_keys=("id", "dt"), partition_keys=("dt",), options={"bucket": "2"})
 
 
@@ -130,6 +131,11 @@ BAD: list[tuple[TableSchema, str]] = [
     (with_options(APPEND, target_file_row_num="0"), "target-file-row-num"),
     (with_options(APPEND, file__format="avro"), "column 'ts' has the type TIMESTAMP"),
     (with_options(KEYED, file__format__per__level="0:avro"), "column 'ts' has the type TIMESTAMP"),
+    (
+        with_options(VARIANT, file__format="orc"),
+        "column 'v' has the type ARRAY<VARIANT>, and orc and avro files hold no",
+    ),
+    (with_options(VARIANT, file__format__per__level="0:avro"), "and orc and avro files hold no VARIANT"),
     (with_options(APPEND, metadata__stats_mode="truncate"), "metadata.stats-mode"),
     (with_options(APPEND, fields__n__stats_mode="truncate(0)"), "fields.n.stats-mode"),
     (with_options(APPEND, snapshot__num_retained__min="0"), "must be at least 1"),

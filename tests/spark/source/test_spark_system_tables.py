@@ -77,7 +77,7 @@ def test_of_a_past_state(table: PaimonTable, spark: SparkSession) -> None:
 
 
 def test_of_a_table_that_cannot_be_read(spark: SparkSession, tmp_path: Path) -> None:
-    path = GoldenTable("java-2.1", "variant").unpack(tmp_path)
+    path = GoldenTable("java-2.1", "vector").unpack(tmp_path)
     assert spark.read.format("paimon").load(f"{path}$files").count() == 1
 
 

@@ -226,7 +226,7 @@ def golden(tmp_path: Path) -> Callable[[str], str]:
     return unpack
 
 
-@pytest.mark.parametrize("name", ["variant", "vector", "blob", "fmt_row", "data_evolution"])
+@pytest.mark.parametrize("name", ["vector", "blob", "fmt_row", "data_evolution"])
 def test_metadata_of_tables_that_cannot_be_read(name: str, golden: Callable[[str], str]) -> None:
     path = golden(f"java-2.1/{name}")
     for shown in METADATA_TABLES:

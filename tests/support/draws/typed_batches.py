@@ -32,7 +32,7 @@ class Limits:
     """What some store cannot do.
 
     timestamp_digits, time_digits: the greatest precision; old_fractions: fractions of a millisecond before 1970;
-    any_multiset: multisets of other things than text; minus_zero: -0.0 beside 0.0.
+    any_multiset: multisets of other things than text; minus_zero: -0.0 beside 0.0; variants: VARIANT.
     """
 
     timestamp_digits: int = 9
@@ -40,6 +40,7 @@ class Limits:
     old_fractions: bool = True
     any_multiset: bool = True
     minus_zero: bool = True
+    variants: bool = False
 
 
 ANYTHING = Limits()
@@ -79,7 +80,8 @@ def data_types(limits: Limits = ANYTHING) -> st.SearchStrategy[DataType]:
         )
 
     nullable = st.booleans()
-    scalars = st.tuples(scalar_types(limits), nullable).map(lambda tn: tn[0].with_nullable(tn[1]))
+    variants = st.just(DataType(Root.VARIANT)) if limits.variants else st.nothing()
+    scalars = st.tuples(scalar_types(limits) | variants, nullable).map(lambda tn: tn[0].with_nullable(tn[1]))
     return st.recursive(
         scalars,
         lambda inner: st.tuples(nested(inner), nullable).map(lambda tn: tn[0].with_nullable(tn[1])),
@@ -123,6 +125,8 @@ def _present(t: DataType, limits: Limits = ANYTHING) -> st.SearchStrategy[Any]:
             return st.integers(0, 86_399_999)
         case Root.TIMESTAMP | Root.TIMESTAMP_LTZ:
             return _timestamps(t.precision or 0, limits.old_fractions)
+        case Root.VARIANT:
+            return st.tuples(st.binary(min_size=1, max_size=8), st.binary(min_size=1, max_size=8))
         case Root.ARRAY:
             return st.lists(values(t.inner, limits), max_size=3)
         case Root.MAP:

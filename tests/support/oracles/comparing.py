@@ -1,7 +1,8 @@
 """Rows of any reader as multisets that compare exactly, and rows as Arrow.
 
 Values in rows: DATE days, TIME millis, TIMESTAMP and LTZ nanoseconds since the epoch, DECIMAL Decimal, ROW and ARRAY
-sequences, MAP and MULTISET sequences of pairs. In a multiset NaN equals NaN, -0.0 differs from 0.0, maps have no order.
+sequences, MAP and MULTISET sequences of pairs, VARIANT (value bytes, metadata bytes). In a multiset NaN equals NaN,
+-0.0 differs from 0.0, maps have no order.
 """
 
 from __future__ import annotations
@@ -127,6 +128,8 @@ def _arrow_value(value: Any, t: DataType) -> Any:
         return [_arrow_value(item, t.inner) for item in value]
     if t.root is Root.MAP:
         return [(_arrow_value(k, t.key_type), _arrow_value(v, t.inner)) for k, v in value]
+    if t.root is Root.VARIANT:
+        return dict(zip(("value", "metadata"), value, strict=True))
     if t.root is Root.ROW:
         return {f.name: _arrow_value(v, f.type) for v, f in zip(value, t.fields, strict=True)}
     return value

@@ -25,12 +25,11 @@ REFUSED = {
     "blob": "BLOB",
     "data_evolution": "data-evolution.enabled",
     "fmt_row": "row",
-    "variant": "VARIANT",
     "vector": "VECTOR",
 }
 
 # Those of them that are read without a column: name -> the column.
-READ_BUT_FOR = {"variant": "v", "vector": "e"}
+READ_BUT_FOR = {"vector": "e"}
 
 
 @dataclass(frozen=True)
