@@ -49,6 +49,11 @@ def open_catalog(options: str | Mapping[str, str], name: str = "paimon") -> Cata
 
 def _filesystem(name: str, options: Mapping[str, str]) -> Catalog:
     check_catalog_options(options)
+    if "uri" in options:
+        raise OptionError(
+            "the option 'uri' of the catalog is given, and 'metastore' does not say what is there: set 'metastore' to "
+            "rest, hive or jdbc; a catalog in files has no server, so leave 'uri' out for one"
+        )
     if not options.get(WAREHOUSE, "").strip():
         raise OptionError("the option 'warehouse' of the catalog is missing: give the directory of the databases")
     warehouse = absolute_location(options[WAREHOUSE].strip())

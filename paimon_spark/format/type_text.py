@@ -21,6 +21,15 @@ _SIMPLE = {
 }  # fmt: skip
 _SIZED = {"CHAR": Root.CHAR, "VARCHAR": Root.VARCHAR, "BINARY": Root.BINARY, "VARBINARY": Root.VARBINARY}
 _UNBOUNDED = {"STRING": Root.VARCHAR, "BYTES": Root.VARBINARY}
+_OTHER_NAMES = {
+    "INT8": "TINYINT", "INT16": "SMALLINT", "INT32": "INT", "INT64": "BIGINT", "UINT8": "SMALLINT", "UINT16": "INT",
+    "UINT32": "BIGINT", "UINT64": "DECIMAL(20)", "BYTE": "TINYINT", "SHORT": "SMALLINT", "LONG": "BIGINT",
+    "FLOAT16": "FLOAT", "FLOAT32": "FLOAT", "REAL": "FLOAT", "FLOAT64": "DOUBLE", "BOOL": "BOOLEAN", "STR": "STRING",
+    "TEXT": "STRING", "UTF8": "STRING", "LARGE_UTF8": "STRING", "LARGE_STRING": "STRING", "UUID": "STRING",
+    "LARGE_BINARY": "BYTES", "DATE32": "DATE", "DATETIME": "TIMESTAMP", "DATETIME64": "TIMESTAMP",
+    "TIMESTAMPTZ": "TIMESTAMP_LTZ", "DECIMAL128": "DECIMAL", "LIST": "ARRAY", "LARGE_LIST": "ARRAY",
+}  # fmt: skip
+"""Names in Arrow, NumPy, Iceberg, Python and databases. The name here that is most like one may be a narrower type."""
 _MAX_DEPTH = 64
 _GEO_DEFAULTS = {Root.GEOMETRY: "OGC:CRS84", Root.GEOGRAPHY: "OGC:CRS84, SPHERICAL"}
 
@@ -200,9 +209,22 @@ class _Parser:
             raise UnsupportedFeature(
                 f"the type '{self.text}' is TIMESTAMP of Paimon, as in TIMESTAMP(3): it has no zone"
             )
-        near = similar_names(name, [*_SIMPLE, *_UNBOUNDED, *_SIZED, *_PARAMETRISED])
-        meant = f"; did you mean {near[0]}?" if near else ""
-        raise UnsupportedFeature(f"the type '{self.text}' is not known to this release of paimon_spark{meant}")
+        meant = self.meant(name)
+        raise UnsupportedFeature(
+            f"the type '{self.text}' is not known to this release of paimon_spark"
+            f"{f'; did you mean {meant}?' if meant else ''}"
+        )
+
+    def meant(self, name: str) -> str | None:
+        """The name of the type that an unknown name means; None: nothing is like it."""
+        known = [*_SIMPLE, *_UNBOUNDED, *_SIZED, *_PARAMETRISED]
+        plain, _, unit = name.partition("[")  # timestamp[us, tz=UTC] and datetime64[ns, UTC] of Arrow and pandas
+        found = _OTHER_NAMES.get(plain, plain if unit and plain in known else None)
+        if found is None:
+            found = next(iter(similar_names(name, known)), None)
+        elif found == "TIMESTAMP" and unit and "," in self.text:
+            found = "TIMESTAMP_LTZ"
+        return found if found is None or self.text.upper().startswith(name) else f"{found} for {name}"
 
     def decimal(self) -> DataType:
         precision, scale = 10, 0

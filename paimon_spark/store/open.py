@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from paimon_spark.arguments.checks import checks_arguments
-from paimon_spark.arrow.zones import TimeZone, ZoneUnknown, session_zone
+from paimon_spark.arrow.zones import LocalZone, TimeZone, ZoneUnknown, session_zone
 from paimon_spark.errors import OptionError, StorageError, TableNotFound, UnsupportedFeature, UnsupportedMethod
 from paimon_spark.file_io import FileIO, absolute_location, file_io_for, named_location
 from paimon_spark.format.options.other_systems import ARGUMENT_ADVICE, READER_ADVICE
@@ -235,13 +235,23 @@ def state_options(
         instant = parse_timestamp(text, session_zone(time_zone))
     except ZoneUnknown:
         of_day = f"{text} 00:00:00" if text.count("-") == 2 else "2026-11-01 00:00:00"
+        shown = text if ":" in text else of_day
         raise OptionError(
-            f"timestamp = '{text}' has no zone: add one, such as '{text if ':' in text else of_day}+00:00', or give "
-            "time_zone='UTC'"
+            f"timestamp = '{text}' has no zone: add one, such as '{shown}{_offset_here(shown)}', or give time_zone=; "
+            "history() and system tables show the times of this machine, as that example is"
         ) from None
     except ValueError as error:
         raise OptionError(f"timestamp = '{text}' names no time: {error}") from None
     return {ScanSettings.timestamp_millis.key: str(instant // _NANOS_PER_MILLI)}
+
+
+def _offset_here(text: str) -> str:
+    """The offset of the zone of this process at a local time, such as ``+01:00``."""
+    from paimon_spark.arrow.predicates.literal_text import parse_timestamp
+
+    instant = parse_timestamp(text, LocalZone())
+    minutes = (parse_timestamp(text, dt.UTC) - instant) // (60 * 1000 * _NANOS_PER_MILLI)
+    return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
 
 
 def find_table(

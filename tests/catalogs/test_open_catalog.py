@@ -77,6 +77,7 @@ def test_options_of_other_clients_are_taken(tmp_path: Path) -> None:
         ({"cache.expire-after-access": "soon"}, "'cache.expire-after-access' of the catalog is 'soon'"),
         ({"cache.expire-after-write": "0 s"}, "must be longer than nothing"),
         ({"table.type": "odd"}, "expected one of managed, external"),
+        ({"uri": "http://rest.example:8080"}, "'uri' of the catalog is given, and 'metastore' does not say"),
     ],
 )
 def test_options_that_cannot_be(options: dict[str, str], words: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -119,6 +120,27 @@ def test_types_of_a_newer_release_are_refused_by_name(value: Any) -> None:
 def test_a_misspelt_type_names_the_one_that_is_meant(text: str, meant: str) -> None:
     with pytest.raises(UnsupportedFeature, match=f"did you mean {meant}\\?"):
         parse_type(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("int64", "BIGINT"), ("float64", "DOUBLE"), ("Int64", "BIGINT"), ("long", "BIGINT"), ("uint32", "BIGINT"),
+        ("utf8", "STRING"), ("list<int64>", "ARRAY"), ("map<string, int64>", "BIGINT for INT64"),
+        ("decimal128(10, 2)", "DECIMAL"), ("date32[day]", "DATE"), ("timestamp[us]", "TIMESTAMP"),
+        ("timestamp[us, tz=UTC]", "TIMESTAMP_LTZ"), ("datetime64[ns, UTC]", "TIMESTAMP_LTZ"),
+        ("datetime64[ns]", "TIMESTAMP"),
+    ],
+)  # fmt: skip
+def test_a_name_of_arrow_or_numpy_is_answered_with_the_type_that_holds_its_values(text: str, meant: str) -> None:
+    with pytest.raises(UnsupportedFeature, match=f"did you mean {re.escape(meant)}\\?"):
+        parse_type(text)
+
+
+def test_a_name_of_arrow_that_nothing_here_is_like_is_answered_with_no_other() -> None:
+    for text in ("time64[us]", "fixed_size_binary[4]"):
+        with pytest.raises(UnsupportedFeature, match=r"not known to this release of paimon_spark$"):
+            parse_type(text)
 
 
 def test_the_local_timestamp_of_spark_is_answered_with_that_of_paimon() -> None:

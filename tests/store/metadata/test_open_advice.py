@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -27,12 +28,37 @@ def test_a_relative_path_without_a_working_directory(tmp_path: Path, monkeypatch
 
 def test_the_time_that_a_message_shows_can_be_given(tmp_path: Path) -> None:
     create_table(str(tmp_path), new_schema(pa.schema([("id", pa.int64())])))
-    for time in ("2099-01-01", "2099-01-01 12:30:00", "2099-01"):
+    for day in ("2099-01-01", "2099-01-01 12:30:00", "2099-01"):
         with pytest.raises(OptionError, match="has no zone: add one, such as") as caught:
-            open_table(str(tmp_path), timestamp=time)
+            open_table(str(tmp_path), timestamp=day)
         shown = re.findall("such as '(.*?)'", str(caught.value))
         with pytest.raises(SnapshotNotFound):  # of an empty table
             open_table(str(tmp_path), timestamp=shown[0]).scan()
+
+
+@pytest.mark.parametrize(("zone", "offset"), [("Europe/Berlin", "+01:00"), ("America/St_Johns", "-03:30")])
+def test_a_time_of_history_is_the_one_of_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, zone: str, offset: str
+) -> None:
+    """The advice that the message gives leads to the snapshot whose time was given."""
+    create_table(str(tmp_path), new_schema(pa.schema([("id", pa.int64())])))
+    for number in range(2):
+        table = open_table(str(tmp_path))
+        write = TableWrite(table, "user")
+        write.write(pa.record_batch({"id": [number]}))
+        TableCommit(table, "user").append(write.finish(), identifier=number)
+    with monkeypatch.context() as changed:
+        changed.setenv("TZ", zone)
+        time.tzset()
+        first = open_table(str(tmp_path)).history().to_pylist()[-1]["commit_time"]
+        with pytest.raises(OptionError, match=r"the times of this machine") as caught:
+            open_table(str(tmp_path), timestamp=first)
+        with pytest.raises(OptionError, match=re.escape(f"'2026-01-15 12:00:00{offset}'")):
+            open_table(str(tmp_path), timestamp="2026-01-15 12:00:00")
+    time.tzset()
+    (shown,) = re.findall("such as '(.*?)'", str(caught.value))
+    read = open_table(str(tmp_path), timestamp=shown).scan().plan().snapshot
+    assert read is not None and read.id == 1
 
 
 def test_a_number_is_the_id_of_a_snapshot(tmp_path: Path) -> None:
