@@ -7,6 +7,7 @@ session, `replaceWhere` takes any condition. An alias would read or replace othe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -528,8 +529,8 @@ STATEMENT_ADVICE: Mapping[tuple[str, ...], str] = MappingProxyType(
         ("UPDATE", "JOIN"): _UPDATE_BY_ROWS,
         ("DELETE", "USING"): _DELETE_BY_ROWS,
         ("DELETE", "JOIN"): _DELETE_BY_ROWS,
-        ("DESCRIBE", "HISTORY"): "SELECT * FROM {t}$snapshots shows the snapshots",
-        ("DESCRIBE", "DETAIL"): "DESCRIBE EXTENDED {t} shows the table, SELECT * FROM {t}$options its options",
+        ("DESCRIBE", "HISTORY"): "SELECT * FROM {t$snapshots} shows the snapshots",
+        ("DESCRIBE", "DETAIL"): "DESCRIBE EXTENDED {t} shows the table, SELECT * FROM {t$options} its options",
         ("CLONE",): _COPY,
         ("FSCK",): "CALL sys.remove_unexisting_files(table => '{t}') takes lost files out of the table",
         ("UNDROP",): "DROP TABLE deletes the files too, so that {t} does not come back; RENAME TO keeps a table",
@@ -547,4 +548,27 @@ STATEMENT_ADVICE: Mapping[tuple[str, ...], str] = MappingProxyType(
         ("CLUSTER", "BY"): _SORTED,
     }
 )
-"""Words of a statement of Delta Lake or Iceberg, in capitals -> what is written here; ``{t}`` is the table."""
+"""Words of a statement of Delta Lake or Iceberg, in capitals -> what is written here; see statement_advice."""
+
+
+def statement_advice(words: tuple[str, ...], table: str, number: str = "3") -> str | None:
+    """What is written here in the place of a statement of another system; None: nothing is known of it.
+
+    Spark's own parser reads it too: a system table stands between backquotes. A procedure is named with the catalog
+    where the table is, because another one may be current.
+
+    Args:
+        words: of the statement, in capitals.
+        table: its table, as it is written.
+        number: a snapshot that it names.
+    """
+    advice = STATEMENT_ADVICE.get(words)
+    if advice is None:
+        return None
+    parts = re.findall(r"`(?:[^`]|``)*`|[^.`]+", table)
+    *before, last = parts or ["t"]
+    place = "".join(f"{part}." for part in before)
+    advice = re.sub(r"\{t(\$\w+)\}", lambda found: f"{place}`{last.strip('`')}{found[1]}`", advice)
+    if len(parts) > 2:
+        advice = advice.replace("CALL sys.", f"CALL {parts[0]}.sys.")
+    return advice.replace("{t}", table).replace("{n}", number)

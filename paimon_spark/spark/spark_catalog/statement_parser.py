@@ -14,7 +14,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_spark.errors import PaimonError, SqlError, UnsupportedFeature
-from paimon_spark.format.options.other_systems import STATEMENT_ADVICE
+from paimon_spark.format.options.other_systems import statement_advice
 from paimon_spark.spark.queries.reading import read_statement
 from paimon_spark.spark.queries.run_query import with_functions
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, Thrown, cause_of
@@ -28,7 +28,7 @@ from paimon_spark.sql import statements as s
 from paimon_spark.sql.queries.functions import MAX_PT
 from paimon_spark.sql.queries.parameters import with_literals
 from paimon_spark.sql.queries.query import Query
-from paimon_spark.sql.queries.references import TABLE_FUNCTIONS
+from paimon_spark.sql.queries.references import CHANGES_FUNCTION, TABLE_FUNCTIONS
 from paimon_spark.sql.text.lexer import Token, tokenize
 
 _QUERIES = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "SET", "EXPLAIN", "("})
@@ -37,7 +37,7 @@ _BEFORE_CHANGES, _CHANGES = frozenset({"WITH", "FROM"}), frozenset({"INSERT", "U
 """``WITH q AS (...) MERGE INTO t`` and ``FROM q INSERT INTO t``."""
 _OURS = frozenset({"UPDATE", "DELETE", "MERGE", "CALL", "COPY", "ALTER", "COMMENT"})
 """First words of what Spark does not do with a table of ours: a refusal of ours is the answer."""
-_FUNCTIONS = (MAX_PT, *TABLE_FUNCTIONS)
+_FUNCTIONS = (MAX_PT, *TABLE_FUNCTIONS, CHANGES_FUNCTION)
 _EXECUTED = (
     s.Call,
     s.CallByTag,
@@ -154,14 +154,15 @@ class StatementParser:
         Raises:
             UnsupportedFeature: the statement is one of another system, and no table is called so.
         """
-        advice = STATEMENT_ADVICE.get(("DESCRIBE", tokens[1].upper))
+        named = "".join(token.text for token in tokens[2:])
+        advice = statement_advice(("DESCRIBE", tokens[1].upper), named)
         if advice is None or plan.getClass().getSimpleName() != "DescribeColumn":
             return
-        session, named = self._session.get(), "".join(token.text for token in tokens[2:])
+        session = self._session.get()
         current = session.sessionState().catalogManager().currentCatalog().name()
         ours = {each.catalog.name for each in self._catalogs()}
         if ours & {current, tokens[2].name} and not session.catalog().tableExists(tokens[1].text):
-            raise UnsupportedFeature(f"DESCRIBE {tokens[1].upper} is of another system: {advice.replace('{t}', named)}")
+            raise UnsupportedFeature(f"DESCRIBE {tokens[1].upper} is of another system: {advice}")
 
     def _query(self, catalogs: Sequence[CatalogSessions], text: str, whole: Callable[[], str]) -> Java:
         """The plan of a query with a function or a view of a catalog, which Spark does not find; None: it has none."""

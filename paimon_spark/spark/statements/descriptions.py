@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import OptionError, TableNotFound, UnsupportedFeature
-from paimon_spark.format.options.other_systems import STATEMENT_ADVICE
+from paimon_spark.format.options.other_systems import statement_advice
 from paimon_spark.format.paths import partition_text
 from paimon_spark.format.schema import metadata_fields
 from paimon_spark.format.types import DataField, Root
@@ -69,11 +69,10 @@ def describe_table(session: SqlSession, describe: q.DescribeTable) -> DataFrame:
     try:
         table = session.open(describe.table)
     except TableNotFound:
-        advice = STATEMENT_ADVICE.get(("DESCRIBE", describe.table.table.upper()))
+        advice = statement_advice(("DESCRIBE", describe.table.table.upper()), ".".join(describe.column))
         if advice is None or not describe.column or not describe.table.is_bare:
             raise
-        advised = advice.replace("{t}", ".".join(describe.column))
-        raise UnsupportedFeature(f"DESCRIBE {describe.table} is of another system: {advised}") from None
+        raise UnsupportedFeature(f"DESCRIBE {describe.table} is of another system: {advice}") from None
     if describe.column:
         return _describe_column(session, describe, table)
     name = str(describe.table)

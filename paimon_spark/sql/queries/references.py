@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.format.options.other_systems import STATEMENT_ADVICE
+from paimon_spark.format.options.other_systems import statement_advice
 from paimon_spark.sql.queries.query import Increment, Travel
 from paimon_spark.sql.queries.time_travel import read_travel
 from paimon_spark.sql.text.cursor import Cursor, identifier_parts
@@ -26,7 +26,7 @@ _INCREMENTS = {
     "paimon_incremental_to_auto_tag": ("the tag",),
 }
 TABLE_FUNCTIONS = tuple(_INCREMENTS)
-_CHANGES = "table_changes"
+CHANGES_FUNCTION = "table_changes"
 _SEARCHES = frozenset({"vector_search", "full_text_search", "hybrid_search"})
 _CALLS_WITH_FROM = frozenset({"EXTRACT", "TRIM", "SUBSTRING", "SUBSTR", "OVERLAY"})
 _BEFORE_TABLE_WORD = frozenset(
@@ -206,7 +206,7 @@ def _is_call(tokens: Sequence[Token], last: int) -> bool:
 
 def _is_function(tokens: Sequence[Token], first: int) -> bool:
     word, before = tokens[first].name.lower(), tokens[first - 1].upper if first else ""
-    return word in _INCREMENTS or (word in (*_SEARCHES, _CHANGES) and before in ("FROM", "JOIN", "LATERAL"))
+    return word in _INCREMENTS or (word in (*_SEARCHES, CHANGES_FUNCTION) and before in ("FROM", "JOIN", "LATERAL"))
 
 
 def _cursor_behind(text: str, tokens: Sequence[Token], names: Names, last: int) -> Cursor:
@@ -227,8 +227,7 @@ def refuse_foreign(cursor: Cursor, words: tuple[str, ...], table: str, at: int) 
         UnsupportedFeature: always.
     """
     number = next((token.text for token in reversed(cursor.tokens) if token.text.isdigit()), "3")
-    advice = STATEMENT_ADVICE[words].replace("{t}", table).replace("{n}", number)
-    said = f"{' '.join(words)} is of another system: {advice}"
+    said = f"{' '.join(words)} is of another system: {statement_advice(words, table, number)}"
     raise UnsupportedFeature(str(error_at(cursor.text, at, said)))
 
 
@@ -265,7 +264,7 @@ def _function(text: str, tokens: Sequence[Token], names: Names, first: int) -> R
     if word in _SEARCHES:
         raise UnsupportedFeature(f"the table-valued function {word} is not supported by this release of paimon_spark")
     cursor = _cursor_behind(text, tokens, names, first)
-    if word == _CHANGES:
+    if word == CHANGES_FUNCTION:
         asked = cursor.peek(1)
         name = asked.text[1:-1] if asked is not None and asked.kind is Kind.STRING else ""
         if not names.may_be_ours(name.split(".")):

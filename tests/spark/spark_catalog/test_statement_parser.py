@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from pyspark.errors import ParseException, PySparkException
 from pyspark.sql import functions as F
@@ -86,6 +88,29 @@ def test_procedures_tags_and_partitions(table: Lake) -> None:
         table.sql("CALL lake.sys.nope(table => 'd.t')")
     with pytest.raises(Exception, match="OPTIMIZE is of another system"):
         table.sql("OPTIMIZE lake.d.t")
+
+
+def test_what_is_advised_for_a_statement_of_another_system_runs_as_it_is_written(table: Lake) -> None:
+    """Also where another catalog is current: an advice is followed by copying it."""
+    table.sql("USE spark_catalog.default")
+    try:
+        for text, count in (
+            ("DESCRIBE HISTORY lake.d.t", 1),
+            ("DESCRIBE DETAIL lake.d.t", 3),
+            ("OPTIMIZE lake.d.t", 1),
+            ("VACUUM lake.d.t", 2),
+            ("RESTORE TABLE lake.d.t TO VERSION AS OF 1", 3),
+            ("SELECT * FROM table_changes('lake.d.t', 1)", 1),
+        ):
+            with pytest.raises(Exception, match="is of another system: ") as caught:
+                table.sql(text)
+            found = re.findall(r"(?:SELECT \* FROM|CALL|DESCRIBE EXTENDED) [\w.`$]+(?: ?\(.*?\))?", str(caught.value))
+            advised = [each for each in found if "rollback_to_timestamp" not in each and "1, 3" not in each]
+            assert len(found) == count, (text, found)
+            for each in advised:
+                table.sql(each).collect()
+    finally:
+        table.sql("USE lake.d")
 
 
 def test_a_temporary_view_comes_before_a_table(table: Lake) -> None:

@@ -31,6 +31,7 @@ from paimon_spark.format.options.other_systems import (
     SCAN_ADVICE,
     STATEMENT_ADVICE,
     STORE_CATALOG_ADVICE,
+    statement_advice,
 )
 from paimon_spark.procedures.catalogue import PROCEDURES
 from paimon_spark.procedures.procedure import sql_signature
@@ -201,6 +202,24 @@ def test_procedures_and_options_in_advice_about_statements_are_there(words: tupl
         assert known_key(key), key
     for table in re.findall(r"\$(\w+)", advice):
         assert table in NAMES
+
+
+@pytest.mark.parametrize(
+    ("table", "system", "procedure"),
+    [
+        ("t", "`t$snapshots`", "sys"),
+        ("d.t", "d.`t$snapshots`", "sys"),
+        ("lake.d.t", "lake.d.`t$snapshots`", "lake.sys"),
+        ("`my-lake`.`d.e`.`t \\1`", "`my-lake`.`d.e`.`t \\1$snapshots`", "`my-lake`.sys"),
+    ],
+)
+def test_advice_names_the_catalog_of_a_procedure_and_a_system_table_as_spark_reads_it(
+    table: str, system: str, procedure: str
+) -> None:
+    assert statement_advice(("DESCRIBE", "HISTORY"), table) == f"SELECT * FROM {system} shows the snapshots"
+    called = f"CALL {procedure}.compact(table => '{table}', compact_strategy => 'full') rewrites the files"
+    assert statement_advice(("REORG",), table) == called
+    assert statement_advice(("NOTHING",), table) is None
 
 
 def test_most_advice_names_a_method() -> None:

@@ -58,7 +58,8 @@ def test_a_time_of_history_is_the_one_of_this_machine(
     time.tzset()
     (shown,) = re.findall("such as '(.*?)'", str(caught.value))
     read = open_table(str(tmp_path), timestamp=shown).scan().plan().snapshot
-    assert read is not None and read.id == 1
+    assert read is not None
+    assert read.id == 1
 
 
 def test_a_number_is_the_id_of_a_snapshot(tmp_path: Path) -> None:
