@@ -128,3 +128,6 @@ OTHER_OPTIONS: dict[str, str] = {
     ),
 }
 """The same for options."""
+STATE_OPTIONS = ("--at", "--version", "--timestamp", "--snapshot", "--tag")
+STATE_ARGUMENT = "A snapshot, a tag or a time is an argument here: rollback PATH STATE."
+"""What is said of them by a command that has no such option."""

@@ -29,7 +29,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from paimon_spark import __version__
 from paimon_spark.cli.arguments import zone_option
-from paimon_spark.cli.command_list import COMMANDS, OTHER_NAMES, OTHER_OPTIONS, Place
+from paimon_spark.cli.command_list import COMMANDS, OTHER_NAMES, OTHER_OPTIONS, STATE_ARGUMENT, STATE_OPTIONS, Place
 from paimon_spark.cli.messages import STOPPED, OutputFailed, in_flags, say
 from paimon_spark.errors import PaimonError, StorageError, wrong_in_utf8
 
@@ -67,10 +67,15 @@ class _Later(TyperCommand):
         try:
             return self.loaded().make_context(info_name, args, parent, **extra)
         except Exception as error:
-            advice = OTHER_OPTIONS.get(getattr(error, "option_name", "") or "")
+            asked = getattr(error, "option_name", "") or ""
+            advice = STATE_ARGUMENT if asked in STATE_OPTIONS and self._has_state() else OTHER_OPTIONS.get(asked)
             if type(error).__name__ == "NoSuchOption" and advice:
                 error.message = f"{error.message}. {advice}"  # type: ignore[attr-defined]
             raise
+
+    def _has_state(self) -> bool:
+        """True if a snapshot, a tag or a time is an argument of the command."""
+        return any(each.param_type_name == "argument" and each.metavar == "STATE" for each in self.loaded().params)
 
     def loaded(self) -> Any:
         module = import_module(self._place.module)

@@ -57,7 +57,9 @@ class DropPartitions(Procedure[TruncateResult]):
 class RemoveUnexistingFiles(Procedure[RemoveUnexistingFilesResult]):
     """Takes the data files out of the table that storage has lost, and with them their rows, in one snapshot.
 
-    Files that another job takes out concurrently are left to it. Older snapshots and tags stay as they are.
+    Files that another job takes out concurrently are left to it. Older snapshots and tags stay as they are. In a table
+    with a primary key, the rows that the lost ones had replaced or deleted are read again: write the newer ones once
+    more.
 
     Raises:
         StorageError: the storage could not say of every file whether it is there; nothing was changed.

@@ -219,7 +219,7 @@ def _of_others(cursor: Cursor) -> None:
     if token is not None and token.is_name:
         parts = cursor.parts()
         if cursor.names.may_be_ours(parts):
-            refuse_foreign(cursor, (word,), ".".join(parts), at)
+            refuse_foreign(cursor, (word,), parts, at)
 
 
 Reader: TypeAlias = Callable[[Cursor], Statement | None]

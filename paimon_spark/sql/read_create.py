@@ -123,7 +123,7 @@ def read_column(cursor: Cursor) -> ColumnDefinition:
         elif cursor.sees("CHECK"):
             raise cursor.unsupported(f"the column {column.name}: {_CHECKS}")
         elif cursor.sees("CONSTRAINT"):
-            refuse_foreign(cursor, ("CONSTRAINT",), "", cursor.offset())
+            refuse_foreign(cursor, ("CONSTRAINT",), (), cursor.offset())
         elif cursor.sees("PRIMARY") or cursor.sees("UNIQUE"):
             raise cursor.unsupported(f"this is not supported for the column {column.name}: {_KEYS}")
         else:
@@ -161,7 +161,7 @@ def _clauses(cursor: Cursor, made: CreateTable) -> CreateTable:
             raise cursor.error(f"{word} stands here a second time", at)
         seen.add(word)
         if word in ("SHALLOW", "DEEP", "CLONE"):
-            refuse_foreign(cursor, ("CLONE",), ".".join(_cloned(cursor)), at)
+            refuse_foreign(cursor, ("CLONE",), _cloned(cursor), at)
         if word in _REFUSED:
             raise cursor.unsupported(f"this clause is not supported for a table: {_REFUSED[word]}")
         read = _CLAUSES.get(word)

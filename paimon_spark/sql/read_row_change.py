@@ -176,7 +176,7 @@ def _refuse_other_tables(cursor: Cursor, target: _Side, *words: str) -> None:
     found = next((word for word in words if cursor.sees(word)), None)
     if found is not None:
         clause = "JOIN" if found in _JOINS else found
-        refuse_foreign(cursor, (cursor.tokens[0].upper, clause), ".".join(target.parts), cursor.offset())
+        refuse_foreign(cursor, (cursor.tokens[0].upper, clause), target.parts, cursor.offset())
 
 
 def _delete(cursor: Cursor, target: _Side) -> Delete:

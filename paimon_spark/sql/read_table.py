@@ -149,7 +149,7 @@ def read_alter(cursor: Cursor) -> Statement | None:
         return None
     for before, words in _OF_OTHERS.items():
         if cursor.sees(*before):
-            refuse_foreign(cursor, words, str(table), cursor.offset())
+            refuse_foreign(cursor, words, table.parts, cursor.offset())
     for words, read in _ALTERS.items():
         if cursor.accept(*words):
             found = read(cursor, table)

@@ -172,6 +172,13 @@ def test_a_mistyped_command(typed: str, meant: str) -> None:
         (["fsck", "t"], "No such command 'fsck'. Damage is found by the command 'check'"),
         (["version"], "No such command 'version'. The version is told by --version."),
         (["vacuum", "t"], "No such command 'vacuum'. Old snapshots go with the command 'expire'"),
+        *(
+            (
+                ["rollback", "t", option, "monday"],
+                f"No such option: {option}. A snapshot, a tag or a time is an argument",
+            )
+            for option in ("--tag", "--at", "--snapshot")
+        ),
         (["read", "t", "--version", "3"], "No such option: --version. A snapshot, a tag or a time is --at."),
         (["info", "--json", "t"], "No such option: --json. It is --output json."),
         (["colums", "t"], "No such command 'colums'. Columns, types and options are the command 'schema'."),

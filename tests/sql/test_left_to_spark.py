@@ -72,7 +72,7 @@ def test_a_script_of_spark_does_not_take_a_table_of_ours_for_one_of_spark(text: 
     ("text", "written"),
     [
         ("OPTIMIZE t ZORDER BY (a, b)", "CALL sys.compact(table => 't') compacts, and sorts with order_strategy"),
-        ("OPTIMIZE paimon.shop.t WHERE a = 1", "CALL sys.compact(table => 'paimon.shop.t')"),
+        ("OPTIMIZE paimon.shop.t WHERE a = 1", "CALL paimon.sys.compact(table => 'paimon.shop.t')"),
         ("VACUUM b.t RETAIN 1 HOURS DRY RUN", "CALL sys.expire_snapshots(table => 'b.t')"),
         ("RESTORE TABLE t TO VERSION AS OF 5", "CALL sys.rollback(table => 't', version => '5')"),
         (

@@ -32,7 +32,9 @@ def _lost(result: RemoveUnexistingFilesResult) -> str:
     if not result.paths:
         return ""
     rows = count_text(result.rows, "row")
-    return f"{count_text(len(result.paths), 'lost file')} of {rows}, {size_text(result.bytes)}"
+    again = "; rows of the same keys that these had replaced or deleted are read again: write the newer ones once more"
+    gone = f"{count_text(len(result.paths), 'lost file')} of {rows}, {size_text(result.bytes)}"
+    return f"{gone}{again if result.older_rows_return else ''}"
 
 
 @removes(

@@ -567,8 +567,11 @@ def statement_advice(words: tuple[str, ...], table: str, number: str = "3") -> s
         return None
     parts = re.findall(r"`(?:[^`]|``)*`|[^.`]+", table)
     *before, last = parts or ["t"]
+    name = last.strip("`")
+    if "/" in name:
+        advice = re.sub(r"SELECT \* FROM \{t(\$\w+)\}", lambda by: f"format('paimon').load('{name}{by[1]}')", advice)
     place = "".join(f"{part}." for part in before)
-    advice = re.sub(r"\{t(\$\w+)\}", lambda found: f"{place}`{last.strip('`')}{found[1]}`", advice)
-    if len(parts) > 2:
+    advice = re.sub(r"\{t(\$\w+)\}", lambda by: f"{place}`{name}{by[1]}`", advice)
+    if len(parts) > 2 or (before and "/" in name):  # with a catalog, which a path follows at once
         advice = advice.replace("CALL sys.", f"CALL {parts[0]}.sys.")
     return advice.replace("{t}", table).replace("{n}", number)

@@ -12,8 +12,8 @@ from typing import Any
 
 from pyspark.sql import types as st
 
-from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.format.types import DataField
+from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.format.types import DataField, DataType
 from paimon_spark.spark.adapters.types import (
     CHAR_VARCHAR,
     CURRENT_DEFAULT,
@@ -95,7 +95,24 @@ class TableCalls:
         """Spark hands over the options of the reader, or of ``WITH (...)``; a state that they name it has asked for."""
         more = {key: value for key, value in dict_of(options).items() if key.lower() not in _STATES_OF_SPARK}
         given = {**self.options, **more}
-        return scan_builder(ScanBuilder(self.of, self.of.open(given) if more else self.table, given))
+        table = self.of.open(given) if more else self.table
+        self._check_columns(table, more)
+        return scan_builder(ScanBuilder(self.of, table, given))
+
+    def _check_columns(self, table: ReadableTable, options: Mapping[str, str]) -> None:
+        """Refuses a state with other columns than Spark has been told of, whose values it would read by their type.
+
+        Raises:
+            OptionError: the columns of the state differ.
+        """
+        if table is self.table or _plain_columns(table) == _plain_columns(self.table):
+            return
+        raise OptionError(
+            f"reading {self.of.full_name} with the option {', '.join(options)}: the columns of that state are "
+            f"{', '.join(table.schema.names)} with their types of then, and Spark has those that the table has now; "
+            "choose the state by option('versionAsOf', '<snapshot or tag>') or option('timestampAsOf', '<time>'), in "
+            "SQL by VERSION AS OF or TIMESTAMP AS OF"
+        )
 
     def newWriteBuilder(self, info: Java) -> Java:
         return write_builder(self.of, info)
@@ -118,6 +135,10 @@ class TableCalls:
             f"{name} t USING <view> s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * ...'), or "
             f"PaimonTable.forName(spark, '{name}').merge(df, '<condition>')"
         )
+
+
+def _plain_columns(table: ReadableTable) -> list[tuple[str, DataType]]:
+    return [(field.name, field.type.with_nullable(True)) for field in table.schema.fields]
 
 
 def system_table(of: NamedTable, options: Mapping[str, str]) -> Java:

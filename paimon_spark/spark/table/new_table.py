@@ -132,7 +132,8 @@ class NewTable(ForeignNames, Generic[T]):
         """Creates the table and returns it.
 
         Raises:
-            OptionError: it is not said where, an option is bad, or a name is given and the session has no catalog.
+            OptionError: it is not said where, or twice; an option is bad; or a name is given and the session has no
+                catalog.
             DatabaseNotFound: the catalog does not have the database of the name.
             TableAlreadyExists: there is one; ``createIfNotExists`` would have taken it.
             SchemaError: columns, keys and options break a rule of table creation.
@@ -166,6 +167,11 @@ class NewTable(ForeignNames, Generic[T]):
     def _where(self) -> str | None:
         """The path of the table; None: a catalog of the session says it."""
         if self._location is not None:
+            if self._name is not None:
+                raise OptionError(
+                    f"creating the table {self._name} at {self._location}: the catalog of a name decides where its "
+                    "tables are; leave location(...) out, or leave tableName(...) out for a table without a name"
+                )
             refuse_table_name(self._location)
             return path_in_session(self._spark, self._location)
         if self._name is None:

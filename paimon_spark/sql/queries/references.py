@@ -14,6 +14,7 @@ from typing import NoReturn
 
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options.other_systems import statement_advice
+from paimon_spark.format.quoting import quoted_if_needed
 from paimon_spark.sql.queries.query import Increment, Travel
 from paimon_spark.sql.queries.time_travel import read_travel
 from paimon_spark.sql.text.cursor import Cursor, identifier_parts
@@ -215,19 +216,20 @@ def _cursor_behind(text: str, tokens: Sequence[Token], names: Names, last: int) 
     return cursor
 
 
-def refuse_foreign(cursor: Cursor, words: tuple[str, ...], table: str, at: int) -> NoReturn:
+def refuse_foreign(cursor: Cursor, words: tuple[str, ...], table: Sequence[str], at: int) -> NoReturn:
     """Refuses what another system writes, with what is written here.
 
     Args:
         words: of STATEMENT_ADVICE.
-        table: as it is written.
+        table: the parts of its name.
         at: the offset of the words.
 
     Raises:
         UnsupportedFeature: always.
     """
     number = next((token.text for token in reversed(cursor.tokens) if token.text.isdigit()), "3")
-    said = f"{' '.join(words)} is of another system: {statement_advice(words, table, number)}"
+    advice = statement_advice(words, ".".join(map(quoted_if_needed, table)), number)
+    said = f"{' '.join(words)} is of another system: {advice}"
     raise UnsupportedFeature(str(error_at(cursor.text, at, said)))
 
 
@@ -238,7 +240,7 @@ def _named(
     is_certain = names.is_certain(parts)
     before = tokens[first - 1].upper if first else ""
     if cursor.sees("@") and (is_certain or before in _BEFORE_TABLES):
-        refuse_foreign(cursor, ("@",), ".".join(parts), cursor.offset())
+        refuse_foreign(cursor, ("@",), parts, cursor.offset())
     travel = read_travel(cursor, is_certain or before in _BEFORE_TABLES)
     options: dict[str, str] = {}
     if is_certain or before in _BEFORE_TABLES:
@@ -269,7 +271,7 @@ def _function(text: str, tokens: Sequence[Token], names: Names, first: int) -> R
         name = asked.text[1:-1] if asked is not None and asked.kind is Kind.STRING else ""
         if not names.may_be_ours(name.split(".")):
             return None  # of Delta Lake, in a session that has it
-        refuse_foreign(cursor, ("TABLE_CHANGES",), name or "db.t", tokens[first].start)
+        refuse_foreign(cursor, ("TABLE_CHANGES",), (name or "db.t").split("."), tokens[first].start)
     at, wanted = cursor.offset(), _INCREMENTS[word]
     values = cursor.listed(lambda: cursor.literal(f"an argument of {word}"))
     if len(values) != 1 + len(wanted) or not isinstance(values[0], str):

@@ -1,6 +1,7 @@
 """Removes data files from a table that the storage has lost (features 7; Java: ListUnexistingFiles).
 
-Their rows are lost; without the removal no read of their partitions works. Existing files are never touched.
+Their rows are lost; without the removal no read of their partitions works. Existing files are never touched. In a table
+with a primary key the rows that they had replaced or deleted are read again, as in the official system.
 
 Also repairs the hint EARLIEST after the first snapshots were lost (features 7; Java: repairEarliestSnapshot).
 """
@@ -40,6 +41,8 @@ class RemoveUnexistingFilesResult(Result):
         paths: the paths of the lost data files, sorted.
         rows: their rows by the metadata; rows with equal keys are counted separately.
         bytes: their bytes by the metadata.
+        older_rows_return: True if the table has a primary key: rows that those of the files had replaced or deleted
+            are read again, as far as other files have them.
         snapshot_id: the new snapshot without them; None: no file is lost, or it was a dry run.
         dry_run: True if the table is unchanged.
         millis: the duration of the call.
@@ -48,6 +51,7 @@ class RemoveUnexistingFilesResult(Result):
     paths: tuple[str, ...]
     rows: int
     bytes: int
+    older_rows_return: bool
     snapshot_id: int | None
     dry_run: bool
     millis: int
@@ -160,6 +164,7 @@ def _result(
         paths=tuple(sorted(_path(table, entry) for entry in entries)),
         rows=sum(entry.file.row_count for entry in entries),
         bytes=sum(entry.file.file_size for entry in entries),
+        older_rows_return=bool(entries and table.schema.primary_keys),
         snapshot_id=snapshot_id,
         dry_run=dry_run,
         millis=millis_since(began),

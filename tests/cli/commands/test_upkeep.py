@@ -272,6 +272,7 @@ def test_lost_files_are_forgotten(table: Path) -> None:
     assert command("read", table).code == 2
     shown = command("remove-lost-files", table, "--dry-run")
     assert shown.out.splitlines()[0].startswith("would go: 1 lost file of 5 rows, ")
+    assert "rows of the same keys that these had replaced or deleted are read again" in shown.out
     assert command("remove-lost-files", table, "--yes").code == 0
     assert command("read", table).cells == []
 

@@ -199,3 +199,20 @@ def test_options_of_a_read_are_checked(lake: Lake) -> None:
             lake.rows("SELECT id FROM p")
     finally:
         lake.spark.conf.unset("spark.paimon.read.allow.fullScan")
+
+
+def test_a_state_with_other_columns_is_chosen_by_what_spark_asks_the_catalog_for(lake: Lake) -> None:
+    """The options of a reader come after Spark has been told of the columns: it would read values by other types."""
+    lake.sql("CREATE TABLE t (id INT, a INT)")
+    lake.sql("INSERT INTO t VALUES (-1, -2)")
+    lake.sql("CALL lake.sys.create_tag(table => 'd.t', tag => 'before')")
+    read = lake.spark.read.option("scan.snapshot-id", "1")
+    assert [tuple(row) for row in read.table("lake.d.t").collect()] == [(-1, -2)]
+    lake.sql("ALTER TABLE t ALTER COLUMN a TYPE BIGINT")
+    for key, value in (("scan.snapshot-id", "1"), ("scan.tag-name", "before")):
+        with pytest.raises(Exception, match=rf"option {key}: the columns of that state are id, a with .*versionAsOf"):
+            lake.spark.read.option(key, value).table("lake.d.t").collect()
+    for version in ("1", "before"):
+        found = lake.spark.read.option("versionAsOf", version).table("lake.d.t")
+        assert [tuple(row) for row in found.collect()] == [(-1, -2)]
+        assert found.schema["a"].dataType.simpleString() == "int"

@@ -92,23 +92,33 @@ def test_procedures_tags_and_partitions(table: Lake) -> None:
 
 def test_what_is_advised_for_a_statement_of_another_system_runs_as_it_is_written(table: Lake) -> None:
     """Also where another catalog is current: an advice is followed by copying it."""
+    (described,) = [row[1] for row in table.rows("DESCRIBE EXTENDED t") if row[0] == "Location"]
+    path = f"lake.`{described}`"
     table.sql("USE spark_catalog.default")
     try:
         for text, count in (
             ("DESCRIBE HISTORY lake.d.t", 1),
-            ("DESCRIBE DETAIL lake.d.t", 3),
+            ("DESCRIBE DETAIL lake.d.t", 2),
             ("OPTIMIZE lake.d.t", 1),
             ("VACUUM lake.d.t", 2),
             ("RESTORE TABLE lake.d.t TO VERSION AS OF 1", 3),
             ("SELECT * FROM table_changes('lake.d.t', 1)", 1),
+            (f"OPTIMIZE {path}", 1),
+            (f"DESCRIBE DETAIL {path}", 1),
         ):
             with pytest.raises(Exception, match="is of another system: ") as caught:
                 table.sql(text)
-            found = re.findall(r"(?:SELECT \* FROM|CALL|DESCRIBE EXTENDED) [\w.`$]+(?: ?\(.*?\))?", str(caught.value))
+            found = re.findall(
+                r"(?:SELECT \* FROM|CALL|DESCRIBE EXTENDED) [\w.`$/:-]+(?: ?\(.*?\))?", str(caught.value)
+            )
             advised = [each for each in found if "rollback_to_timestamp" not in each and "1, 3" not in each]
             assert len(found) == count, (text, found)
             for each in advised:
                 table.sql(each).collect()
+        with pytest.raises(Exception, match=r"format\('paimon'\)\.load\('(\S*)'\) shows the snapshots") as caught:
+            table.sql(f"DESCRIBE HISTORY {path}")
+        (shown,) = re.findall(r"load\('(\S*)'\)", str(caught.value))
+        assert table.spark.read.format("paimon").load(shown).count() > 0
     finally:
         table.sql("USE lake.d")
 
@@ -196,14 +206,14 @@ def test_a_merge_that_inserts_alone_is_for_every_engine(
 
 def test_statements_of_another_system_are_answered(table: Lake) -> None:
     for name in ("lake.d.t", "t"):
-        with pytest.raises(PySparkException, match=r"\$snapshots shows the snapshots"):
+        with pytest.raises(PySparkException, match=r"\$snapshots` shows the snapshots"):
             table.sql(f"DESCRIBE HISTORY {name}")
         with pytest.raises(
             PySparkException, match=rf"^DESCRIBE DETAIL is of another .*: DESCRIBE EXTENDED {name} shows"
         ):
             table.sql(f"DESC DETAIL {name}")
     table.sql("USE spark_catalog")
-    with pytest.raises(PySparkException, match=r"FROM lake\.d\.t\$snapshots shows the snapshots"):
+    with pytest.raises(PySparkException, match=r"FROM lake\.d\.`t\$snapshots` shows the snapshots"):
         table.sql("DESCRIBE HISTORY lake.d.t")
     with pytest.raises(PySparkException, match="TABLE_OR_VIEW_NOT_FOUND"):
         table.sql("DESCRIBE HISTORY default.of_another_catalog")

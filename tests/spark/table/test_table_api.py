@@ -337,6 +337,10 @@ def test_a_declared_name_is_one_of_the_catalog_of_the_session(spark: SparkSessio
         PaimonTable.create(session).tableName("shop.orders").addColumn("id", "INT").execute()
     with pytest.raises(DatabaseNotFound):
         PaimonTable.create(session).tableName("shpo.orders").addColumn("id", "INT").execute()
+    both = PaimonTable.create(session).tableName("shop.placed").location(str(tmp_path / "placed"))
+    with pytest.raises(OptionError, match=r"shop\.placed at \S*placed: the catalog of a name decides where"):
+        both.addColumn("id", "INT").execute()
+    assert not (tmp_path / "placed").exists()
     with pytest.raises(OptionError, match="a new table has no branch"):
         PaimonTable.create(session).tableName("shop.orders$branch_b").addColumn("id", "INT").execute()
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,6 +22,7 @@ from support.tables.files_by_hand import added, file, plain_table
 from support.tables.three_files import COLUMNS, ROWS, VECTORS, delete_rows, three_files
 
 from paimon_spark import open_table
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import CommitStateUnknown, CorruptFile, OptionError, PaimonError, SnapshotNotFound
 from paimon_spark.file_io import FileIO, FileStatus, LocalFileIO
 from paimon_spark.store.clean.lost_files import remove_unexisting_files, repair_earliest_snapshot
@@ -30,6 +32,7 @@ from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.commit.vector_files import find_vector_files
 from paimon_spark.store.expire.snapshots import expire_snapshots
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.write.table_write import TableWrite
 
 
 @pytest.fixture
@@ -46,11 +49,27 @@ def data_files(table: Table) -> list[Path]:
     return [found[Path(row["file_path"]).name] for row in rows]
 
 
+def test_older_rows_return_to_a_table_with_a_key(tmp_path: Path) -> None:
+    columns = pa.schema([("id", pa.int64()), ("v", pa.string())])
+    create_table(str(tmp_path), new_schema(columns, ["id"], options={"bucket": "1", "write-only": "true"}))
+    made = open_table(str(tmp_path))
+    for number, value in enumerate(("old", "new")):
+        write = TableWrite(made, "user")
+        write.write(pa.record_batch([[1], [value]], names=columns.names))
+        TableCommit(made, "user").append(write.finish(), identifier=number)
+    data_files(made)[-1].unlink()
+    assert remove_unexisting_files(made).older_rows_return
+    assert remove_unexisting_files(made, dry_run=False).older_rows_return
+    assert open_table(str(tmp_path)).scan().to_arrow()[1].to_pylist() == ["old"]
+    assert not remove_unexisting_files(made).older_rows_return  # nothing is lost
+
+
 def test_a_lost_file_leaves_in_one_snapshot(table: Table) -> None:
     lost, _, _ = data_files(table)
     size = lost.stat().st_size
     lost.unlink()
     told = remove_unexisting_files(table)
+    assert not told.older_rows_return
     assert (told.paths, told.rows, told.bytes, told.snapshot_id, told.dry_run) == ((str(lost),), 1, size, None, True)
     assert latest(table).id == 3
     with pytest.raises(CorruptFile):
