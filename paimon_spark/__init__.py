@@ -27,6 +27,7 @@ _HOMES = {
     "col": "arrow.predicates.expressions",
     "expire_changelogs": "store.expire.changelogs",
     "expire_snapshots": "store.expire.snapshots",
+    "json_texts": "arrow.variants",
     "open_catalog": "catalogs.factory",
     "open_table": "store.open",
     "register": "spark.source.source",

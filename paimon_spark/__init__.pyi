@@ -1,5 +1,6 @@
 from paimon_spark import errors
 from paimon_spark.arrow.predicates.expressions import col
+from paimon_spark.arrow.variants import json_texts
 from paimon_spark.catalogs.factory import open_catalog
 from paimon_spark.spark.catalog.session_catalog import catalog
 from paimon_spark.spark.rows.result import RowChangeResult
@@ -35,6 +36,7 @@ __all__ = [
     "errors",
     "expire_changelogs",
     "expire_snapshots",
+    "json_texts",
     "open_catalog",
     "open_table",
     "register",

@@ -21,7 +21,8 @@ from pyarrow import types as pt
 
 from paimon_spark.arrow.raw_values import int64_array, int64_values, valid_mask, with_nulls
 from paimon_spark.arrow.types import NANOS_PER_UNIT, VARIANT, is_variant
-from paimon_spark.errors import DataError, UnsupportedFeature
+from paimon_spark.arrow.variants import TYPED, whole_variants
+from paimon_spark.errors import DataError
 
 Conform = Callable[[pa.Array], pa.Array]
 INT96 = pa.binary(12)
@@ -119,13 +120,9 @@ def _field_step(source: pa.DataType, field: pa.Field) -> Conform:
 
 
 def _variant_conformer(source: pa.DataType) -> Conform:
-    """Value and metadata are matched by name.
-
-    Raises:
-        UnsupportedFeature: the values are shredded: parts of them are in columns of their own.
-    """
-    if source.get_field_index("typed_value") >= 0:
-        raise UnsupportedFeature("its VARIANT values are shredded, and this release does not read them")
+    """Value and metadata are matched by name; shredded values are made whole."""
+    if source.get_field_index(TYPED) >= 0:
+        return whole_variants
     return _struct_conformer(source, VARIANT)
 
 

@@ -3,7 +3,8 @@
 Integers and booleans stay what they are (BIGINT beyond 2^53 too: read them as integers); DECIMAL is its text, with all
 digits; DATE, TIME and TIMESTAMP are ISO 8601 (``2026-11-01T12:30:00.000``), TIMESTAMP_LTZ in the zone of the call with
 its offset; bytes are base64; NaN and infinities, which JSON lacks, are the texts NaN, Infinity and -Infinity. ARRAY is
-an array, ROW an object, MAP and MULTISET an array of pairs, for keys need not be texts.
+an array, ROW an object, MAP and MULTISET an array of pairs, for keys need not be texts. VARIANT is its value, with its
+decimals as doubles.
 
 Rows as CSV: a line of names, then one line per row (RFC 4180, but lines end with a line feed). A null is an empty
 field, while an empty text is "". Numbers and booleans are not quoted (NaN and infinities are nan, inf and -inf); all
@@ -27,7 +28,8 @@ import pyarrow.compute as pc
 from pyarrow import csv
 from pyarrow import types as pt
 
-from paimon_spark.arrow.types import NANOS_PER_UNIT
+from paimon_spark.arrow.types import NANOS_PER_UNIT, is_variant
+from paimon_spark.arrow.variants import json_texts
 from paimon_spark.arrow.zones import SECOND, to_local
 from paimon_spark.cli.arguments import current_zone
 from paimon_spark.cli.texts import printable
@@ -54,6 +56,8 @@ def json_values(array: pa.Array) -> list[Any]:
     if pt.is_list(kind):
         lengths, items = pc.list_value_length(array).to_pylist(), iter(json_values(array.flatten()))
         return [None if length is None else list(islice(items, length)) for length in lengths]
+    if is_variant(kind):
+        return [None if text is None else json.loads(text) for text in json_texts(array).to_pylist()]
     if pt.is_struct(kind):
         return list(_structs(array))
     return array.to_pylist()  # type: ignore[no-any-return]
