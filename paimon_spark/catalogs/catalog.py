@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NoReturn, Protocol
+from typing import TYPE_CHECKING, NoReturn, Protocol, cast
 
 from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.catalogs.functions import FunctionCatalog
@@ -15,7 +15,7 @@ from paimon_spark.errors import UnsupportedMethod
 from paimon_spark.format.options.foreign_names import ForeignNames
 from paimon_spark.format.options.other_systems import STORE_CATALOG_ADVICE
 from paimon_spark.format.schema import TableSchema
-from paimon_spark.store.open import ReadableTable, state_options
+from paimon_spark.store.open import OpenTable, ReadableTable, state_options, with_snapshots
 
 NO_OPTIONS: Mapping[str, str] = {}
 
@@ -209,8 +209,15 @@ class Catalog(ViewCatalog, FunctionCatalog, Protocol):
 
         Raises:
             TableNotFound: there is no such table; the message names similar ones.
+            UnsupportedFeature: it is a table of another kind.
             As open_table.
         """
+        ...
+
+    def load_any_table(
+        self, identifier: Identifier, options: Mapping[str, str] = NO_OPTIONS, time_zone: TimeZone | None = None
+    ) -> OpenTable:
+        """Opens a table of any kind that can be read; as load_table."""
         ...
 
     def table(
@@ -297,7 +304,16 @@ class OpensByName(ForeignNames):
         """See Catalog."""
         found = _identifier(self, name)
         chosen = {**options, **state_options(version, timestamp, time_zone, options)}
-        return self.load_table(found, chosen, time_zone)
+        return cast(ReadableTable, self.load_any_table(found, chosen, time_zone))  # as of open_table
+
+    def load_table(
+        self: Catalog,
+        identifier: Identifier,
+        options: Mapping[str, str] = NO_OPTIONS,
+        time_zone: TimeZone | None = None,
+    ) -> ReadableTable:
+        """See Catalog."""
+        return with_snapshots(self.load_any_table(identifier, options, time_zone))
 
     def __getitem__(self: Catalog, name: str) -> ReadableTable:
         return self.table(name)

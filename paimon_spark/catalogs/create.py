@@ -23,6 +23,7 @@ from paimon_spark.errors import (
     UnsupportedFeature,
 )
 from paimon_spark.file_io import FileIO, NotCreated, absolute_location, file_io_for
+from paimon_spark.format.options.engines import TableKind
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.value_texts import parse_list
 from paimon_spark.format.paths import schema_path
@@ -38,7 +39,7 @@ from paimon_spark.store.storage.wrong_path import check_new_place
 from paimon_spark.store.system_tables.names import refuse_name_of_part
 
 _TRIES = 20
-_TABLE_TYPES = ("table", "materialized-table")
+_KINDS = (TableKind.TABLE, TableKind.MATERIALIZED_TABLE)
 _AUTO_CREATE = "auto-create"
 _NOT_YET = re.compile(r"^cannot (?:read|write(?: to)?) the table: ")  # which there is not
 
@@ -93,13 +94,15 @@ def create_table(
         The schema of the table that is there now.
 
     Raises:
-        SchemaError: the schema breaks a rule; or the directory holds files of something else, or is within a table.
+        SchemaError: the schema breaks a rule; or the directory holds files of something else, but for an object table,
+            which lists them, or is within a table.
         StorageError: the directory cannot be made.
         TableAlreadyExists: there is a table, and ignore_if_exists is false.
     """
     root = absolute_location(location)
     store = file_io or file_io_for(root, {})
     first = replace(schema, id=0, time_millis=time.time_ns() // 1_000_000)
+    is_of_files = TableSettings(first.options).table_type == TableKind.OBJECT_TABLE
     validate_table(first)
     check_defaults(f"creating {root}", first.fields)
     if first.primary_keys:
@@ -110,7 +113,8 @@ def create_table(
         if existing is None:
             check_new_place(store, root, "creating a table at")
             refuse_name_of_part(root, "creating a table at")
-            _refuse_foreign_files(store, root)
+            if not is_of_files:
+                _refuse_foreign_files(store, root)
             try:
                 if publish_file(store, schema_path(root, 0), encode_schema(first)):
                     return first
@@ -184,8 +188,16 @@ def check_written_here(what: str, schema: TableSchema) -> None:
         raise UnsupportedFeature(f"creating {what}: {_NOT_YET.sub('', str(error))}") from None
 
 
-def check_creatable(identifier: Identifier, schema: TableSchema, has_external_tables: bool) -> None:
+def check_creatable(
+    identifier: Identifier, schema: TableSchema, has_external_tables: bool, has_object_tables: bool
+) -> None:
     """Checks the options of a new table (Java: AbstractCatalog.createTable), and that this release writes to it.
+
+    Args:
+        identifier: its name.
+        schema: its first one.
+        has_external_tables: the catalog has tables at other places than those it chooses.
+        has_object_tables: it has object tables. Java's catalog in files alone has none.
 
     Raises:
         UnsupportedFeature: they ask for a location of its own, or for something else than a table with snapshots.
@@ -198,15 +210,18 @@ def check_creatable(identifier: Identifier, schema: TableSchema, has_external_ta
             "without a name, with PaimonTable.create(spark).location(...)"
         )
     kind = TableSettings(schema.options).table_type
-    if kind.lower() not in _TABLE_TYPES:
+    kinds = (*_KINDS, TableKind.OBJECT_TABLE) if has_object_tables else _KINDS
+    if kind not in kinds:
+        instead = "" if has_object_tables else "; a Hive, JDBC or REST catalog has object tables"
         raise UnsupportedFeature(
-            f"creating {identifier} with 'type' = '{kind}': a catalog in files holds {' and '.join(_TABLE_TYPES)} only"
+            f"creating {identifier} with 'type' = '{kind}': this catalog holds {', '.join(kinds)} only{instead}"
         )
     if schema.options.get(_AUTO_CREATE, "false").strip().lower() != "false":
         raise OptionError(
             f"creating {identifier}: 'auto-create' must be false, because the catalog itself creates the table"
         )
-    check_written_here(str(identifier), schema)
+    if kind != TableKind.OBJECT_TABLE:
+        check_written_here(str(identifier), schema)
 
 
 def same_schema(identifier: Identifier, schema: TableSchema, there: TableSchema, location: str) -> TableSchema:

@@ -49,7 +49,7 @@ from paimon_spark.errors import (
 )
 from paimon_spark.file_io import plain_location
 from paimon_spark.format.schema import TableSchema
-from paimon_spark.store.open import ReadableTable, find_stored_table, open_table
+from paimon_spark.store.open import OpenTable, find_stored_table, open_any_table
 
 _SUFFIX = "$"
 _TRIES = 100  # others create tables concurrently
@@ -190,16 +190,16 @@ class FileCatalog(OpensByName, NoFunctions):
             raise without_files(self.names, identifier, location)
         return schema
 
-    def load_table(
+    def load_any_table(
         self, identifier: Identifier, options: Mapping[str, str] = NO_OPTIONS, time_zone: TimeZone | None = None
-    ) -> ReadableTable:
+    ) -> OpenTable:
         if identifier.database == SYSTEM_DATABASE:
             raise open_system_table(identifier, self.table_location(identifier))
         if not self._may_exist(identifier):
             raise no_table(self, identifier)
         location = self.table_location(identifier)
         try:
-            return open_table(location, {**self.table_options(), **options}, time_zone=time_zone)
+            return open_any_table(location, {**self.table_options(), **options}, time_zone=time_zone)
         except TableNotFound:
             if _SUFFIX in identifier.table:
                 raise  # the message knows the names of system tables
@@ -211,15 +211,19 @@ class FileCatalog(OpensByName, NoFunctions):
         """As Catalog.create_table. With the option `path` the table is external, and may be there already."""
         check_not_system(identifier, "creating")
         check_new_name(identifier.table, "table")
-        check_creatable(identifier, schema, self.names.has_external_tables)
+        self._check_creatable(identifier, schema)
         self._check_database(identifier.database)
         with self.names.lock(identifier):
             found = self._existing(identifier, ignore_if_exists)
             if found is not None:
                 return found
             complete = replace(schema, options={**table_defaults(self.options), **schema.options})
-            check_creatable(identifier, complete, self.names.has_external_tables)
+            self._check_creatable(identifier, complete)
             return self._create(identifier, complete, ignore_if_exists)
+
+    def _check_creatable(self, identifier: Identifier, schema: TableSchema) -> None:
+        has_object_tables = not self.names.files_decide  # Java: FileSystemCatalog has no createObjectTable
+        check_creatable(identifier, schema, self.names.has_external_tables, has_object_tables)
 
     def drop_table(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
         """As Catalog.drop_table. The files of an external table stay."""

@@ -18,7 +18,7 @@ from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.store.history.tags import duration_millis
 from paimon_spark.store.holds.retention import epoch_millis
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import find_stored_table, open_table
+from paimon_spark.store.open import find_stored_table, open_data_table
 from paimon_spark.store.scan.time_travel import refuse_second_state, resolve_snapshot
 from paimon_spark.store.storage.local_time import SHOWN_ZONE, moment_at, moment_before_now, parse_local_timestamp
 
@@ -123,7 +123,7 @@ def open_with(path: str, option: Sequence[str] | None, branch: str | None) -> Ta
         UnsupportedFeature: the table uses a feature this release cannot read.
         SnapshotNotFound: an option names a snapshot, tag, time or branch that does not exist.
     """
-    return open_table(path, parse_options(option, branch), time_zone=current_zone())
+    return open_data_table(path, parse_options(option, branch), time_zone=current_zone())
 
 
 def state_options(path: str, options: dict[str, str], at: str | None) -> dict[str, str]:
@@ -180,7 +180,7 @@ def tag_or_snapshot(path: str, options: dict[str, str], state: str) -> tuple[str
         OptionError: it is neither a tag, nor a snapshot id, nor a time.
         SnapshotNotFound: the state does not exist.
     """
-    if open_table(path, options).snapshots.find_tag(state) is not None:
+    if open_data_table(path, options).snapshots.find_tag(state) is not None:
         return state, None
     return None, snapshot_id(path, options, state)
 
@@ -191,7 +191,7 @@ def snapshot_id(path: str, options: dict[str, str], at: str | None) -> int:
     Raises:
         SnapshotNotFound: the state does not exist.
     """
-    table = open_table(path, options)
+    table = open_data_table(path, options)
     snapshot = resolve_snapshot(table.settings.merged(state_options(path, options, at)), table.snapshots).snapshot
     if snapshot is None:
         raise SnapshotNotFound(f"the table at {table.location} has no snapshot")

@@ -10,15 +10,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_spark.cli.arguments import state_options
+from paimon_spark.errors import OptionError
+from paimon_spark.format.options.engines import TableKind
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.merge.compaction.rules import compaction_rules
+from paimon_spark.store.file_tables.object_table import ObjectTable, object_table
 from paimon_spark.store.history.branches import branch_names
 from paimon_spark.store.holds.consumer_files import ConsumerLag, consumer_lag, readable_positions
 from paimon_spark.store.holds.retention import Retention, retention_rules
 from paimon_spark.store.metadata.table import BucketMode, Table
-from paimon_spark.store.open import find_system_table, open_table
+from paimon_spark.store.open import find_stored_table, find_system_table, open_data_table
 from paimon_spark.store.storage.local_time import epoch_millis_of_wall, iso_time
 from paimon_spark.store.system_tables.entries import no_texts
 from paimon_spark.store.system_tables.request import NANOS_OF_MILLI, Request, shown_snapshot
@@ -168,6 +171,54 @@ def view_table(path: str, options: dict[str, str], at: str | None) -> TableView:
     return TableView(table, _facts(table, files, runs), runs, files.column("file_size_in_bytes").combine_chunks())
 
 
+@dataclass(frozen=True)
+class FilesFacts:
+    """What matters of an object table.
+
+    Attributes:
+        kind: the option `type`.
+        files, bytes: below its directory.
+        newest: when the file that was changed last was, ISO 8601; None: there is no file.
+    """
+
+    kind: str
+    location: str
+    comment: str | None
+    options: Mapping[str, str]
+    files: int
+    bytes: int
+    newest: str | None
+
+
+def files_facts(table: ObjectTable) -> FilesFacts:
+    """Looks at the files of an object table."""
+    found = table.scan(["length", "mtime"]).to_arrow()
+    newest = pc.max(found.column("mtime")).as_py()
+    return FilesFacts(
+        table.kind,
+        table.location,
+        table.schema.comment,
+        dict(table.schema.options),
+        found.num_rows,
+        pc.sum(found.column("length")).as_py() or 0,
+        None if newest is None else iso_time(newest),
+    )
+
+
+def find_object_table(path: str, options: dict[str, str], at: str | None) -> ObjectTable | None:
+    """The object table at a path; None: a table of another kind is there, or none.
+
+    Raises:
+        OptionError: a state is named, of which it has none.
+    """
+    stored = find_stored_table(path, options)
+    if stored is None or stored.settings.table_type != TableKind.OBJECT_TABLE:
+        return None
+    if at is not None:
+        raise OptionError(f"--at {at}: {stored.location} is an object table, which has no snapshots; leave --at out")
+    return object_table(stored, options)
+
+
 def find_in_state(path: str, options: dict[str, str], at: str | None) -> Table:
     """The table in a state, even if this release cannot read its rows.
 
@@ -176,7 +227,7 @@ def find_in_state(path: str, options: dict[str, str], at: str | None) -> Table:
     """
     chosen = {**options, **state_options(path, options, at)}
     found = find_system_table(f"{path.rstrip('/')}$files", chosen)
-    return open_table(path, chosen) if found is None or not isinstance(found.table, Table) else found.table
+    return open_data_table(path, chosen) if found is None or not isinstance(found.table, Table) else found.table
 
 
 def sorted_runs(files: pa.Table, schema: TableSchema) -> pa.Table:

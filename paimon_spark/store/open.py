@@ -2,7 +2,7 @@
 
 The modules that read rows, and the system tables, are imported on first use, so that reading a schema is fast.
 
-May import: ``store.system_tables``.
+May import: ``store.system_tables``, ``store.file_tables``.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias, cast
 
 from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.arrow.zones import LocalZone, TimeZone, ZoneUnknown, session_zone
 from paimon_spark.errors import OptionError, StorageError, TableNotFound, UnsupportedFeature, UnsupportedMethod
 from paimon_spark.file_io import FileIO, absolute_location, file_io_for, named_location
+from paimon_spark.format.options.engines import TableKind
 from paimon_spark.format.options.other_systems import ARGUMENT_ADVICE, READER_ADVICE
 from paimon_spark.format.options.read_settings import ScanSettings
 from paimon_spark.format.options.table_settings import TableSettings
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
     from paimon_spark.arrow.predicates.expressions import Expr
     from paimon_spark.arrow.predicates.predicate import Predicate
+    from paimon_spark.store.file_tables.object_table import ObjectTable
     from paimon_spark.store.scan.table_scan import Scan
     from paimon_spark.store.system_tables.rows import RowScan
     from paimon_spark.store.system_tables.table import MetadataScan, SystemTable
@@ -164,6 +166,10 @@ class ReadableTable(Table):
         return _with_dynamic(self, resolve_keys(dynamic, self.schema.names))
 
 
+OpenTable: TypeAlias = "ReadableTable | ObjectTable"
+"""A table of any kind that this release reads."""
+
+
 def open_table(
     location: str,
     options: Mapping[str, str] | None = None,
@@ -173,6 +179,9 @@ def open_table(
     time_zone: TimeZone | None = None,
 ) -> ReadableTable:
     """The table at a location.
+
+    Of an object table, whose rows are the files of its directory, the result has ``scan``, ``schema`` and
+    ``open_file``.
 
     Args:
         location: the table directory, a local path or a URI; ``<path>$branch_<name>`` opens a branch.
@@ -188,9 +197,15 @@ def open_table(
         UnsupportedFeature: the table uses a feature this release cannot read.
         SnapshotNotFound: an option names a snapshot, tag, time or branch that does not exist.
     """
-    options = {**(options or {}), **state_options(version, timestamp, time_zone, options or ())}
+    given = {**(options or {}), **state_options(version, timestamp, time_zone, options or ())}
+    found = open_any_table(location, given, time_zone=time_zone)
+    return cast(ReadableTable, found)  # which an object table is for those who only read
+
+
+def open_any_table(location: str, options: Mapping[str, str], *, time_zone: TimeZone | None = None) -> OpenTable:
+    """The table at a location, of any kind that this release reads; arguments and errors as of open_table."""
     storage, dynamic = split_storage_options(options)
-    table = _find_table(location, storage, dynamic, time_zone)
+    table = _find_any_table(location, storage, dynamic, time_zone)
     if table is None:
         place = _locate(location, storage)
         if place is None:
@@ -203,6 +218,46 @@ def open_table(
         what = _WAREHOUSE_TABLES if is_of_warehouse(root) else what_is_there(file_io, root)
         raise TableNotFound(f"no Paimon table at {root}: {what}{path}")
     return table
+
+
+def open_data_table(
+    location: str, options: Mapping[str, str] | None = None, *, time_zone: TimeZone | None = None
+) -> ReadableTable:
+    """The table with snapshots at a location; arguments as of open_table.
+
+    Raises:
+        UnsupportedFeature: it is a table of another kind, or uses a feature this release cannot read.
+        PaimonError: as of open_table.
+    """
+    return with_snapshots(open_any_table(location, options or {}, time_zone=time_zone))
+
+
+def check_snapshots(table: Table) -> None:
+    """Checks that a table of a schema file is one with snapshots.
+
+    Raises:
+        UnsupportedFeature: it is a table of another kind.
+    """
+    if table.settings.table_type == TableKind.OBJECT_TABLE:
+        raise _of_another_kind(table.location)
+
+
+def with_snapshots(table: OpenTable) -> ReadableTable:
+    """The table itself.
+
+    Raises:
+        UnsupportedFeature: it is a table of another kind.
+    """
+    if isinstance(table, ReadableTable):
+        return table
+    raise _of_another_kind(table.location)
+
+
+def _of_another_kind(location: str) -> UnsupportedFeature:
+    return UnsupportedFeature(
+        f"{location} is an object table: its rows are the files of its directory, and it has no snapshots. It can be "
+        "read as it is now, described and dropped, and nothing else; add files to the directory to add rows"
+    )
 
 
 def state_options(
@@ -275,8 +330,24 @@ def find_table(
 def _find_table(
     location: str, storage: Mapping[str, str], dynamic: Mapping[str, str], time_zone: TimeZone | None
 ) -> ReadableTable | None:
+    found = _find_any_table(location, storage, dynamic, time_zone)
+    return None if found is None else with_snapshots(found)
+
+
+def _find_any_table(
+    location: str, storage: Mapping[str, str], dynamic: Mapping[str, str], time_zone: TimeZone | None
+) -> OpenTable | None:
     table = _find_stored(location, storage, dynamic, time_zone)
+    if table is not None and table.settings.table_type == TableKind.OBJECT_TABLE:
+        from paimon_spark.store.file_tables.object_table import object_table
+
+        return object_table(table, dynamic)
     return None if table is None else _with_dynamic(table, resolve_keys(dynamic, table.schema.names))
+
+
+def find_any_table(location: str, options: Mapping[str, str]) -> OpenTable | None:
+    """As find_table, of any kind that can be read."""
+    return _find_any_table(location, *split_storage_options(options), None)
 
 
 def find_system_table(
@@ -310,10 +381,11 @@ def find_system_table(
     from paimon_spark.store.system_tables.table import system_table
 
     if name.lower() not in METADATA_NAMES:
-        return system_table(open_table(base, options, time_zone=time_zone), name)
+        return system_table(open_data_table(base, options, time_zone=time_zone), name)
     table = _find_stored(base, storage, dynamic, time_zone)
     if table is None:
-        return system_table(open_table(base, options), name)  # raises the error about the path
+        return system_table(open_data_table(base, options), name)  # raises the error about the path
+    check_snapshots(table)
     dynamic = resolve_keys(dynamic, table.schema.names)
     check_dynamic_options(table.schema, dynamic)
     return system_table(travelled(table, table.settings.merged(dynamic)), name)
@@ -363,7 +435,7 @@ def _stored_table(
     file_io, root = place.file_io, place.root
     branch = place.branch or next((v for k, v in dynamic.items() if k.lower() == TableSettings.branch.key), "main")
     schemas = SchemaStore(file_io, root, branch)
-    schema = schemas.latest()
+    schema = place.schema or schemas.latest()
     if schema is None:
         if branch != "main" and SchemaStore(file_io, root).latest() is not None:
             raise no_such_branch(file_io, root, branch)
@@ -416,6 +488,7 @@ class _Place:
         branch: the one that a suffix of the location names; None: there is no suffix.
         server: publishes the snapshots of the table.
         options: of the table, which the server has given.
+        schema: if the server alone has it.
     """
 
     file_io: FileIO
@@ -423,6 +496,7 @@ class _Place:
     branch: str | None = None
     server: TableServer | None = None
     options: Mapping[str, str] = field(default_factory=dict)
+    schema: TableSchema | None = None
 
 
 def _locate(location: str, storage: Mapping[str, str]) -> _Place | None:
@@ -451,7 +525,8 @@ def _served_place(root: str, storage: Mapping[str, str]) -> _Place | None:
         return None
     if suffix and branch is None:
         raise TableNotFound(_wrong_suffix(root))
-    return _Place(served.file_io, served.location, branch[1] if branch else None, served.server, served.options)
+    of = branch[1] if branch else None
+    return _Place(served.file_io, served.location, of, served.server, served.options, served.schema)
 
 
 def _wrong_suffix(root: str) -> str:

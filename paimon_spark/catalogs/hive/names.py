@@ -52,7 +52,7 @@ from paimon_spark.format.schema import TableSchema
 from paimon_spark.store.clean.truncate import live_partitions
 from paimon_spark.store.commit.partition_registration import keeper_of, register_partitions
 from paimon_spark.store.metadata.table_options import PATH
-from paimon_spark.store.open import open_table
+from paimon_spark.store.open import open_data_table
 from paimon_spark.store.storage.publishers import CONNECTION
 
 _LOCATION, _COMMENT, _OWNER = "location", "comment", "owner"
@@ -289,7 +289,7 @@ class HiveNames:
             after = altered_table(self.metastore, found, schema, location)
             if (after.sd.cols, after.parameters) != (found.sd.cols, found.parameters):
                 copy_schema(self.metastore, identifier, after)
-        opened = open_table(location, self.table_options())
+        opened = open_data_table(location, self.table_options())
         if keeper_of(opened) is not None:
             register_partitions(opened, live_partitions(opened))
 

@@ -36,10 +36,11 @@ from paimon_spark.errors import (
     UnsupportedFeature,
 )
 from paimon_spark.file_io import absolute_location, file_io_for
+from paimon_spark.format.options.engines import TableKind
 from paimon_spark.format.rules.new_tables import validate_table
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.store.metadata.table_options import PATH
-from paimon_spark.store.open import ReadableTable, find_stored_table, open_table
+from paimon_spark.store.open import OpenTable, find_stored_table, open_any_table
 from paimon_spark.store.storage.served import SERVED
 
 _COMMENT = "comment"
@@ -135,9 +136,9 @@ class RestCatalog(RestViews, RestFunctions, OpensByName):
         found = find_stored_table(self.table_location(identifier), self.table_options())
         return None if found is None else found.schema
 
-    def load_table(
+    def load_any_table(
         self, identifier: Identifier, options: Mapping[str, str] = NO_OPTIONS, time_zone: TimeZone | None = None
-    ) -> ReadableTable:
+    ) -> OpenTable:
         if identifier.database == SYSTEM_DATABASE:
             raise UnsupportedFeature(
                 f"reading {identifier}: this release has no system tables of a whole REST catalog; those of a table, "
@@ -145,7 +146,7 @@ class RestCatalog(RestViews, RestFunctions, OpensByName):
             )
         location = self.table_location(identifier)
         try:
-            return open_table(location, {**self.table_options(), **options}, time_zone=time_zone)
+            return open_any_table(location, {**self.table_options(), **options}, time_zone=time_zone)
         except TableNotFound:
             if "$" in identifier.table:
                 raise  # the message knows the names of system tables
@@ -157,13 +158,14 @@ class RestCatalog(RestViews, RestFunctions, OpensByName):
         complete = self._of_its_path(
             identifier, replace(schema, options={**table_defaults(self.options), **schema.options})
         )
-        check_kind(f"creating {identifier}", complete.options)
+        table_type = check_kind(f"creating {identifier}", complete.options)
         validate_table(complete)
         check_defaults(f"creating {identifier}", complete.fields)
         written = {
             key: text for key, text in complete.options.items() if key != QUERY_AUTH
         }  # the server tells its limits
-        check_written_here(str(identifier), replace(complete, options=written))
+        if table_type != TableKind.OBJECT_TABLE:
+            check_written_here(str(identifier), replace(complete, options=written))
         try:
             self.api.create_table(identifier.database, identifier.table, schema_json(complete))
         except Refused as error:

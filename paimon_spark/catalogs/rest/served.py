@@ -31,14 +31,17 @@ from paimon_spark.errors import (
     UnsupportedFeature,
 )
 from paimon_spark.file_io import FileIO, NotCreated, absolute_location, file_io_for
+from paimon_spark.format.options.engines import TableKind
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import MAIN_BRANCH
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.snapshot import Snapshot, decode_snapshot, encode_snapshot
+from paimon_spark.store.file_tables.object_table import object_table_schema
 from paimon_spark.store.metadata.table_options import PATH
 from paimon_spark.store.storage.served import PartitionChange, ServedTable
 
 QUERY_AUTH = "query-auth.enabled"
-_KINDS = ("table", "materialized-table")
+_KINDS = (TableKind.TABLE, TableKind.MATERIALIZED_TABLE, TableKind.OBJECT_TABLE)
 _APIS = 32  # servers and credentials in one process
 _DATABASE, _TABLE, _SNAPSHOT, _BRANCH, _TAG = "DATABASE", "TABLE", "SNAPSHOT", "BRANCH", "TAG"
 
@@ -62,7 +65,7 @@ def open_served(location: str, storage: Mapping[str, str]) -> ServedTable | None
     Raises:
         OptionError: the storage options lack those of the catalog.
         AccessDenied, StorageError: the server does not permit it, or does not answer.
-        UnsupportedFeature: it is no table with snapshots.
+        UnsupportedFeature: this release has no tables of its type.
     """
     options = travelled(storage)
     if options is None:
@@ -85,7 +88,7 @@ def served_table(options: RestOptions, database: str, table: str, found: Mapping
     path, table_options = found.get("path"), (found.get("schema") or {}).get("options") or {}
     if not isinstance(path, str) or not path:
         raise UnsupportedFeature(f"opening {database}.{table}: the server of the REST catalog tells no path of it")
-    check_kind(f"opening {database}.{table}", table_options)
+    kind = check_kind(f"opening {database}.{table}", table_options)
     location = absolute_location(path)
     external = bool(found.get("isExternal"))
     file_io: FileIO = file_io_for(location, options.storage)
@@ -93,6 +96,9 @@ def served_table(options: RestOptions, database: str, table: str, found: Mapping
         file_io = TokenFileIO(options, database, table, location)
     server = None if external else RestTable(options, database, table, found.get("id"))
     known = {key: str(text) for key, text in table_options.items() if key != PATH}
+    if kind == TableKind.OBJECT_TABLE:  # no schema file tells of it
+        schema = object_table_schema(f"{database}.{table}", (), known, (found.get("schema") or {}).get("comment"))
+        return ServedTable(location, file_io, None, known, schema)
     if known.get(QUERY_AUTH, "false").lower() != "false":
         _check_unlimited(options, database, table)
         known[QUERY_AUTH] = "false"
@@ -109,15 +115,16 @@ def _check_unlimited(options: RestOptions, database: str, table: str) -> None:
         )
 
 
-def check_kind(doing: str, options: Mapping[str, str]) -> None:
-    """Refuses tables of other types than those with snapshots.
+def check_kind(doing: str, options: Mapping[str, str]) -> str:
+    """The type of a table, if this release has such tables.
 
     Raises:
         UnsupportedFeature: the options of the table name another type.
     """
-    kind = options.get("type", "table").lower()
+    kind = TableSettings(options).table_type
     if kind not in _KINDS:
-        raise UnsupportedFeature(f"{doing} with 'type' = '{kind}': this release has {' and '.join(_KINDS)} only")
+        raise UnsupportedFeature(f"{doing} with 'type' = '{kind}': this release has {', '.join(_KINDS)} only")
+    return kind
 
 
 def table_of(location: str) -> tuple[str, str]:

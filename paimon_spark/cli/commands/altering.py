@@ -15,7 +15,7 @@ from paimon_spark.store.evolution.alter import AlterResult, alter, buckets_to_re
 from paimon_spark.store.evolution.changes import SchemaChange, SetOption, UnsetOption
 from paimon_spark.store.evolution.schema_update import SchemaUpdate
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.store.open import open_data_table
 
 app = typer.Typer()
 
@@ -116,7 +116,7 @@ def alter_schema(
     place = _Place(after, before, first, last, comment)
     update = SchemaUpdate()
     _checked(action, words, place).make(update, words, place)
-    table = open_table(path, parse_options(option, branch))
+    table = open_data_table(path, parse_options(option, branch))
     with if_stopped("the schema is as it was, or changed as a whole: the command 'schema' shows it"):
         done = alter(table, update.changes, case_sensitive=False, dry_run=dry_run)
     print_result(done, lambda _: "\n".join([_text(done), *_what_follows(table, update.changes, done)]), output)

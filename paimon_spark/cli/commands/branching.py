@@ -18,7 +18,7 @@ from paimon_spark.procedures.branches import CreateBranch, DeleteBranch, FastFor
 from paimon_spark.procedures.local_engine import LocalEngine
 from paimon_spark.store.history.branches import CreateBranchResult, DeleteBranchResult
 from paimon_spark.store.history.fast_forward import FastForwardResult
-from paimon_spark.store.open import open_table
+from paimon_spark.store.open import open_data_table
 
 app = typer.Typer()
 
@@ -39,7 +39,7 @@ def make_branch(
     options = parse_options(option)
     tag, snapshot = (None, None) if at is None else tag_or_snapshot(path, options, at)
     with if_stopped("the branch is made, or the same call makes it"):
-        made = replace(call, tag=tag, snapshot=snapshot).run(open_table(path, options), LocalEngine())
+        made = replace(call, tag=tag, snapshot=snapshot).run(open_data_table(path, options), LocalEngine())
     print_result(made, partial(_made, path), output)
 
 

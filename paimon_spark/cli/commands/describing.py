@@ -24,7 +24,7 @@ from paimon_spark.cli.arguments import (
     parse_options,
 )
 from paimon_spark.cli.commands.listings import SHOWN, Limit, list_rows
-from paimon_spark.cli.facts import find_in_state
+from paimon_spark.cli.facts import find_in_state, find_object_table
 from paimon_spark.cli.tables import print_json, print_pairs, print_whole
 from paimon_spark.cli.texts import time_text
 from paimon_spark.cli.values import json_rows, print_csv
@@ -79,7 +79,8 @@ def schema(
     """Columns, types, keys, options and comments, of the newest schema unless another one is named."""
     if at is not None and number is not None:
         raise typer.BadParameter("give --at or --id, not both", param_hint="'--id'")
-    table = find_in_state(path, parse_options(option, branch), at)
+    listed = find_object_table(path, parse_options(option, branch), at)
+    table = find_in_state(path, parse_options(option, branch), at) if listed is None else listed.table
     found = table.schema if number is None else _load(table.schemas, number)
     if output is Output.JSON:
         print_json(asdict(_facts(found)))

@@ -13,7 +13,17 @@ import typer
 from rich.text import Text
 
 from paimon_spark.cli.arguments import At, Branch, Output, OutputFormat, TableOptions, TablePath, parse_options
-from paimon_spark.cli.facts import LevelFacts, SnapshotFacts, TableFacts, TableView, TagFacts, view_table
+from paimon_spark.cli.facts import (
+    FilesFacts,
+    LevelFacts,
+    SnapshotFacts,
+    TableFacts,
+    TableView,
+    TagFacts,
+    files_facts,
+    find_object_table,
+    view_table,
+)
 from paimon_spark.cli.messages import if_stopped, say
 from paimon_spark.cli.progress import progress_bars
 from paimon_spark.cli.tables import print_json, print_pairs, stdout_console
@@ -54,6 +64,10 @@ def info(
     output: OutputFormat = Output.TEXT,
 ) -> None:
     """All that matters of a table on one screen."""
+    listed = find_object_table(path, parse_options(option, branch), at)
+    if listed is not None:
+        _show_files(files_facts(listed), plot, output)
+        return
     view = view_table(path, parse_options(option, branch), at)
     view = replace(view, facts=replace(view.facts, problems=find_problems(view)))
     if output is Output.JSON:
@@ -63,6 +77,19 @@ def info(
     if plot is not None:
         _draw(view, plot)
         say(f"drawn: {plot}")
+
+
+def _show_files(facts: FilesFacts, plot: Path | None, output: Output) -> None:
+    if plot is not None:
+        raise OptionError(f"--plot: {facts.location} is an {facts.kind}, which has no LSM tree to draw; leave it out")
+    if output is Output.JSON:
+        print_json(asdict(facts))
+        return
+    pairs = [("table", facts.location), ("kind", f"{facts.kind}: its rows are the files of its directory")]
+    pairs += [("comment", facts.comment)] if facts.comment else []
+    pairs += [("options", ", ".join(f"{key} = {value}" for key, value in sorted(facts.options.items())))]
+    pairs += [("files", f"{facts.files:,}, {size_text(facts.bytes)}")]
+    print_pairs([*pairs, *([("newest", facts.newest)] if facts.newest else [])])
 
 
 def _draw(view: TableView, target: Path) -> None:

@@ -27,7 +27,7 @@ from paimon_spark.cli.arguments import (
 )
 from paimon_spark.cli.tables import columns_of, print_json, print_rows, rows_of
 from paimon_spark.cli.values import json_rows, print_csv
-from paimon_spark.store.open import find_system_table, open_table
+from paimon_spark.store.open import find_system_table, open_data_table
 from paimon_spark.store.system_tables.table import SystemScan, system_table
 
 app = typer.Typer()
@@ -82,7 +82,7 @@ def find_system_scan(
     """
     found = find_system_table(f"{path.rstrip('/')}${name}", options, time_zone=current_zone())
     if found is None:  # a directory has that name
-        found = system_table(open_table(path, options, time_zone=current_zone()), name)
+        found = system_table(open_data_table(path, options, time_zone=current_zone()), name)
     return replace(found, shows_instants=True).scan(columns, where)
 
 

@@ -39,7 +39,7 @@ from paimon_spark.errors import OptionError
 from paimon_spark.format.options.read_settings import ScanSettings
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import ROW_KIND
-from paimon_spark.store.open import find_system_table, open_table
+from paimon_spark.store.open import find_system_table, open_any_table, open_data_table
 from paimon_spark.store.scan.table_scan import Scan
 from paimon_spark.store.system_tables.names import NAMES, is_of_warehouse
 from paimon_spark.store.system_tables.table import SystemScan
@@ -116,7 +116,7 @@ def explain(
     """
     options = parse_options(option, branch)
     given = {**options, **state_options(path, options, at)}
-    explanation = open_table(path, given, time_zone=current_zone()).scan(where=where).explain()
+    explanation = open_data_table(path, given, time_zone=current_zone()).scan(where=where).explain()
     if output is Output.JSON:
         print_json(None if explanation is None else asdict(explanation))
     else:
@@ -138,7 +138,7 @@ def count(
     """
     options = parse_options(option, branch)
     given = {**options, **state_options(path, options, at)}
-    found = open_table(path, given, time_zone=current_zone()).scan(where=where).count()
+    found = open_any_table(path, given, time_zone=current_zone()).scan(where=where).count()
     if output is Output.JSON:
         print_json({"rows": found})
     else:
@@ -191,7 +191,7 @@ def _scan(path: str, options: dict[str, str], columns: str | None, where: str | 
         if of_all_tables is not None:
             return of_all_tables.scan(*wanted)
     given = {**options, **state_options(path, options, at)}
-    return open_table(path, given, time_zone=current_zone()).scan(*wanted)
+    return open_any_table(path, given, time_zone=current_zone()).scan(*wanted)
 
 
 class _Some:
@@ -299,7 +299,7 @@ def find_changes(
         ScanSettings.incremental_between.key: f"{first},{last}",
         ScanSettings.incremental_between_scan_mode.key: "diff",
     }
-    table = open_table(path, {**options, **chosen})
+    table = open_data_table(path, {**options, **chosen})
     shown = table.scan(columns)
     names = [field.name for field in shown.fields]
     keys = table.schema.primary_keys
@@ -311,5 +311,5 @@ def find_changes(
         ScanSettings.snapshot_id.key: str(first),
         TableSettings.deletion_vectors_merge_on_read.key: "true",
     }  # level 0 changes too
-    earlier = open_table(path, options).settings.merged(then)  # its rows in the columns of today
+    earlier = open_data_table(path, options).settings.merged(then)  # its rows in the columns of today
     return Changes(shown.arrow_schema, keys, rows, replace(table, settings=earlier).scan(read))

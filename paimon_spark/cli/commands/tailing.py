@@ -23,7 +23,7 @@ from paimon_spark.cli.arguments import (
 )
 from paimon_spark.cli.tables import columns_of, print_json_lines, print_rows, rows_of
 from paimon_spark.cli.values import json_rows
-from paimon_spark.store.open import open_table
+from paimon_spark.store.open import open_data_table
 from paimon_spark.store.stream_source.settings import split_stream_options
 from paimon_spark.store.stream_source.stream_read import StreamRead, stream_read
 
@@ -53,7 +53,7 @@ def tail(
     there. JSON is one object a line.
     """
     stream, others = split_stream_options({"scan.mode": "latest", **_given(parse_options(option, branch))})
-    table = open_table(path, others, time_zone=current_zone())
+    table = open_data_table(path, others, time_zone=current_zone())
     read = stream_read(table, stream, parse_columns(columns), where, row_kinds)
     for batch in _batches(read, until_now):
         if output is Output.JSON:

@@ -43,7 +43,7 @@ from paimon_spark.store.history.tags import CreateTagResult, no_such_tag
 from paimon_spark.store.holds.retention import changelog_retention, retention
 from paimon_spark.store.holds.tag_holds import tags_being_deleted
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.store.open import open_data_table
 
 app = typer.Typer()
 _LEFT_TAGS = "the tags that are still listed are whole; call it again for the others"
@@ -94,7 +94,7 @@ def orphans(
 
     Only files older than a day go, or than --older-than: younger ones may belong to a write under way, and are counted.
     """
-    table = open_table(path, parse_options(option))
+    table = open_data_table(path, parse_options(option))
 
     def run(dry: bool) -> RemoveOrphanFilesResult:
         with progress_bars() as bars:  # no bar is drawn over the question
@@ -121,7 +121,7 @@ def make_tag(
     options = parse_options(option, branch)
     snapshot = None if at is None else snapshot_id(path, options, at)
     with if_stopped("the tag is made, or all is as it was"):
-        made = replace(call, snapshot=snapshot).run(open_table(path, options), LocalEngine())
+        made = replace(call, snapshot=snapshot).run(open_data_table(path, options), LocalEngine())
     print_result(made, _tagged, output)
 
 
@@ -157,7 +157,7 @@ def roll_back(
 ) -> None:
     """Takes a table back to a snapshot, tag or time: what came later goes."""
     options = parse_options(option, branch)
-    table = open_table(path, options)
+    table = open_data_table(path, options)
     tag, snapshot = tag_or_snapshot(path, options, to)
     remove(
         dry_or_real(Rollback(None, snapshot, tag), table),

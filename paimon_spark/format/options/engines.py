@@ -1,8 +1,17 @@
-"""Merge engines and changelog producers of a table (features 3.5; Java: CoreOptions.MergeEngine, ChangelogProducer)."""
+"""Kinds of tables, merge engines and changelog producers (features 3.5, 9.5; Java: TableType, CoreOptions)."""
 
 from __future__ import annotations
 
 from enum import StrEnum
+
+
+class TableKind(StrEnum):
+    """What a table is (Java: TableType). Of the others only catalogs know."""
+
+    TABLE = "table"
+    MATERIALIZED_TABLE = "materialized-table"
+    OBJECT_TABLE = "object-table"
+    FORMAT_TABLE = "format-table"
 
 
 class MergeEngine(StrEnum):

@@ -20,6 +20,7 @@ from paimon_spark.format.options.option import (
     long,
     text,
     verbatim,
+    word,
     words,
 )
 from paimon_spark.format.options.read_settings import ScanSettings, StreamReadSettings
@@ -128,9 +129,10 @@ class TableSettings(Settings, Mapping[str, str]):
     changes = _Group(SchemaChangeSettings)
 
     path = text("path", None, "The directory of the table. `load(path)` and `save(path)` set it.")
-    table_type = text("type", "table",
-        "The kind of table. This release takes only `table`.",
-        refuses=(Refused(Moment.READ, ("table",), "tables of another kind"),))
+    table_type = word("type", "table",
+        "The kind of table: `table`, `materialized-table`, which is a table with a query that it comes from, or "
+        "`object-table`, whose rows are the files of its directory.",
+        refuses=(Refused(Moment.READ, ("table", "materialized-table"), "tables of another kind"),))
     primary_key = words("primary-key",
         "The columns of the primary key, separated by commas. Give it when you create the table.")
     partition = words("partition", "The partition columns, separated by commas. Give it when you create the table.")

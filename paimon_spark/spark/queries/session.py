@@ -24,7 +24,7 @@ from paimon_spark.spark.adapters.session_options import SessionOptions, chosen_o
 from paimon_spark.spark.table.table_api import PaimonTable
 from paimon_spark.sql.text.cursor import column_path, read_table_name
 from paimon_spark.sql.text.names import Names, TableName
-from paimon_spark.store.open import ReadableTable, open_table
+from paimon_spark.store.open import OpenTable, ReadableTable, open_any_table, with_snapshots
 from paimon_spark.store.system_tables.table import system_table
 
 _NO_OPTIONS: Mapping[str, str] = {}
@@ -193,19 +193,25 @@ class SqlSession:
         return chosen_options(settings, self.catalog.name, name.database, name.table)
 
     def open(self, name: TableName, options: Mapping[str, str] = _NO_OPTIONS) -> ReadableTable:
-        """A table with options of this use on top; conditions are read in the zone of the session.
+        """A table with snapshots, with options of this use on top; conditions are read in the zone of the session.
 
         Raises:
             TableNotFound: there is none; the message tells which are there.
+            UnsupportedFeature: it is a table of another kind.
             SqlError: it is a system table, which has only rows to read.
         """
+        return with_snapshots(self.open_any(name, options))
+
+    def open_any(self, name: TableName, options: Mapping[str, str] = _NO_OPTIONS) -> OpenTable:
+        """A table of any kind that can be read; as ``open``."""
         if name.system is not None:
             raise SqlError(f"{name} is a system table, which can be read only; name the table itself")
         given = {**self.storage_options, **options}
         if name.database is None or name.branch is not None:
             self.check_table(name)
-            return open_table(self.location(name), given, time_zone=self.time_zone())
-        return self.catalog.load_table(Identifier(name.database, name.table), options, time_zone=self.time_zone())
+            return open_any_table(self.location(name), given, time_zone=self.time_zone())
+        found = Identifier(name.database, name.table)
+        return self.catalog.load_any_table(found, options, time_zone=self.time_zone())
 
     def fields(self, name: TableName) -> tuple[DataField, ...]:
         """The columns of a table or of a system table.
@@ -213,8 +219,10 @@ class SqlSession:
         Raises:
             TableNotFound: there is none; the message tells which are there.
         """
-        table = self.open(replace(name, system=None))
-        return table.schema.fields if name.system is None else system_table(table, name.system).schema.fields
+        table = self.open_any(replace(name, system=None))
+        if name.system is None:
+            return table.schema.fields
+        return system_table(with_snapshots(table), name.system).schema.fields
 
     def table(self, name: TableName) -> PaimonTable:
         """A table as object, with the options that the session sets for writes.
@@ -223,7 +231,7 @@ class SqlSession:
             TableNotFound: there is none; the message tells which are there.
             SqlError: it is a system table.
         """
-        self.open(name)
+        self.open_any(name)
         return PaimonTable(self.spark, self.location(name), {**self.storage_options, **self.said_of(name).of_writes})
 
     def streamed(self, name: TableName) -> PaimonTable:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from paimon_spark.errors import OptionError
 from paimon_spark.spark.adapters.options import ReadOptions, read_options
 from paimon_spark.spark.adapters.readable_columns import Readable
-from paimon_spark.store.open import find_system_table, open_table
+from paimon_spark.store.open import find_system_table, open_any_table
 from paimon_spark.store.system_tables.names import is_of_warehouse
 
 
@@ -27,7 +27,7 @@ def open_readable(options: Mapping[str, str]) -> tuple[Readable, ReadOptions]:
     system = _find_system(read)
     if system is not None and read.row_kinds:
         raise OptionError(f"reading {read.path}: a system table has no row kinds but those that it shows")
-    return system or open_table(read.path, read.table, time_zone=read.time_zone), read
+    return system or open_any_table(read.path, read.table, time_zone=read.time_zone), read
 
 
 def _find_system(read: ReadOptions) -> Readable | None:

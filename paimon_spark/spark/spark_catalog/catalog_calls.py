@@ -29,7 +29,7 @@ from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects, Throw
 from paimon_spark.spark.spark_catalog.procedure_calls import execute_procedure
 from paimon_spark.spark.spark_catalog.sessions import CatalogSessions, NamedTable
 from paimon_spark.spark.spark_catalog.staged_table import Staging, staged_table
-from paimon_spark.spark.spark_catalog.table_calls import system_table, table_of_spark
+from paimon_spark.spark.spark_catalog.table_calls import listed_table, table_of_spark
 from paimon_spark.spark.write.table_creation import new_table_schema
 from paimon_spark.sql.text.default_texts import stored_default
 from paimon_spark.sql.text.names import TableName
@@ -137,7 +137,7 @@ class CatalogCalls:
         of = NamedTable(self._sessions, ref(session), name)
         with self._translated(identifier=identifier):
             if name.system is not None or name.database == SYSTEM_DATABASE:
-                return system_table(of, options)
+                return listed_table(of, options)
             try:
                 return table_of_spark(of, options)
             except errors.TableNotFound:

@@ -16,13 +16,15 @@ from weakref import ReferenceType, WeakValueDictionary
 from pyspark.sql import SparkSession
 
 from paimon_spark.catalogs.catalog import Catalog
+from paimon_spark.catalogs.identifier import SYSTEM_DATABASE
 from paimon_spark.catalogs.warehouse import WarehouseTable, find_warehouse_table
 from paimon_spark.spark.adapters.options import LOCAL, NATIVE
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
 from paimon_spark.spark.spark_catalog.spark_internals import put_catalog
 from paimon_spark.sql.text.names import TableName
-from paimon_spark.store.open import ReadableTable
+from paimon_spark.store.file_tables.object_table import ObjectTable
+from paimon_spark.store.open import OpenTable, ReadableTable, with_snapshots
 from paimon_spark.store.system_tables.table import SystemTable, system_table
 
 
@@ -59,7 +61,15 @@ class NamedTable:
         return f"paimon {self.full_name}"
 
     def open(self, options: Mapping[str, str]) -> ReadableTable:
-        """The table, or that of the system table.
+        """The table, or that of the system table; as open_any.
+
+        Raises:
+            UnsupportedFeature: it is a table of another kind.
+        """
+        return with_snapshots(self.open_any(options))
+
+    def open_any(self, options: Mapping[str, str]) -> OpenTable:
+        """The table, of any kind, or that of the system table.
 
         Args:
             options: of a read; those that say who reads are no options of a table.
@@ -67,16 +77,20 @@ class NamedTable:
         Raises:
             TableNotFound: there is none.
         """
-        return self.session.open(replace(self.name, system=None), _of_tables(options))
+        return self.session.open_any(replace(self.name, system=None), _of_tables(options))
 
-    def system_table(self, options: Mapping[str, str]) -> SystemTable | WarehouseTable:
-        """The system table, or that of the database ``sys``.
+    def listed(self, options: Mapping[str, str]) -> SystemTable | WarehouseTable | ObjectTable:
+        """The system table, that of the database ``sys``, or the object table.
 
         Raises:
             TableNotFound: there is none.
         """
         if self.name.system is not None:
             return system_table(self.open(options), self.name.system)
+        if self.name.database != SYSTEM_DATABASE:
+            opened = self.open_any(options)
+            assert isinstance(opened, ObjectTable)  # Spark was given such a table
+            return opened
         session = self.session
         given = {**session.storage_options, **_of_tables(options)}
         found = find_warehouse_table(session.location(self.name), given, time_zone=session.time_zone())

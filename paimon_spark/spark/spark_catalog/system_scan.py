@@ -1,4 +1,4 @@
-"""The scan of a system table: by this process if its metadata are few, else in tasks of Spark."""
+"""The scan of a system table or an object table: by this process if its metadata are few, else in tasks of Spark."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from paimon_spark.store.system_tables.table import SystemTable, UnitReader
 
 
 class SystemScanBuilder:
-    """Answers for the scan of a system table."""
+    """Answers for the scan of a system table or an object table."""
 
     def __init__(self, of: NamedTable, options: Mapping[str, str]) -> None:
         self._of = of
@@ -28,7 +28,7 @@ class SystemScanBuilder:
 
     def build(self) -> Java:
         spark, objects = self._of.session.spark, self._of.objects
-        table = self._of.system_table(self._options)
+        table = self._of.listed(self._options)
         columns = self._columns or [field.name for field in table.schema.fields]
         shown = nullable(shown_schema(spark_schema([table.schema.by_name[name] for name in columns])))
         scan, description = table.scan(list(columns)), f"paimon {self._of.name}"

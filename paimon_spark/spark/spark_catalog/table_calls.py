@@ -29,7 +29,8 @@ from paimon_spark.spark.spark_catalog.spark_internals import struct_of
 from paimon_spark.spark.spark_catalog.system_scan import SystemScanBuilder
 from paimon_spark.spark.spark_catalog.write_builder import write_builder
 from paimon_spark.spark.statements.table_words import shown_properties
-from paimon_spark.store.open import ReadableTable
+from paimon_spark.store.file_tables.object_table import ObjectTable
+from paimon_spark.store.open import OpenTable, ReadableTable
 from paimon_spark.store.system_tables.names import METADATA_NAMES
 
 _CONNECTOR = "org.apache.spark.sql.connector."
@@ -50,7 +51,8 @@ _WRITES = ("V1_BATCH_WRITE", "BATCH_WRITE", "STREAMING_WRITE", "TRUNCATE", "OVER
 
 
 def table_of_spark(of: NamedTable, options: Mapping[str, str]) -> Java:
-    """A table as Spark has it: two of one state are equal, so that a cached one is found again.
+    """A table as Spark has it: two of one state are equal, so that a cached one is found again. An object table has no
+    states.
 
     Args:
         options: of its reads, among them the state that a query names.
@@ -59,7 +61,9 @@ def table_of_spark(of: NamedTable, options: Mapping[str, str]) -> Java:
         TableNotFound: there is none.
         PaimonError: it cannot be read with the options.
     """
-    table, objects = of.open(options), of.objects
+    table, objects = of.open_any(options), of.objects
+    if not isinstance(table, ReadableTable):
+        return listed_table(of, options)
     constants = {
         **_named(of, table.schema.fields, table.schema.partition_keys),
         "properties": objects.map(_properties(table)),
@@ -141,17 +145,17 @@ def _plain_columns(table: ReadableTable) -> list[tuple[str, DataType]]:
     return [(field.name, field.type.with_nullable(True)) for field in table.schema.fields]
 
 
-def system_table(of: NamedTable, options: Mapping[str, str]) -> Java:
-    """A system table, whose rows can be read.
+def listed_table(of: NamedTable, options: Mapping[str, str]) -> Java:
+    """A system table, or an object table, whose rows can be read.
 
     Raises:
         TableNotFound: there is no such table, or no such system table.
     """
-    fields = of.system_table(options).schema.fields
+    table = of.listed(options)
     shows_rows = of.name.system is not None and of.name.system not in METADATA_NAMES
     constants = {
-        **_named(of, fields, of.open({}).schema.partition_keys if shows_rows else ()),
-        "properties": of.objects.map({}),
+        **_named(of, table.schema.fields, of.open({}).schema.partition_keys if shows_rows else ()),
+        "properties": of.objects.map(_properties(table) if isinstance(table, ObjectTable) else {}),
         "capabilities": _capabilities(of.objects, _READS if shows_rows else _READS[:1]),
     }
     return of.objects.make([_CATALOG + "SupportsRead"], SystemTableCalls(of, options), constants)
@@ -204,7 +208,7 @@ def _column(field: DataField, own: st.StructField) -> st.StructField:
     return st.StructField(own.name, nullable_type(data_type), True, metadata)
 
 
-def _properties(table: ReadableTable) -> dict[str, str]:
+def _properties(table: OpenTable) -> dict[str, str]:
     """The options of the table, and what Spark shows under names of its own."""
     properties = {**shown_properties(table), **_OF_EVERY_TABLE, "location": table.location}
     properties |= {} if table.schema.comment is None else {"comment": table.schema.comment}

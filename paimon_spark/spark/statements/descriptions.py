@@ -13,7 +13,6 @@ from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import OptionError, TableNotFound, UnsupportedFeature
 from paimon_spark.format.options.other_systems import statement_advice
 from paimon_spark.format.paths import partition_text
-from paimon_spark.format.schema import metadata_fields
 from paimon_spark.format.types import DataField, Root
 from paimon_spark.procedures.catalogue import PROCEDURES
 from paimon_spark.procedures.procedure import arguments_of, sql_signature
@@ -28,7 +27,7 @@ from paimon_spark.sql import listings as q
 from paimon_spark.sql.queries.query import Query
 from paimon_spark.sql.statements import Explain
 from paimon_spark.sql.text.names import TableName
-from paimon_spark.store.open import ReadableTable
+from paimon_spark.store.open import OpenTable, ReadableTable, with_snapshots
 from paimon_spark.store.system_tables.definition import stored_statistics
 from paimon_spark.store.system_tables.names import METADATA_NAMES
 from paimon_spark.store.system_tables.totals import PartitionTotal
@@ -67,14 +66,14 @@ def describe_table(session: SqlSession, describe: q.DescribeTable) -> DataFrame:
     if describe.table.system is not None and not describe.column:
         return rows_frame(session.spark, _TABLE, _of_system_table(session, describe.table))
     try:
-        table = session.open(describe.table)
+        table = session.open_any(describe.table)
     except TableNotFound:
         advice = statement_advice(("DESCRIBE", describe.table.table.upper()), ".".join(describe.column))
         if advice is None or not describe.column or not describe.table.is_bare:
             raise
         raise UnsupportedFeature(f"DESCRIBE {describe.table} is of another system: {advice}") from None
     if describe.column:
-        return _describe_column(session, describe, table)
+        return _describe_column(session, describe, with_snapshots(table))
     name = str(describe.table)
     if describe.partition:
         whole_values(session.spark, name, table.schema, describe.partition)
@@ -85,7 +84,7 @@ def describe_table(session: SqlSession, describe: q.DescribeTable) -> DataFrame:
     if describe.extended:
         rows += _details(str(session.identifier(describe.table)), table)
     if describe.extended and describe.partition:
-        partition = the_partition(session.spark, name, table, describe.partition)
+        partition = the_partition(session.spark, name, with_snapshots(table), describe.partition)
         rows += _partition_details(session.identifier(describe.table), partition)
     required = [field.name for field in table.schema.fields if not field.type.nullable]
     if describe.extended and required:
@@ -110,14 +109,13 @@ def _column(field: DataField) -> _Row:
     return field.name, simple_type(field.type), field.description
 
 
-def _details(name: str, table: ReadableTable) -> list[_Row]:
+def _details(name: str, table: OpenTable) -> list[_Row]:
     schema = table.schema
-    plan = table.scan().plan()
     owner = schema.options.get(_OWNER)
     shown = {key: value for key, value in shown_properties(table).items() if key != _OWNER}
     properties = ",".join(f"{key}={value}" for key, value in shown.items())
-    rows: list[_Row] = [_EMPTY, ("# Metadata Columns", "", "")]
-    rows += [(field.name, simple_type(field.type), "") for field in metadata_fields(schema)]
+    rows: list[_Row] = [_EMPTY, ("# Metadata Columns", "", "")] if table.hidden_fields else []
+    rows += [(field.name, simple_type(field.type), "") for field in table.hidden_fields]
     rows += [_EMPTY, ("# Detailed Table Information", "", ""), ("Name", name, ""), ("Type", "MANAGED", "")]
     rows += [("Comment", schema.comment, "")] if schema.comment else []
     rows += [("Location", table.location, ""), ("Provider", "paimon", "")]
@@ -127,8 +125,10 @@ def _details(name: str, table: ReadableTable) -> list[_Row]:
     if defaults:
         rows += [_EMPTY, ("# Column Default Values", "", "")]
         rows += [(field.name, simple_type(field.type), field.default_value) for field in defaults]
-    size, count = sum(split.size for split in plan.splits), sum(split.row_count for split in plan.splits)
-    rows.append(("Statistics", f"{size} bytes, {count} rows", None))
+    if isinstance(table, ReadableTable):
+        splits = table.scan().plan().splits
+        size, count = sum(split.size for split in splits), sum(split.row_count for split in splits)
+        rows.append(("Statistics", f"{size} bytes, {count} rows", None))
     return rows
 
 

@@ -20,7 +20,7 @@ from paimon_spark.spark.statements.table_words import create_statement, create_v
 from paimon_spark.sql import listings as q
 from paimon_spark.sql.queries.functions import MAX_PT
 from paimon_spark.sql.queries.references import TABLE_FUNCTIONS
-from paimon_spark.store.open import ReadableTable
+from paimon_spark.store.open import ReadableTable, with_snapshots
 
 _log = logging.getLogger(__name__)
 _TABLES = pa.schema(
@@ -74,9 +74,9 @@ def show_tables(session: SqlSession, show: q.ShowTables) -> DataFrame:
 
 
 def _information(session: SqlSession, identifier: Identifier, show: q.ShowTables) -> str:
-    table = session.catalog.load_table(identifier, time_zone=session.time_zone())
+    table = session.catalog.load_any_table(identifier, time_zone=session.time_zone())
     if show.partition:
-        return _partition_information(session, table, show)
+        return _partition_information(session, with_snapshots(table), show)
     schema = table.schema
     keys = ", ".join(f"`{name}`" for name in schema.partition_keys)
     lines = [
@@ -125,7 +125,7 @@ def show_columns(session: SqlSession, show: q.ShowColumns) -> DataFrame:
 
 def show_properties(session: SqlSession, show: q.ShowProperties) -> DataFrame:
     """The options of a table, with its keys and its path."""
-    properties = shown_properties(session.open(show.table))
+    properties = shown_properties(session.open_any(show.table))
     if show.key is not None:
         missing = f"Table {session.catalog.name}.{session.identifier(show.table)} does not have property: {show.key}"
         properties = {show.key: properties.get(show.key, missing)}
@@ -135,7 +135,7 @@ def show_properties(session: SqlSession, show: q.ShowProperties) -> DataFrame:
 def show_create_table(session: SqlSession, show: q.ShowCreateTable) -> DataFrame:
     """The statement that makes such a table or view."""
     name, view = f"{session.catalog.name}.{session.identifier(show.table)}", session.find_view(show.table)
-    text = create_statement(name, session.open(show.table)) if view is None else create_view_statement(name, view)
+    text = create_statement(name, session.open_any(show.table)) if view is None else create_view_statement(name, view)
     return rows_frame(session.spark, _required("createtab_stmt"), [(text,)])
 
 

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame
 from paimon_spark.arrow.default_values import check_defaults
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import SqlError, TableAlreadyExists, TableNotFound, UnsupportedFeature
+from paimon_spark.format.options.engines import TableKind
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.rules.new_tables import assign_field_ids, validate_table
@@ -128,7 +129,8 @@ def _schema(session: SqlSession, create: CreateTable, rows: DataFrame | None) ->
         )
     else:
         fields = declared_columns(create.columns)
-    if not fields:
+    is_of_files = given.get(TableSettings.table_type.key, "").lower() == TableKind.OBJECT_TABLE
+    if not fields and not is_of_files:
         raise SqlError(f"CREATE TABLE {create.table}: a table needs columns; declare them in parentheses, or write AS")
     _check_names(session, create, fields)
     if create.partitioned_by:

@@ -12,19 +12,19 @@ from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import DataType, Root
 from paimon_spark.spark.adapters.types import spark_type, type_words
 from paimon_spark.sql.text.literals import literal_text
-from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.open import OpenTable, ReadableTable
 
 PATH = "path"
 
 
-def shown_properties(table: Table) -> Mapping[str, str]:
+def shown_properties(table: OpenTable) -> Mapping[str, str]:
     """The options that are stored, with the primary key and the path, by their keys."""
     schema = table.schema
     keys = {TableSettings.primary_key.key: ",".join(schema.primary_keys)} if schema.primary_keys else {}
     return dict(sorted({**schema.options, **keys, PATH: table.location}.items()))
 
 
-def create_statement(name: str, table: Table) -> str:
+def create_statement(name: str, table: OpenTable) -> str:
     """CREATE TABLE with all clauses. The path is not among them: a catalog chooses it."""
     schema = table.schema
     columns = []
@@ -35,7 +35,9 @@ def create_statement(name: str, table: Table) -> str:
         words += [] if field.description is None else [f"COMMENT {literal_text(field.description)}"]
         columns.append(" ".join(words))
     properties = {key: value for key, value in shown_properties(table).items() if key != PATH}
-    lines = [f"CREATE TABLE {name} (", "  " + ",\n  ".join(columns) + ")", "USING paimon"]
+    declared = isinstance(table, ReadableTable)  # the columns of other tables are always the same
+    lines = [f"CREATE TABLE {name} (", "  " + ",\n  ".join(columns) + ")"] if declared else [f"CREATE TABLE {name}"]
+    lines.append("USING paimon")
     if schema.partition_keys:
         lines.append(f"PARTITIONED BY ({', '.join(quoted_if_needed(key) for key in schema.partition_keys)})")
     if schema.comment:

@@ -84,7 +84,7 @@ def run_refresh(session: SqlSession, refresh: s.Refresh) -> DataFrame:
     """Forgets what the catalog remembers of a table. Every statement sees the latest snapshot in any case."""
     identifier = session.identifier(refresh.table)
     try:
-        session.catalog.load_table(identifier)
+        session.catalog.load_any_table(identifier)
     except (DatabaseNotFound, TableNotFound):
         if not refresh.if_exists:
             raise

@@ -11,7 +11,7 @@ from paimon_spark.errors import DataError, OptionError, UnsupportedFeature
 from paimon_spark.spark.adapters.options import ReadOptions, read_options
 from paimon_spark.spark.adapters.readable_columns import Readable, asked_columns, readable_schema
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import find_system_table, open_table
+from paimon_spark.store.open import find_system_table, open_data_table
 from paimon_spark.store.stream_source.settings import STREAM, split_stream_options
 from paimon_spark.store.stream_source.stream_read import SYSTEM_TABLES, StreamRead, stream_read, streamed_table
 from paimon_spark.store.system_tables.table import SystemTable
@@ -84,7 +84,7 @@ def open_stream(options: Mapping[str, str]) -> OpenedStream:
         )
     system = find_system_table(read.path, read.table, time_zone=read.time_zone)
     if system is None:
-        return OpenedStream(open_table(read.path, read.table, time_zone=read.time_zone), None, read, stream)
+        return OpenedStream(open_data_table(read.path, read.table, time_zone=read.time_zone), None, read, stream)
     if system.name not in SYSTEM_TABLES:
         raise UnsupportedFeature(
             f"streaming from {read.path}: ${system.name} shows what is there now, and has no changes; of the system "

@@ -13,6 +13,7 @@ from pyspark.sql import types as st
 
 from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.errors import OptionError, SchemaError
+from paimon_spark.format.options.engines import TableKind
 from paimon_spark.format.options.foreign_names import ForeignNames
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.type_text import parse_type
@@ -141,7 +142,8 @@ class NewTable(ForeignNames, Generic[T]):
         """
         storage = {key: value for key, value in self._options.items() if key.lower() != WAREHOUSE}
         location = self._where()
-        if not self._fields:
+        kind = next((text for key, text in self._properties.items() if key.lower() == TableSettings.table_type.key), "")
+        if not self._fields and kind.strip().lower() != TableKind.OBJECT_TABLE:
             where = self._name if location is None else location
             raise SchemaError(f"creating {where}: a table needs at least one column; call addColumn or addColumns")
         check_names(location or str(self._name), [f.name for f in self._fields], self._spark)

@@ -60,7 +60,7 @@ from paimon_spark.store.compact.compaction import CompactResult
 from paimon_spark.store.evolution.alter import AlterResult, alter
 from paimon_spark.store.evolution.changes import SchemaChange
 from paimon_spark.store.evolution.schema_update import SchemaBlock, SchemaUpdate, option_changes, unset_changes
-from paimon_spark.store.open import find_table, open_table
+from paimon_spark.store.open import ReadableTable, find_any_table, open_any_table
 from paimon_spark.store.storage.served import is_served
 from paimon_spark.store.upkeep.copy_files import CopyResult
 
@@ -112,11 +112,12 @@ class PaimonTable(TableReads, TableWrites):
         """
         given, path = path, path_in_session(spark, path)
         try:
-            table = open_table(path, of_table(options), time_zone=last_of(options, TIME_ZONE))
+            table = open_any_table(path, of_table(options), time_zone=last_of(options, TIME_ZONE))
         except TableNotFound:
             refuse_table_name(given)
             raise
-        branch = {} if table.branch == TableSettings.branch.default else {TableSettings.branch.key: table.branch}
+        name = table.branch if isinstance(table, ReadableTable) else TableSettings.branch.default
+        branch = {} if name == TableSettings.branch.default else {TableSettings.branch.key: name}
         return cls(spark, path if is_served(path) else table.location, {**options, **branch})
 
     @classmethod
@@ -134,14 +135,14 @@ class PaimonTable(TableReads, TableWrites):
             SqlError: several catalogs are open in the session, and the name does not say which one is meant.
         """
         catalog, identifier, suffixes = named_table(spark, name)
-        catalog.load_table(identifier)
+        catalog.load_any_table(identifier)
         path = f"{catalog.table_location(identifier)}{suffixes}"
         return cls.forPath(spark, path, {**catalog.table_options(), **options})
 
     @classmethod
     def isPaimonTable(cls, spark: SparkSession, path: str, options: Mapping[str, str] = _NO_OPTIONS) -> bool:
         """True if there is a table at the path."""
-        return find_table(path_in_session(spark, path), of_table(options)) is not None
+        return find_any_table(path_in_session(spark, path), of_table(options)) is not None
 
     @classmethod
     def create(cls, spark: SparkSession) -> NewTable[PaimonTable]:

@@ -19,6 +19,7 @@ from paimon_spark.spark.native.read_table import ReadRequest, read_when_needed
 from paimon_spark.spark.table.table_state import TableState
 from paimon_spark.store.checks.report import CheckResult
 from paimon_spark.store.checks.table import check
+from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.scan.read_spec import find_fields
 from paimon_spark.store.stream_source.settings import STREAM
 
@@ -79,8 +80,9 @@ class TableReads(TableState):
             where: a condition, as for ``toDF``.
             options: more options of the read, such as ``scan.snapshot-id``.
         """
-        if where is None or isinstance(where, str):
-            known = self._open_in_session().with_options(options).scan(where=where).metadata_aggregates()
+        table = None if isinstance(where, Column) else self._open_any()
+        if isinstance(table, ReadableTable) and not isinstance(where, Column):
+            known = self._in_zone(table).with_options(options).scan(where=where).metadata_aggregates()
             if not known.rest:
                 return known.rows
         columns = None if isinstance(where, Column) else ()  # it may name any column
@@ -111,10 +113,13 @@ class TableReads(TableState):
         options: Mapping[str, str],
         function: Callable[[Column], Column],
     ) -> Any:
-        table = self._open_in_session().with_options(options)
+        table = self._open_any()
+        if isinstance(table, ReadableTable):
+            table = self._in_zone(table).with_options(options)
         (field,) = find_fields(table.schema, (column,))
         frame: DataFrame | None = None
-        if (where is None or isinstance(where, str)) and field in table.schema.fields:
+        is_known = field in table.schema.fields and (where is None or isinstance(where, str))
+        if is_known and isinstance(table, ReadableTable) and not isinstance(where, Column):
             known = table.scan(where=where).metadata_aggregates([field.name])
             frame = None if known.rest else aggregate_rows(self._spark, table.schema, known, [field], None)
         if frame is None:

@@ -21,7 +21,7 @@ from paimon_spark.spark.adapters.options import (
     last_of,
 )
 from paimon_spark.store.metadata.table_options import split_storage_options
-from paimon_spark.store.open import ReadableTable, open_table
+from paimon_spark.store.open import OpenTable, ReadableTable, open_any_table, with_snapshots
 
 _NO_OPTIONS: Mapping[str, str] = {}
 
@@ -45,10 +45,16 @@ class TableState(ForeignNames):
         return f"PaimonTable({self._path!r}{f', options={table!r}' if table else ''})"
 
     def _open(self) -> ReadableTable:
-        return open_table(self._path, self._options)
+        return with_snapshots(self._open_any())
+
+    def _open_any(self) -> OpenTable:
+        return open_any_table(self._path, self._options)
 
     def _open_in_session(self) -> ReadableTable:
-        return replace(self._open(), time_zone=self._session_zone())
+        return self._in_zone(self._open())
+
+    def _in_zone(self, table: ReadableTable) -> ReadableTable:
+        return replace(table, time_zone=self._session_zone())
 
     def _session_zone(self) -> str | None:
         """The zone in which Spark itself would read a condition."""

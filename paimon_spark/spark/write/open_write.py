@@ -27,7 +27,7 @@ from paimon_spark.store.commit.commit_user import new_user
 from paimon_spark.store.commit.partition_registration import check_registration
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.metadata.table_options import split_storage_options
-from paimon_spark.store.open import find_table, open_table
+from paimon_spark.store.open import find_table, open_data_table
 from paimon_spark.store.write.absent_columns import omissible_columns
 from paimon_spark.store.write.write_plan import plan_write
 
@@ -75,7 +75,7 @@ def open_job(
         _check_keys_found(unmade, finds_keys)
         job_for(unmade, options, schema, overwrite)  # what is refused leaves no table
         create_table(options.path, unmade.schema, unmade.file_io, ignore_if_exists=True)
-        table = open_table(options.path, options.table, time_zone=options.time_zone)
+        table = open_data_table(options.path, options.table, time_zone=options.time_zone)
     _check_keys_found(table, finds_keys)
     return job_for(table, options, schema, overwrite)
 

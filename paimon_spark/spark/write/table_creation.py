@@ -9,8 +9,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from paimon_spark.catalogs.create import check_written_here, create_table
-from paimon_spark.errors import OptionError, SchemaError, TableNotFound
+from paimon_spark.errors import OptionError, SchemaError, TableNotFound, UnsupportedFeature
 from paimon_spark.file_io import absolute_location, file_io_for
+from paimon_spark.format.options.engines import TableKind
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.value_texts import parse_list
 from paimon_spark.format.rules.new_tables import assign_field_ids, validate_table
@@ -19,6 +20,7 @@ from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField, DataType
 from paimon_spark.spark.adapters.session_options import is_case_sensitive
 from paimon_spark.spark.adapters.types import paimon_fields
+from paimon_spark.store.file_tables.object_table import object_table_schema
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import resolve_keys, resolve_properties, split_storage_options
 from paimon_spark.store.storage.served import is_served
@@ -73,6 +75,11 @@ def create(
     _refuse_served(location)
     storage, given = split_storage_options(options)
     schema = new_table_schema(location, given, fields, comment)
+    if TableSettings(schema.options).table_type == TableKind.OBJECT_TABLE:
+        raise UnsupportedFeature(
+            f"creating {location} with 'type' = '{TableKind.OBJECT_TABLE}': only a Hive, JDBC or REST catalog makes "
+            "object tables; create it by its name there, with SQL or tableName(...)"
+        )
     return create_table(location, schema, file_io_for(location, storage), ignore_if_exists)
 
 
@@ -139,6 +146,13 @@ def new_table_schema(
     stored = resolve_properties(options, names)
     if TableSettings.branch.key in stored or "$branch_" in location.rstrip("/").rpartition("/")[2]:
         raise OptionError(f"creating {location}: a new table has no branch; create the table first, then the branch")
+    if TableSettings(stored).table_type == TableKind.OBJECT_TABLE:
+        if with_rows:
+            raise UnsupportedFeature(
+                f"creating {location} with rows: the rows of an object table are the files of its directory; create "
+                "it without a query"
+            )
+        return object_table_schema(location, fields, stored, comment)
     primary_keys = _columns(stored.pop(TableSettings.primary_key.key, ""), names)
     partition_keys = _columns(stored.pop(TableSettings.partition.key, ""), names)
     keyed = [replace(f, type=f.type.with_nullable(False)) if f.name in primary_keys else f for f in fields]

@@ -36,7 +36,7 @@ from paimon_spark.store.metadata.schemas import SchemaStore, branch_holds_files,
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import resolve_keys, split_storage_options
-from paimon_spark.store.open import find_stored_table, open_table
+from paimon_spark.store.open import check_snapshots, find_stored_table, open_data_table
 from paimon_spark.store.reporting.result import Progress
 from paimon_spark.store.scan.time_travel import refuse_travel
 from paimon_spark.store.storage.files import list_branches
@@ -128,7 +128,8 @@ def _checked(
 
 
 def _found(location: str, options: Mapping[str, str]) -> Table:
-    table = find_stored_table(location, options) or open_table(location, options)
+    table = find_stored_table(location, options) or open_data_table(location, options)
+    check_snapshots(table)
     given = resolve_keys(split_storage_options(options)[1], table.schema.names)  # none is ignored
     refuse_travel(replace(table, settings=table.settings.merged(given)), "checked like all others")
     return table

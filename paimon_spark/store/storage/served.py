@@ -133,12 +133,14 @@ class ServedTable:
         server: publishes its snapshots; None: they are files like those of a table without a server (Java: an external
             table).
         options: those that the server tells, which may be more than the schema file has.
+        schema: of an object table, which the server alone knows; None: a file has it.
     """
 
     location: str
     file_io: FileIO
     server: TableServer | None
     options: Mapping[str, str]
+    schema: TableSchema | None = None
 
 
 class _Opener(Protocol):

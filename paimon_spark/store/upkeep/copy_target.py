@@ -24,7 +24,7 @@ from paimon_spark.store.metadata.publish import publish_file
 from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import split_storage_options
-from paimon_spark.store.open import find_stored_table, open_table
+from paimon_spark.store.open import find_stored_table, open_data_table
 from paimon_spark.store.storage.wrong_path import check_new_place
 from paimon_spark.store.system_tables.names import refuse_name_of_part
 
@@ -130,7 +130,7 @@ def find_target(source: Table, location: str, options: Mapping[str, str]) -> Cop
         return CopyTarget(made, schemas)
     if ids and _is_begun(made, there, ids, schemas):  # a copy crashed while creating the table
         return CopyTarget(made, schemas)
-    table = open_table(root, storage)
+    table = open_data_table(root, storage)
     check_writable(table.schema, table.settings)
     _check_fits(source, table)
     return CopyTarget(table, ())
