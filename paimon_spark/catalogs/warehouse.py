@@ -31,9 +31,9 @@ from paimon_spark.store.metadata.table_options import split_storage_options
 from paimon_spark.store.open import find_stored_table
 from paimon_spark.store.scan.read_spec import find_fields
 from paimon_spark.store.storage.publishers import KnownTable, publisher_of
+from paimon_spark.store.system_tables.made_rows import MetadataScan
 from paimon_spark.store.system_tables.names import SYS, is_of_warehouse
 from paimon_spark.store.system_tables.request import Columns, Request, columns_of_rows, fields_of
-from paimon_spark.store.system_tables.table import MetadataScan
 from paimon_spark.store.system_tables.totals import partition_totals
 
 _DATABASE = ".db"

@@ -2,7 +2,7 @@
 
 The modules that read rows, and the system tables, are imported on first use, so that reading a schema is fast.
 
-May import: ``store.system_tables``, ``store.file_tables``.
+May import: ``store.file_tables``.
 """
 
 from __future__ import annotations
@@ -49,10 +49,12 @@ if TYPE_CHECKING:
 
     from paimon_spark.arrow.predicates.expressions import Expr
     from paimon_spark.arrow.predicates.predicate import Predicate
+    from paimon_spark.store.file_tables.format_table import FormatTable
     from paimon_spark.store.file_tables.object_table import ObjectTable
     from paimon_spark.store.scan.table_scan import Scan
+    from paimon_spark.store.system_tables.made_rows import MetadataScan
     from paimon_spark.store.system_tables.rows import RowScan
-    from paimon_spark.store.system_tables.table import MetadataScan, SystemTable
+    from paimon_spark.store.system_tables.table import SystemTable
 
 
 @checks_arguments
@@ -166,7 +168,7 @@ class ReadableTable(Table):
         return _with_dynamic(self, resolve_keys(dynamic, self.schema.names))
 
 
-OpenTable: TypeAlias = "ReadableTable | ObjectTable"
+OpenTable: TypeAlias = "ReadableTable | ObjectTable | FormatTable"
 """A table of any kind that this release reads."""
 
 
@@ -238,8 +240,8 @@ def check_snapshots(table: Table) -> None:
     Raises:
         UnsupportedFeature: it is a table of another kind.
     """
-    if table.settings.table_type == TableKind.OBJECT_TABLE:
-        raise _of_another_kind(table.location)
+    if table.settings.table_type in _FILE_TABLES:
+        raise _of_another_kind(table.location, table.settings.table_type)
 
 
 def with_snapshots(table: OpenTable) -> ReadableTable:
@@ -250,13 +252,19 @@ def with_snapshots(table: OpenTable) -> ReadableTable:
     """
     if isinstance(table, ReadableTable):
         return table
-    raise _of_another_kind(table.location)
+    raise _of_another_kind(table.location, table.kind)
 
 
-def _of_another_kind(location: str) -> UnsupportedFeature:
+_FILE_TABLES = {
+    TableKind.OBJECT_TABLE: "an object table: its rows are the files of its directory",
+    TableKind.FORMAT_TABLE: "a format table: its rows are in files that other programs write",
+}
+
+
+def _of_another_kind(location: str, kind: str) -> UnsupportedFeature:
     return UnsupportedFeature(
-        f"{location} is an object table: its rows are the files of its directory, and it has no snapshots. It can be "
-        "read as it is now, described and dropped, and nothing else; add files to the directory to add rows"
+        f"{location} is {_FILE_TABLES[TableKind(kind)]}, and it has no snapshots. It can be read as it is now, "
+        "described and dropped, and nothing else; add files to the directory to add rows"
     )
 
 
@@ -338,10 +346,15 @@ def _find_any_table(
     location: str, storage: Mapping[str, str], dynamic: Mapping[str, str], time_zone: TimeZone | None
 ) -> OpenTable | None:
     table = _find_stored(location, storage, dynamic, time_zone)
-    if table is not None and table.settings.table_type == TableKind.OBJECT_TABLE:
+    kind = None if table is None else table.settings.table_type
+    if table is not None and kind == TableKind.OBJECT_TABLE:
         from paimon_spark.store.file_tables.object_table import object_table
 
         return object_table(table, dynamic)
+    if table is not None and kind == TableKind.FORMAT_TABLE and is_served(location):
+        from paimon_spark.store.file_tables.format_table import format_table
+
+        return format_table(table, dynamic)
     return None if table is None else _with_dynamic(table, resolve_keys(dynamic, table.schema.names))
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jpype
+from genuine_values import codec, objects
 from java_catalog import _open
 
 
@@ -19,3 +21,33 @@ def make_by_java(
     except jpype.JException as error:
         return str(error)
     return ""
+
+
+def make_format_table(
+    paimon: Any,
+    options: Mapping[str, str],
+    database: str,
+    table: str,
+    columns: Mapping[str, Any],
+    partitions: Sequence[str],
+    properties: Mapping[str, str],
+) -> None:
+    """Creates a table with columns, as a schema file writes them."""
+    fields = [{"id": number, "name": name, "type": kind} for number, (name, kind) in enumerate(columns.items())]
+    text = json.dumps({"fields": fields, "partitionKeys": list(partitions), "primaryKeys": [], "options": properties})
+    schema = paimon.utils.JsonSerdeUtil.fromJson(text, paimon.schema.Schema.class_)
+    _open(paimon, options).createTable(paimon.catalog.Identifier.create(database, table), schema, False)
+
+
+def write_by_java(
+    paimon: Any, options: Mapping[str, str], database: str, table: str, rows: Sequence[tuple[Any, ...]]
+) -> None:
+    """One commit of rows of a format table. Decimals are texts, timestamps microseconds."""
+    opened = _open(paimon, options).getTable(paimon.catalog.Identifier.create(database, table))
+    codecs = [codec(kind) for kind in opened.rowType().getFieldTypes()]
+    builder = opened.newBatchWriteBuilder()
+    with builder.newWrite() as writer, builder.newCommit() as commit:
+        for row in rows:
+            made = objects([one.encode(value) for one, value in zip(codecs, row, strict=True)])
+            writer.write(paimon.data.GenericRow.of(made))
+        commit.commit(writer.prepareCommit())

@@ -18,8 +18,9 @@ from java_rest_server import java_rest_server
 from paimon_spark import open_catalog
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.format.rules.object_tables import object_table_schema
 from paimon_spark.format.schema import decode_schema, encode_schema
-from paimon_spark.store.file_tables.object_table import ObjectTable, object_table_schema
+from paimon_spark.store.file_tables.object_table import ObjectTable
 
 pytestmark = pytest.mark.interop
 OPTIONS = {"type": "object-table", "owner": "me"}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from functools import reduce
 from typing import Any
 
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.schema import CURRENT_VERSION, TableSchema, decode_schema
 from paimon_spark.format.type_text import format_field, format_type
 from paimon_spark.format.types import DataField, DataType
 from paimon_spark.store.evolution.option_changes import renamed_options
@@ -24,6 +25,20 @@ def schema_json(schema: TableSchema) -> Json:
         "options": dict(schema.options),
         "comment": schema.comment,
     }
+
+
+def read_schema(found: Mapping[str, Any], name: str) -> TableSchema:
+    """The schema in what the server tells of a table.
+
+    Raises:
+        CorruptFile: it is none.
+        UnsupportedFeature: a type is newer than this release knows.
+    """
+    described = found.get("schema") or {}
+    fields = described.get("fields") or []
+    highest = max((one.get("id", 0) for one in fields if isinstance(one, Mapping)), default=0)
+    known = {**described, "version": CURRENT_VERSION, "id": found.get("schemaId") or 0, "highestFieldId": highest}
+    return decode_schema(json.dumps(known).encode(), f"the schema of {name} from the server of the REST catalog")
 
 
 def changes_between(before: TableSchema, after: TableSchema) -> list[Json]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
@@ -18,7 +18,7 @@ from urllib.parse import unquote
 from paimon_spark.catalogs.rest.api import RestApi
 from paimon_spark.catalogs.rest.failures import Denied, NotReached, Refused
 from paimon_spark.catalogs.rest.options import DATA_TOKEN, RestOptions, travelled
-from paimon_spark.catalogs.rest.schema_json import changes_between, schema_json
+from paimon_spark.catalogs.rest.schema_json import changes_between, read_schema, schema_json
 from paimon_spark.catalogs.rest.token_files import TokenFileIO
 from paimon_spark.errors import (
     AccessDenied,
@@ -34,14 +34,15 @@ from paimon_spark.file_io import FileIO, NotCreated, absolute_location, file_io_
 from paimon_spark.format.options.engines import TableKind
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import MAIN_BRANCH
+from paimon_spark.format.rules.object_tables import object_table_schema
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.snapshot import Snapshot, decode_snapshot, encode_snapshot
-from paimon_spark.store.file_tables.object_table import object_table_schema
 from paimon_spark.store.metadata.table_options import PATH
 from paimon_spark.store.storage.served import PartitionChange, ServedTable
 
 QUERY_AUTH = "query-auth.enabled"
-_KINDS = (TableKind.TABLE, TableKind.MATERIALIZED_TABLE, TableKind.OBJECT_TABLE)
+_MADE = (TableKind.TABLE, TableKind.MATERIALIZED_TABLE, TableKind.OBJECT_TABLE)
+_READ = (*_MADE, TableKind.FORMAT_TABLE)
 _APIS = 32  # servers and credentials in one process
 _DATABASE, _TABLE, _SNAPSHOT, _BRANCH, _TAG = "DATABASE", "TABLE", "SNAPSHOT", "BRANCH", "TAG"
 
@@ -88,7 +89,7 @@ def served_table(options: RestOptions, database: str, table: str, found: Mapping
     path, table_options = found.get("path"), (found.get("schema") or {}).get("options") or {}
     if not isinstance(path, str) or not path:
         raise UnsupportedFeature(f"opening {database}.{table}: the server of the REST catalog tells no path of it")
-    kind = check_kind(f"opening {database}.{table}", table_options)
+    kind = check_kind(f"opening {database}.{table}", table_options, _READ)
     location = absolute_location(path)
     external = bool(found.get("isExternal"))
     file_io: FileIO = file_io_for(location, options.storage)
@@ -99,6 +100,8 @@ def served_table(options: RestOptions, database: str, table: str, found: Mapping
     if kind == TableKind.OBJECT_TABLE:  # no schema file tells of it
         schema = object_table_schema(f"{database}.{table}", (), known, (found.get("schema") or {}).get("comment"))
         return ServedTable(location, file_io, None, known, schema)
+    if kind == TableKind.FORMAT_TABLE:
+        return ServedTable(location, file_io, None, known, read_schema(found, f"{database}.{table}"))
     if known.get(QUERY_AUTH, "false").lower() != "false":
         _check_unlimited(options, database, table)
         known[QUERY_AUTH] = "false"
@@ -115,15 +118,15 @@ def _check_unlimited(options: RestOptions, database: str, table: str) -> None:
         )
 
 
-def check_kind(doing: str, options: Mapping[str, str]) -> str:
-    """The type of a table, if this release has such tables.
+def check_kind(doing: str, options: Mapping[str, str], kinds: Collection[str] = _MADE) -> str:
+    """The type of a table, if this release makes such tables, or has the kinds that are given.
 
     Raises:
         UnsupportedFeature: the options of the table name another type.
     """
     kind = TableSettings(options).table_type
-    if kind not in _KINDS:
-        raise UnsupportedFeature(f"{doing} with 'type' = '{kind}': this release has {', '.join(_KINDS)} only")
+    if kind not in kinds:
+        raise UnsupportedFeature(f"{doing} with 'type' = '{kind}': this release has {', '.join(kinds)} only")
     return kind
 
 

@@ -49,7 +49,8 @@ from paimon_spark.spark.source.readable import open_readable
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.read.splits import Split
 from paimon_spark.store.scan.read_spec import Plan
-from paimon_spark.store.system_tables.table import MetadataScan, SystemTable, Whole
+from paimon_spark.store.system_tables.made_rows import MetadataScan, Whole
+from paimon_spark.store.system_tables.table import SystemTable
 
 __all__ = ["ReadExplanation", "ReadRequest", "TableFrame", "read_table", "read_when_needed"]
 

@@ -23,6 +23,7 @@ from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
 from paimon_spark.spark.spark_catalog.spark_internals import put_catalog
 from paimon_spark.sql.text.names import TableName
+from paimon_spark.store.file_tables.format_table import FormatTable
 from paimon_spark.store.file_tables.object_table import ObjectTable
 from paimon_spark.store.open import OpenTable, ReadableTable, with_snapshots
 from paimon_spark.store.system_tables.table import SystemTable, system_table
@@ -79,8 +80,8 @@ class NamedTable:
         """
         return self.session.open_any(replace(self.name, system=None), _of_tables(options))
 
-    def listed(self, options: Mapping[str, str]) -> SystemTable | WarehouseTable | ObjectTable:
-        """The system table, that of the database ``sys``, or the object table.
+    def listed(self, options: Mapping[str, str]) -> SystemTable | WarehouseTable | ObjectTable | FormatTable:
+        """The system table, that of the database ``sys``, or a table of files.
 
         Raises:
             TableNotFound: there is none.
@@ -89,7 +90,7 @@ class NamedTable:
             return system_table(self.open(options), self.name.system)
         if self.name.database != SYSTEM_DATABASE:
             opened = self.open_any(options)
-            assert isinstance(opened, ObjectTable)  # Spark was given such a table
+            assert not isinstance(opened, ReadableTable)  # Spark was given such a table
             return opened
         session = self.session
         given = {**session.storage_options, **_of_tables(options)}

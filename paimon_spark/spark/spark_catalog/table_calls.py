@@ -29,6 +29,7 @@ from paimon_spark.spark.spark_catalog.spark_internals import struct_of
 from paimon_spark.spark.spark_catalog.system_scan import SystemScanBuilder
 from paimon_spark.spark.spark_catalog.write_builder import write_builder
 from paimon_spark.spark.statements.table_words import shown_properties
+from paimon_spark.store.file_tables.format_table import FormatTable
 from paimon_spark.store.file_tables.object_table import ObjectTable
 from paimon_spark.store.open import OpenTable, ReadableTable
 from paimon_spark.store.system_tables.names import METADATA_NAMES
@@ -153,9 +154,10 @@ def listed_table(of: NamedTable, options: Mapping[str, str]) -> Java:
     """
     table = of.listed(options)
     shows_rows = of.name.system is not None and of.name.system not in METADATA_NAMES
+    keys = of.open({}).schema.partition_keys if shows_rows else table.schema.partition_keys
     constants = {
-        **_named(of, table.schema.fields, of.open({}).schema.partition_keys if shows_rows else ()),
-        "properties": of.objects.map(_properties(table) if isinstance(table, ObjectTable) else {}),
+        **_named(of, table.schema.fields, keys),
+        "properties": of.objects.map(_properties(table) if isinstance(table, ObjectTable | FormatTable) else {}),
         "capabilities": _capabilities(of.objects, _READS if shows_rows else _READS[:1]),
     }
     return of.objects.make([_CATALOG + "SupportsRead"], SystemTableCalls(of, options), constants)
@@ -170,7 +172,7 @@ class SystemTableCalls:
 
     def newScanBuilder(self, options: Java) -> Java:
         return self.of.objects.make(
-            [_CONNECTOR + "read.SupportsPushDownRequiredColumns"],
+            [_CONNECTOR + "read.SupportsPushDownRequiredColumns", _CONNECTOR + "read.SupportsPushDownV2Filters"],
             SystemScanBuilder(self.of, {**self.options, **dict_of(options)}),
         )
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from paimon_spark.arrow.predicates.expressions import as_predicate
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import SqlError
 from paimon_spark.procedures.catalogue import PROCEDURES
@@ -20,6 +21,8 @@ from paimon_spark.spark.statements.table_words import create_statement, create_v
 from paimon_spark.sql import listings as q
 from paimon_spark.sql.queries.functions import MAX_PT
 from paimon_spark.sql.queries.references import TABLE_FUNCTIONS
+from paimon_spark.sql.text.literals import partition_condition
+from paimon_spark.store.file_tables.format_table import FormatTable
 from paimon_spark.store.open import ReadableTable, with_snapshots
 
 _log = logging.getLogger(__name__)
@@ -108,10 +111,15 @@ def _partition_information(session: SqlSession, table: ReadableTable, show: q.Sh
 
 def show_partitions(session: SqlSession, show: q.ShowPartitions) -> DataFrame:
     """The partitions that have rows, as ``dt=2026-11-01/hour=1``."""
-    table, name = session.open(show.table), str(show.table)
+    table, name = session.open_any(show.table), str(show.table)
     if not table.schema.partition_keys:
+        with_snapshots(table)
         raise SqlError(f"SHOW PARTITIONS {name}: the table has no partitions")
     values = required_values(session.spark, name, table.schema.partition_fields, show.partition)
+    if isinstance(table, FormatTable):
+        where = as_predicate(partition_condition(values), table.schema.fields, session.time_zone()) if values else None
+        return rows_frame(session.spark, _required("partition"), [(one.name,) for one in table.partitions(where)])
+    table = with_snapshots(table)
     rows = sorted((partition.text,) for partition in find_partitions(table, values))
     return rows_frame(session.spark, _required("partition"), rows)
 

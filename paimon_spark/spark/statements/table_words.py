@@ -12,7 +12,8 @@ from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import DataType, Root
 from paimon_spark.spark.adapters.types import spark_type, type_words
 from paimon_spark.sql.text.literals import literal_text
-from paimon_spark.store.open import OpenTable, ReadableTable
+from paimon_spark.store.file_tables.object_table import ObjectTable
+from paimon_spark.store.open import OpenTable
 
 PATH = "path"
 
@@ -35,7 +36,7 @@ def create_statement(name: str, table: OpenTable) -> str:
         words += [] if field.description is None else [f"COMMENT {literal_text(field.description)}"]
         columns.append(" ".join(words))
     properties = {key: value for key, value in shown_properties(table).items() if key != PATH}
-    declared = isinstance(table, ReadableTable)  # the columns of other tables are always the same
+    declared = not isinstance(table, ObjectTable)  # whose columns are always the same
     lines = [f"CREATE TABLE {name} (", "  " + ",\n  ".join(columns) + ")"] if declared else [f"CREATE TABLE {name}"]
     lines.append("USING paimon")
     if schema.partition_keys:

@@ -7,7 +7,7 @@ with the option `object-location` and rows of their own, which a procedure refre
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import IO, NoReturn
 
@@ -15,42 +15,18 @@ from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.arrow.predicates.expressions import Expr, as_predicate
 from paimon_spark.arrow.predicates.predicate import Predicate, columns_of
 from paimon_spark.arrow.zones import TimeZone
-from paimon_spark.errors import OptionError, SchemaError, UnsupportedFeature, UnsupportedMethod
+from paimon_spark.errors import OptionError, UnsupportedFeature, UnsupportedMethod
 from paimon_spark.file_io import FileIO
+from paimon_spark.format.options.engines import TableKind
+from paimon_spark.format.rules.object_tables import OBJECT_FIELDS, OBJECT_LOCATION
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.scan.read_spec import find_fields
-from paimon_spark.store.system_tables.request import Columns, columns_of_rows, fields_of
-from paimon_spark.store.system_tables.table import MetadataScan
+from paimon_spark.store.system_tables.made_rows import MetadataScan
+from paimon_spark.store.system_tables.request import Columns, columns_of_rows
 
-OBJECT_TABLE = "object-table"
-_LOCATION = "object-location"
 _STATES = ("scan.", "incremental-")
-_DESCRIPTIONS = (
-    "Relative path of object",
-    "Name of object",
-    "Bytes length of object",
-    "Modification time of object",
-    "Access time of object",
-    "Owner of object",
-)
-FIELDS = tuple(
-    replace(field, description=text)
-    for field, text in zip(
-        fields_of("""
-            path STRING NOT NULL
-            name STRING NOT NULL
-            length BIGINT NOT NULL
-            mtime BIGINT NOT NULL
-            atime BIGINT NOT NULL
-            owner STRING
-        """),
-        _DESCRIPTIONS,
-        strict=True,
-    )
-)
-"""The columns of every object table. Times are epoch milliseconds."""
 
 
 @checks_arguments
@@ -77,7 +53,7 @@ class ObjectTable:
 
     @property
     def kind(self) -> str:
-        return OBJECT_TABLE
+        return str(TableKind.OBJECT_TABLE)
 
     @property
     def location(self) -> str:
@@ -101,8 +77,8 @@ class ObjectTable:
     @cached_property
     def schema(self) -> TableSchema:
         """The six columns of every object table, with the options and the comment that are stored."""
-        highest = FIELDS[-1].id
-        return replace(self.table.schema, fields=FIELDS, highest_field_id=highest, partition_keys=(), primary_keys=())
+        stored = self.table.schema
+        return TableSchema(stored.id, OBJECT_FIELDS, OBJECT_FIELDS[-1].id, (), (), stored.options, stored.comment)
 
     def scan(
         self,
@@ -143,7 +119,7 @@ class ObjectTable:
         return self.table.file_io.open_input(f"{self.location}/{path}")
 
     def _columns(self) -> Columns:
-        return columns_of_rows(FIELDS, files_below(self.table.file_io, self.location))
+        return columns_of_rows(OBJECT_FIELDS, files_below(self.table.file_io, self.location))
 
 
 def object_table(table: Table, dynamic: Mapping[str, str]) -> ObjectTable:
@@ -155,11 +131,11 @@ def object_table(table: Table, dynamic: Mapping[str, str]) -> ObjectTable:
     Raises:
         UnsupportedFeature: it is one of release 1.0 or 1.1, or a state is asked for.
     """
-    if _LOCATION in table.schema.options:
+    if OBJECT_LOCATION in table.schema.options:
         raise UnsupportedFeature(
-            f"opening {table.location}: it is an object table with the option '{_LOCATION}', as releases 1.0 and 1.1 "
-            "made them, and later releases do not list that place; make an object table at "
-            f"{table.schema.options[_LOCATION]}, in a Hive or REST catalog with the option 'path'"
+            f"opening {table.location}: it is an object table with the option '{OBJECT_LOCATION}', as releases 1.0 and "
+            "1.1 made them, and later releases do not list that place; make an object table at "
+            f"{table.schema.options[OBJECT_LOCATION]}, in a Hive or REST catalog with the option 'path'"
         )
     for key, value in dynamic.items():
         if key.lower().startswith(_STATES):
@@ -170,41 +146,8 @@ def object_table(table: Table, dynamic: Mapping[str, str]) -> ObjectTable:
     return ObjectTable(table)
 
 
-def object_table_schema(
-    what: str, fields: Sequence[DataField], options: Mapping[str, str], comment: str | None
-) -> TableSchema:
-    """The schema of a new object table (Java: AbstractCatalog.buildObjectTableSchema, which passes over other columns).
-
-    Args:
-        what: the new table, for messages.
-        fields: those that the caller declares.
-        options: of the table.
-
-    Raises:
-        SchemaError: other columns are declared, a key, or a partition.
-        UnsupportedFeature: an option names another directory in the way of old releases.
-    """
-    found = [key for key in ("primary-key", "partition", "bucket", "bucket-key") if options.get(key)]
-    if found:
-        raise SchemaError(
-            f"creating {what}: an object table has no '{found[0]}', its rows are the files of its directory; leave it "
-            "out"
-        )
-    if fields and [field.name for field in fields] != [field.name for field in FIELDS]:
-        raise SchemaError(
-            f"creating {what}: the columns of an object table are always {', '.join(f.name for f in FIELDS)}; leave "
-            "the list of columns out"
-        )
-    if _LOCATION in options:
-        raise UnsupportedFeature(
-            f"creating {what} with '{_LOCATION}': releases since 1.2 of the official system list the directory of the "
-            "table itself; write LOCATION '...', which is the option 'path', in a Hive or REST catalog"
-        )
-    return TableSchema(0, FIELDS, FIELDS[-1].id, (), (), dict(options), comment)
-
-
 def files_below(file_io: FileIO, location: str) -> Iterator[tuple[str, str, int, int, int, str | None]]:
-    """Each file below a directory as values of FIELDS: directory by directory, the nearest first.
+    """Each file below a directory as values of OBJECT_FIELDS: directory by directory, the nearest first.
 
     No store that this release reads tells when a file was read last, or whose it is: 0 and NULL, as Java shows them of
     a local disk.

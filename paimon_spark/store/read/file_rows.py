@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from paimon_spark.arrow.evolution import map_fields
 from paimon_spark.arrow.formats.data_file import FileReader, open_reader
 from paimon_spark.arrow.formats.file_access import RowRange
 from paimon_spark.arrow.predicates.predicate import Predicate
+from paimon_spark.arrow.types import from_internal
 from paimon_spark.errors import CorruptFile, MissingFile, UnsupportedFeature
 from paimon_spark.file_io import FileIO
 from paimon_spark.format.manifest import DataFileMeta, FileSource
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import file_format_of
-from paimon_spark.format.schema import POSITION, SEQUENCE_NUMBER
+from paimon_spark.format.schema import POSITION, SEQUENCE_NUMBER, TableSchema
 from paimon_spark.store.read.open_file import FileRequest, OpenFile, Positions, StoredFile, open_file, within
 from paimon_spark.store.read.rows_to_read import rows_to_read
 
-__all__ = ["FileRequest", "Positions", "StoredFile", "missing_data_file", "read_file", "snapshot_sequence"]
+__all__ = [
+    "FileRequest",
+    "Positions",
+    "StoredFile",
+    "missing_data_file",
+    "read_file",
+    "read_plain_file",
+    "snapshot_sequence",
+]
 
 _POSITION_FIELD = pa.field(POSITION, pa.int64(), nullable=False)
 
@@ -75,6 +86,37 @@ def read_file(
             reader.close()
     except FileNotFoundError:  # object stores report it only when reading
         raise missing_data_file(path) from None
+
+
+def read_plain_file(
+    reader: FileReader,
+    schema: TableSchema,
+    partition: Mapping[str, Any],
+    request: FileRequest,
+    batch_rows: int = 65536,
+) -> Iterator[pa.RecordBatch]:
+    """Batches in the fields of the request of a file that no manifest names, in file order.
+
+    Args:
+        reader: of the file; the caller closes it.
+        schema: of the table. A column that the file lacks is NULL.
+        partition: the internal values of the partition columns, which the file need not have.
+        request: the columns and filters.
+        batch_rows: the most rows of a batch.
+
+    Raises:
+        CorruptFile: the file is damaged, or a column is not of its type.
+    """
+    constants = {
+        place: from_internal([partition[field.name]], field.type)[0]
+        for place, field in enumerate(request.fields)
+        if field.name in partition
+    }
+    known = {field.id: field for field in schema.fields}
+    file = OpenFile(reader, map_fields(request.fields, schema.fields), request, known, constants)
+    for groups, ranges in _parts(file, rows_to_read(file, None), None):
+        for _, batch in file.read(batch_rows, groups, ranges):
+            yield batch
 
 
 def missing_data_file(path: str) -> MissingFile:

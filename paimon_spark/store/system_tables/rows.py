@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -35,8 +35,6 @@ from paimon_spark.format.schema import (
 )
 from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.pruning.top_n import TopN
-from paimon_spark.store.read.arrow_rows import ArrowRows
 from paimon_spark.store.read.branched_reader import BranchedReader
 from paimon_spark.store.read.file_rows import FileRequest
 from paimon_spark.store.read.split_reader import SplitReader
@@ -46,8 +44,8 @@ from paimon_spark.store.scan.new_scan import new_scan
 from paimon_spark.store.scan.read_spec import Plan, row_kind_field
 from paimon_spark.store.scan.split_plan import of_level, top_level
 from paimon_spark.store.scan.table_scan import READ_THREADS, Scan
-from paimon_spark.store.scan.top_n_read import sort_first, wanted_rows
 from paimon_spark.store.storage.parallel import map_parallel
+from paimon_spark.store.system_tables.made_rows import SystemRows
 
 Numbers: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int32]]
 KIND_FIELD = DataField(2**31 - 5, "rowkind", DataType(Root.VARCHAR, length=MAX_LENGTH))
@@ -148,56 +146,6 @@ def _whole_updates(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch
             yield whole.slice(0, whole.num_rows - open_end)
     if held is not None:
         yield held
-
-
-class SystemRows(ArrowRows):
-    """A read of a system table; its totals are computed from the rows. fields: the columns of the result."""
-
-    fields: tuple[DataField, ...]
-
-    def count(self) -> int:
-        """The number of rows."""
-        return sum(batch.num_rows for batch in self.to_batches())
-
-    def min(self, column: str) -> Any:
-        """The least value of a column of the result that is not NULL, as Python value; None: there is none.
-
-        Raises:
-            OptionError: the result has no such column.
-            UnsupportedFeature: the values of its type have no order.
-        """
-        return self._outermost(column, descending=False)
-
-    def max(self, column: str) -> Any:
-        """The greatest value of a column, as ``min``; NaN is the greatest."""
-        return self._outermost(column, descending=True)
-
-    def top(self, column: str, count: int, descending: bool = False, nulls_first: bool | None = None) -> pa.Table:
-        """The rows that come first in the order of a column, sorted, as ``Scan.top``.
-
-        Args:
-            column: a column of the result, in any letter case.
-            count: how many rows, at least 0.
-            descending: whether the greatest values come first.
-            nulls_first: whether NULL comes before all values; None: as Spark, if values ascend.
-
-        Raises:
-            OptionError: the result has no such column, or count is less than 0.
-            UnsupportedFeature: the values of its type have no order.
-        """
-        return self._first(self._wanted(column, count, descending, nulls_first))
-
-    def _outermost(self, column: str, descending: bool) -> Any:
-        wanted = self._wanted(column, 1, descending, nulls_first=False)
-        values = self._first(wanted).column(wanted.column)
-        return values[0].as_py() if len(values) else None
-
-    def _wanted(self, column: str, count: int, descending: bool, nulls_first: bool | None) -> TopN:
-        schema = TableSchema(0, self.fields, len(self.fields))
-        return wanted_rows("a system table", schema, self.fields, column, count, descending, nulls_first)
-
-    def _first(self, wanted: TopN) -> pa.Table:
-        return sort_first(self.to_batches() if wanted.count else (), self.arrow_schema, wanted)
 
 
 @checks_arguments

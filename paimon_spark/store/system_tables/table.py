@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Protocol
@@ -10,11 +10,8 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_spark.arguments.checks import checks_arguments
-from paimon_spark.arrow.predicates.evaluate import filter_batch
 from paimon_spark.arrow.predicates.expressions import Expr, as_predicate
 from paimon_spark.arrow.predicates.predicate import Predicate, columns_of
-from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.errors import TableNotFound
 from paimon_spark.format.schema import TableSchema
@@ -24,9 +21,10 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.scan.read_spec import find_fields
 from paimon_spark.store.scan.split_plan import data_lists
 from paimon_spark.store.system_tables import definition, files, history, metadata, totals
+from paimon_spark.store.system_tables.made_rows import MetadataScan
 from paimon_spark.store.system_tables.names import NAMES, near_names
 from paimon_spark.store.system_tables.request import Columns, MetadataTable, Request, local_times
-from paimon_spark.store.system_tables.rows import RowScan, SystemRows, row_scan, view_fields
+from paimon_spark.store.system_tables.rows import RowScan, row_scan, view_fields
 
 METADATA_TABLES: dict[str, MetadataTable] = {
     **history.TABLES,
@@ -60,59 +58,6 @@ class SystemScan(Protocol):
     def to_batches(self) -> Iterator[pa.RecordBatch]: ...
 
     def to_arrow(self) -> pa.Table: ...
-
-
-@dataclass(frozen=True)
-class Whole:
-    """The one unit of a table that is read as a whole."""
-
-
-@checks_arguments
-@dataclass(frozen=True)
-class MetadataScan(SystemRows):
-    """A read of a system table that is made from metadata; picklable.
-
-    Attributes:
-        compute: makes the columns of the system table.
-        predicate: rows for which it is not true are left out.
-        made: the columns to make: wanted ones, then those that only the predicate needs.
-        fields: the columns of the result, in order.
-    """
-
-    compute: Callable[[], Columns]
-    predicate: Predicate
-    made: tuple[DataField, ...]
-    fields: tuple[DataField, ...]
-
-    @cached_property
-    def arrow_schema(self) -> pa.Schema:
-        """What every batch has, exactly."""
-        return arrow_schema(self.fields)
-
-    def tasks(self) -> list[tuple[Whole, ...]]:
-        """One task reads it all."""
-        return [(Whole(),)]
-
-    def reader(self) -> MetadataScan:
-        """Itself."""
-        return self
-
-    def read(self, unit: Whole) -> Iterator[pa.RecordBatch]:
-        """All rows, in one batch; none if there are none."""
-        yield from self.to_batches()
-
-    def to_batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows in one batch; none if there are none."""
-        columns = self.compute()
-        arrays = [columns[field.name] for field in self.made]
-        batch = pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(self.made))
-        rows = filter_batch(self.predicate, batch)
-        if rows.num_rows:
-            yield rows.select([field.name for field in self.fields])
-
-    def to_arrow(self) -> pa.Table:
-        """All rows."""
-        return pa.Table.from_batches(self.to_batches(), self.arrow_schema)
 
 
 @dataclass(frozen=True)

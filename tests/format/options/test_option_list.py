@@ -36,7 +36,7 @@ ELSEWHERE = {
 }
 # Values beside those of a switch that an option has, which this release does not accept.
 VALUES = {
-    "type": ["format-table", "object-table", "materialized-table", "view", "iceberg-table", "lance-table"],
+    "type": ["format-table", "object-table", "view", "iceberg-table", "lance-table"],
     "file.format": ["csv", "json", "text", "row", "lance", "mosaic", "vortex"],
     "changelog-file.format": ["csv", "row"],
     "batch-scan-mode": ["compact"],

@@ -126,6 +126,7 @@ def test_writes_of_dataframes_and_streams_are_refused(lake: Lake, tmp_path: Path
     spark, place = lake.spark, f"{tmp_path}/lake/d.db/photos"
     rows = spark.sql("SELECT 'a' AS path, 'a' AS name, 1L AS length, 1L AS mtime, 1L AS atime, 'me' AS owner")
     table = PaimonTable.forName(spark, "lake.d.photos")
+    stream = spark.readStream.format("paimon").load(place)
     calls = [
         lambda: rows.write.format("paimon").mode("append").save(place),
         lambda: rows.writeTo("lake.d.photos").append(),
@@ -135,7 +136,7 @@ def test_writes_of_dataframes_and_streams_are_refused(lake: Lake, tmp_path: Path
         lambda: table.optimize().compact(),
         lambda: table.history().collect(),
         lambda: table.set_options({"team": "you"}),
-        lambda: spark.readStream.format("paimon").load(place),
+        lambda: stream.writeStream.format("noop").start().processAllAvailable(),
         lambda: PaimonTable.create(spark).location(f"{tmp_path}/x").property("type", "object-table").execute(),
         lambda: lake.cat.sql("CREATE TABLE lake.d.x TBLPROPERTIES ('type' = 'object-table') AS SELECT 1 AS path"),
     ]

@@ -24,8 +24,9 @@ from paimon_spark.errors import (
     UnsupportedFeature,
     UnsupportedMethod,
 )
+from paimon_spark.format.rules.object_tables import object_table_schema
 from paimon_spark.format.types import DataField, DataType, Root
-from paimon_spark.store.file_tables.object_table import ObjectTable, object_table_schema
+from paimon_spark.store.file_tables.object_table import ObjectTable
 from paimon_spark.store.open import find_system_table, find_table, open_any_table, open_data_table
 
 NAME = Identifier("d", "photos")

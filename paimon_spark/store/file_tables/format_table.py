@@ -1,0 +1,323 @@
+"""Format tables: files of one format in directories of partitions, which no snapshot names (Java: FormatTable).
+
+Java: FormatTableScan, FileSystemSplitEnumerator, FormatReadBuilder of release 2.0.0. Columns are found by their exact
+name, and one that a file lacks is NULL. Partition columns come from directories, ``k=v`` or only ``v``. Files and
+directories whose names begin with ``_`` or ``.`` are those of writers that are at work.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC
+from functools import cached_property
+from typing import Any, NoReturn
+
+import pyarrow as pa
+
+from paimon_spark.arguments.checks import checks_arguments
+from paimon_spark.arrow.formats.data_file import open_reader
+from paimon_spark.arrow.predicates.evaluate import filter_batch
+from paimon_spark.arrow.predicates.expressions import Expr, as_predicate
+from paimon_spark.arrow.predicates.literals import cast_literal, literal_of
+from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, columns_of, restrict
+from paimon_spark.arrow.predicates.pruning import match_values
+from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.arrow.zones import TimeZone
+from paimon_spark.errors import CorruptFile, MissingFile, UnsupportedFeature, UnsupportedMethod
+from paimon_spark.file_io import FileIO, FileStatus
+from paimon_spark.format.options.engines import TableKind
+from paimon_spark.format.options.option import OFFICIAL
+from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.options.value_texts import parse_bool
+from paimon_spark.format.paths import unescape
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.types import DataField
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.file_rows import read_plain_file
+from paimon_spark.store.read.open_file import FileRequest
+from paimon_spark.store.scan.read_spec import find_fields
+from paimon_spark.store.system_tables.made_rows import SystemRows
+
+READ_FORMATS = ("parquet", "orc")
+_ONLY_VALUE = "format-table.partition-path-only-value"
+_IMPLEMENTATION = "format-table.implementation"
+_IN_CATALOG = "metastore.partitioned-table"
+_STATES = ("scan.", "incremental-")
+_NAMED = re.compile(r"([^/]+)=([^/]+)")
+_HIDDEN = ("_", ".")
+_TASK_BYTES = 128 << 20
+
+
+@dataclass(frozen=True)
+class FormatFile:
+    """One file to read. partition: the internal value of each partition column."""
+
+    path: str
+    size: int
+    partition: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class FormatPartition:
+    """A directory of files. texts: the text of each partition column; values: its internal value."""
+
+    path: str
+    texts: Mapping[str, str]
+    values: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """``dt=2026-11-01/hour=1``."""
+        return "/".join(f"{key}={text}" for key, text in self.texts.items())
+
+
+@checks_arguments
+@dataclass(frozen=True, repr=False)
+class FormatTable:
+    """An open format table; picklable. It is read only.
+
+    Attributes:
+        table: its schema, options and location, and the store of its files.
+    """
+
+    table: Table
+
+    def __repr__(self) -> str:
+        return f"<FormatTable {self.location}: {self.schema!r}>"
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_"):  # as pickle asks for
+            raise AttributeError(f"'FormatTable' has no attribute '{name}'", name=name, obj=self)
+        raise UnsupportedMethod(
+            f"{self.location} is a format table, which has no '{name}': scan() reads its files, partitions() lists its "
+            "partitions"
+        )
+
+    @property
+    def kind(self) -> str:
+        return str(TableKind.FORMAT_TABLE)
+
+    @property
+    def location(self) -> str:
+        """The directory of its files."""
+        return self.table.location
+
+    @property
+    def file_format(self) -> str:
+        """One of READ_FORMATS."""
+        return format_of(self.table.schema.options)
+
+    @property
+    def hidden_fields(self) -> tuple[DataField, ...]:
+        """None: the metadata columns are those of tables with snapshots."""
+        return ()
+
+    @property
+    def time_zone(self) -> TimeZone | None:
+        return self.table.time_zone
+
+    @cached_property
+    def schema(self) -> TableSchema:
+        """The columns as they are declared; each may hold NULL, for nobody checks the files."""
+        stored = self.table.schema
+        fields = tuple(replace(field, type=field.type.with_nullable(True)) for field in stored.fields)
+        return replace(stored, fields=fields, primary_keys=())
+
+    def scan(
+        self,
+        columns: str | Sequence[str] | None = None,
+        where: str | Expr | Predicate | None = None,
+    ) -> FormatScan:
+        """A read of some columns of the rows that satisfy a condition, of the files that are there when it begins.
+
+        Partitions that cannot satisfy the condition are not listed, and row groups and stripes are left out by their
+        statistics.
+
+        Args:
+            columns: names in the order wanted, any letter case, or one text such as "id, total"; None means all.
+            where: SQL text, an expression of ``col(...)``, or a bound Predicate.
+
+        Raises:
+            OptionError: a column does not exist, or is named twice.
+            PredicateError: the condition does not fit the columns.
+        """
+        fields = self.schema.fields if columns is None else find_fields(self.schema, columns)
+        predicate = as_predicate(where, self.schema.fields, self.time_zone)
+        more = (self.schema.by_name[name] for name in sorted(columns_of(predicate) - {f.name for f in fields}))
+        return FormatScan(self, predicate, (*fields, *more), tuple(fields))
+
+    def partitions(self, where: Predicate | None = None) -> list[FormatPartition]:
+        """The directories of partitions that may have rows that satisfy a condition, in the order of their paths.
+
+        Raises:
+            CorruptFile: the name of a directory is no value of its column.
+        """
+        found = [FormatPartition(self.location, {}, {})]
+        for field in self.schema.partition_fields:
+            found = [below for above in found for below in self._below(above, field, where)]
+        return found
+
+    def files(self, where: Predicate | None = None) -> Iterator[FormatFile]:
+        """The files of these partitions."""
+        for partition in self.partitions(where):
+            for status in _files_below(self.table.file_io, partition.path):
+                yield FormatFile(status.path, status.size, partition.values)
+
+    def _below(self, above: FormatPartition, field: DataField, where: Predicate | None) -> Iterator[FormatPartition]:
+        only_value = parse_bool(self.table.schema.options.get(_ONLY_VALUE, "false"))
+        null = self.table.settings.partitions.default_name
+        for status in sorted(self.table.file_io.list(above.path), key=lambda status: status.name):
+            is_null = only_value and status.name == null
+            if not status.is_directory or (status.name.startswith(_HIDDEN) and not is_null):
+                continue
+            named = None if only_value else _NAMED.fullmatch(status.name)
+            if not only_value and (named is None or unescape(named[1]) != field.name):
+                continue
+            text = unescape(named[2] if named else status.name)
+            values = {**above.values, field.name: self._value(status.path, field, None if text == null else text)}
+            if where is None or _may_hold(where, values):
+                yield FormatPartition(f"{above.path}/{status.name}", {**above.texts, field.name: text}, values)
+
+    def _value(self, path: str, field: DataField, text: str | None) -> Any:
+        try:
+            return cast_literal(literal_of(text), field.type, UTC).value
+        except ValueError as error:
+            raise CorruptFile(
+                f"reading {self.location}: the directory {path} is no partition of the column '{field.name}': {error}; "
+                "move it away, or begin its name with an underscore"
+            ) from None
+
+
+def _may_hold(where: Predicate, values: Mapping[str, Any]) -> bool:
+    known = restrict(where, set(values))
+    return isinstance(known, AlwaysTrue) or match_values(known, values) is True
+
+
+@checks_arguments
+@dataclass(frozen=True)
+class FormatScan(SystemRows):
+    """A read of a format table; picklable.
+
+    Attributes:
+        table: whose files are read.
+        predicate: rows for which it is not true are left out.
+        made: the columns to read: wanted ones, then those that only the predicate needs.
+        fields: the columns of the result, in order.
+    """
+
+    table: FormatTable
+    predicate: Predicate
+    made: tuple[DataField, ...]
+    fields: tuple[DataField, ...]
+
+    @cached_property
+    def arrow_schema(self) -> pa.Schema:
+        """What every batch has, exactly."""
+        return arrow_schema(self.fields)
+
+    def tasks(self) -> list[tuple[FormatFile, ...]]:
+        """The files to read, in groups for one task each."""
+        groups, group, size = list[tuple[FormatFile, ...]](), list[FormatFile](), 0
+        for file in self.table.files(self.predicate):
+            if group and size + file.size > _TASK_BYTES:
+                groups.append(tuple(group))
+                group, size = [], 0
+            group.append(file)
+            size += file.size
+        return [*groups, tuple(group)] if group else groups
+
+    def reader(self) -> FormatScan:
+        """Itself."""
+        return self
+
+    def read(self, unit: FormatFile) -> Iterator[pa.RecordBatch]:
+        """The rows of one file.
+
+        Raises:
+            CorruptFile: it is damaged, or a column is not of its type.
+            MissingFile: it is not there any more.
+        """
+        schema = self.table.schema
+        in_files = {field.name for field in schema.fields} - set(schema.partition_keys)
+        request = FileRequest(self.made, prunes=restrict(self.predicate, in_files))
+        names = [field.name for field in self.fields]
+        try:
+            reader = open_reader(
+                self.table.table.file_io.open_input(unit.path, unit.size), self.table.file_format, unit.path
+            )
+            try:
+                for batch in read_plain_file(reader, schema, unit.partition, request):
+                    rows = filter_batch(self.predicate, batch)
+                    if rows.num_rows:
+                        yield rows.select(names)
+            finally:
+                reader.close()
+        except FileNotFoundError:  # object stores report it only when reading
+            raise MissingFile(
+                f"reading {self.table.location}: the file {unit.path} was there when the read began, and is not any "
+                "more; another job has replaced it: run the query again",
+                unit.path,
+            ) from None
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows, file by file."""
+        for task in self.tasks():
+            for file in task:
+                yield from self.read(file)
+
+    def to_arrow(self) -> pa.Table:
+        """All rows."""
+        return pa.Table.from_batches(self.to_batches(), self.arrow_schema)
+
+
+def format_of(options: Mapping[str, str]) -> str:
+    """The file format of a format table, in lower case."""
+    return TableSettings(options).files.format.lower()
+
+
+def format_table(table: Table, dynamic: Mapping[str, str]) -> FormatTable:
+    """The format table with this schema.
+
+    Args:
+        dynamic: the options of the call.
+
+    Raises:
+        UnsupportedFeature: this release does not read files of its format, or its partitions are only in the catalog,
+            or a state is asked for.
+    """
+    options, file_format = table.schema.options, format_of(table.schema.options)
+    if file_format not in READ_FORMATS:
+        raise UnsupportedFeature(
+            f"opening {table.location}: it is a format table of the format '{file_format}', and this release reads "
+            f"those of {' and '.join(READ_FORMATS)} only; {OFFICIAL}, or spark.read.format('{file_format}')"
+        )
+    if parse_bool(options.get(_IN_CATALOG, "false")):
+        raise UnsupportedFeature(
+            f"opening {table.location}: it is a format table whose partitions the catalog keeps ('{_IN_CATALOG}'), and "
+            f"this release lists directories only; {OFFICIAL}"
+        )
+    if options.get(_IMPLEMENTATION, "paimon").strip().lower() != "paimon":
+        raise UnsupportedFeature(
+            f"opening {table.location}: it is a format table with '{_IMPLEMENTATION}' = '{options[_IMPLEMENTATION]}', "
+            f"whose files the engine reads by rules of its own; read it with spark.read.format('{file_format}')"
+        )
+    for key, value in dynamic.items():
+        if key.lower().startswith(_STATES):
+            raise UnsupportedFeature(
+                f"reading {table.location} with '{key}' = '{value}': a format table has no snapshots, its rows are in "
+                "the files that are there now; leave it out"
+            )
+    return FormatTable(table)
+
+
+def _files_below(file_io: FileIO, directory: str) -> Iterator[FileStatus]:
+    """All files below a directory but those of writers that are at work, by name."""
+    for status in sorted(file_io.list(directory), key=lambda status: status.name):
+        if status.name.startswith(_HIDDEN):
+            continue
+        if status.is_directory:
+            yield from _files_below(file_io, f"{directory}/{status.name}")
+        else:
+            yield status
