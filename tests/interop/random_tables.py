@@ -37,6 +37,8 @@ VALUES: dict[str, list[Any]] = {
     "TIMESTAMP(9)": [0, 1_700_000_000_123_456_789, 1],
     "TIMESTAMP(3) WITH LOCAL TIME ZONE": [0, 1_700_000_000_123_000_000],
     "TIMESTAMP(6) WITH LOCAL TIME ZONE": [0, 1_700_000_000_123_456_000],
+}
+PARQUET_ONLY: dict[str, list[Any]] = {
     "VARIANT": [
         VariantUtils.parse_json(text)
         for text in ('{"a": 1, "b": [1.5, null, {"é": "x"}]}', "null", "[]", "{}", '"a text of some length"', "-1e300")
@@ -72,12 +74,12 @@ WIDER = {
     "CHAR(3)": ["STRING", "VARCHAR(20)"],
     "TIMESTAMP(3)": ["TIMESTAMP(6)", "STRING"],
 }
-FORMAT_HAS_NOT = {"parquet": set[str](), "orc": {"VARIANT"}, "avro": {"TIMESTAMP(9)", "VARIANT"}}
+FORMAT_HAS_NOT = {"parquet": set[str](), "orc": {*PARQUET_ONLY}, "avro": {"TIMESTAMP(9)", *PARQUET_ONLY}}
 
 
 def pool(data_type: str, file_format: str) -> list[Any]:
     """The values of a type in files of a format."""
-    values = VALUES[data_type]
+    values = (VALUES | PARQUET_ONLY)[data_type]
     if file_format == "orc":
         return [v for v in values if not (isinstance(v, float) and v == 0 and math.copysign(1, v) < 0)]
     return values
@@ -129,7 +131,7 @@ class Shape:
             data_type, values = random.choice(NESTED)
         else:
             barred = FORMAT_HAS_NOT[self.options["file.format"]]
-            data_type = random.choice([t for t in types or list(VALUES) if t not in barred])
+            data_type = random.choice([t for t in types or [*VALUES, *PARQUET_ONLY] if t not in barred])
             values = pool(data_type, self.options["file.format"])
         return Column(f"{prefix}{self.made}", data_type, values)
 
