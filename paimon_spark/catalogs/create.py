@@ -35,7 +35,7 @@ from paimon_spark.merge.engines.choice import engine_for
 from paimon_spark.store.metadata.publish import publish_file
 from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.metadata.table_options import PATH, resolve_properties
-from paimon_spark.store.storage.wrong_path import check_new_place
+from paimon_spark.store.storage.wrong_path import above_tables, check_new_place
 from paimon_spark.store.system_tables.names import refuse_name_of_part
 
 _TRIES = 20
@@ -160,10 +160,12 @@ def _refuse_foreign_files(store: FileIO, root: str) -> None:
     found = _foreign_names(store, root)
     # The files may be those of a table that another job has just created, or has just dropped as a whole.
     if found and find_schema(store, root) is None and (found := _foreign_names(store, root)):
-        raise SchemaError(
-            f"creating a table at {root}: the directory is not empty ({', '.join(found[:5])}), and holds no Paimon "
-            "table; check the path, or empty the directory"
+        of_tables = above_tables(store, root, store.list(root))  # a directory that must not be emptied
+        of_others = (
+            f"the directory is not empty ({', '.join(found[:5])}), and holds no Paimon table; check the path, or empty "
+            "the directory"
         )
+        raise SchemaError(f"creating a table at {root}: {of_tables or of_others}")
 
 
 def _foreign_names(store: FileIO, root: str) -> list[str]:

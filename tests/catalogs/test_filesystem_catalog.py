@@ -286,6 +286,20 @@ def test_a_writer_that_goes_on_after_a_drop_makes_no_table(catalog: Catalog) -> 
         catalog.create_table(ORDERS, schema())
 
 
+def test_a_table_over_a_directory_of_tables_is_refused_with_the_name_to_add(tmp_path: Path) -> None:
+    """Such a directory is not to be emptied."""
+    catalog = open_catalog(str(tmp_path))
+    catalog.create_database("shop")
+    catalog.create_table(ORDERS, schema())
+    for place, told in (
+        (tmp_path / "shop.db", r"it is a directory of 1 tables \(orders\); add the name of one to the path$"),
+        (tmp_path, r"it is a warehouse with the databases shop\.db; give <warehouse>/<db>\.db/<table>$"),
+    ):
+        with pytest.raises(SchemaError, match=rf"^creating a table at {place}: {told}"):
+            create_table(str(place), schema())
+    assert catalog.list_tables("shop") == ["orders"]
+
+
 def test_one_of_many_threads_creates(catalog: Catalog) -> None:
     catalog.create_database("shop")
 

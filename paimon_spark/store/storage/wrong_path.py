@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import errno
 import re
+from collections.abc import Iterable
 
 from paimon_spark.errors import AccessDenied, SchemaError, StorageError
-from paimon_spark.file_io import FileIO
+from paimon_spark.file_io import FileIO, FileStatus
 from paimon_spark.format.paths import SCHEMA_PREFIX, SNAPSHOT_PREFIX, schema_directory
 from paimon_spark.store.storage.files import list_ids
 
@@ -40,13 +41,9 @@ def what_is_there(file_io: FileIO, root: str) -> str:
         return "it is a Delta Lake table; read it with format('delta')"
     if "metadata" in entries and any(s.name.endswith(".metadata.json") for s in file_io.list(f"{root}/metadata")):
         return "it is an Iceberg table; read it with format('iceberg')"
-    tables = [name for name, s in entries.items() if s.is_directory and file_io.exists(f"{root}/{name}/schema")]
-    if tables:
-        shown = ", ".join(sorted(tables)[:5]) + (", ..." if len(tables) > 5 else "")
-        return f"it is a directory of {len(tables)} tables ({shown}); add the name of one to the path"
-    databases = sorted(name for name, s in entries.items() if s.is_directory and name.endswith(".db"))
-    if databases:
-        return f"it is a warehouse with the databases {', '.join(databases[:5])}; give <warehouse>/<db>.db/<table>"
+    above = above_tables(file_io, root, entries.values())
+    if above is not None:
+        return above
     for kind in FILES:
         if any(name.endswith(f".{kind}") for name in files):
             return f"it holds {kind} files but no schema directory; read them with format('{kind}')"
@@ -58,6 +55,19 @@ def what_is_there(file_io: FileIO, root: str) -> str:
             )
         return "its schema directory holds no schema-<n> file; the table was dropped or never created"
     return f"it holds {', '.join(sorted(entries)[:5])} but no schema directory. Check the path"
+
+
+def above_tables(file_io: FileIO, root: str, entries: Iterable[FileStatus]) -> str | None:
+    """A description of a directory of tables, or of databases, with advice; None: it is neither."""
+    directories = sorted(status.name for status in entries if status.is_directory)
+    tables = [name for name in directories if file_io.exists(f"{root}/{name}/schema")]
+    if tables:
+        shown = ", ".join(tables[:5]) + (", ..." if len(tables) > 5 else "")
+        return f"it is a directory of {len(tables)} tables ({shown}); add the name of one to the path"
+    databases = [name for name in directories if name.endswith(".db")]
+    if databases:
+        return f"it is a warehouse with the databases {', '.join(databases[:5])}; give <warehouse>/<db>.db/<table>"
+    return None
 
 
 def check_new_place(file_io: FileIO, root: str, doing: str) -> None:
