@@ -92,7 +92,10 @@ def _list_on_a_snapshot(file_io: FileIO, table: str) -> str | None:
 
     def is_filled(name: str) -> bool:
         data = find_bytes(file_io, manifest_path(table, name))
-        found = [] if data is None else decode_manifest_list(data, manifest_path(table, name))
+        try:
+            found = [] if data is None else decode_manifest_list(data, manifest_path(table, name))
+        except CorruptFile:
+            return False
         return bool(found) and all(manifest.file_name in names for manifest in found)
 
     names = {status.name for status in file_io.list(manifest_directory(table))}

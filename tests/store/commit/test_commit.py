@@ -314,6 +314,18 @@ def test_a_plain_append_reads_no_manifest(tmp_path: Path) -> None:
     assert table.snapshots.latest_id() == 2
 
 
+def test_a_first_commit_passes_over_a_list_that_another_one_is_writing(tmp_path: Path) -> None:
+    whole = plain_table(tmp_path / "whole")
+    TableCommit(whole, "0").append([added(file("a"))])
+    (made,) = sorted((tmp_path / "whole" / "manifest").glob("manifest-list-*-1"))
+    for size in (0, 1, made.stat().st_size // 2):
+        table = plain_table(tmp_path / str(size))
+        (tmp_path / str(size) / "manifest").mkdir()
+        (tmp_path / str(size) / "manifest" / made.name).write_bytes(made.read_bytes()[:size])
+        TableCommit(table, "0").append([added(file("b"))])
+        assert live(table) == {"b"}
+
+
 def test_threads_of_one_process(tmp_path: Path) -> None:
     table = plain_table(tmp_path, **{"commit.max_retries": "50"})
 

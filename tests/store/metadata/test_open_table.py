@@ -282,7 +282,7 @@ def test_columns_may_be_one_text(table: str) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"type": "object-table"},
+        {"type": "lance-table"},
         {"chain-table.enabled": "true"},
         {"file.format": "csv"},
     ],
