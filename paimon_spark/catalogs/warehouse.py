@@ -15,8 +15,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from paimon_spark.arrow.predicates.expressions import Expr, as_predicate
-from paimon_spark.arrow.predicates.predicate import Predicate, columns_of
+from paimon_spark.arrow.predicates.expressions import Expr
+from paimon_spark.arrow.predicates.predicate import Predicate
 from paimon_spark.arrow.zones import TimeZone, session_zone
 from paimon_spark.errors import TableNotFound
 from paimon_spark.file_io import FileIO, absolute_location, file_io_for
@@ -29,9 +29,8 @@ from paimon_spark.store.commit.partition_registration import is_marked_done
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import split_storage_options
 from paimon_spark.store.open import find_stored_table
-from paimon_spark.store.scan.read_spec import find_fields
 from paimon_spark.store.storage.publishers import KnownTable, publisher_of
-from paimon_spark.store.system_tables.made_rows import MetadataScan
+from paimon_spark.store.system_tables.made_rows import MetadataScan, asked_rows
 from paimon_spark.store.system_tables.names import SYS, is_of_warehouse
 from paimon_spark.store.system_tables.request import Columns, Request, columns_of_rows, fields_of
 from paimon_spark.store.system_tables.totals import partition_totals
@@ -139,10 +138,7 @@ class WarehouseTable:
 
     def scan(self, columns: Sequence[str] | None = None, where: str | Expr | Predicate | None = None) -> MetadataScan:
         """A read of some columns of the rows that satisfy a condition; as SystemTable.scan."""
-        fields = self.schema.fields if columns is None else find_fields(self.schema, columns)
-        predicate = as_predicate(where, self.schema.fields, self.time_zone)
-        more = (self.schema.by_name[name] for name in sorted(columns_of(predicate) - {f.name for f in fields}))
-        return MetadataScan(self._columns, predicate, (*fields, *more), tuple(fields))
+        return MetadataScan(self._columns, *asked_rows(self.schema, columns, where, self.time_zone))
 
     def _columns(self) -> Columns:
         return columns_of_rows(self.schema.fields, _ROWS[self.name](self.warehouse))

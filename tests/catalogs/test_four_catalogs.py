@@ -23,6 +23,7 @@ from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.views import SetViewOption, View
 from paimon_spark.errors import DatabaseNotEmpty, DatabaseNotFound, TableNotFound, UnsupportedFeature
 from paimon_spark.format.types import DataField, DataType, Root
+from paimon_spark.store.open import with_snapshots
 
 FIELDS = (DataField(0, "id", DataType(Root.BIGINT)),)
 VIEW = View(FIELDS, "SELECT 1", {"spark": "SELECT 1"}, "told", {"a": "b"})
@@ -112,6 +113,10 @@ def find_table(shop: Shop) -> None:
     found = shop.catalog.find_table(shop.table)
     assert found is not None
     assert (found.names, shop.catalog.find_table(shop.named("none"))) == (("id",), None)
+
+
+def load_any_table(shop: Shop) -> None:
+    assert ids_of(with_snapshots(shop.catalog.load_any_table(shop.table))) == [1, 2]
 
 
 def load_table(shop: Shop) -> None:
@@ -233,6 +238,7 @@ CALLS: dict[str, Callable[[Shop], None]] = {
                 drop_table,
                 rename_table,
                 find_table,
+                load_any_table,
                 load_table,
                 table,
                 check_table,

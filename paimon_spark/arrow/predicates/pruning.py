@@ -35,10 +35,11 @@ from paimon_spark.arrow.predicates.predicate import (
     UnlessNull,
     Value,
     Wildcard,
+    restrict,
 )
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
 
-__all__ = ["ColumnStats", "compare_values", "match_values", "may_match"]
+__all__ = ["ColumnStats", "compare_values", "match_values", "may_hold", "may_match"]
 
 
 class _Possible(NamedTuple):
@@ -177,6 +178,16 @@ def compare_values(left: Any, right: Any) -> int:
     if left != left or right != right:  # NaN
         return int(left != left) - int(right != right)
     return int(left > right) - int(left < right)
+
+
+def may_hold(predicate: Predicate, values: Mapping[str, Any]) -> bool:
+    """True if a row with these values in some of its columns may satisfy the predicate.
+
+    Args:
+        values: the internal value of each column that is known, None for null.
+    """
+    known = restrict(predicate, set(values))
+    return isinstance(known, AlwaysTrue) or match_values(known, values) is True
 
 
 def match_values(predicate: Predicate, values: Mapping[str, Any]) -> bool | None:

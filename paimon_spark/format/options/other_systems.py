@@ -7,7 +7,6 @@ session, `replaceWhere` takes any condition. An alias would read or replace othe
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -548,30 +547,7 @@ STATEMENT_ADVICE: Mapping[tuple[str, ...], str] = MappingProxyType(
         ("CLUSTER", "BY"): _SORTED,
     }
 )
-"""Words of a statement of Delta Lake or Iceberg, in capitals -> what is written here; see statement_advice."""
+"""Words of a statement of Delta Lake or Iceberg, in capitals -> what is written here.
 
-
-def statement_advice(words: tuple[str, ...], table: str, number: str = "3") -> str | None:
-    """What is written here in the place of a statement of another system; None: nothing is known of it.
-
-    Spark's own parser reads it too: a system table stands between backquotes. A procedure is named with the catalog
-    where the table is, because another one may be current.
-
-    Args:
-        words: of the statement, in capitals.
-        table: its table, as it is written.
-        number: a snapshot that it names.
-    """
-    advice = STATEMENT_ADVICE.get(words)
-    if advice is None:
-        return None
-    parts = re.findall(r"`(?:[^`]|``)*`|[^.`]+", table)
-    *before, last = parts or ["t"]
-    name = last.strip("`")
-    if "/" in name:
-        advice = re.sub(r"SELECT \* FROM \{t(\$\w+)\}", lambda by: f"format('paimon').load('{name}{by[1]}')", advice)
-    place = "".join(f"{part}." for part in before)
-    advice = re.sub(r"\{t(\$\w+)\}", lambda by: f"{place}`{name}{by[1]}`", advice)
-    if len(parts) > 2 or (before and "/" in name):  # with a catalog, which a path follows at once
-        advice = advice.replace("CALL sys.", f"CALL {parts[0]}.sys.")
-    return advice.replace("{t}", table).replace("{n}", number)
+``{t}`` is the table, ``{t$snapshots}`` a system table of it, ``{n}`` a snapshot.
+"""

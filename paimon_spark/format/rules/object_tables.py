@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from paimon_spark.errors import SchemaError, UnsupportedFeature
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import DataField
 
 OBJECT_LOCATION = "object-location"
 """The option of releases 1.0 and 1.1 for the directory that is listed."""
+_OF_ROWS = (TableSettings.primary_key, TableSettings.partition, TableSettings.bucket, TableSettings.bucket_key)
 _COLUMNS = (
     ("path", "STRING NOT NULL", "Relative path of object"),
     ("name", "STRING NOT NULL", "Name of object"),
@@ -39,7 +41,7 @@ def object_table_schema(
         SchemaError: other columns are declared, a key, or a partition.
         UnsupportedFeature: an option names another directory in the way of old releases.
     """
-    found = [key for key in ("primary-key", "partition", "bucket", "bucket-key") if options.get(key)]
+    found = [option.key for option in _OF_ROWS if options.get(option.key)]
     if found:
         raise SchemaError(
             f"creating {what}: an object table has no '{found[0]}', its rows are the files of its directory; leave it "

@@ -14,7 +14,6 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_spark.errors import PaimonError, SqlError, UnsupportedFeature
-from paimon_spark.format.options.other_systems import statement_advice
 from paimon_spark.spark.queries.reading import read_statement
 from paimon_spark.spark.queries.run_query import with_functions
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, Thrown, cause_of
@@ -28,7 +27,7 @@ from paimon_spark.sql import statements as s
 from paimon_spark.sql.queries.functions import MAX_PT
 from paimon_spark.sql.queries.parameters import with_literals
 from paimon_spark.sql.queries.query import Query
-from paimon_spark.sql.queries.references import CHANGES_FUNCTION, TABLE_FUNCTIONS
+from paimon_spark.sql.queries.references import CHANGES_FUNCTION, TABLE_FUNCTIONS, statement_advice
 from paimon_spark.sql.text.lexer import Token, tokenize
 
 _QUERIES = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "SET", "EXPLAIN", "("})
@@ -154,8 +153,7 @@ class StatementParser:
         Raises:
             UnsupportedFeature: the statement is one of another system, and no table is called so.
         """
-        named = "".join(token.text for token in tokens[2:])
-        advice = statement_advice(("DESCRIBE", tokens[1].upper), named)
+        advice = statement_advice(("DESCRIBE", tokens[1].upper), [token.name for token in tokens[2::2]])
         if advice is None or plan.getClass().getSimpleName() != "DescribeColumn":
             return
         session = self._session.get()

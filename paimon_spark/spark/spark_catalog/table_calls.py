@@ -160,19 +160,27 @@ def listed_table(of: NamedTable, options: Mapping[str, str]) -> Java:
         "properties": of.objects.map(_properties(table) if isinstance(table, ObjectTable | FormatTable) else {}),
         "capabilities": _capabilities(of.objects, _READS if shows_rows else _READS[:1]),
     }
-    return of.objects.make([_CATALOG + "SupportsRead"], SystemTableCalls(of, options), constants)
+    return of.objects.make(
+        [_CATALOG + "SupportsRead"], SystemTableCalls(of, options, isinstance(table, FormatTable)), constants
+    )
 
 
 @dataclass(frozen=True)
 class SystemTableCalls:
-    """Answers for a system table; attributes as of TableCalls."""
+    """Answers for a system table or a table of files; attributes as of TableCalls.
+
+    Attributes:
+        is_pruned: whether conditions leave out files, so that Spark is to tell them.
+    """
 
     of: NamedTable
     options: Mapping[str, str]
+    is_pruned: bool
 
     def newScanBuilder(self, options: Java) -> Java:
+        pushed = ("RequiredColumns", "V2Filters") if self.is_pruned else ("RequiredColumns",)
         return self.of.objects.make(
-            [_CONNECTOR + "read.SupportsPushDownRequiredColumns", _CONNECTOR + "read.SupportsPushDownV2Filters"],
+            [f"{_CONNECTOR}read.SupportsPushDown{what}" for what in pushed],
             SystemScanBuilder(self.of, {**self.options, **dict_of(options)}),
         )
 

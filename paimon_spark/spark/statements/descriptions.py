@@ -11,7 +11,6 @@ from pyspark.sql import DataFrame
 
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import OptionError, TableNotFound, UnsupportedFeature
-from paimon_spark.format.options.other_systems import statement_advice
 from paimon_spark.format.paths import partition_text
 from paimon_spark.format.types import DataField, Root
 from paimon_spark.procedures.catalogue import PROCEDURES
@@ -25,6 +24,7 @@ from paimon_spark.spark.statements.partition_specs import the_partition, whole_v
 from paimon_spark.spark.statements.table_words import shown_properties, simple_type, view_description
 from paimon_spark.sql import listings as q
 from paimon_spark.sql.queries.query import Query
+from paimon_spark.sql.queries.references import statement_advice
 from paimon_spark.sql.statements import Explain
 from paimon_spark.sql.text.names import TableName
 from paimon_spark.store.open import OpenTable, ReadableTable, with_snapshots
@@ -68,7 +68,7 @@ def describe_table(session: SqlSession, describe: q.DescribeTable) -> DataFrame:
     try:
         table = session.open_any(describe.table)
     except TableNotFound:
-        advice = statement_advice(("DESCRIBE", describe.table.table.upper()), ".".join(describe.column))
+        advice = statement_advice(("DESCRIBE", describe.table.table.upper()), describe.column)
         if advice is None or not describe.column or not describe.table.is_bare:
             raise
         raise UnsupportedFeature(f"DESCRIBE {describe.table} is of another system: {advice}") from None

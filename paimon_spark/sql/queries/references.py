@@ -8,13 +8,14 @@ Functions that a catalog of ours would store (features 8.3) are refused by name:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.format.options.other_systems import statement_advice
-from paimon_spark.format.quoting import quoted_if_needed
+from paimon_spark.format.options.other_systems import STATEMENT_ADVICE
+from paimon_spark.format.quoting import quoted, quoted_if_needed
 from paimon_spark.sql.queries.query import Increment, Travel
 from paimon_spark.sql.queries.time_travel import read_travel
 from paimon_spark.sql.text.cursor import Cursor, identifier_parts
@@ -216,6 +217,30 @@ def _cursor_behind(text: str, tokens: Sequence[Token], names: Names, last: int) 
     return cursor
 
 
+def statement_advice(words: tuple[str, ...], table: Sequence[str], number: str = "3") -> str | None:
+    """What is written here in the place of a statement of another system; None: nothing is known of it.
+
+    Spark's own parser reads it too: a system table stands between backquotes. A procedure is named with the catalog
+    where the table is, because another one may be current.
+
+    Args:
+        words: of the statement, in capitals.
+        table: the parts of the name of its table.
+        number: a snapshot that it names.
+    """
+    advice = STATEMENT_ADVICE.get(words)
+    if advice is None:
+        return None
+    *before, last = table or ("t",)
+    place = "".join(f"{quoted_if_needed(part)}." for part in before)
+    if "/" in last:
+        advice = re.sub(r"SELECT \* FROM \{t(\$\w+)\}", lambda by: f"format('paimon').load('{last}{by[1]}')", advice)
+    advice = re.sub(r"\{t(\$\w+)\}", lambda by: f"{place}{quoted(last + by[1])}", advice)
+    if len(before) > 1 or (before and "/" in last):  # with a catalog, which a path follows at once
+        advice = advice.replace("CALL sys.", f"CALL {quoted_if_needed(before[0])}.sys.")
+    return advice.replace("{t}", ".".join(map(quoted_if_needed, table))).replace("{n}", number)
+
+
 def refuse_foreign(cursor: Cursor, words: tuple[str, ...], table: Sequence[str], at: int) -> NoReturn:
     """Refuses what another system writes, with what is written here.
 
@@ -228,8 +253,7 @@ def refuse_foreign(cursor: Cursor, words: tuple[str, ...], table: Sequence[str],
         UnsupportedFeature: always.
     """
     number = next((token.text for token in reversed(cursor.tokens) if token.text.isdigit()), "3")
-    advice = statement_advice(words, ".".join(map(quoted_if_needed, table)), number)
-    said = f"{' '.join(words)} is of another system: {advice}"
+    said = f"{' '.join(words)} is of another system: {statement_advice(words, table, number)}"
     raise UnsupportedFeature(str(error_at(cursor.text, at, said)))
 
 
@@ -271,7 +295,8 @@ def _function(text: str, tokens: Sequence[Token], names: Names, first: int) -> R
         name = asked.text[1:-1] if asked is not None and asked.kind is Kind.STRING else ""
         if not names.may_be_ours(name.split(".")):
             return None  # of Delta Lake, in a session that has it
-        refuse_foreign(cursor, ("TABLE_CHANGES",), (name or "db.t").split("."), tokens[first].start)
+        named = [part.strip("`") for part in (name or "db.t").split(".")]
+        refuse_foreign(cursor, ("TABLE_CHANGES",), named, tokens[first].start)
     at, wanted = cursor.offset(), _INCREMENTS[word]
     values = cursor.listed(lambda: cursor.literal(f"an argument of {word}"))
     if len(values) != 1 + len(wanted) or not isinstance(values[0], str):

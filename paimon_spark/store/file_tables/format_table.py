@@ -12,39 +12,36 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any
 
 import pyarrow as pa
 
 from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.arrow.formats.data_file import open_reader
 from paimon_spark.arrow.predicates.evaluate import filter_batch
-from paimon_spark.arrow.predicates.expressions import Expr, as_predicate
+from paimon_spark.arrow.predicates.expressions import Expr
 from paimon_spark.arrow.predicates.literals import cast_literal, literal_of
-from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, columns_of, restrict
-from paimon_spark.arrow.predicates.pruning import match_values
-from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.arrow.zones import TimeZone
-from paimon_spark.errors import CorruptFile, MissingFile, UnsupportedFeature, UnsupportedMethod
+from paimon_spark.arrow.predicates.predicate import Predicate, restrict
+from paimon_spark.arrow.predicates.pruning import may_hold
+from paimon_spark.errors import CorruptFile, MissingFile, UnsupportedFeature
 from paimon_spark.file_io import FileIO, FileStatus
 from paimon_spark.format.options.engines import TableKind
 from paimon_spark.format.options.option import OFFICIAL
 from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.options.upkeep_settings import PartitionSettings
 from paimon_spark.format.options.value_texts import parse_bool
 from paimon_spark.format.paths import unescape
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField
+from paimon_spark.store.file_tables.file_table import FileTable
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.file_rows import read_plain_file
 from paimon_spark.store.read.open_file import FileRequest
-from paimon_spark.store.scan.read_spec import find_fields
-from paimon_spark.store.system_tables.made_rows import SystemRows
+from paimon_spark.store.system_tables.made_rows import SystemRows, asked_rows
 
 READ_FORMATS = ("parquet", "orc")
 _ONLY_VALUE = "format-table.partition-path-only-value"
 _IMPLEMENTATION = "format-table.implementation"
-_IN_CATALOG = "metastore.partitioned-table"
-_STATES = ("scan.", "incremental-")
 _NAMED = re.compile(r"([^/]+)=([^/]+)")
 _HIDDEN = ("_", ".")
 _TASK_BYTES = 128 << 20
@@ -75,48 +72,21 @@ class FormatPartition:
 
 @checks_arguments
 @dataclass(frozen=True, repr=False)
-class FormatTable:
-    """An open format table; picklable. It is read only.
+class FormatTable(FileTable):
+    """An open format table."""
 
-    Attributes:
-        table: its schema, options and location, and the store of its files.
-    """
-
-    table: Table
+    table_kind = TableKind.FORMAT_TABLE
+    called = "a format table"
+    offers = "scan() reads its files, partitions() lists its partitions"
+    rows_are = "in the files"
 
     def __repr__(self) -> str:
         return f"<FormatTable {self.location}: {self.schema!r}>"
-
-    def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("_"):  # as pickle asks for
-            raise AttributeError(f"'FormatTable' has no attribute '{name}'", name=name, obj=self)
-        raise UnsupportedMethod(
-            f"{self.location} is a format table, which has no '{name}': scan() reads its files, partitions() lists its "
-            "partitions"
-        )
-
-    @property
-    def kind(self) -> str:
-        return str(TableKind.FORMAT_TABLE)
-
-    @property
-    def location(self) -> str:
-        """The directory of its files."""
-        return self.table.location
 
     @property
     def file_format(self) -> str:
         """One of READ_FORMATS."""
         return format_of(self.table.schema.options)
-
-    @property
-    def hidden_fields(self) -> tuple[DataField, ...]:
-        """None: the metadata columns are those of tables with snapshots."""
-        return ()
-
-    @property
-    def time_zone(self) -> TimeZone | None:
-        return self.table.time_zone
 
     @cached_property
     def schema(self) -> TableSchema:
@@ -143,10 +113,7 @@ class FormatTable:
             OptionError: a column does not exist, or is named twice.
             PredicateError: the condition does not fit the columns.
         """
-        fields = self.schema.fields if columns is None else find_fields(self.schema, columns)
-        predicate = as_predicate(where, self.schema.fields, self.time_zone)
-        more = (self.schema.by_name[name] for name in sorted(columns_of(predicate) - {f.name for f in fields}))
-        return FormatScan(self, predicate, (*fields, *more), tuple(fields))
+        return FormatScan(self, *asked_rows(self.schema, columns, where, self.time_zone))
 
     def partitions(self, where: Predicate | None = None) -> list[FormatPartition]:
         """The directories of partitions that may have rows that satisfy a condition, in the order of their paths.
@@ -177,7 +144,7 @@ class FormatTable:
                 continue
             text = unescape(named[2] if named else status.name)
             values = {**above.values, field.name: self._value(status.path, field, None if text == null else text)}
-            if where is None or _may_hold(where, values):
+            if where is None or may_hold(where, values):
                 yield FormatPartition(f"{above.path}/{status.name}", {**above.texts, field.name: text}, values)
 
     def _value(self, path: str, field: DataField, text: str | None) -> Any:
@@ -188,11 +155,6 @@ class FormatTable:
                 f"reading {self.location}: the directory {path} is no partition of the column '{field.name}': {error}; "
                 "move it away, or begin its name with an underscore"
             ) from None
-
-
-def _may_hold(where: Predicate, values: Mapping[str, Any]) -> bool:
-    known = restrict(where, set(values))
-    return isinstance(known, AlwaysTrue) or match_values(known, values) is True
 
 
 @checks_arguments
@@ -211,11 +173,6 @@ class FormatScan(SystemRows):
     predicate: Predicate
     made: tuple[DataField, ...]
     fields: tuple[DataField, ...]
-
-    @cached_property
-    def arrow_schema(self) -> pa.Schema:
-        """What every batch has, exactly."""
-        return arrow_schema(self.fields)
 
     def tasks(self) -> list[tuple[FormatFile, ...]]:
         """The files to read, in groups for one task each."""
@@ -267,10 +224,6 @@ class FormatScan(SystemRows):
             for file in task:
                 yield from self.read(file)
 
-    def to_arrow(self) -> pa.Table:
-        """All rows."""
-        return pa.Table.from_batches(self.to_batches(), self.arrow_schema)
-
 
 def format_of(options: Mapping[str, str]) -> str:
     """The file format of a format table, in lower case."""
@@ -293,23 +246,19 @@ def format_table(table: Table, dynamic: Mapping[str, str]) -> FormatTable:
             f"opening {table.location}: it is a format table of the format '{file_format}', and this release reads "
             f"those of {' and '.join(READ_FORMATS)} only; {OFFICIAL}, or spark.read.format('{file_format}')"
         )
-    if parse_bool(options.get(_IN_CATALOG, "false")):
+    if table.settings.partitions.in_metastore:
         raise UnsupportedFeature(
-            f"opening {table.location}: it is a format table whose partitions the catalog keeps ('{_IN_CATALOG}'), and "
-            f"this release lists directories only; {OFFICIAL}"
+            f"opening {table.location}: it is a format table whose partitions the catalog keeps "
+            f"('{PartitionSettings.in_metastore.key}'), and this release lists directories only; {OFFICIAL}"
         )
     if options.get(_IMPLEMENTATION, "paimon").strip().lower() != "paimon":
         raise UnsupportedFeature(
             f"opening {table.location}: it is a format table with '{_IMPLEMENTATION}' = '{options[_IMPLEMENTATION]}', "
             f"whose files the engine reads by rules of its own; read it with spark.read.format('{file_format}')"
         )
-    for key, value in dynamic.items():
-        if key.lower().startswith(_STATES):
-            raise UnsupportedFeature(
-                f"reading {table.location} with '{key}' = '{value}': a format table has no snapshots, its rows are in "
-                "the files that are there now; leave it out"
-            )
-    return FormatTable(table)
+    found = FormatTable(table)
+    found.refuse_states(dynamic)
+    return found
 
 
 def _files_below(file_io: FileIO, directory: str) -> Iterator[FileStatus]:

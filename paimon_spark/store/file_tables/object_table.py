@@ -9,70 +9,39 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import IO, NoReturn
+from typing import IO
 
 from paimon_spark.arguments.checks import checks_arguments
-from paimon_spark.arrow.predicates.expressions import Expr, as_predicate
-from paimon_spark.arrow.predicates.predicate import Predicate, columns_of
-from paimon_spark.arrow.zones import TimeZone
-from paimon_spark.errors import OptionError, UnsupportedFeature, UnsupportedMethod
+from paimon_spark.arrow.predicates.expressions import Expr
+from paimon_spark.arrow.predicates.predicate import Predicate
+from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.file_io import FileIO
 from paimon_spark.format.options.engines import TableKind
 from paimon_spark.format.rules.object_tables import OBJECT_FIELDS, OBJECT_LOCATION
 from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.types import DataField
+from paimon_spark.store.file_tables.file_table import FileTable
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.scan.read_spec import find_fields
-from paimon_spark.store.system_tables.made_rows import MetadataScan
+from paimon_spark.store.system_tables.made_rows import MetadataScan, asked_rows
 from paimon_spark.store.system_tables.request import Columns, columns_of_rows
-
-_STATES = ("scan.", "incremental-")
 
 
 @checks_arguments
 @dataclass(frozen=True, repr=False)
-class ObjectTable:
-    """An open object table: its rows are the files below its directory; picklable. It is read only.
+class ObjectTable(FileTable):
+    """An open object table: its rows are the files below its directory."""
 
-    Attributes:
-        table: its schema file and the store of its directory.
-    """
-
-    table: Table
+    table_kind = TableKind.OBJECT_TABLE
+    called = "an object table"
+    offers = "scan() lists its files, open_file(path) reads one of them"
+    rows_are = "the files"
 
     def __repr__(self) -> str:
         return f"<ObjectTable {self.location}>"
-
-    def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("_"):  # as pickle asks for
-            raise AttributeError(f"'ObjectTable' has no attribute '{name}'", name=name, obj=self)
-        raise UnsupportedMethod(
-            f"{self.location} is an object table, which has no '{name}': scan() lists its files, open_file(path) reads "
-            "one of them"
-        )
-
-    @property
-    def kind(self) -> str:
-        return str(TableKind.OBJECT_TABLE)
-
-    @property
-    def location(self) -> str:
-        """The directory whose files are listed."""
-        return self.table.location
 
     @property
     def options(self) -> Mapping[str, str]:
         """Those that are stored."""
         return self.table.schema.options
-
-    @property
-    def hidden_fields(self) -> tuple[DataField, ...]:
-        """None: its rows lie in no files."""
-        return ()
-
-    @property
-    def time_zone(self) -> TimeZone | None:
-        return self.table.time_zone
 
     @cached_property
     def schema(self) -> TableSchema:
@@ -95,10 +64,7 @@ class ObjectTable:
             OptionError: a column does not exist, or is named twice.
             PredicateError: the condition does not fit the columns.
         """
-        fields = self.schema.fields if columns is None else find_fields(self.schema, columns)
-        predicate = as_predicate(where, self.schema.fields, self.time_zone)
-        more = (self.schema.by_name[name] for name in sorted(columns_of(predicate) - {f.name for f in fields}))
-        return MetadataScan(self._columns, predicate, (*fields, *more), tuple(fields))
+        return MetadataScan(self._columns, *asked_rows(self.schema, columns, where, self.time_zone))
 
     def open_file(self, path: str) -> IO[bytes]:
         """One of the files, opened for reading.
@@ -137,13 +103,9 @@ def object_table(table: Table, dynamic: Mapping[str, str]) -> ObjectTable:
             "1.1 made them, and later releases do not list that place; make an object table at "
             f"{table.schema.options[OBJECT_LOCATION]}, in a Hive or REST catalog with the option 'path'"
         )
-    for key, value in dynamic.items():
-        if key.lower().startswith(_STATES):
-            raise UnsupportedFeature(
-                f"reading {table.location} with '{key}' = '{value}': an object table has no snapshots, its rows are "
-                "the files that are there now; leave the version or time out"
-            )
-    return ObjectTable(table)
+    found = ObjectTable(table)
+    found.refuse_states(dynamic)
+    return found
 
 
 def files_below(file_io: FileIO, location: str) -> Iterator[tuple[str, str, int, int, int, str | None]]:

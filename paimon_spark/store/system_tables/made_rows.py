@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,20 +11,62 @@ import pyarrow as pa
 
 from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.arrow.predicates.evaluate import filter_batch
-from paimon_spark.arrow.predicates.predicate import Predicate
+from paimon_spark.arrow.predicates.expressions import Expr, as_predicate
+from paimon_spark.arrow.predicates.predicate import Predicate, columns_of
 from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField
 from paimon_spark.store.pruning.top_n import TopN
 from paimon_spark.store.read.arrow_rows import ArrowRows
+from paimon_spark.store.scan.read_spec import find_fields
 from paimon_spark.store.scan.top_n_read import sort_first, wanted_rows
 from paimon_spark.store.system_tables.request import Columns
+
+
+def asked_rows(
+    schema: TableSchema,
+    columns: str | Sequence[str] | None,
+    where: str | Expr | Predicate | None,
+    zone: TimeZone | None,
+) -> tuple[Predicate, tuple[DataField, ...], tuple[DataField, ...]]:
+    """The condition of a read, the columns to make, and those of the result.
+
+    Args:
+        schema: of the table.
+        columns: names in the order wanted, any letter case, or one text with commas between them; None means all.
+        where: SQL text, an expression of ``col(...)``, or a bound Predicate.
+        zone: in which times of the condition are read.
+
+    Raises:
+        OptionError: a column does not exist, or is named twice.
+        PredicateError: the condition does not fit the columns.
+    """
+    fields = tuple(schema.fields if columns is None else find_fields(schema, columns))
+    predicate = as_predicate(where, schema.fields, zone)
+    return predicate, made_fields(fields, predicate, schema.by_name), fields
+
+
+def made_fields(
+    wanted: Sequence[DataField], predicate: Predicate, known: Mapping[str, DataField]
+) -> tuple[DataField, ...]:
+    """The columns to make: the wanted ones, then those that only the predicate needs."""
+    return (*wanted, *(known[name] for name in sorted(columns_of(predicate) - {field.name for field in wanted})))
 
 
 class SystemRows(ArrowRows):
     """A read of a system table; its totals are computed from the rows. fields: the columns of the result."""
 
     fields: tuple[DataField, ...]
+
+    @cached_property
+    def arrow_schema(self) -> pa.Schema:
+        """What every batch has, exactly."""
+        return arrow_schema(self.fields)
+
+    def to_arrow(self) -> pa.Table:
+        """All rows."""
+        return pa.Table.from_batches(self.to_batches(), self.arrow_schema)
 
     def count(self) -> int:
         """The number of rows."""
@@ -93,11 +135,6 @@ class MetadataScan(SystemRows):
     made: tuple[DataField, ...]
     fields: tuple[DataField, ...]
 
-    @cached_property
-    def arrow_schema(self) -> pa.Schema:
-        """What every batch has, exactly."""
-        return arrow_schema(self.fields)
-
     def tasks(self) -> list[tuple[Whole, ...]]:
         """One task reads it all."""
         return [(Whole(),)]
@@ -118,7 +155,3 @@ class MetadataScan(SystemRows):
         rows = filter_batch(self.predicate, batch)
         if rows.num_rows:
             yield rows.select([field.name for field in self.fields])
-
-    def to_arrow(self) -> pa.Table:
-        """All rows."""
-        return pa.Table.from_batches(self.to_batches(), self.arrow_schema)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_spark.arrow.predicates.predicate import TRUE, AlwaysTrue, Predicate, restrict
-from paimon_spark.arrow.predicates.pruning import match_values
+from paimon_spark.arrow.predicates.pruning import may_hold
 from paimon_spark.arrow.types import from_internal
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.type_text import parse_type
@@ -48,8 +48,7 @@ class Request:
 
     def may_hold(self, **values: Any) -> bool:
         """True if a row with these values may satisfy the predicate."""
-        known = restrict(self.predicate, set(values))
-        return isinstance(known, AlwaysTrue) or match_values(known, values) is True
+        return may_hold(self.predicate, values)
 
     def judges(self, name: str) -> bool:
         """True if the predicate has a condition on this column alone."""

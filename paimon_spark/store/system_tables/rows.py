@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.arrow.predicates.evaluate import filter_batch
-from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, columns_of, restrict
+from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, restrict
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import CorruptFile, OptionError, UnsupportedFeature
 from paimon_spark.format.manifest import DataFileMeta
@@ -45,7 +45,7 @@ from paimon_spark.store.scan.read_spec import Plan, row_kind_field
 from paimon_spark.store.scan.split_plan import of_level, top_level
 from paimon_spark.store.scan.table_scan import READ_THREADS, Scan
 from paimon_spark.store.storage.parallel import map_parallel
-from paimon_spark.store.system_tables.made_rows import SystemRows
+from paimon_spark.store.system_tables.made_rows import SystemRows, made_fields
 
 Numbers: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int32]]
 KIND_FIELD = DataField(2**31 - 5, "rowkind", DataType(Root.VARCHAR, length=MAX_LENGTH))
@@ -168,11 +168,6 @@ class RowScan(SystemRows):
     tracks: bool = False
     level: int | None = None
 
-    @cached_property
-    def arrow_schema(self) -> pa.Schema:
-        """What every batch has, exactly."""
-        return arrow_schema(self.fields)
-
     def _read_of(self, plan: Plan) -> tuple[ReadUnit, ...]:
         if self.level is None:
             return plan.splits
@@ -253,8 +248,7 @@ def row_scan(name: str, table: Table, fields: Sequence[DataField], predicate: Pr
     """
     schema, wanted = table.schema, tuple(fields)
     by_name = {field.name: field for field in view_fields(name, table)}
-    more = (by_name[column] for column in sorted(columns_of(predicate) - {field.name for field in wanted}))
-    shape = (*wanted, *more)
+    shape = made_fields(wanted, predicate, by_name)
     pushed = AlwaysTrue() if name == "binlog" else restrict(predicate, set(schema.names))
     made = TRACKING_FIELDS if name == "row_tracking" else ()
     stored = tuple(_stored(schema, field) for field in shape if field not in made)

@@ -10,18 +10,17 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_spark.arrow.predicates.expressions import Expr, as_predicate
-from paimon_spark.arrow.predicates.predicate import Predicate, columns_of
+from paimon_spark.arrow.predicates.expressions import Expr
+from paimon_spark.arrow.predicates.predicate import Predicate
 from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.errors import TableNotFound
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField, Root
 from paimon_spark.store.metadata.manifest_files import read_manifest_list
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.scan.read_spec import find_fields
 from paimon_spark.store.scan.split_plan import data_lists
 from paimon_spark.store.system_tables import definition, files, history, metadata, totals
-from paimon_spark.store.system_tables.made_rows import MetadataScan
+from paimon_spark.store.system_tables.made_rows import MetadataScan, asked_rows
 from paimon_spark.store.system_tables.names import NAMES, near_names
 from paimon_spark.store.system_tables.request import Columns, MetadataTable, Request, local_times
 from paimon_spark.store.system_tables.rows import RowScan, row_scan, view_fields
@@ -134,15 +133,12 @@ class SystemTable:
             OptionError: a column does not exist, or is named twice.
             PredicateError: the condition does not fit the columns.
         """
-        fields = self.schema.fields if columns is None else find_fields(self.schema, columns)
-        predicate = as_predicate(where, self.schema.fields, self.time_zone)
+        predicate, made, fields = asked_rows(self.schema, columns, where, self.time_zone)
         known = METADATA_TABLES.get(self.name)
         if known is None:
             return row_scan(self.name, self.table, fields, predicate)
-        more = (self.schema.by_name[name] for name in sorted(columns_of(predicate) - {f.name for f in fields}))
-        made = (*fields, *more)
         request = Request(self.table, predicate, frozenset(field.name for field in made))
-        return MetadataScan(partial(_columns, known, request, self.shows_instants), predicate, made, tuple(fields))
+        return MetadataScan(partial(_columns, known, request, self.shows_instants), predicate, made, fields)
 
 
 def _as_instant(field: DataField) -> DataField:

@@ -31,7 +31,6 @@ from paimon_spark.format.options.other_systems import (
     SCAN_ADVICE,
     STATEMENT_ADVICE,
     STORE_CATALOG_ADVICE,
-    statement_advice,
 )
 from paimon_spark.procedures.catalogue import PROCEDURES
 from paimon_spark.procedures.procedure import sql_signature
@@ -43,6 +42,8 @@ from paimon_spark.spark.source.source import PaimonDataSource
 from paimon_spark.spark.table.new_table import NewTable
 from paimon_spark.spark.table.table_api import TableOptimizer
 from paimon_spark.spark.write.table_creation import create
+from paimon_spark.sql.queries.references import statement_advice
+from paimon_spark.sql.text.cursor import column_path
 from paimon_spark.store.metadata.table_options import resolve_keys, resolve_properties
 from paimon_spark.store.scan.table_scan import Scan
 from paimon_spark.store.system_tables.names import NAMES
@@ -216,10 +217,11 @@ def test_procedures_and_options_in_advice_about_statements_are_there(words: tupl
 def test_advice_names_the_catalog_of_a_procedure_and_a_system_table_as_spark_reads_it(
     table: str, system: str, procedure: str
 ) -> None:
-    assert statement_advice(("DESCRIBE", "HISTORY"), table) == f"SELECT * FROM {system} shows the snapshots"
+    parts = column_path(table)
+    assert statement_advice(("DESCRIBE", "HISTORY"), parts) == f"SELECT * FROM {system} shows the snapshots"
     called = f"CALL {procedure}.compact(table => '{table}', compact_strategy => 'full') rewrites the files"
-    assert statement_advice(("REORG",), table) == called
-    assert statement_advice(("NOTHING",), table) is None
+    assert statement_advice(("REORG",), parts) == called
+    assert statement_advice(("NOTHING",), parts) is None
 
 
 def test_most_advice_names_a_method() -> None:
