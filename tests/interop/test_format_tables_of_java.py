@@ -149,39 +149,37 @@ def test_what_is_refused_by_name(java: Genuine, server: JavaRestServer, ours: Ca
         ours.table("d.refused").history()
     with pytest.raises(OptionError, match="more"):
         ours.table("d.refused").scan("more")
-    for number, file_format in enumerate(("csv", "json", "text")):
-        made = {"type": "format-table", "file.format": file_format}
-        columns = {"line": "STRING"} if file_format == "text" else COLUMNS
-        java.run(make_format_table, server.options, "d", f"r{number}", columns, [], made)
-        with pytest.raises(UnsupportedFeature, match=f"a format table of the format '{file_format}'"):
-            ours.table(f"d.r{number}")
     ours.drop_table(Identifier("d", "refused"))
     assert "refused" not in ours.list_tables("d")
 
 
 @pytest.mark.spark
-def test_every_door_of_spark_reads_them(java: Genuine, server: JavaRestServer, spark: SparkSession) -> None:
-    options = {"type": "format-table", "file.format": "parquet"}
-    java.run(make_format_table, server.options, "d", "doors", COLUMNS, ["part", "number"], options)
-    java.run(write_by_java, server.options, "d", "doors", ROWS)
+@pytest.mark.parametrize("file_format", ["parquet", "json"])
+def test_every_door_of_spark_reads_them(
+    java: Genuine, server: JavaRestServer, spark: SparkSession, file_format: str
+) -> None:
+    doors = f"lake.d.doors_{file_format}"
+    options = {"type": "format-table", "file.format": file_format}
+    java.run(make_format_table, server.options, "d", doors[7:], COLUMNS, ["part", "number"], options)
+    java.run(write_by_java, server.options, "d", doors[7:], ROWS)
     session = spark.newSession()
     cat = paimon_spark.catalog(session, server.options, name="lake")
     paimon_spark.register_catalog(session, "lake", server.options)
     try:
-        query = "SELECT id, part FROM lake.d.doors WHERE number = 2 AND id > 1 ORDER BY id"
+        query = f"SELECT id, part FROM {doors} WHERE number = 2 AND id > 1 ORDER BY id"
         for sql in (cat.sql, session.sql):
             assert [tuple(row) for row in sql(query).collect()] == [(2, "ä"), (3, "a/b %=")]
-            assert sql("SELECT count(*), sum(price) FROM lake.d.doors").collect()[0] == (4, Decimal("-5.75"))
-            described = {row[0]: row[1] for row in sql("DESCRIBE EXTENDED lake.d.doors").collect()}
+            assert sql(f"SELECT count(*), sum(price) FROM {doors}").collect()[0] == (4, Decimal("-5.75"))
+            described = {row[0]: row[1] for row in sql(f"DESCRIBE EXTENDED {doors}").collect()}
             assert (described["price"], "type=format-table" in described["Table Properties"]) == ("decimal(10,2)", True)
             with pytest.raises((PaimonError, PySparkException), match=r"format table|does not support"):
-                sql("INSERT INTO lake.d.doors (id) VALUES (1)").collect()
+                sql(f"INSERT INTO {doors} (id) VALUES (1)").collect()
             with pytest.raises((PaimonError, PySparkException), match="format table"):
-                sql("DELETE FROM lake.d.doors WHERE id = 1").collect()
-        assert [row[0] for row in cat.sql("SHOW PARTITIONS lake.d.doors PARTITION (number = 2)").collect()] == [
+                sql(f"DELETE FROM {doors} WHERE id = 1").collect()
+        assert [row[0] for row in cat.sql(f"SHOW PARTITIONS {doors} PARTITION (number = 2)").collect()] == [
             "part=a/b %=/number=2", "part=ä/number=2",
         ]  # fmt: skip
-        table = PaimonTable.forName(session, "lake.d.doors")
+        table = PaimonTable.forName(session, doors)
         assert (table.count(), table.toDF("name", "id = 1").collect()[0][0]) == (4, "ann")
         with pytest.raises(PaimonError, match="is a format table"):
             table.append(session.sql("SELECT 1L AS id"))

@@ -225,9 +225,13 @@ NO_EFFECT = (
     NoEffect(
         "settings of file formats, indexes and Iceberg metadata, which are refused or change no row",
         """
-        avro.<any> parquet.<any> orc.<any> csv.<any> json.<any> text.<any> metadata.iceberg.<any> btree-index.<any>
-        bitmap-index.<any> sorted-index.<any> multivalue-index.<any> full-text.<any>
+        avro.<any> parquet.<any> orc.<any> metadata.iceberg.<any> btree-index.<any> bitmap-index.<any>
+        sorted-index.<any> multivalue-index.<any> full-text.<any>
         """,
+    ),
+    NoEffect(
+        "files of lines, which only [format tables](../guides/tables-of-files.md#format-tables) have",
+        "csv.<any> json.<any> text.<any>",
     ),
     NoEffect(
         "switches that change nothing: the official documentation names them, its code does not",

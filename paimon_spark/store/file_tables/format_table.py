@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC
 from functools import cached_property
 from typing import Any
 
@@ -20,9 +19,11 @@ from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.arrow.formats.data_file import open_reader
 from paimon_spark.arrow.predicates.evaluate import filter_batch
 from paimon_spark.arrow.predicates.expressions import Expr
-from paimon_spark.arrow.predicates.literals import cast_literal, literal_of
 from paimon_spark.arrow.predicates.predicate import Predicate, restrict
 from paimon_spark.arrow.predicates.pruning import may_hold
+from paimon_spark.arrow.text_files.text_file import TEXT_FORMATS, check_text_files, read_text_file
+from paimon_spark.arrow.text_files.text_values import partition_value
+from paimon_spark.arrow.types import arrow_schema, from_internal
 from paimon_spark.errors import CorruptFile, MissingFile, UnsupportedFeature
 from paimon_spark.file_io import FileIO, FileStatus
 from paimon_spark.format.options.engines import TableKind
@@ -39,7 +40,7 @@ from paimon_spark.store.read.file_rows import read_plain_file
 from paimon_spark.store.read.open_file import FileRequest
 from paimon_spark.store.system_tables.made_rows import SystemRows, asked_rows
 
-READ_FORMATS = ("parquet", "orc")
+READ_FORMATS = ("parquet", "orc", *TEXT_FORMATS)
 _ONLY_VALUE = "format-table.partition-path-only-value"
 _IMPLEMENTATION = "format-table.implementation"
 _NAMED = re.compile(r"([^/]+)=([^/]+)")
@@ -95,6 +96,11 @@ class FormatTable(FileTable):
         fields = tuple(replace(field, type=field.type.with_nullable(True)) for field in stored.fields)
         return replace(stored, fields=fields, primary_keys=())
 
+    @property
+    def file_fields(self) -> tuple[DataField, ...]:
+        """The columns that files have: all but those of the partition."""
+        return tuple(field for field in self.schema.fields if field.name not in self.schema.partition_keys)
+
     def scan(
         self,
         columns: str | Sequence[str] | None = None,
@@ -149,7 +155,7 @@ class FormatTable(FileTable):
 
     def _value(self, path: str, field: DataField, text: str | None) -> Any:
         try:
-            return cast_literal(literal_of(text), field.type, UTC).value
+            return None if text is None else partition_value(text, field.type)
         except ValueError as error:
             raise CorruptFile(
                 f"reading {self.location}: the directory {path} is no partition of the column '{field.name}': {error}; "
@@ -196,27 +202,46 @@ class FormatScan(SystemRows):
             CorruptFile: it is damaged, or a column is not of its type.
             MissingFile: it is not there any more.
         """
-        schema = self.table.schema
-        in_files = {field.name for field in schema.fields} - set(schema.partition_keys)
-        request = FileRequest(self.made, prunes=restrict(self.predicate, in_files))
         names = [field.name for field in self.fields]
+        made = self._lines if self.table.file_format in TEXT_FORMATS else self._columns
         try:
-            reader = open_reader(
-                self.table.table.file_io.open_input(unit.path, unit.size), self.table.file_format, unit.path
-            )
-            try:
-                for batch in read_plain_file(reader, schema, unit.partition, request):
-                    rows = filter_batch(self.predicate, batch)
-                    if rows.num_rows:
-                        yield rows.select(names)
-            finally:
-                reader.close()
+            for batch in made(unit, self.table.table.file_io.open_input(unit.path, unit.size)):
+                rows = filter_batch(self.predicate, batch)
+                if rows.num_rows:
+                    yield rows.select(names)
         except FileNotFoundError:  # object stores report it only when reading
             raise MissingFile(
                 f"reading {self.table.location}: the file {unit.path} was there when the read began, and is not any "
                 "more; another job has replaced it: run the query again",
                 unit.path,
             ) from None
+
+    def _columns(self, unit: FormatFile, source: Any) -> Iterator[pa.RecordBatch]:
+        """All rows of a file with columns, but those that its statistics leave out."""
+        schema = self.table.schema
+        in_files = {field.name for field in schema.fields} - set(schema.partition_keys)
+        reader = open_reader(source, self.table.file_format, unit.path)
+        try:
+            request = FileRequest(self.made, prunes=restrict(self.predicate, in_files))
+            yield from read_plain_file(reader, schema, unit.partition, request)
+        finally:
+            reader.close()
+
+    def _lines(self, unit: FormatFile, source: Any) -> Iterator[pa.RecordBatch]:
+        """All rows of a file of lines."""
+        schema, options = arrow_schema(self.made), self.table.schema.options
+        names = [field.name for field in self.made if field.name not in unit.partition]
+        with source:
+            for batch in read_text_file(
+                source, unit.path, self.table.file_format, options, self.table.file_fields, names
+            ):
+                columns = [
+                    batch.column(field.name)
+                    if field.name not in unit.partition
+                    else pa.repeat(from_internal([unit.partition[field.name]], field.type)[0], batch.num_rows)
+                    for field in self.made
+                ]
+                yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """The rows, file by file."""
@@ -237,6 +262,7 @@ def format_table(table: Table, dynamic: Mapping[str, str]) -> FormatTable:
         dynamic: the options of the call.
 
     Raises:
+        OptionError: an option of its format has a value that Java refuses, or that it understands in another way.
         UnsupportedFeature: this release does not read files of its format, or its partitions are only in the catalog,
             or a state is asked for.
     """
@@ -244,7 +270,7 @@ def format_table(table: Table, dynamic: Mapping[str, str]) -> FormatTable:
     if file_format not in READ_FORMATS:
         raise UnsupportedFeature(
             f"opening {table.location}: it is a format table of the format '{file_format}', and this release reads "
-            f"those of {' and '.join(READ_FORMATS)} only; {OFFICIAL}, or spark.read.format('{file_format}')"
+            f"those of {', '.join(READ_FORMATS)} only; {OFFICIAL}, or spark.read.format('{file_format}')"
         )
     if table.settings.partitions.in_metastore:
         raise UnsupportedFeature(
@@ -257,6 +283,8 @@ def format_table(table: Table, dynamic: Mapping[str, str]) -> FormatTable:
             f"whose files the engine reads by rules of its own; read it with spark.read.format('{file_format}')"
         )
     found = FormatTable(table)
+    if file_format in TEXT_FORMATS:
+        check_text_files(f"opening {table.location}", file_format, options, found.file_fields)
     found.refuse_states(dynamic)
     return found
 
