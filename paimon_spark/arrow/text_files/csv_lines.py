@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_spark.arrow.text_files.text_values import parse_column
-from paimon_spark.errors import CorruptFile, OptionError
+from paimon_spark.errors import CorruptFile
 from paimon_spark.format.options.text_file_settings import CsvSettings
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import DataField
@@ -55,20 +55,6 @@ def csv_rows(
         arrays.append(values)
     rows = pa.RecordBatch.from_arrays(arrays, [field.name for field in fields[:count]])
     return rows.filter(pc.invert(lost)) if lost is not None and settings.mode == "dropmalformed" else rows
-
-
-def check_csv(settings: CsvSettings) -> None:
-    """Refuses marks that Java refuses too.
-
-    Raises:
-        OptionError: two marks are the same character.
-    """
-    delimiter, quote, escape = settings.field_delimiter, settings.quote, settings.escape
-    if delimiter in ("\0", quote, escape) or (quote == escape != "\0"):
-        raise OptionError(
-            f"'{CsvSettings.field_delimiter.key}', '{CsvSettings.quote.key}' and '{CsvSettings.escape.key}' begin with "
-            f"{delimiter!r}, {quote!r} and {escape!r}: they must be different characters"
-        )
 
 
 def _texts(lines: pa.StringArray, count: int, settings: CsvSettings) -> list[pa.Array]:

@@ -24,10 +24,7 @@ from paimon_spark.arrow.zones import LocalZone, to_instant
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.java.text import civil_days
 from paimon_spark.format.type_text import type_sql
-from paimon_spark.format.types import BINARIES, FLOATS, INTEGERS, STRINGS, TIMESTAMPS, DataType, Root
-
-PLAIN = INTEGERS | FLOATS | STRINGS | BINARIES | TIMESTAMPS | {Root.BOOLEAN, Root.DECIMAL, Root.DATE, Root.TIME}
-"""The types that this module reads."""
+from paimon_spark.format.types import BINARIES, FLOATS, INTEGERS, STRINGS, DataType, Root
 
 _YES, _NO = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
 _BITS = {Root.TINYINT: 8, Root.SMALLINT: 16, Root.INT: 32, Root.BIGINT: 64}
@@ -65,7 +62,7 @@ def parse_column(texts: pa.Array, data_type: DataType) -> tuple[pa.Array, pa.Arr
 
     Args:
         texts: of ``pa.string()``.
-        data_type: one of PLAIN. Times with a zone are those of the clock of this machine, as in Java.
+        data_type: of one value. Times with a zone are those of the clock of this machine, as in Java.
 
     Returns:
         The values in ``arrow_type(data_type)``, and booleans without nulls; None: all texts are values.

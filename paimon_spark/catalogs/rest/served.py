@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
@@ -41,8 +41,7 @@ from paimon_spark.store.metadata.table_options import PATH
 from paimon_spark.store.storage.served import PartitionChange, ServedTable
 
 QUERY_AUTH = "query-auth.enabled"
-_MADE = (TableKind.TABLE, TableKind.MATERIALIZED_TABLE, TableKind.OBJECT_TABLE)
-_READ = (*_MADE, TableKind.FORMAT_TABLE)
+_KINDS = (TableKind.TABLE, TableKind.MATERIALIZED_TABLE, TableKind.OBJECT_TABLE, TableKind.FORMAT_TABLE)
 _APIS = 32  # servers and credentials in one process
 _DATABASE, _TABLE, _SNAPSHOT, _BRANCH, _TAG = "DATABASE", "TABLE", "SNAPSHOT", "BRANCH", "TAG"
 
@@ -89,7 +88,7 @@ def served_table(options: RestOptions, database: str, table: str, found: Mapping
     path, table_options = found.get("path"), (found.get("schema") or {}).get("options") or {}
     if not isinstance(path, str) or not path:
         raise UnsupportedFeature(f"opening {database}.{table}: the server of the REST catalog tells no path of it")
-    kind = check_kind(f"opening {database}.{table}", table_options, _READ)
+    kind = check_kind(f"opening {database}.{table}", table_options)
     location = absolute_location(path)
     external = bool(found.get("isExternal"))
     file_io: FileIO = file_io_for(location, options.storage)
@@ -118,15 +117,15 @@ def _check_unlimited(options: RestOptions, database: str, table: str) -> None:
         )
 
 
-def check_kind(doing: str, options: Mapping[str, str], kinds: Collection[str] = _MADE) -> str:
-    """The type of a table, if this release makes such tables, or has the kinds that are given.
+def check_kind(doing: str, options: Mapping[str, str]) -> str:
+    """The type of a table, if this release has such tables.
 
     Raises:
         UnsupportedFeature: the options of the table name another type.
     """
     kind = TableSettings(options).table_type
-    if kind not in kinds:
-        raise UnsupportedFeature(f"{doing} with 'type' = '{kind}': this release has {', '.join(kinds)} only")
+    if kind not in _KINDS:
+        raise UnsupportedFeature(f"{doing} with 'type' = '{kind}': this release has {', '.join(_KINDS)} only")
     return kind
 
 

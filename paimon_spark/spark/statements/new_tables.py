@@ -94,10 +94,15 @@ def check_clauses(create: CreateTable) -> None:
         SqlError: columns are declared beside AS.
     """
     if create.provider not in _PROVIDERS:
-        what = "a format table" if create.provider in _FORMAT_TABLES else "no table of Paimon"
+        if create.provider in _FORMAT_TABLES:
+            raise UnsupportedFeature(
+                f"CREATE TABLE {create.table} USING {create.provider}: that is a format table, which a REST catalog "
+                f"makes without USING: TBLPROPERTIES ('type' = 'format-table', 'file.format' = '{create.provider}'); "
+                "for a table with snapshots leave USING out and write the table property 'file.format' alone"
+            )
         raise UnsupportedFeature(
-            f"CREATE TABLE {create.table} USING {create.provider}: that is {what}, which this release does not make; "
-            "leave USING out, or write USING paimon with the table property 'file.format'"
+            f"CREATE TABLE {create.table} USING {create.provider}: that is no table of Paimon, which this release does "
+            "not make; leave USING out, or write USING paimon with the table property 'file.format'"
         )
     if create.query is not None and create.location is not None:
         raise UnsupportedFeature(

@@ -14,6 +14,7 @@ from paimon_spark.file_io import absolute_location, file_io_for
 from paimon_spark.format.options.engines import TableKind
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.value_texts import parse_list
+from paimon_spark.format.rules.format_tables import check_format_table
 from paimon_spark.format.rules.new_tables import assign_field_ids, validate_table
 from paimon_spark.format.rules.object_tables import object_table_schema
 from paimon_spark.format.rules.supported import check_call
@@ -75,10 +76,12 @@ def create(
     _refuse_served(location)
     storage, given = split_storage_options(options)
     schema = new_table_schema(location, given, fields, comment)
-    if TableSettings(schema.options).table_type == TableKind.OBJECT_TABLE:
+    kind = TableSettings(schema.options).table_type
+    if kind in (TableKind.OBJECT_TABLE, TableKind.FORMAT_TABLE):
+        makes = "a REST catalog" if kind == TableKind.FORMAT_TABLE else "a Hive, JDBC or REST catalog"
         raise UnsupportedFeature(
-            f"creating {location} with 'type' = '{TableKind.OBJECT_TABLE}': only a Hive, JDBC or REST catalog makes "
-            "object tables; create it by its name there, with SQL or tableName(...)"
+            f"creating {location} with 'type' = '{kind}': only {makes} makes such tables; create it by its name there, "
+            "with SQL or tableName(...)"
         )
     return create_table(location, schema, file_io_for(location, storage), ignore_if_exists)
 
@@ -158,6 +161,14 @@ def new_table_schema(
     keyed = [replace(f, type=f.type.with_nullable(False)) if f.name in primary_keys else f for f in fields]
     numbered, highest = assign_field_ids(keyed)
     schema = TableSchema(0, numbered, highest, partition_keys, primary_keys, stored, comment)
+    if TableSettings(stored).table_type == TableKind.FORMAT_TABLE:
+        check_format_table(f"creating {location}", schema)
+        if with_rows:
+            raise UnsupportedFeature(
+                f"creating {location} with rows: this release makes a format table without a query only; create it, "
+                "then INSERT INTO it"
+            )
+        return schema
     if with_rows:
         check_call(stored)
     check_written_here(location, schema)

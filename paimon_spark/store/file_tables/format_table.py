@@ -21,17 +21,14 @@ from paimon_spark.arrow.predicates.evaluate import filter_batch
 from paimon_spark.arrow.predicates.expressions import Expr
 from paimon_spark.arrow.predicates.predicate import Predicate, restrict
 from paimon_spark.arrow.predicates.pruning import may_hold
-from paimon_spark.arrow.text_files.text_file import TEXT_FORMATS, check_text_files, read_text_file
+from paimon_spark.arrow.text_files.text_file import TEXT_FORMATS, read_text_file
 from paimon_spark.arrow.text_files.text_values import partition_value
 from paimon_spark.arrow.types import arrow_schema, from_internal
-from paimon_spark.errors import CorruptFile, MissingFile, UnsupportedFeature
+from paimon_spark.errors import CorruptFile, MissingFile
 from paimon_spark.file_io import FileIO, FileStatus
 from paimon_spark.format.options.engines import TableKind
-from paimon_spark.format.options.option import OFFICIAL
-from paimon_spark.format.options.table_settings import TableSettings
-from paimon_spark.format.options.upkeep_settings import PartitionSettings
-from paimon_spark.format.options.value_texts import parse_bool
 from paimon_spark.format.paths import unescape
+from paimon_spark.format.rules.format_tables import check_format_table, file_fields, names_values_only
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField
 from paimon_spark.store.file_tables.file_table import FileTable
@@ -40,9 +37,6 @@ from paimon_spark.store.read.file_rows import read_plain_file
 from paimon_spark.store.read.open_file import FileRequest
 from paimon_spark.store.system_tables.made_rows import SystemRows, asked_rows
 
-READ_FORMATS = ("parquet", "orc", *TEXT_FORMATS)
-_ONLY_VALUE = "format-table.partition-path-only-value"
-_IMPLEMENTATION = "format-table.implementation"
 _NAMED = re.compile(r"([^/]+)=([^/]+)")
 _HIDDEN = ("_", ".")
 _TASK_BYTES = 128 << 20
@@ -86,8 +80,8 @@ class FormatTable(FileTable):
 
     @property
     def file_format(self) -> str:
-        """One of READ_FORMATS."""
-        return format_of(self.table.schema.options)
+        """One of FILE_FORMATS."""
+        return self.table.settings.files.format.lower()
 
     @cached_property
     def schema(self) -> TableSchema:
@@ -95,11 +89,6 @@ class FormatTable(FileTable):
         stored = self.table.schema
         fields = tuple(replace(field, type=field.type.with_nullable(True)) for field in stored.fields)
         return replace(stored, fields=fields, primary_keys=())
-
-    @property
-    def file_fields(self) -> tuple[DataField, ...]:
-        """The columns that files have: all but those of the partition."""
-        return tuple(field for field in self.schema.fields if field.name not in self.schema.partition_keys)
 
     def scan(
         self,
@@ -139,7 +128,7 @@ class FormatTable(FileTable):
                 yield FormatFile(status.path, status.size, partition.values)
 
     def _below(self, above: FormatPartition, field: DataField, where: Predicate | None) -> Iterator[FormatPartition]:
-        only_value = parse_bool(self.table.schema.options.get(_ONLY_VALUE, "false"))
+        only_value = names_values_only(self.table.schema)
         null = self.table.settings.partitions.default_name
         for status in sorted(self.table.file_io.list(above.path), key=lambda status: status.name):
             is_null = only_value and status.name == null
@@ -233,7 +222,7 @@ class FormatScan(SystemRows):
         names = [field.name for field in self.made if field.name not in unit.partition]
         with source:
             for batch in read_text_file(
-                source, unit.path, self.table.file_format, options, self.table.file_fields, names
+                source, unit.path, self.table.file_format, options, file_fields(self.table.schema), names
             ):
                 columns = [
                     batch.column(field.name)
@@ -250,11 +239,6 @@ class FormatScan(SystemRows):
                 yield from self.read(file)
 
 
-def format_of(options: Mapping[str, str]) -> str:
-    """The file format of a format table, in lower case."""
-    return TableSettings(options).files.format.lower()
-
-
 def format_table(table: Table, dynamic: Mapping[str, str]) -> FormatTable:
     """The format table with this schema.
 
@@ -262,29 +246,10 @@ def format_table(table: Table, dynamic: Mapping[str, str]) -> FormatTable:
         dynamic: the options of the call.
 
     Raises:
-        OptionError: an option of its format has a value that Java refuses, or that it understands in another way.
-        UnsupportedFeature: this release does not read files of its format, or its partitions are only in the catalog,
-            or a state is asked for.
+        SchemaError, OptionError, UnsupportedFeature: as check_format_table; or a state is asked for.
     """
-    options, file_format = table.schema.options, format_of(table.schema.options)
-    if file_format not in READ_FORMATS:
-        raise UnsupportedFeature(
-            f"opening {table.location}: it is a format table of the format '{file_format}', and this release reads "
-            f"those of {', '.join(READ_FORMATS)} only; {OFFICIAL}, or spark.read.format('{file_format}')"
-        )
-    if table.settings.partitions.in_metastore:
-        raise UnsupportedFeature(
-            f"opening {table.location}: it is a format table whose partitions the catalog keeps "
-            f"('{PartitionSettings.in_metastore.key}'), and this release lists directories only; {OFFICIAL}"
-        )
-    if options.get(_IMPLEMENTATION, "paimon").strip().lower() != "paimon":
-        raise UnsupportedFeature(
-            f"opening {table.location}: it is a format table with '{_IMPLEMENTATION}' = '{options[_IMPLEMENTATION]}', "
-            f"whose files the engine reads by rules of its own; read it with spark.read.format('{file_format}')"
-        )
+    check_format_table(f"opening {table.location}", table.schema)
     found = FormatTable(table)
-    if file_format in TEXT_FORMATS:
-        check_text_files(f"opening {table.location}", file_format, options, found.file_fields)
     found.refuse_states(dynamic)
     return found
 

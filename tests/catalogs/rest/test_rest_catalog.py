@@ -225,8 +225,8 @@ def test_row_filters_and_masks_are_refused(
 
 
 def test_tables_without_snapshots_are_refused(server: RestServer, catalog: Catalog, name: Identifier) -> None:
-    with pytest.raises(UnsupportedFeature, match="'format-table'"):
-        catalog.create_table(Identifier(name.database, "f"), schema(type="format-table"))
+    with pytest.raises(UnsupportedFeature, match="'lance-table'"):
+        catalog.create_table(Identifier(name.database, "f"), schema(type="lance-table"))
 
 
 def test_tables_that_this_release_could_not_write_are_refused(catalog: Catalog, name: Identifier) -> None:

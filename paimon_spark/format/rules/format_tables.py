@@ -1,0 +1,126 @@
+"""What a new format table must fulfil (Java: CatalogUtils.validateCreateTable, FormatTable of release 2.0.0)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from paimon_spark.errors import OptionError, SchemaError, UnsupportedFeature
+from paimon_spark.format.options.option import OFFICIAL, Settings
+from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.options.text_file_settings import CsvSettings, JsonSettings, TextSettings
+from paimon_spark.format.options.upkeep_settings import PartitionSettings
+from paimon_spark.format.options.value_texts import parse_bool
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.type_text import type_sql
+from paimon_spark.format.types import (
+    BINARIES,
+    FLOATS,
+    INTEGERS,
+    MAX_LENGTH,
+    STRINGS,
+    TIMESTAMPS,
+    DataField,
+    DataType,
+    Root,
+)
+
+FILE_FORMATS = ("parquet", "orc", "csv", "json", "text")
+"""Those of files that this release reads."""
+ONLY_VALUE = "format-table.partition-path-only-value"
+_IMPLEMENTATION = "format-table.implementation"
+_SETTINGS: Mapping[str, type[Settings]] = {"csv": CsvSettings, "json": JsonSettings, "text": TextSettings}
+_TEXT = DataType(Root.VARCHAR, length=MAX_LENGTH)
+_PLAIN = INTEGERS | FLOATS | STRINGS | BINARIES | TIMESTAMPS | {Root.BOOLEAN, Root.DECIMAL, Root.DATE, Root.TIME}
+
+
+def check_format_table(doing: str, schema: TableSchema) -> None:
+    """Checks that this release has format tables with such a schema.
+
+    Args:
+        doing: "opening ..." or "creating ...", for messages.
+
+    Raises:
+        SchemaError: it has a primary key, or nothing but partition columns.
+        OptionError: an option of the format has a value that Java refuses, or that it understands in another way.
+        UnsupportedFeature: the format, the type of a column, or who keeps the partitions or reads the files.
+    """
+    options, settings = schema.options, TableSettings(schema.options)
+    file_format = settings.files.format.lower()
+    if file_format not in FILE_FORMATS:
+        raise UnsupportedFeature(
+            f"{doing}: it is a format table of the format '{file_format}', and this release has those of "
+            f"{', '.join(FILE_FORMATS)} only; {OFFICIAL}, or spark.read.format('{file_format}')"
+        )
+    if settings.partitions.in_metastore:
+        raise UnsupportedFeature(
+            f"{doing}: it is a format table whose partitions the catalog keeps "
+            f"('{PartitionSettings.in_metastore.key}'), and this release lists directories only; {OFFICIAL}"
+        )
+    if options.get(_IMPLEMENTATION, "paimon").strip().lower() != "paimon":
+        raise UnsupportedFeature(
+            f"{doing}: it is a format table with '{_IMPLEMENTATION}' = '{options[_IMPLEMENTATION]}', whose files the "
+            f"engine reads by rules of its own; read it with spark.read.format('{file_format}')"
+        )
+    if schema.primary_keys:
+        raise SchemaError(
+            f"{doing}: a format table has no primary key, its rows are those of files; leave "
+            f"'{TableSettings.primary_key.key}' out"
+        )
+    fields = file_fields(schema)
+    if not fields:
+        raise SchemaError(f"{doing}: all columns are partition columns, and files need one of their own; add a column")
+    if file_format in _SETTINGS:
+        _check_text_files(doing, file_format, options, fields)
+
+
+def file_fields(schema: TableSchema) -> tuple[DataField, ...]:
+    """The columns that files have: all but those of the partition."""
+    return tuple(field for field in schema.fields if field.name not in schema.partition_keys)
+
+
+def names_values_only(schema: TableSchema) -> bool:
+    """True if the directories of partitions have the values alone as their names."""
+    return parse_bool(schema.options.get(ONLY_VALUE, "false"))
+
+
+def _check_text_files(doing: str, file_format: str, options: Mapping[str, str], fields: Sequence[DataField]) -> None:
+    """Checks that files of lines can hold the columns, and that the options of the format are valid."""
+    settings = _SETTINGS[file_format](options)
+    for option in settings.declared():
+        option.read(settings)
+    if isinstance(settings, CsvSettings):
+        _check_csv(settings)
+    if isinstance(settings, TextSettings) and (len(fields) != 1 or fields[0].type.with_nullable(True) != _TEXT):
+        names = ", ".join(f"{field.name} {type_sql(field.type)}" for field in fields)
+        raise UnsupportedFeature(
+            f"{doing}: files of the format 'text' have one column of the type STRING and no others, and not {names}"
+        )
+    for field in fields:
+        wrong = _refused(field.type, file_format)
+        if wrong is not None:
+            raise UnsupportedFeature(
+                f"{doing}: the column '{field.name}' has the type {type_sql(wrong)}, which this release does not read "
+                f"in files of the format '{file_format}'; use the format parquet for it"
+            )
+
+
+def _check_csv(settings: CsvSettings) -> None:
+    """Refuses marks that Java refuses too: two that are the same character."""
+    delimiter, quote, escape = settings.field_delimiter, settings.quote, settings.escape
+    if delimiter in ("\0", quote, escape) or (quote == escape != "\0"):
+        raise OptionError(
+            f"'{CsvSettings.field_delimiter.key}', '{CsvSettings.quote.key}' and '{CsvSettings.escape.key}' begin with "
+            f"{delimiter!r}, {quote!r} and {escape!r}: they must be different characters"
+        )
+
+
+def _refused(data_type: DataType, file_format: str) -> DataType | None:
+    """The type, or one within it, that files of the format do not have here; None: it has all."""
+    if data_type.root in _PLAIN:
+        return None
+    if file_format != "json" or data_type.root not in (Root.ARRAY, Root.MAP, Root.ROW):
+        return data_type
+    if data_type.root is Root.MAP and data_type.key_type.root not in _PLAIN:
+        return data_type
+    parts = [field.type for field in data_type.fields] if data_type.root is Root.ROW else [data_type.inner]
+    return next((found for part in parts if (found := _refused(part, file_format)) is not None), None)
