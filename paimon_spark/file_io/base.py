@@ -170,6 +170,13 @@ class FileIO(Protocol):
         """
         ...
 
+    def move_file(self, path: str, target: str) -> None:
+        """Gives a whole file another name in the same store, which no other file has; readers see all of it or nothing.
+
+        An object store copies it. After an error the file may have both names.
+        """
+        ...
+
     def remove_empty_directory(self, path: str) -> bool:
         """Removes an empty directory. False: it still exists. In a store without directories this is always True."""
         ...

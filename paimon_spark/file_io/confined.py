@@ -81,6 +81,11 @@ class ConfinedFileIO:
         self._check_deletable(paths)
         self.inner.delete_many(paths)
 
+    def move_file(self, path: str, target: str) -> None:
+        self._check_deletable([path])
+        self._check_inside("written", target)
+        self.inner.move_file(path, target)
+
     def remove_empty_directory(self, path: str) -> bool:
         self._check_deletable([path])
         return self.inner.remove_empty_directory(path)

@@ -253,6 +253,12 @@ class HadoopFileIO:
             raise FileNotFoundError(f"there is no {path}, or no directory for {target}")
         return False
 
+    @names_faults("moving")
+    def move_file(self, path: str, target: str) -> None:
+        client, source = self._locate(path)
+        if not client.rename(source, self._locate(target)[1]):
+            raise StorageError(f"moving {path} to {target}: the file system refuses it; check that the file is there")
+
     @names_faults("deleting")
     def delete_directory(self, path: str) -> None:
         client, plain = self._locate(path)

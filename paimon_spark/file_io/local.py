@@ -210,6 +210,12 @@ class LocalFileIO:
                 _sync_directory(parent)
         return True
 
+    @names_faults("moving")
+    def move_file(self, path: str, target: str) -> None:
+        plain = local_path(target)
+        os.rename(local_path(path), plain)
+        _sync_directory(os.path.dirname(plain))
+
     @names_faults("deleting")
     def delete_directory(self, path: str) -> None:
         plain = local_path(path).rstrip("/")

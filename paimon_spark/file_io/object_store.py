@@ -201,6 +201,11 @@ class ObstoreFileIO:
                 for path, _ in files:
                     self.delete(path)
 
+    def move_file(self, path: str, target: str) -> None:
+        store, key = self._locate(path)
+        with named_errors("moving", path):
+            obstore.rename(store, key, self._locate(target)[1])
+
     def remove_empty_directory(self, path: str) -> bool:
         return True
 

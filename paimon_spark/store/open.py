@@ -257,14 +257,15 @@ def with_snapshots(table: OpenTable) -> ReadableTable:
 
 _FILE_TABLES = {
     TableKind.OBJECT_TABLE: "an object table: its rows are the files of its directory",
-    TableKind.FORMAT_TABLE: "a format table: its rows are in files that other programs write",
+    TableKind.FORMAT_TABLE: "a format table: its rows are those of files of one format",
 }
 
 
 def _of_another_kind(location: str, kind: str) -> UnsupportedFeature:
+    rows = "INSERT adds rows" if kind == TableKind.FORMAT_TABLE else "add files to the directory to add rows"
     return UnsupportedFeature(
         f"{location} is {_FILE_TABLES[TableKind(kind)]}, and it has no snapshots. It can be read as it is now, "
-        "described and dropped, and nothing else; add files to the directory to add rows"
+        f"described and dropped, and nothing else; {rows}"
     )
 
 

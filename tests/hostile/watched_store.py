@@ -70,6 +70,10 @@ class WatchedFileIO:
         self.touched += (("delete", path) for path in paths)
         self.inner.delete_many(paths)
 
+    def move_file(self, path: str, target: str) -> None:
+        self.touched += (("delete", path), ("write", target))
+        self.inner.move_file(path, target)
+
     def remove_empty_directory(self, path: str) -> bool:
         self.touched.append(("delete", path))
         return self.inner.remove_empty_directory(path)

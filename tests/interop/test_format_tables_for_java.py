@@ -91,3 +91,136 @@ def test_tables_that_are_not_made(server: JavaRestServer, spark: SparkSession, t
     files.sql("CREATE DATABASE files.d")
     with pytest.raises(UnsupportedFeature, match="'format-table'"):
         files.sql("CREATE TABLE files.d.f (a INT) TBLPROPERTIES ('type' = 'format-table')")
+
+
+ROWS = [(1, "a;b", Decimal("1.50"), 1, "x y"), (2, None, None, None, None), (3, "c", Decimal("-0.01"), -1, "ä=%/")]
+VALUES = """
+    VALUES (1L, 'a;b', 1.50, DATE '1970-01-02', 'x y'), (2L, NULL, NULL, NULL, NULL),
+           (3L, 'c', -0.01, DATE '1969-12-31', 'ä=%/')
+"""
+MORE = (9, "n", None, None, "x y")
+
+
+def files_of(table: FormatTable) -> set[str]:
+    """All files, hidden ones too."""
+    return {str(path) for path in Path(table.location).rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("file_format", "layout"), [("parquet", "named"), ("parquet", "two"), ("orc", "none"), ("orc", "values")]
+)
+def test_java_reads_what_is_written_here(
+    java: Genuine, server: JavaRestServer, spark: SparkSession, file_format: str, layout: str
+) -> None:
+    session = spark.newSession()
+    cat = paimon_spark.catalog(session, server.options, name="lake")
+    paimon_spark.register_catalog(session, "lake", server.options)
+    name = f"w_{file_format}_{layout}"
+    keys = {"none": "", "two": "PARTITIONED BY (day, part)"}.get(layout, "PARTITIONED BY (part)")
+    only = ", 'format-table.partition-path-only-value' = 'true'" if layout == "values" else ""
+
+    def rows() -> list[tuple[object, ...]]:
+        """The rows as Java has them, which every door shows too."""
+        found = java.run(rows_by_java, server.options, "d", name)
+        shown = f"SELECT id, name, price, datediff(day, DATE '1970-01-01'), part FROM lake.d.{name}"
+        assert sorted(map(repr, found)) == sorted(repr(tuple(row)) for row in cat.sql(shown).collect())
+        return sorted(found, key=repr)
+
+    try:
+        properties = f"'type' = 'format-table', 'file.format' = '{file_format}'{only}"
+        cat.sql(f"CREATE TABLE lake.d.{name} ({COLUMNS}) {keys} TBLPROPERTIES ({properties})")
+        table = cat[f"d.{name}"]
+        cat.sql(f"INSERT INTO lake.d.{name} {VALUES}")
+        assert rows() == sorted(ROWS, key=repr)
+        session.sql(f"INSERT INTO lake.d.{name} (part, id, name) VALUES ('x y', 9, 'n')").collect()
+        assert rows() == sorted([*ROWS, MORE], key=repr)
+        java.run(write_by_java, server.options, "d", name, [MORE])
+        assert len(rows()) == 5
+        cat.sql(f"INSERT OVERWRITE lake.d.{name} {VALUES}")
+        assert rows() == sorted(ROWS, key=repr)
+        session.sql(f"INSERT OVERWRITE lake.d.{name} SELECT 9L, 'n', NULL, NULL, 'x y'").collect()
+        assert rows() == [MORE]
+        table.append(session.sql(f"SELECT * FROM {VALUES} AS t(id, name, price, day, part) WHERE id < 3"))
+        assert len(rows()) == 3
+        if keys:
+            spec = "part = 'x y'" if layout != "two" else "day = DATE '1970-01-02', part = 'x y'"
+            columns = "id, name, price, day" if layout != "two" else "id, name, price"
+            values = "4L, 'p', NULL, NULL" if layout != "two" else "4L, 'p', NULL"
+            cat.sql(f"INSERT OVERWRITE lake.d.{name} PARTITION ({spec}) ({columns}) SELECT {values}")
+            assert [row[0] for row in rows() if row[4] == "x y"] == ([4] if layout != "two" else [4, 9])
+            assert [row[0] for row in rows() if row[4] is None] == [2]
+            nothing = "NULL AS price, NULL AS day, NULL AS part"
+            table.dynamic_partition_overwrite(session.sql(f"SELECT 7L AS id, 'd' AS name, {nothing}"))
+            assert [row[0] for row in rows() if row[4] is None] == [7]
+            assert len(rows()) == (2 if layout != "two" else 3)
+            other, nulls = session.sql("SELECT 1L AS id, 'other' AS part"), {"write.missing-columns": "null"}
+            with pytest.raises((PaimonError, PySparkException), match="the condition does not choose"):
+                table.overwrite(other, "part = 'x y'", nulls)
+        cat.sql(f"INSERT OVERWRITE lake.d.{name} SELECT * FROM lake.d.{name} WHERE false")
+        assert rows() == []
+        opened = open_catalog(server.options).table(f"d.{name}")
+        assert isinstance(opened, FormatTable)
+        assert files_of(opened) == set()
+    finally:
+        forget_catalogs(session)
+
+
+def test_a_write_that_fails_changes_nothing(java: Genuine, server: JavaRestServer, spark: SparkSession) -> None:
+    session = spark.newSession()
+    cat = paimon_spark.catalog(session, server.options, name="lake")
+    cat.sql("""
+        CREATE TABLE lake.d.fails (id INT NOT NULL, part STRING) PARTITIONED BY (part)
+        TBLPROPERTIES ('type' = 'format-table', 'format-table.partition-path-only-value' = 'true')
+    """)
+    cat.sql("INSERT INTO lake.d.fails VALUES (1, 'a')")
+    opened = open_catalog(server.options).table("d.fails")
+    assert isinstance(opened, FormatTable)
+    before = files_of(opened)
+    failing = session.range(0, 4000, 1, 4).selectExpr(
+        "CAST(IF(id = 3999, raise_error('stop'), id) AS INT) AS id", "CAST(id % 7 AS STRING) AS part"
+    )
+    table = cat["d.fails"]
+    for write in (table.append, table.overwrite):
+        with pytest.raises(Exception, match="stop"):
+            write(failing)
+        assert files_of(opened) == before
+    with pytest.raises((PaimonError, PySparkException), match="is null in at least 1"):
+        table.append(session.sql("SELECT CAST(NULL AS INT) AS id, 'b' AS part"))
+    for hidden in ("_x", ".x"):
+        with pytest.raises((PaimonError, PySparkException), match="readers pass over"):
+            table.append(session.sql(f"SELECT 1 AS id, '{hidden}' AS part"))
+    assert files_of(opened) == before
+    (Path(opened.location) / "a/.tmp.other").write_bytes(b"at work")
+    table.overwrite(session.sql("SELECT 2 AS id, 'b' AS part"))
+    assert (Path(opened.location) / "a/.tmp.other").exists()
+    assert java.run(rows_by_java, server.options, "d", "fails") == [(2, "b")]
+
+
+def test_writes_that_are_refused(server: JavaRestServer, spark: SparkSession) -> None:
+    session = spark.newSession()
+    cat = paimon_spark.catalog(session, server.options, name="lake")
+    paimon_spark.register_catalog(session, "lake", server.options)
+    try:
+        cat.sql("CREATE TABLE lake.d.lines (id INT) TBLPROPERTIES ('type' = 'format-table', 'file.format' = 'csv')")
+        cat.sql("CREATE TABLE lake.d.files (id INT, p INT) PARTITIONED BY (p) TBLPROPERTIES ('type' = 'format-table')")
+        cases = [
+            (cat.sql, "INSERT INTO lake.d.lines VALUES (1)", "writes those of parquet, orc only"),
+            (session.sql, "INSERT INTO lake.d.lines VALUES (1)", "writes those of parquet, orc only"),
+            (cat.sql, "DELETE FROM lake.d.files WHERE id = 1", "is a format table"),
+            (cat.sql, "ALTER TABLE lake.d.files ADD COLUMN x INT", "is a format table"),
+            (session.sql, "DELETE FROM lake.d.files WHERE id = 1", "is a format table"),
+        ]
+        for sql, statement, words in cases:
+            with pytest.raises((PaimonError, PySparkException), match=words):
+                sql(statement).collect()
+        with pytest.raises(UnsupportedFeature, match="a name and number"):
+            cat["d.files"].append(session.sql("SELECT 1 AS id, 1 AS p"), once=("x", 1))
+        session.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+        with pytest.raises((PaimonError, PySparkException), match="use INSERT OVERWRITE"):
+            session.sql("SELECT 1 AS id, 1 AS p").writeTo("lake.d.files").overwritePartitions()
+        cat.sql("INSERT INTO lake.d.files VALUES (1, 1), (2, 2), (0, 3)")
+        cat.sql("INSERT OVERWRITE lake.d.files VALUES (3, 2)")
+        session.sql("INSERT OVERWRITE lake.d.files VALUES (4, 3)").collect()
+        assert sorted(map(tuple, cat.sql("SELECT * FROM lake.d.files").collect())) == [(1, 1), (3, 2), (4, 3)]
+    finally:
+        forget_catalogs(session)

@@ -102,5 +102,8 @@ class TokenFileIO:
     def delete_many(self, paths: Sequence[str]) -> None:
         self._store.delete_many(paths)
 
+    def move_file(self, path: str, target: str) -> None:
+        self._store.move_file(path, target)
+
     def remove_empty_directory(self, path: str) -> bool:
         return self._store.remove_empty_directory(path)

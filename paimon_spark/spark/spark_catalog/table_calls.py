@@ -49,6 +49,7 @@ _INTERFACES = (
 )
 _READS = ("BATCH_READ", "MICRO_BATCH_READ")
 _WRITES = ("V1_BATCH_WRITE", "BATCH_WRITE", "STREAMING_WRITE", "TRUNCATE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC")
+_WRITES_OF_FILES = tuple(kind for kind in _WRITES if kind != "STREAMING_WRITE")
 
 
 def table_of_spark(of: NamedTable, options: Mapping[str, str]) -> Java:
@@ -160,9 +161,11 @@ def listed_table(of: NamedTable, options: Mapping[str, str]) -> Java:
         "properties": of.objects.map(_properties(table) if isinstance(table, ObjectTable | FormatTable) else {}),
         "capabilities": _capabilities(of.objects, _READS if shows_rows else _READS[:1]),
     }
-    return of.objects.make(
-        [_CATALOG + "SupportsRead"], SystemTableCalls(of, options, isinstance(table, FormatTable)), constants
-    )
+    if isinstance(table, FormatTable):
+        constants["capabilities"] = _capabilities(of.objects, (*_READS[:1], *_WRITES_OF_FILES))
+        kinds = [_CATALOG + "SupportsRead", _CATALOG + "SupportsWrite"]
+        return of.objects.make(kinds, FormatTableCalls(of, options, is_pruned=True), constants)
+    return of.objects.make([_CATALOG + "SupportsRead"], SystemTableCalls(of, options, is_pruned=False), constants)
 
 
 @dataclass(frozen=True)
@@ -183,6 +186,13 @@ class SystemTableCalls:
             [f"{_CONNECTOR}read.SupportsPushDown{what}" for what in pushed],
             SystemScanBuilder(self.of, {**self.options, **dict_of(options)}),
         )
+
+
+class FormatTableCalls(SystemTableCalls):
+    """Answers for a format table, which rows can be written to."""
+
+    def newWriteBuilder(self, info: Java) -> Java:
+        return write_builder(self.of, info)
 
 
 def _named(of: NamedTable, fields: Sequence[DataField], keys: Iterable[str]) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from paimon_spark.spark.spark_catalog.sessions import NamedTable
 from paimon_spark.spark.spark_catalog.spark_internals import data_frame, python_table, write_info
 from paimon_spark.sql.text.literals import literal_text
 from paimon_spark.sql.text.names import TableName
+from paimon_spark.store.file_tables.format_table import FormatTable
 
 _WRITE = "org.apache.spark.sql.connector.write."
 INSERTABLE = "org.apache.spark.sql.sources.InsertableRelation"
@@ -44,7 +45,8 @@ class WriteBuilder:
     def __init__(self, of: NamedTable, info: Java) -> None:
         self._of = of
         self._info = info
-        self._schema = of.open({}).schema
+        opened = of.open_any({})
+        self._schema, self._is_of_files = opened.schema, isinstance(opened, FormatTable)
         self._replaces: dict[str, str] | None = None
         self.itself: Java = None
 
@@ -65,6 +67,11 @@ class WriteBuilder:
         return self.itself
 
     def overwriteDynamicPartitions(self) -> Java:
+        if self._is_of_files:
+            raise UnsupportedFeature(
+                f"overwriting the partitions of the rows in {self._of.full_name}: Spark hands no format table such a "
+                "write; use INSERT OVERWRITE, or PaimonTable.forName(spark, ...).dynamic_partition_overwrite(df)"
+            )
         self._replaces = {DYNAMIC_OVERWRITE: "true"}
         return self.itself
 

@@ -31,6 +31,8 @@ from paimon_spark.sql.statements import Insert, InsertSeveral
 from paimon_spark.sql.text.default_texts import default_expression
 from paimon_spark.sql.text.lexer import Token, tokenize
 from paimon_spark.sql.text.literals import Value, partition_condition
+from paimon_spark.store.file_tables.format_table import FormatScan, FormatTable
+from paimon_spark.store.open import ReadableTable, with_snapshots
 
 
 def run_insert(session: SqlSession, insert: Insert, args: Args = None) -> DataFrame:
@@ -66,7 +68,7 @@ def run_inserts(session: SqlSession, several: InsertSeveral, args: Args = None) 
 
 def _prepared(session: SqlSession, insert: Insert, args: Args) -> Callable[[], object]:
     """Plans the query of an INSERT and checks that it fits the table. What is returned writes the rows."""
-    stored = session.open(insert.table)
+    stored = _target(session, insert)
     naming = Naming(is_case_sensitive(session.spark))
     partition_fields = stored.schema.partition_fields
     fixed = fixed_values(session.spark, str(insert.table), partition_fields, insert.partition, naming)
@@ -94,6 +96,12 @@ def _prepared(session: SqlSession, insert: Insert, args: Args) -> Callable[[], o
     return run
 
 
+def _target(session: SqlSession, insert: Insert) -> ReadableTable | FormatTable:
+    """The table that an INSERT writes to: one with snapshots, or a format table."""
+    found = session.open_any(insert.table)
+    return found if isinstance(found, FormatTable) else with_snapshots(found)
+
+
 def _write(
     session: SqlSession,
     insert: Insert,
@@ -106,7 +114,7 @@ def _write(
         return partial(table.overwrite, given, insert.replace_where, options)
     if not insert.overwrite:
         return partial(table.append, given, options)
-    names_all = len(fixed) == len(session.open(insert.table).schema.partition_keys)  # then no row chooses a partition
+    names_all = len(fixed) == len(_target(session, insert).schema.partition_keys)  # then no row chooses a partition
     if fixed and (names_all or not _is_dynamic(session, options)):
         return partial(table.overwrite, given, partition_condition(fixed), options)
     return partial(table.overwrite, given, options=options)
@@ -132,8 +140,8 @@ def _merges_schema(session: SqlSession, insert: Insert) -> bool:
 
 def _has_partition(session: SqlSession, insert: Insert, fixed: Mapping[str, Value]) -> bool:
     """True if there are rows in the partition that INSERT OVERWRITE ... IF NOT EXISTS names."""
-    plan = session.open(insert.table).scan(where=partition_condition(fixed)).plan()
-    return bool(plan.splits)
+    scan = _target(session, insert).scan(where=partition_condition(fixed))
+    return bool(scan.tasks() if isinstance(scan, FormatScan) else scan.plan().splits)
 
 
 def _is_dynamic(session: SqlSession, options: Mapping[str, str]) -> bool:

@@ -33,6 +33,7 @@ from paimon_spark.spark.adapters.options import (
     write_options,
 )
 from paimon_spark.spark.cdc.table_sync import SyncPlan, check_stream, sync_batch
+from paimon_spark.spark.jobs.format_job import write_format_table
 from paimon_spark.spark.jobs.write_run import run_write
 from paimon_spark.spark.merge_into.clauses import Clause, MergeBuilder
 from paimon_spark.spark.merge_into.merge import Merge, run_merge
@@ -47,8 +48,10 @@ from paimon_spark.spark.table.table_state import TableState
 from paimon_spark.spark.write.bucket_routing import how_computed
 from paimon_spark.spark.write.open_write import open_job
 from paimon_spark.spark.write.write_job import WriteResult
+from paimon_spark.store.file_tables.format_table import FormatTable
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.rows.change_strategies import Statement
+from paimon_spark.store.storage.served import is_served
 
 _NO_OPTIONS: Mapping[str, str] = {}
 _ALIAS = "target"
@@ -125,7 +128,7 @@ class TableWrites(TableState):
             OptionError: the table has no partitions, so that all its rows would go.
         """
         df = held_rows(df)
-        if not self._open().schema.partition_keys:
+        if not self._open_any().schema.partition_keys:
             raise OptionError(
                 f"dynamic_partition_overwrite of {self._path}: the table has no partitions; overwrite(df) replaces all "
                 "its rows"
@@ -355,6 +358,10 @@ class TableWrites(TableState):
         given = self._in_session({**self._options, **options, PATH: self._path})
         read = write_options({**given, UNKNOWN_BATCH: last_of(options, UNKNOWN_BATCH) or self._unknown})
         write = read if once is None else replace(read, once=once)
+        if is_served(self._path):
+            found = self._open_any()
+            if isinstance(found, FormatTable):
+                return write_format_table(df, found, write, overwrite)
         missing = None if write.creates else partial(_refuse_lost_table, self._path)
         job = open_job(write, df.schema, overwrite, missing, finds_keys=True)
         done = run_write(self._spark, df, job, here=how_computed(rows))

@@ -76,11 +76,11 @@ def job_rows(job: WriteJob, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Kind
 
 
 def _aligned(job: WriteJob, batch: pa.RecordBatch) -> pa.RecordBatch:
-    rules = job.store_rules(_session_zone(batch.schema))
+    rules = job.store_rules(zone_of_rows(batch.schema))
     return align_rows(batch, job.row_fields(), job.omissible, job.completes, rules)
 
 
-def _session_zone(rows: Iterable[pa.Field]) -> str | None:
+def zone_of_rows(rows: Iterable[pa.Field]) -> str | None:
     """The time zone of the session of this task; None: it is not known.
 
     Spark hands the settings of a session to its tasks, but not their defaults; instants come in its zone at any rate.

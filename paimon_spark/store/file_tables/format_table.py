@@ -38,7 +38,8 @@ from paimon_spark.store.read.open_file import FileRequest
 from paimon_spark.store.system_tables.made_rows import SystemRows, asked_rows
 
 _NAMED = re.compile(r"([^/]+)=([^/]+)")
-_HIDDEN = ("_", ".")
+HIDDEN = ("_", ".")
+"""What the names of files of writers that are at work begin with."""
 _TASK_BYTES = 128 << 20
 
 
@@ -72,7 +73,7 @@ class FormatTable(FileTable):
 
     table_kind = TableKind.FORMAT_TABLE
     called = "a format table"
-    offers = "scan() reads its files, partitions() lists its partitions"
+    offers = "scan() reads its files, partitions() lists its partitions; INSERT writes rows"
     rows_are = "in the files"
 
     def __repr__(self) -> str:
@@ -124,7 +125,7 @@ class FormatTable(FileTable):
     def files(self, where: Predicate | None = None) -> Iterator[FormatFile]:
         """The files of these partitions."""
         for partition in self.partitions(where):
-            for status in _files_below(self.table.file_io, partition.path):
+            for status in files_below(self.table.file_io, partition.path):
                 yield FormatFile(status.path, status.size, partition.values)
 
     def _below(self, above: FormatPartition, field: DataField, where: Predicate | None) -> Iterator[FormatPartition]:
@@ -132,7 +133,7 @@ class FormatTable(FileTable):
         null = self.table.settings.partitions.default_name
         for status in sorted(self.table.file_io.list(above.path), key=lambda status: status.name):
             is_null = only_value and status.name == null
-            if not status.is_directory or (status.name.startswith(_HIDDEN) and not is_null):
+            if not status.is_directory or (status.name.startswith(HIDDEN) and not is_null):
                 continue
             named = None if only_value else _NAMED.fullmatch(status.name)
             if not only_value and (named is None or unescape(named[1]) != field.name):
@@ -254,12 +255,12 @@ def format_table(table: Table, dynamic: Mapping[str, str]) -> FormatTable:
     return found
 
 
-def _files_below(file_io: FileIO, directory: str) -> Iterator[FileStatus]:
+def files_below(file_io: FileIO, directory: str) -> Iterator[FileStatus]:
     """All files below a directory but those of writers that are at work, by name."""
     for status in sorted(file_io.list(directory), key=lambda status: status.name):
-        if status.name.startswith(_HIDDEN):
+        if status.name.startswith(HIDDEN):
             continue
         if status.is_directory:
-            yield from _files_below(file_io, f"{directory}/{status.name}")
+            yield from files_below(file_io, f"{directory}/{status.name}")
         else:
             yield status

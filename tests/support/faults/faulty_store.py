@@ -167,6 +167,9 @@ class FaultyFileIO:
         for path in paths:
             self.delete(path)
 
+    def move_file(self, path: str, target: str) -> None:
+        self.run("!move file", lambda: None, lambda: self.inner.move_file(path, target))
+
     def remove_empty_directory(self, path: str) -> bool:
         return self.run("!remove directory", lambda: None, lambda: self.inner.remove_empty_directory(path))
 

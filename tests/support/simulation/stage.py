@@ -219,6 +219,10 @@ class StagedFileIO:
         for path in paths:
             self.delete(path)
 
+    def move_file(self, path: str, target: str) -> None:
+        self.actor.pause("move", path)
+        self.stored.inner.move_file(path, target)
+
     def remove_empty_directory(self, path: str) -> bool:
         self.actor.pause("remove", path)
         return self.stored.inner.remove_empty_directory(path)

@@ -1,0 +1,155 @@
+"""Files of a format table: hidden until all are whole, named and replaced at once; Java's rows are in tests/interop."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.errors import DataError, StorageError, UnsupportedFeature
+from paimon_spark.file_io.local import LocalFileIO
+from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.type_text import parse_type
+from paimon_spark.format.types import DataField
+from paimon_spark.store.file_tables.format_table import FormatTable, format_table
+from paimon_spark.store.file_tables.format_write import FormatWriter, StagedFile, check_writes, discard_job, publish
+from paimon_spark.store.metadata.table import Table
+
+
+def made(path: Path, columns: Mapping[str, str], keys: tuple[str, ...] = (), **options: str) -> FormatTable:
+    fields = tuple(DataField(number, name, parse_type(kind)) for number, (name, kind) in enumerate(columns.items()))
+    stored = {"type": "format-table", **options}
+    schema = TableSchema(0, fields, len(fields), keys, (), stored)
+    return format_table(Table(str(path), LocalFileIO(), schema, TableSettings(stored)), {})
+
+
+def staged(table: FormatTable, *rows: tuple[Any, ...]) -> list[StagedFile]:
+    schema = arrow_schema(table.table.schema.fields)
+    columns = [pa.array(column, kind.type) for column, kind in zip(zip(*rows, strict=True), schema, strict=True)]
+    writer = FormatWriter(table, "job")
+    writer.write(pa.RecordBatch.from_arrays(columns, schema=schema))
+    return writer.finish()
+
+
+def rows_of(table: FormatTable) -> list[tuple[Any, ...]]:
+    found = table.scan().to_arrow().to_pylist()
+    return sorted((tuple(row.values()) for row in found), key=repr)
+
+
+def names(path: Path) -> set[str]:
+    return {one.name[:9] for one in path.rglob("*") if one.is_file()}
+
+
+def test_files_are_hidden_until_they_are_published(tmp_path: Path) -> None:
+    table = made(tmp_path, {"id": "INT", "p": "INT"}, ("p",))
+    first = staged(table, (1, 1), (2, 1), (3, 2))
+    assert len(first) == 2
+    assert rows_of(table) == []
+    publish(table, first, "nothing")
+    assert rows_of(table) == [(1, 1), (2, 1), (3, 2)]
+    publish(table, staged(table, (4, 2)), "dynamic")
+    assert rows_of(table) == [(1, 1), (2, 1), (4, 2)]
+    publish(table, staged(table, (5, 1)), ({"p": 1}, {"p": 9}))
+    assert rows_of(table) == [(4, 2), (5, 1)]
+    publish(table, [], "dynamic")
+    assert rows_of(table) == [(4, 2), (5, 1)]
+    publish(table, [], "all")
+    assert rows_of(table) == []
+    lost = staged(table, (6, 1), (7, 2))
+    discard_job(table, "another")
+    assert all(Path(file.hidden_path).exists() for file in lost)
+    discard_job(table, "job")
+    assert names(tmp_path) == set()
+
+
+@dataclass(frozen=True)
+class Failing(LocalFileIO):
+    """Fails at the n-th move, or at every deletion of a file that readers see."""
+
+    left: list[None] = field(default_factory=list)
+    keeps: bool = False
+
+    def move_file(self, path: str, target: str) -> None:
+        if not self.left:
+            raise StorageError(f"moving {path}: no space")
+        self.left.pop()
+        super().move_file(path, target)
+
+    def delete_many(self, paths: Any) -> None:
+        if self.keeps:
+            raise StorageError("deleting: not permitted")
+        super().delete_many(paths)
+
+
+@pytest.mark.parametrize("moves", [0, 1, 2])
+def test_a_file_that_gets_no_name(tmp_path: Path, moves: int) -> None:
+    table = made(tmp_path, {"id": "INT", "p": "INT"}, ("p",))
+    publish(table, staged(table, (1, 1)), "nothing")
+    failing = replace(table, table=replace(table.table, file_io=Failing([None] * moves)))
+    with pytest.raises(StorageError, match="no space"):
+        publish(failing, staged(failing, (2, 1), (3, 2), (4, 3)), "all")
+    assert rows_of(table) == [(1, 1)]
+    assert not [name for name in names(tmp_path) if name.startswith(".")]
+
+
+def test_a_replaced_file_that_stays(tmp_path: Path) -> None:
+    table = made(tmp_path, {"id": "INT"})
+    publish(table, staged(table, (1,)), "nothing")
+    failing = replace(table, table=replace(table.table, file_io=Failing([None], keeps=True)))
+    with pytest.raises(StorageError, match="some of those that they replace are too"):
+        publish(failing, staged(failing, (2,)), "all")
+    assert rows_of(table) == [(1,), (2,)]
+
+
+VALUES: list[tuple[str, Any]] = [
+    ("INT", -5), ("STRING", "a/b =%ä"), ("BOOLEAN", True), ("DATE", dt.date(1969, 1, 1)),
+    ("DECIMAL(5, 2)", Decimal("-1.50")),
+    ("DOUBLE", 1e10), ("DOUBLE", float("nan")), ("FLOAT", 0.5), ("BIGINT", None), ("STRING", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "value"), VALUES)
+@pytest.mark.parametrize("only", ["true", "false"])
+def test_partitions_come_back(tmp_path: Path, kind: str, value: Any, only: str) -> None:
+    table = made(tmp_path, {"id": "INT", "p": kind}, ("p",), **{"format-table.partition-path-only-value": only})
+    publish(table, staged(table, (1, value), (2, value)), "nothing")
+    assert list(map(repr, rows_of(table))) == [repr((1, value)), repr((2, value))]
+    assert len(table.partitions()) == 1
+
+
+def test_partitions_that_no_reader_would_find(tmp_path: Path) -> None:
+    time = dt.datetime(2026, 1, 1, 12)
+    with pytest.raises(DataError, match=r"'partition.legacy-name' to 'false'"):
+        staged(made(tmp_path, {"id": "INT", "p": "TIMESTAMP(3)"}, ("p",)), (1, time))
+    named = made(tmp_path, {"id": "INT", "p": "TIMESTAMP(3)"}, ("p",), **{"partition.legacy-name": "false"})
+    publish(named, staged(named, (1, time)), "nothing")
+    assert rows_of(named) == [(1, time)]
+    with pytest.raises(DataError, match=r"begin with '_' or '.'"):
+        staged(made(tmp_path, {"id": "INT", "_p": "INT"}, ("_p",)), (1, 1))
+    with pytest.raises(DataError, match="NOT NULL column 'id'"):
+        staged(made(tmp_path, {"id": "INT NOT NULL"}), (None,))
+    with pytest.raises(UnsupportedFeature, match="of the format 'json'"):
+        check_writes(made(tmp_path, {"id": "INT"}, **{"file.format": "json"}))
+
+
+def test_files_are_closed_at_their_target(tmp_path: Path) -> None:
+    table = made(tmp_path, {"id": "INT"}, **{"target-file-row-num": "1"})
+    writer = FormatWriter(table, "job")
+    for number in range(3):
+        writer.write(pa.RecordBatch.from_pydict({"id": pa.array([number], pa.int32())}))
+    files = writer.finish()
+    assert [file.rows for file in files] == [1, 1, 1]
+    publish(table, files, "nothing")
+    assert rows_of(table) == [(0,), (1,), (2,)]
+    aborted = FormatWriter(table, "other")
+    aborted.write(pa.RecordBatch.from_pydict({"id": pa.array([7], pa.int32())}))
+    aborted.abort()
+    assert names(tmp_path) == {"data-" + file.name[5:9] for file in files}
