@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -107,7 +108,8 @@ def files_of(table: FormatTable) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("file_format", "layout"), [("parquet", "named"), ("parquet", "two"), ("orc", "none"), ("orc", "values")]
+    ("file_format", "layout"),
+    [("parquet", "named"), ("parquet", "two"), ("orc", "values"), ("csv", "none"), ("json", "named")],
 )
 def test_java_reads_what_is_written_here(
     java: Genuine, server: JavaRestServer, spark: SparkSession, file_format: str, layout: str
@@ -201,11 +203,11 @@ def test_writes_that_are_refused(server: JavaRestServer, spark: SparkSession) ->
     cat = paimon_spark.catalog(session, server.options, name="lake")
     paimon_spark.register_catalog(session, "lake", server.options)
     try:
-        cat.sql("CREATE TABLE lake.d.lines (id INT) TBLPROPERTIES ('type' = 'format-table', 'file.format' = 'csv')")
+        cat.sql("CREATE TABLE lake.d.lines (s STRING) TBLPROPERTIES ('type' = 'format-table', 'file.format' = 'text')")
         cat.sql("CREATE TABLE lake.d.files (id INT, p INT) PARTITIONED BY (p) TBLPROPERTIES ('type' = 'format-table')")
         cases = [
-            (cat.sql, "INSERT INTO lake.d.lines VALUES (1)", "writes those of parquet, orc only"),
-            (session.sql, "INSERT INTO lake.d.lines VALUES (1)", "writes those of parquet, orc only"),
+            (cat.sql, "INSERT INTO lake.d.lines VALUES ('a')", "writes those of parquet, orc, csv, json only"),
+            (session.sql, "INSERT INTO lake.d.lines VALUES ('a')", "writes those of parquet, orc, csv, json only"),
             (cat.sql, "DELETE FROM lake.d.files WHERE id = 1", "is a format table"),
             (cat.sql, "ALTER TABLE lake.d.files ADD COLUMN x INT", "is a format table"),
             (session.sql, "DELETE FROM lake.d.files WHERE id = 1", "is a format table"),
@@ -224,3 +226,43 @@ def test_writes_that_are_refused(server: JavaRestServer, spark: SparkSession) ->
         assert sorted(map(tuple, cat.sql("SELECT * FROM lake.d.files").collect())) == [(1, 1), (3, 2), (4, 3)]
     finally:
         forget_catalogs(session)
+
+
+@pytest.mark.parametrize("file_format", ["csv", "json"])
+def test_java_reads_all_values_of_lines(
+    java: Genuine, server: JavaRestServer, spark: SparkSession, file_format: str
+) -> None:
+    cat = paimon_spark.catalog(spark.newSession(), server.options, name="lake")
+    columns = "s STRING, b BINARY, f FLOAT, g DOUBLE, t TIMESTAMP_NTZ, z TIMESTAMP, ok BOOLEAN"
+    options = f"'type' = 'format-table', 'file.format' = '{file_format}', 'csv.null-literal' = 'NULL'"
+    cat.sql(f"CREATE TABLE lake.d.all_{file_format} ({columns}) TBLPROPERTIES ({options})")
+    texts = [
+        "",
+        " ",
+        "\\",
+        '"',
+        'a"b',
+        "a,b",
+        "\\,",
+        '\\"',
+        "a\\b",
+        "\u2003",
+        "ä😀",
+        "'",
+        '"x"',
+        '\\\\"',
+        "null",
+        "\ufeff",
+    ]
+    moment = dt.datetime(2026, 11, 1, 12, 30, 0, 5)
+    rows = [(text, b"\x00\xff", 0.5, float("-inf"), moment, moment, True) for text in texts]
+    rows.append((None,) * 7)
+    schema = "s STRING, b BINARY, f FLOAT, g DOUBLE, t TIMESTAMP_NTZ, z TIMESTAMP, ok BOOLEAN"
+    cat[f"d.all_{file_format}"].append(spark.createDataFrame(rows, schema))
+    nanos = (moment - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1) * 1000
+    found = java.run(rows_by_java, server.options, "d", f"all_{file_format}")
+    query = f"SELECT s, b, f, g, t, z, ok FROM lake.d.all_{file_format}"
+    shown = [(row[0], None if row[1] is None else bytes(row[1]), *row[2:]) for row in cat.sql(query).collect()]
+    assert sorted(map(repr, shown)) == sorted(map(repr, rows))
+    assert sorted(row[0] or "" for row in found) == sorted(["", *texts])
+    assert {row[1:5] for row in found} == {(b"\x00\xff", 0.5, float("-inf"), nanos), (None,) * 4}

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_spark.arrow.formats.data_file import FileWriter, WriteSettings, open_writer
+from paimon_spark.arrow.text_files.line_writer import LineWriter
 from paimon_spark.arrow.text_files.text_values import partition_value
 from paimon_spark.arrow.types import to_internal
 from paimon_spark.errors import DataError, PaimonError, StorageError, UnsupportedFeature
@@ -26,7 +27,8 @@ from paimon_spark.store.file_tables.format_table import HIDDEN, FormatPartition,
 from paimon_spark.store.write.file_layout import TARGET_WITHOUT_KEY
 from paimon_spark.store.write.row_rules import row_rules
 
-WRITTEN_FORMATS = ("parquet", "orc")
+_WRITTEN = ("parquet", "orc", "csv", "json")
+_LINES = ("csv", "json")
 Replaced: TypeAlias = Literal["nothing", "all", "dynamic"] | tuple[Mapping[str, Any], ...]
 """What an overwrite replaces: no rows, all rows, the partitions of the rows, or those with these internal values."""
 _COMPRESSIONS = ("file.compression", "format-table.file.compression", "compression")
@@ -67,10 +69,10 @@ def check_writes(table: FormatTable) -> None:
     Raises:
         UnsupportedFeature: it does not.
     """
-    if table.file_format not in WRITTEN_FORMATS:
+    if table.file_format not in _WRITTEN:
         raise UnsupportedFeature(
             f"writing to {table.location}: it is a format table of the format '{table.file_format}', and this release "
-            f"writes those of {', '.join(WRITTEN_FORMATS)} only; write its files with "
+            f"writes those of {', '.join(_WRITTEN)} only; write its files with "
             f"df.write.format('{table.file_format}'), or use the official system"
         )
 
@@ -85,7 +87,12 @@ class FormatWriter:
         self._fields = file_fields(stored)
         self._rules = replace(row_rules(table.location, stored, settings), kind_column=None)
         codec = next((stored.options[key] for key in _COMPRESSIONS if key in stored.options), None)
-        self._codec = (codec or _DEFAULT_COMPRESSION[table.file_format]).lower()
+        self._codec = (codec or _DEFAULT_COMPRESSION.get(table.file_format, "none")).lower()
+        if table.file_format in _LINES and self._codec != "none":
+            raise UnsupportedFeature(
+                f"writing to {table.location} with the compression '{self._codec}': this release writes files of the "
+                f"format '{table.file_format}' without compression only; set 'file.compression' to 'none'"
+            )
         self._target = settings.files.target_size or TARGET_WITHOUT_KEY, settings.files.target_row_num
         self._open: dict[str, _OpenFile] = {}
         self._staged: list[StagedFile] = []
@@ -127,12 +134,18 @@ class FormatWriter:
         self._begun.append(staged)
         stream = self._table.table.file_io.open_output(staged.hidden_path)
         try:
-            writer = open_writer(stream, self._table.file_format, self._fields, WriteSettings(compression=self._codec))
+            writer = self._writer(stream)
         except BaseException:
             stream.discard()
             raise
         self._open[directory] = _OpenFile(staged, stream, writer)
         return self._open[directory]
+
+    def _writer(self, stream: OutputStream) -> FileWriter:
+        file_format = self._table.file_format
+        if file_format in _LINES:
+            return LineWriter(stream, file_format, self._fields, self._table.table.schema.options)
+        return open_writer(stream, file_format, self._fields, WriteSettings(compression=self._codec))
 
     def _end(self, directory: str) -> None:
         file = self._open.pop(directory)

@@ -11,6 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import DataError, StorageError, UnsupportedFeature
@@ -136,8 +138,8 @@ def test_partitions_that_no_reader_would_find(tmp_path: Path) -> None:
         staged(made(tmp_path, {"id": "INT", "_p": "INT"}, ("_p",)), (1, 1))
     with pytest.raises(DataError, match="NOT NULL column 'id'"):
         staged(made(tmp_path, {"id": "INT NOT NULL"}), (None,))
-    with pytest.raises(UnsupportedFeature, match="of the format 'json'"):
-        check_writes(made(tmp_path, {"id": "INT"}, **{"file.format": "json"}))
+    with pytest.raises(UnsupportedFeature, match="of the format 'text'"):
+        check_writes(made(tmp_path, {"id": "STRING"}, **{"file.format": "text"}))
 
 
 def test_files_are_closed_at_their_target(tmp_path: Path) -> None:
@@ -153,3 +155,62 @@ def test_files_are_closed_at_their_target(tmp_path: Path) -> None:
     aborted.write(pa.RecordBatch.from_pydict({"id": pa.array([7], pa.int32())}))
     aborted.abort()
     assert names(tmp_path) == {"data-" + file.name[5:9] for file in files}
+
+
+TEXT = st.text(',"\\ aé😀\n\r\u2003\ufeff|N', max_size=6)
+
+
+@pytest.mark.parametrize("file_format", ["csv", "json"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"csv.null-literal": "N", "csv.field-delimiter": "||", "csv.include-header": "true"},
+        {"csv.line-delimiter": "|"},
+    ],
+)
+@given(rows=st.lists(st.tuples(TEXT | st.none(), TEXT | st.none()), min_size=1, max_size=4))
+def test_texts_come_back_or_are_refused(
+    tmp_path_factory: pytest.TempPathFactory, file_format: str, options: dict[str, str], rows: list[tuple[Any, Any]]
+) -> None:
+    path = tmp_path_factory.mktemp("t")
+    table = made(path, {"a": "STRING", "b": "STRING"}, **{"file.format": file_format, **options})
+    try:
+        files = staged(table, *rows)
+    except DataError:
+        assert file_format == "csv"
+        null, ends = options.get("csv.null-literal", ""), options.get("csv.line-delimiter", "\n\r")
+        texts = [text for row in rows for text in row if text is not None]
+        assert null in texts or any(end in text for text in texts for end in ends)
+        return
+    publish(table, files, "nothing")
+    assert rows_of(table) == sorted(rows, key=repr)
+    assert table.scan("b").count() == len(rows)
+
+
+def test_one_column_of_lines(tmp_path: Path) -> None:
+    table = made(tmp_path, {"a": "STRING"}, **{"file.format": "csv", "csv.null-literal": "null"})
+    rows = [("",), (" ",), (None,), ("\ufeffx",), ("x",)]
+    publish(table, staged(table, *rows), "nothing")
+    publish(table, staged(table, *rows[3:]), "nothing")
+    assert rows_of(table) == sorted([*rows, *rows[3:]], key=repr)
+    refused = made(tmp_path / "r", {"a": "STRING"}, **{"file.format": "csv", "file.compression": "gzip"})
+    with pytest.raises(UnsupportedFeature, match="without compression only"):
+        FormatWriter(refused, "job")
+
+
+def test_nested_values_of_json(tmp_path: Path) -> None:
+    kinds = {
+        "l": "ARRAY<DATE>",
+        "m": "MAP<STRING NOT NULL, DECIMAL(5, 2)>",
+        "r": "ROW<x INT, y ARRAY<BYTES>>",
+        "t": "TIMESTAMP(6)",
+    }
+    table = made(tmp_path, kinds, **{"file.format": "json"})
+    rows = [
+        ([dt.date(2026, 1, 1), None], [("a", Decimal("1.50")), ("", None)], {"x": 1, "y": [b"\x00", None]}, None),
+        (None, None, None, dt.datetime(1969, 1, 1, 0, 0, 0, 5)),
+        ([], [], {"x": None, "y": None}, dt.datetime(2026, 1, 1)),
+    ]
+    publish(table, staged(table, *rows), "nothing")
+    assert rows_of(table) == sorted(rows, key=repr)

@@ -1,0 +1,142 @@
+"""Writes rows as lines of csv or JSON that Java reads as the same rows (Java: CsvFormatWriter, JsonFormatWriter).
+
+Java's own writer of csv loses what its reader takes for marks: escape characters, ends of lines, and texts that are the
+literal for NULL. Here the first are doubled, and the others are refused.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_spark.arrow.statistics.column_stats import ColumnStats
+from paimon_spark.arrow.text_casts import cast_texts
+from paimon_spark.errors import DataError, UnsupportedFeature
+from paimon_spark.format.options.text_file_settings import CsvSettings, JsonSettings
+from paimon_spark.format.types import BINARIES, INTEGERS, DataField, DataType, Root
+
+_USUAL_ENDS = ("\n", "\r", "\r\n")
+_BARE = r"^[\t-\r\x1c-\x20\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{205f}\x{3000}]*$|^\x{feff}"
+"""Texts that need quotes at the begin of a line, or as a whole line."""
+
+
+class LineWriter:
+    """One file of lines being written; see FileWriter."""
+
+    def __init__(self, sink: Any, file_format: str, fields: Sequence[DataField], options: Mapping[str, str]) -> None:
+        """file_format: csv or json."""
+        self._sink, self._fields = sink, fields
+        self._csv = CsvSettings(options) if file_format == "csv" else None
+        self._end = self._csv.line_delimiter if self._csv else JsonSettings(options).line_delimiter
+        if self._csv is not None and any(mark in self._csv.null_literal for mark in _marks(self._csv)):
+            raise UnsupportedFeature(
+                f"writing csv with '{CsvSettings.null_literal.key}' = {self._csv.null_literal!r}: a reader would take "
+                "marks in it for marks; choose another text for NULL"
+            )
+        if self._csv is not None and self._csv.header:
+            names = [pa.array([field.name], pa.string()) for field in fields]
+            self._put([_csv_line(names, fields, self._csv)[0].as_py()])
+
+    @property
+    def bytes_estimate(self) -> int:
+        return int(self._sink.tell())
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Adds rows.
+
+        Raises:
+            DataError: a text would be read as another value.
+        """
+        if self._csv is not None:
+            texts = [_texts(column, field.type) for column, field in zip(batch.columns, self._fields, strict=True)]
+            self._put(_csv_line(texts, self._fields, self._csv).to_pylist())
+            return
+        nodes = [_nodes(column, field.type) for column, field in zip(batch.columns, self._fields, strict=True)]
+        names = [field.name for field in self._fields]
+        rows = (dict(zip(names, row, strict=True)) for row in zip(*nodes, strict=True))
+        self._put([json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows])
+
+    def close(self) -> None:
+        """Nothing is left to write."""
+
+    def stats(self) -> Mapping[str, ColumnStats]:
+        """None: nobody reads statistics of lines."""
+        return {}
+
+    def _put(self, lines: Sequence[str]) -> None:
+        ends = ("\n", "\r") if self._end in _USUAL_ENDS else (self._end,)
+        wrong = next((line for line in lines if any(end in line for end in ends)), None)
+        if wrong is not None:
+            raise DataError(
+                f"the row {wrong!r:.100} has the end of a line in a value, which readers take for the end of the row; "
+                "replace it, set another line delimiter, or use the format json"
+            )
+        if lines:
+            self._sink.write((self._end.join(lines) + self._end).encode())
+
+
+def _marks(settings: CsvSettings) -> tuple[str, ...]:
+    return (settings.field_delimiter, settings.quote, settings.escape, "\n", "\r")
+
+
+def _csv_line(texts: Sequence[pa.Array], fields: Sequence[DataField], settings: CsvSettings) -> pa.Array:
+    """The lines of columns of texts."""
+    delimiter, quote, escape, null = settings.field_delimiter, settings.quote, settings.escape, settings.null_literal
+    columns = []
+    for column, field in zip(texts, fields, strict=True):
+        if pc.any(pc.equal(column, null)).as_py():
+            raise DataError(
+                f"the column '{field.name}' has the text '{null}', which readers take for NULL: write NULL, or set "
+                f"'{CsvSettings.null_literal.key}' to a text that no value is"
+            )
+        marked = pc.match_substring_regex(column, _BARE)
+        for mark in (delimiter, quote, escape):
+            marked = pc.or_(marked, pc.match_substring(column, mark))
+        if "\0" in (quote, escape) and pc.any(marked).as_py():
+            raise DataError(
+                f"the column '{field.name}' has a text that needs quotes, and '{CsvSettings.quote.key}' or "
+                f"'{CsvSettings.escape.key}' says that there are none"
+            )
+        safe = pc.replace_substring(column, escape, escape * 2)
+        safe = pc.replace_substring(safe, quote, escape + quote)
+        quoted = pc.binary_join_element_wise(quote, safe, quote, "")
+        columns.append(pc.fill_null(pc.if_else(marked, quoted, column), null))
+    return columns[0] if len(columns) == 1 else pc.binary_join_element_wise(*columns, delimiter)
+
+
+def _texts(column: pa.Array, data_type: DataType) -> pa.Array:
+    """The values of a plain type as Java's readers take them."""
+    if data_type.root in BINARIES:
+        return pa.array([None if v is None else b64encode(v).decode() for v in column.to_pylist()], pa.string())
+    if data_type.root in INTEGERS or data_type.root is Root.BOOLEAN:
+        return column.cast(pa.string())
+    return cast_texts(column, data_type)
+
+
+def _nodes(column: pa.Array, data_type: DataType) -> list[Any]:
+    """The values as JSON has them: texts, lists and objects."""
+    if data_type.root is Root.ROW:
+        parts = [_nodes(child, field.type) for child, field in zip(column.flatten(), data_type.fields, strict=True)]
+        names = [field.name for field in data_type.fields]
+        rows = [dict(zip(names, row, strict=True)) for row in zip(*parts, strict=True)]
+        return [row if valid else None for row, valid in zip(rows, column.is_valid().to_pylist(), strict=True)]
+    if data_type.root not in (Root.ARRAY, Root.MAP):
+        found: list[Any] = _texts(column, data_type).to_pylist()
+        return found
+    if data_type.root is Root.MAP:
+        keys, items = _nodes(column.keys, data_type.key_type), _nodes(column.items, data_type.inner)
+    else:
+        keys, items = [], _nodes(column.values, data_type.inner)
+    made = list[Any]()
+    for valid, start, end in zip(
+        column.is_valid().to_pylist(), column.offsets[:-1].to_pylist(), column.offsets[1:].to_pylist(), strict=True
+    ):
+        part = items[start:end]
+        value = dict(zip(keys[start:end], part, strict=True)) if data_type.root is Root.MAP else part
+        made.append(value if valid else None)
+    return made
