@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -59,8 +60,31 @@ def named(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-def tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(), str(path))
+@dataclass(frozen=True)
+class Shape:
+    """What the rules ask of a module. The trees of all modules would stay in memory for the rest of a run."""
+
+    lines: int
+    long_functions: list[str]
+    late_imports: list[str]
+    storage_clients: list[str]
+
+
+@pytest.fixture(scope="module")
+def shapes() -> dict[str, Shape]:
+    """The shape of each module of the product, the tests, the benchmarks and the examples."""
+    return {named(path): shape(path.read_text()) for path in ALL_CODE}
+
+
+def shape(text: str) -> Shape:
+    tree = ast.parse(text)
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return Shape(
+        len(text.splitlines()),
+        [f.name for f in functions if (f.end_lineno or f.lineno) - f.lineno >= MAX_FUNCTION_LINES],
+        late_imports(tree),
+        [name for _, name in imports(tree) if name.startswith(STORAGE_CLIENTS)],
+    )
 
 
 def imports(node: ast.AST) -> Iterator[tuple[ast.stmt, str]]:
@@ -80,31 +104,23 @@ def test_modules_of_tests_have_names_of_their_own() -> None:
     assert [name for name, count in names.items() if count > 1] == []
 
 
-@pytest.mark.parametrize("path", ALL_CODE, ids=named)
-def test_modules_and_functions_stay_small(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= MAX_MODULE_LINES
-    functions = [n for n in ast.walk(tree(path)) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
-    sizes = {f.name: (f.end_lineno or f.lineno) - f.lineno + 1 for f in functions}
-    assert {name: lines for name, lines in sizes.items() if lines > MAX_FUNCTION_LINES} == {}
-
-
-@pytest.mark.parametrize("path", SHIPPED, ids=named)
-def test_imports_stand_at_the_head(path: Path) -> None:
-    """Only a door imports elsewhere, and what is called a door does."""
-    assert bool(late_imports(path)) == (named(path) in DOORS)
-
-
-def late_imports(path: Path) -> list[str]:
+def late_imports(module: ast.Module) -> list[str]:
     """What a module imports elsewhere than at its head. What only types need stands there too."""
-    module = tree(path)
     typing = [item for item in module.body if isinstance(item, ast.If) and ast.unparse(item.test) == "TYPE_CHECKING"]
     head = [*module.body, *(statement for block in typing for statement in block.body)]
     return [name for statement, name in imports(module) if statement not in head]
 
 
-@pytest.mark.parametrize("path", SHIPPED, ids=named)
-def test_storage_clients_stay_behind_file_io(path: Path) -> None:
-    if path.relative_to(ROOT / "paimon_spark" if "paimon_spark" in path.parts else ROOT).parts[0].startswith("file_io"):
-        return
-    used = {name for _, name in imports(tree(path)) if name.startswith(STORAGE_CLIENTS)}
-    assert used == set()
+def test_modules_and_functions_stay_small(shapes: dict[str, Shape]) -> None:
+    assert {name: found.lines for name, found in shapes.items() if found.lines > MAX_MODULE_LINES} == {}
+    assert {name: found.long_functions for name, found in shapes.items() if found.long_functions} == {}
+
+
+def test_imports_stand_at_the_head(shapes: dict[str, Shape]) -> None:
+    """Only a door imports elsewhere, and what is called a door does."""
+    assert {name for name in map(named, SHIPPED) if shapes[name].late_imports} == DOORS
+
+
+def test_storage_clients_stay_behind_file_io(shapes: dict[str, Shape]) -> None:
+    outside = (name for name in map(named, SHIPPED) if not name.startswith("paimon_spark/file_io/"))
+    assert {name: found for name in outside if (found := shapes[name].storage_clients)} == {}

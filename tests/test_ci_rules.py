@@ -7,6 +7,8 @@ from support.paths import ROOT
 from support.shares import ONE_OF, ROOMS, SHARES, left_out
 
 pytest_plugins = ["pytester"]
+QUICK = "[pytest]\naddopts = -p no:unraisableexception"
+"""pytest looks for lost exceptions by collecting garbage five times, which takes long beside thousands of tests."""
 
 TESTS = """
 import pytest
@@ -58,6 +60,7 @@ def test_a_whole_run_tries_one_test_of_a_group(pytester: pytest.Pytester, monkey
     monkeypatch.setenv("PAIMON_SHARES", "1")
     (group, *_) = ONE_OF
     names = [name.partition("::") for name in group]
+    pytester.makeini(QUICK)
     items = pytester.getitems("\n".join(f"def {test}(): pass" for _, _, test in names))
     for item, (module, _, _) in zip(items, names, strict=True):
         item.path = pytester.path / module
@@ -70,10 +73,10 @@ def test_a_whole_run_tries_one_test_of_a_group(pytester: pytest.Pytester, monkey
     ("module", "of_run", "tried"),
     [
         ("test_long.py", "1", 3),
-        ("test_long.py", "0", 10),
+        ("test_long.py", "0", 12),
         ("spark/test_long.py", "1", 3),
-        ("spark/test_other.py", "1", 5),
-        ("format/test_other.py", "1", 10),
+        ("spark/test_other.py", "1", 6),
+        ("format/test_other.py", "1", 12),
     ],
 )
 def test_a_whole_run_tries_a_share_of_a_module(
@@ -83,11 +86,28 @@ def test_a_whole_run_tries_a_share_of_a_module(
     monkeypatch.setitem(SHARES, 4, ("test_long.py", "spark/test_long.py"))
     monkeypatch.setitem(ROOMS, "spark", 2)
     monkeypatch.setenv("PAIMON_SHARES", of_run)
-    items = pytester.getitems("import pytest\n@pytest.mark.parametrize('n', range(10))\ndef test_n(n): pass")
+    pytester.makeini(QUICK)
+    items = pytester.getitems("import pytest\n@pytest.mark.parametrize('n', range(12))\ndef test_n(n): pass")
     for item in items:
         item.path = pytester.path / module
     assert len(items) - len(left_out(items)) == tried
     assert left_out(items) == left_out(items)
+
+
+def test_a_module_of_few_tests_is_tried_by_some_seeds(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("support.shares.ROOT", pytester.path)
+    monkeypatch.setitem(ROOMS, "spark", 3)
+    monkeypatch.setenv("PAIMON_SHARES", "1")
+    pytester.makeini(QUICK)
+    (item,) = pytester.getitems("def test_alone(): pass")
+    item.path = pytester.path / "spark" / "test_few.py"
+    tried = 0
+    for seed in range(60):
+        monkeypatch.setenv("PAIMON_SEED", str(seed))
+        tried += left_out([item]) == []
+    assert 10 < tried < 30
 
 
 DRAWING = """
