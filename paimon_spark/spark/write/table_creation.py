@@ -78,10 +78,11 @@ def create(
     schema = new_table_schema(location, given, fields, comment)
     kind = TableSettings(schema.options).table_type
     if kind in (TableKind.OBJECT_TABLE, TableKind.FORMAT_TABLE):
-        makes = "a REST catalog" if kind == TableKind.FORMAT_TABLE else "a Hive, JDBC or REST catalog"
+        is_of_rows = kind == TableKind.FORMAT_TABLE
+        makes = "a REST catalog makes format" if is_of_rows else "a Hive, JDBC or REST catalog makes object"
         raise UnsupportedFeature(
-            f"creating {location} with 'type' = '{kind}': only {makes} makes such tables; create it by its name there, "
-            "with SQL or tableName(...)"
+            f"creating {location} with 'type' = '{kind}': only {makes} tables; create it by its name there, with SQL or "
+            "tableName(...)"
         )
     return create_table(location, schema, file_io_for(location, storage), ignore_if_exists)
 
