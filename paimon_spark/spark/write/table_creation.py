@@ -81,8 +81,8 @@ def create(
         is_of_rows = kind == TableKind.FORMAT_TABLE
         makes = "a REST catalog makes format" if is_of_rows else "a Hive, JDBC or REST catalog makes object"
         raise UnsupportedFeature(
-            f"creating {location} with 'type' = '{kind}': only {makes} tables; create it by its name there, with SQL or "
-            "tableName(...)"
+            f"creating {location} with 'type' = '{kind}': only {makes} tables; create it by its name there, with SQL "
+            "or tableName(...)"
         )
     return create_table(location, schema, file_io_for(location, storage), ignore_if_exists)
 
