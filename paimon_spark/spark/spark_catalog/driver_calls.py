@@ -15,14 +15,27 @@ from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
 _NAME = "PaimonDriverCalls"
 _SOURCE = """
 import java.math.BigInteger;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.OptionalLong;
-import org.apache.spark.sql.connector.expressions.Expression;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.connector.expressions.Literal;
 import org.apache.spark.sql.connector.expressions.NamedReference;
 import org.apache.spark.sql.connector.expressions.filter.Predicate;
 import org.apache.spark.sql.connector.read.Statistics;
+import org.apache.spark.sql.execution.datasources.FileStatusCache;
 import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.unsafe.types.UTF8String;
+import scala.Option;
+import scala.collection.immutable.Nil$;
+import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
 
 public class PaimonDriverCalls {
     private static final int MOST_VALUES = 1000;
@@ -48,7 +61,30 @@ public class PaimonDriverCalls {
         };
     }
 
-    private static void putAll(StringBuilder out, Expression[] expressions) {
+    public Seq paths(FileStatusCache cache, String files) {
+        List paths = new ArrayList();
+        String[] texts = files.split("\\0");
+        for (int i = 0; i + 1 < texts.length; i += 2) {
+            Path path = new Path(texts[i + 1]);
+            FileStatus status = new FileStatus(Long.parseLong(texts[i]), false, 1, 128L << 20, 0L, path);
+            cache.putLeafFiles(path, new FileStatus[] {status});
+            paths.add(path);
+        }
+        return CollectionConverters.asScala(paths).toSeq();
+    }
+
+    public LogicalPlan renamed(LogicalPlan plan, Seq attributes) {
+        Seq own = plan.output();
+        List named = new ArrayList();
+        for (int i = 0; i < own.size(); i++) {
+            Attribute as = (Attribute) attributes.apply(i);
+            Expression of = (Expression) own.apply(i);
+            named.add(new Alias(of, as.name(), as.exprId(), Nil$.MODULE$, Option.empty(), Nil$.MODULE$));
+        }
+        return new Project(CollectionConverters.asScala(named).toSeq(), plan);
+    }
+
+    private static void putAll(StringBuilder out, org.apache.spark.sql.connector.expressions.Expression[] expressions) {
         out.append('[');
         for (int i = 0; i < expressions.length; i++) {
             if (i > 0) out.append(',');
@@ -57,7 +93,7 @@ public class PaimonDriverCalls {
         out.append(']');
     }
 
-    private static void put(StringBuilder out, Expression expression) {
+    private static void put(StringBuilder out, org.apache.spark.sql.connector.expressions.Expression expression) {
         if (expression instanceof NamedReference) {
             String[] names = ((NamedReference) expression).fieldNames();
             out.append("{\\"column\\":[");
@@ -140,6 +176,21 @@ def chosen(objects: JvmObjects, predicates: Java, places: Iterable[int]) -> Java
 def statistics(objects: JvmObjects, rows: int, size: int) -> Java:
     """About how many rows and bytes a scan returns."""
     return _calls(objects).statistics(rows, size)
+
+
+def cached_paths(objects: JvmObjects, cache: Java, files: Iterable[tuple[str, int]]) -> Java:
+    """The paths of files, as a Seq, whose sizes are in the cache from here on: Spark asks the storage for none of them.
+
+    Args:
+        cache: org.apache.spark.sql.execution.datasources.FileStatusCache.
+        files: (path, size) of each.
+    """
+    return _calls(objects).paths(cache, "\0".join(f"{size}\0{path}" for path, size in files))
+
+
+def renamed_plan(objects: JvmObjects, plan: Java, attributes: Java) -> Java:
+    """A plan whose columns have the names and ids of other attributes, one for each column."""
+    return _calls(objects).renamed(plan, attributes)
 
 
 def _calls(objects: JvmObjects) -> Java:

@@ -1,10 +1,9 @@
-"""JVM objects whose calls Python answers: ``java.lang.reflect.Proxy`` over a dispatcher of method handles.
+"""JVM objects whose calls Python answers: ``java.lang.reflect.Proxy`` over a class that Janino compiles in the driver.
 
-A plain Py4J proxy sends every call to Python, those of default methods, ``equals`` and ``hashCode`` too. The dispatcher
-is put together of ``java.lang.invoke`` combinators, so no class of ours is in the JVM. The first of these that fits
-answers a call:
+A plain Py4J proxy sends every call to Python, those of default methods, ``equals`` and ``hashCode`` too. The first of
+these that fits answers a call:
 
-1. a constant of that name, which never leaves the JVM;
+1. a constant of that name, which never leaves the JVM; ``toString`` and ``hashCode`` are those of the object's text;
 2. Python, if the object there has a method of that name; a Throwable that it returns is thrown;
 3. another JVM object, if there is one to which the rest is delegated;
 4. the default method of the interface;
@@ -29,12 +28,67 @@ from paimon_spark.errors import PaimonError, UnsupportedFeature
 Java = Any
 """A JVM object, or a class of the JVM, as Py4J gives it."""
 _log = logging.getLogger(__name__)
-_HANDLE, _HANDLES = "java.lang.invoke.MethodHandle", "java.lang.invoke.MethodHandles"
 _OBJECT = "java.lang.Object"
-_DELEGATE = 4
-"""The place of the delegate in the arguments of the dispatcher."""
 _MOST_AT_ONCE = 10
 """Elements, or pairs, that List.of and Map.of take: one round trip makes the collection. They take no null."""
+_JAVA = 8
+"""Whose class files may call static methods of interfaces."""
+_PROXIES = "PaimonProxies"
+_SOURCE = """
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.BiFunction;
+
+public class PaimonProxies {
+    public Object make(ClassLoader loader, Class[] interfaces, Set answered, BiFunction python, Map constants,
+            String text, Object delegate) {
+        return Proxy.newProxyInstance(loader, interfaces, new Answers(answered, python, constants, text, delegate));
+    }
+
+    private static class Answers implements InvocationHandler {
+        private final Set answered;
+        private final BiFunction python;
+        private final Map constants;
+        private final String text;
+        private final Object delegate;
+
+        Answers(Set answered, BiFunction python, Map constants, String text, Object delegate) {
+            this.answered = answered;
+            this.python = python;
+            this.constants = constants;
+            this.text = text;
+            this.delegate = delegate;
+        }
+
+        public Object invoke(Object proxy, Method method, Object[] arguments) throws Throwable {
+            String name = method.getName();
+            if (name.equals("toString")) return text;
+            if (name.equals("hashCode")) return text.hashCode();
+            if (constants.containsKey(name)) return constants.get(name);
+            if (answered.contains(name)) {
+                int count = arguments == null ? 0 : arguments.length;
+                Object answer = python.apply(count + " " + name, count == 1 ? arguments[0] : arguments);
+                if (answer instanceof Throwable) throw (Throwable) answer;
+                return answer;
+            }
+            if (delegate != null) {
+                try {
+                    return method.invoke(delegate, arguments);
+                } catch (InvocationTargetException wrapped) {
+                    throw wrapped.getCause();
+                }
+            }
+            if (method.isDefault()) return InvocationHandler.invokeDefault(proxy, method, arguments);
+            if (name.equals("equals")) return text.equals(String.valueOf(arguments[0]));
+            throw new UnsupportedOperationException(name);
+        }
+    }
+}
+"""
 
 
 class Thrown(Exception):
@@ -63,10 +117,7 @@ class JvmObjects:
         self._statics: dict[str, Java] = {}
         self._kept: dict[Hashable, Java] = {}
         self._interfaces: dict[tuple[str, ...], Java] = {}
-        self._names: dict[type, Java] = {}
-        self._dispatch = _dispatcher(self)
-        no_delegate = self.array(_OBJECT, [None])
-        self._dispatch_alone = self.static(_HANDLES + ".insertArguments")(self._dispatch, _DELEGATE, no_delegate)
+        self._answered: dict[type, Java] = {}
 
     def type(self, name: str) -> Java:
         """The java.lang.Class of a name.
@@ -110,12 +161,18 @@ class JvmObjects:
         return self.array("java.lang.String", values)
 
     def map(self, values: Mapping[str, Any]) -> Java:
-        if len(values) <= _MOST_AT_ONCE and not _has_null(values.values()):
-            return self.static("java.util.Map.of")(*(each for pair in values.items() for each in pair))
+        pairs = [pair for pair in values.items() if pair[1] is not None]
+        if len(pairs) == len(values) <= _MOST_AT_ONCE:
+            return self._map(pairs)
         made = self.static("java.util.HashMap")()
-        for key, value in values.items():
-            made.put(key, value)
+        for at in range(0, len(pairs), _MOST_AT_ONCE):
+            made.putAll(self._map(pairs[at : at + _MOST_AT_ONCE]))
+        for key in (key for key, value in values.items() if value is None):
+            made.put(key, None)
         return made
+
+    def _map(self, pairs: Sequence[tuple[str, Any]]) -> Java:
+        return self.static("java.util.Map.of")(*(each for pair in pairs for each in pair))
 
     def seq(self, values: Java) -> Java:
         """A list of Java as immutable Seq of Scala."""
@@ -153,6 +210,7 @@ class JvmObjects:
         def make() -> Java:
             unique = f"{name}_{uuid.uuid4().hex}"
             compiler = self.static("org.codehaus.janino.SimpleCompiler")()
+            compiler.setTargetVersion(_JAVA)
             compiler.setParentClassLoader(self.loader)
             compiler.cook(source.replace(name, unique))
             maker = (
@@ -181,16 +239,16 @@ class JvmObjects:
             delegate: a JVM object that answers what neither constants nor Python do.
         """
         text = text or f"{(constants or {}).get('name') or type(target).__name__}@{id(target):x}"
-        answers = self.map({**(constants or {}), "toString": text, "hashCode": _java_hash(text)})
-        names = self._names.get(type(target))
-        if names is None:
-            names = self._names[type(target)] = self.set(_public_methods(target))
-        handler = self._bound(delegate, answers, names, _Answers(self, target), text)
-        key = tuple(interfaces)
+        kind, key = type(target), tuple(interfaces)
+        if kind not in self._answered:
+            self._answered[kind] = self.set(_public_methods(target))
         if key not in self._interfaces:
             self._interfaces[key] = self.array("java.lang.Class", map(self.type, key))
-        proxy = self.static("java.lang.reflect.Proxy.newProxyInstance")
-        return proxy(self.loader, self._interfaces[key], handler)
+        python = None if target is None else _Answers(self, target)
+        known = self.map(constants) if constants else self.kept("no constants", lambda: self.map({}))
+        return self.compiled(_PROXIES, _SOURCE).make(
+            self.loader, self._interfaces[key], self._answered[kind], python, known, text, delegate
+        )
 
     def thread_id(self) -> int:
         """The thread of the JVM that asks; only where ``keeps_threads``."""
@@ -208,14 +266,6 @@ class JvmObjects:
     def is_made(self, thing: Java) -> bool:
         """True if Python answers for an object of the JVM."""
         return bool(self.static("java.lang.reflect.Proxy.isProxyClass")(thing.getClass()))
-
-    def _bound(self, delegate: Java, *values: Any) -> Java:
-        """The dispatcher with its first arguments."""
-        dispatch = self._dispatch_alone if delegate is None else self._dispatch
-        given = self.array(_OBJECT, values if delegate is None else (*values, delegate))
-        bound = self.static(_HANDLES + ".insertArguments")(dispatch, 0, given)
-        handler = self.type("java.lang.reflect.InvocationHandler")
-        return self.static("java.lang.invoke.MethodHandleProxies.asInterfaceInstance")(handler, bound)
 
     def throwable(self, error: BaseException) -> Java:
         """What the JVM throws for an error of Python: unchecked, for a Proxy wraps what its method does not declare.
@@ -260,9 +310,15 @@ class _Answers:
         self._objects = objects
         self._target = target
 
-    def apply(self, name: str, arguments: Any) -> Any:
+    def apply(self, call: str, arguments: Any) -> Any:
+        """
+        Args:
+            call: the number of arguments, a blank, and the name of the method.
+            arguments: an array of them; if there is one, that alone, for which Py4J needs no further round trip.
+        """
         try:
-            values = () if arguments is None else [arguments[i] for i in range(len(arguments))]
+            count, _, name = call.partition(" ")
+            values = [arguments] if count == "1" else [arguments[i] for i in range(int(count))]
             return getattr(self._target, name)(*values)
         except BaseException as error:  # Py4J would lose it, and end the connection
             return self._objects.throwable(error)
@@ -271,109 +327,3 @@ class _Answers:
 def _public_methods(target: Any) -> list[str]:
     kind = type(target)
     return [name for name in dir(kind) if not name.startswith("_") and callable(getattr(kind, name))]
-
-
-def _java_hash(text: str) -> int:
-    """``String.hashCode``: objects of one text have one hash."""
-    value = 0
-    for unit in memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H"):
-        value = (31 * value + unit) & 0xFFFFFFFF
-    return value - 2**32 if value >= 2**31 else value
-
-
-class _Handles:
-    """Method handles of the JVM, and what puts them together."""
-
-    def __init__(self, objects: JvmObjects) -> None:
-        self._objects = objects
-        self.all = objects.static("java.lang.invoke.MethodHandles")
-        self.lookup = self.all.lookup()
-        self.thing, self.text = (objects.type(f"java.lang.{name}") for name in ("Object", "String"))
-        self.method, self.things = objects.type("java.lang.reflect.Method"), objects.type("[Ljava.lang.Object;")
-        self.throwable, self.flag = objects.type("java.lang.Throwable"), objects.static("java.lang.Boolean").TYPE
-        self.constants, self.names, self.python = (
-            objects.type(f"java.util.{name}") for name in ("Map", "Set", "function.BiFunction")
-        )
-        self.name_of = self.virtual(self.method, "getName", self.text)
-        self.key_of = self.name_of.asType(self.signature(self.thing, self.method))
-
-    def signature(self, result: Java, *arguments: Java) -> Java:
-        given = self._objects.array("java.lang.Class", arguments)
-        return self._objects.static("java.lang.invoke.MethodType").methodType(result, given)
-
-    def virtual(self, owner: Java, name: str, result: Java, *arguments: Java) -> Java:
-        return self.lookup.findVirtual(owner, name, self.signature(result, *arguments))
-
-    def filtered(self, handle: Java, position: int, by: Java) -> Java:
-        return self.all.filterArguments(handle, position, self._objects.array(_HANDLE, [by]))
-
-    def of_whole(self, handle: Java, *positions: int) -> Java:
-        """A handle of some arguments as one of all; they are in the order of ``whole``."""
-        arrays = self._objects.static("java.lang.reflect.Array")
-        order = arrays.newInstance(self._objects.static("java.lang.Integer").TYPE, len(positions))
-        for number, position in enumerate(positions):
-            arrays.setInt(order, number, position)
-        whole = (self.constants, self.names, self.python, self.text, self.thing, self.thing, self.method, self.things)
-        return self.all.permuteArguments(handle, self.signature(handle.type().returnType(), *whole), order)
-
-    def asked(self) -> Java:
-        """Python's answer; one that is a Throwable is thrown."""
-        asked = self.virtual(self.python, "apply", self.thing, self.thing, self.thing)
-        asked = asked.asType(self.signature(self.thing, self.python, self.thing, self.things))
-        kind = self._objects.type("java.lang.Class")
-        is_throwable = self.virtual(kind, "isInstance", self.flag, self.thing).bindTo(self.throwable)
-        throws = self.all.throwException(self.thing, self.throwable).asType(self.signature(self.thing, self.thing))
-        checked = self.all.guardWithTest(is_throwable, throws, self.all.identity(self.thing))
-        return self.all.filterReturnValue(self.filtered(asked, 1, self.key_of), checked)
-
-    def invoked(self) -> Java:
-        """The delegate's answer, and its errors as they are."""
-        wrapped = self._objects.type("java.lang.reflect.InvocationTargetException")
-        cause = self.virtual(wrapped, "getCause", self.throwable)
-        rethrown = self.filtered(self.all.throwException(self.thing, self.throwable), 0, cause)
-        invoke = self.virtual(self.method, "invoke", self.thing, self.thing, self.things).asFixedArity()
-        return self.all.catchException(invoke, wrapped, rethrown)
-
-    def default(self) -> Java:
-        """The answer of the default method of the interface."""
-        handler = self._objects.type("java.lang.reflect.InvocationHandler")
-        kind = self.signature(self.thing, self.thing, self.method, self.things)
-        return self.lookup.findStatic(handler, "invokeDefault", kind).asFixedArity()
-
-    def equal(self) -> Java:
-        """True if the text is that of the other object."""
-        first = self.all.insertArguments(
-            self.all.arrayElementGetter(self.things), 1, self._objects.array("java.lang.Object", [0])
-        )
-        text_of = self.lookup.findStatic(self.text, "valueOf", self.signature(self.text, self.thing))
-        other = self.all.filterReturnValue(first, text_of).asType(self.signature(self.thing, self.things))
-        equal = self.filtered(self.virtual(self.text, "equals", self.flag, self.thing), 1, other)
-        return equal.asType(self.signature(self.thing, self.text, self.things))
-
-    def missing(self) -> Java:
-        """Throws that the method has no answer."""
-        error = self._objects.type("java.lang.UnsupportedOperationException")
-        nothing = self._objects.static("java.lang.Void").TYPE
-        made = self.filtered(self.lookup.findConstructor(error, self.signature(nothing, self.text)), 0, self.name_of)
-        return self.filtered(self.all.throwException(self.thing, error), 0, made)
-
-
-def _dispatcher(objects: JvmObjects) -> Java:
-    """The handle of a call, from what answers last to what answers first."""
-    has = _Handles(objects)
-    is_constant = has.filtered(has.virtual(has.constants, "containsKey", has.flag, has.thing), 1, has.key_of)
-    constant = has.filtered(has.virtual(has.constants, "get", has.thing, has.thing), 1, has.key_of)
-    is_answered = has.filtered(has.virtual(has.names, "contains", has.flag, has.thing), 1, has.key_of)
-    non_null = has.lookup.findStatic(objects.type("java.util.Objects"), "nonNull", has.signature(has.flag, has.thing))
-    equals = has.virtual(has.text, "equals", has.flag, has.thing).bindTo("equals")
-    is_equals = has.all.filterReturnValue(has.name_of, equals.asType(has.signature(has.flag, has.text)))
-    chain = has.of_whole(has.missing(), 6)
-    for test, answer in (
-        (has.of_whole(is_equals, 6), has.of_whole(has.equal(), 3, 7)),
-        (has.of_whole(has.virtual(has.method, "isDefault", has.flag), 6), has.of_whole(has.default(), 5, 6, 7)),
-        (has.of_whole(non_null, 4), has.of_whole(has.invoked(), 6, 4, 7)),
-        (has.of_whole(is_answered, 1, 6), has.of_whole(has.asked(), 2, 6, 7)),
-        (has.of_whole(is_constant, 0, 6), has.of_whole(constant, 0, 6)),
-    ):
-        chain = has.all.guardWithTest(test, answer, chain)
-    return chain

@@ -19,6 +19,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader
 
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.spark.adapters.decimals import short_decimals
+from paimon_spark.spark.spark_catalog.driver_calls import cached_paths, renamed_plan
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
 from paimon_spark.spark.spark_catalog.planner_strategy import CLASSES
 
@@ -180,14 +181,7 @@ def plan_with_output(dataset: Java, objects: JvmObjects, output: Java) -> Java:
     plan = plan_of(dataset)
     if plan.getClass().getSimpleName() == "MapInArrow":
         return plan.copy(plan.functionExpr(), output, plan.child(), plan.isBarrier(), plan.profile())
-    plan = dataset.queryExecution().optimizedPlan()
-    alias, named = objects.static(_CATALYST + "expressions.Alias"), objects.static("java.util.ArrayList")()
-    own, none = plan.output(), objects.static("scala.Option.empty")()
-    for place in range(own.size()):
-        wanted = output.apply(place)
-        nothing = wanted.qualifier().empty()
-        named.add(alias(own.apply(place), wanted.name(), wanted.exprId(), nothing, none, nothing))
-    return objects.static(_CATALYST + "plans.logical.Project")(objects.seq(named), plan)
+    return renamed_plan(objects, dataset.queryExecution().optimizedPlan(), output)
 
 
 def rows_with_decimals(objects: JvmObjects, frame: DataFrame, schema: st.StructType) -> DataFrame:
@@ -313,19 +307,13 @@ def parquet_scan(
     """
     session = spark._jsparkSession
     cache = objects.static(_SOURCES + "FileStatusCache.getOrCreate")(session)
-    path_of, status_of = (objects.static(f"org.apache.hadoop.fs.{name}") for name in ("Path", "FileStatus"))
-    paths = objects.static("java.util.ArrayList")()
-    for name, size in files:
-        path = path_of(name)
-        status = status_of(size, False, 1, 128 << 20, 0, path)
-        cache.putLeafFiles(path, objects.array("org.apache.hadoop.fs.FileStatus", [status]))
-        paths.add(path)
+    paths = cached_paths(objects, cache, files)
     some, none = objects.static("scala.Some"), objects.static("scala.Option.empty")()
     columns = struct_of(objects, schema)
     as_map = objects.static("org.apache.spark.api.python.PythonUtils.toScalaMap")(objects.map(options))
     unpartitioned = some(objects.static(_SOURCES + "PartitionSpec.emptySpec")())
     index = objects.static(_SOURCES + "InMemoryFileIndex")(
-        session, objects.seq(paths), as_map, some(columns), cache, unpartitioned, none
+        session, paths, as_map, some(columns), cache, unpartitioned, none
     )
     builder = objects.static(_V2 + "parquet.ParquetScanBuilder")(
         session, index, columns, columns, option_map(objects, options)
