@@ -224,8 +224,8 @@ def publish(table: FormatTable, staged: Sequence[StagedFile], replaced: Replaced
     named = list[StagedFile]()
     try:
         for file in staged:
+            named.append(file)  # after an error it may have its name
             store.move_file(file.hidden_path, file.path)
-            named.append(file)
     except BaseException:
         with suppress(StorageError):
             store.delete_many([file.path for file in named])

@@ -74,13 +74,16 @@ def test_files_are_hidden_until_they_are_published(tmp_path: Path) -> None:
 
 @dataclass(frozen=True)
 class Failing(LocalFileIO):
-    """Fails at the n-th move, or at every deletion of a file that readers see."""
+    """Fails at the n-th move, before or after it, or at every deletion of a file that readers see."""
 
     left: list[None] = field(default_factory=list)
+    is_late: bool = False
     keeps: bool = False
 
     def move_file(self, path: str, target: str) -> None:
         if not self.left:
+            if self.is_late:
+                super().move_file(path, target)
             raise StorageError(f"moving {path}: no space")
         self.left.pop()
         super().move_file(path, target)
@@ -91,11 +94,12 @@ class Failing(LocalFileIO):
         super().delete_many(paths)
 
 
+@pytest.mark.parametrize("is_late", [False, True])
 @pytest.mark.parametrize("moves", [0, 1, 2])
-def test_a_file_that_gets_no_name(tmp_path: Path, moves: int) -> None:
+def test_a_file_that_gets_no_name(tmp_path: Path, moves: int, is_late: bool) -> None:
     table = made(tmp_path, {"id": "INT", "p": "INT"}, ("p",))
     publish(table, staged(table, (1, 1)), "nothing")
-    failing = replace(table, table=replace(table.table, file_io=Failing([None] * moves)))
+    failing = replace(table, table=replace(table.table, file_io=Failing([None] * moves, is_late)))
     with pytest.raises(StorageError, match="no space"):
         publish(failing, staged(failing, (2, 1), (3, 2), (4, 3)), "all")
     assert rows_of(table) == [(1, 1)]
