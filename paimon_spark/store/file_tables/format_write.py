@@ -248,7 +248,10 @@ def discard(table: FormatTable, staged: Sequence[StagedFile]) -> None:
 
 
 def discard_job(table: FormatTable, job: str) -> None:
-    """Deletes the hidden files of a job, whose tasks are lost with their names. Raises nothing."""
+    """Deletes the hidden files of a job, whose tasks are lost with their names. Raises nothing.
+
+    A task that Spark has not ended yet may leave one.
+    """
     with suppress(PaimonError, OSError):
         for partition in table.partitions():
             for status in table.table.file_io.list(partition.path):
