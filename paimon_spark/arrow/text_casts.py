@@ -39,10 +39,10 @@ from paimon_spark.format.types import (
     has_char,
 )
 
-_EXACT = Context(prec=200, rounding=ROUND_HALF_UP)
+EXACT = Context(prec=200, rounding=ROUND_HALF_UP)
 _COUNT = DataType(Root.INT, nullable=False)
 _LIMITS = {Root.TINYINT: 2**7, Root.SMALLINT: 2**15, Root.INT: 2**31, Root.BIGINT: 2**63}
-_BOOLEANS = {
+BOOLEANS = {
     **dict.fromkeys(("t", "true", "y", "yes", "1"), True),
     **dict.fromkeys(("f", "false", "n", "no", "0"), False),
 }
@@ -153,9 +153,9 @@ def _parser(target: DataType) -> Callable[[str], Any] | None:
 
 
 def _parse_boolean(text: str) -> bool:
-    if text.lower() not in _BOOLEANS:
+    if text.lower() not in BOOLEANS:
         raise ValueError(text)
-    return _BOOLEANS[text.lower()]
+    return BOOLEANS[text.lower()]
 
 
 def _parse_integer(text: str, limit: int) -> int:
@@ -182,10 +182,10 @@ def _parse_float(text: str) -> float:
 
 def _parse_decimal(text: str, precision: int, scale: int) -> Decimal | None:
     """Rounded half up; None where it does not fit."""
-    number = _EXACT.create_decimal(text)
+    number = EXACT.create_decimal(text)
     if not number.is_finite() or text != text.strip() or "_" in text:
         raise ValueError(text)
-    rounded = number.quantize(Decimal(1).scaleb(-scale), context=_EXACT)
+    rounded = number.quantize(Decimal(1).scaleb(-scale), context=EXACT)
     return rounded if abs(rounded) < 10 ** (precision - scale) else None
 
 

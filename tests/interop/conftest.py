@@ -8,6 +8,9 @@ import pytest
 from engine_tables import SETS, Blobs
 from genuine import Genuine, java_process
 from genuine_jars import JavaUnavailable
+from java_rest_server import JavaRestServer, java_rest_server
+
+from paimon_spark import open_catalog
 
 
 @pytest.fixture(scope="session")
@@ -29,6 +32,17 @@ def blobs(java: Genuine) -> Blobs:
     wide = [*sets, [2**40, 2**63, 2**64 - 1], [i << 24 for i in range(20)]]
     kinds = {"rbm32": sets, "rbm64": wide, "hll_sketch": wide, "theta_sketch": wide}
     return {name: [java.number_bytes(name.removesuffix("_sketch"), s) for s in kinds[name]] for name in SETS}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaRestServer]:
+    """A REST server of Java Paimon, with a database `d`."""
+    try:
+        with java_rest_server(tmp_path_factory.mktemp("java")) as made:
+            open_catalog(made.options).create_database("d")
+            yield made
+    except JavaUnavailable as reason:
+        pytest.skip(str(reason))
 
 
 def _release(version: str) -> Iterator[Genuine]:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 from genuine import Genuine
-from genuine_jars import JavaUnavailable
 from java_object_tables import write_by_java
 from java_rest import rows_by_java
-from java_rest_server import JavaRestServer, java_rest_server
+from java_rest_server import JavaRestServer
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from support.registered_catalogs import forget_catalogs
@@ -24,16 +22,6 @@ from paimon_spark.store.file_tables.format_table import FormatTable
 
 pytestmark = [pytest.mark.interop, pytest.mark.spark]
 COLUMNS = "id BIGINT COMMENT 'the key', name STRING, price DECIMAL(10, 2), day DATE, part STRING"
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaRestServer]:
-    try:
-        with java_rest_server(tmp_path_factory.mktemp("java")) as made:
-            open_catalog(made.options).create_database("d")
-            yield made
-    except JavaUnavailable as reason:
-        pytest.skip(str(reason))
 
 
 @pytest.mark.parametrize("file_format", ["parquet", "orc", "csv", "json"])

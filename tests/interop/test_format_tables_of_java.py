@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from genuine import Genuine
-from genuine_jars import JavaUnavailable
 from java_object_tables import make_format_table, write_by_java
 from java_rest import rows_by_java
-from java_rest_server import JavaRestServer, java_rest_server
+from java_rest_server import JavaRestServer
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from support.registered_catalogs import forget_catalogs
@@ -43,16 +41,6 @@ ROWS = [
     (3, "", Decimal("-7.25"), 0, -1, (), "a/b %=", 2),
     (None, "x", Decimal("0.00"), 1_000, 0, (7,), None, None),
 ]
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaRestServer]:
-    try:
-        with java_rest_server(tmp_path_factory.mktemp("java")) as made:
-            open_catalog(made.options).create_database("d")
-            yield made
-    except JavaUnavailable as reason:
-        pytest.skip(str(reason))
 
 
 @pytest.fixture

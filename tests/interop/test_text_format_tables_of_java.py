@@ -6,17 +6,16 @@ import bz2
 import gzip
 import json
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 from genuine import Genuine
-from genuine_jars import JavaUnavailable
 from java_object_tables import make_format_table, write_by_java
 from java_rest import rows_by_java
-from java_rest_server import JavaRestServer, java_rest_server
+from java_rest_server import JavaRestServer
 
 from paimon_spark import open_catalog
 from paimon_spark.arrow.types import to_internal
@@ -82,16 +81,6 @@ LINES = [
     r"\\,x", r'"\\",x', r"a\,b", r'"a\,b",c', '"\\', "\u2003", "\u00a0", "x\0y,z", "'a','b'", "\\", '"', "NULL,null,",
     '"NULL",b', "\x1c",
 ]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaRestServer]:
-    try:
-        with java_rest_server(tmp_path_factory.mktemp("java")) as made:
-            open_catalog(made.options).create_database("d")
-            yield made
-    except JavaUnavailable as reason:
-        pytest.skip(str(reason))
 
 
 class Side:

@@ -16,11 +16,11 @@ import pyarrow.compute as pc
 
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
 from paimon_spark.arrow.text_casts import cast_texts
+from paimon_spark.arrow.text_files.lines import USUAL_ENDS
 from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.format.options.text_file_settings import CsvSettings, JsonSettings
 from paimon_spark.format.types import BINARIES, INTEGERS, DataField, DataType, Root
 
-_USUAL_ENDS = ("\n", "\r", "\r\n")
 _BARE = r"^[\t-\r\x1c-\x20\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{205f}\x{3000}]*$|^\x{feff}"
 """Texts that need quotes at the begin of a line, or as a whole line."""
 
@@ -69,7 +69,7 @@ class LineWriter:
         return {}
 
     def _put(self, lines: Sequence[str]) -> None:
-        ends = ("\n", "\r") if self._end in _USUAL_ENDS else (self._end,)
+        ends = ("\n", "\r") if self._end in USUAL_ENDS else (self._end,)
         wrong = next((line for line in lines if any(end in line for end in ends)), None)
         if wrong is not None:
             raise DataError(

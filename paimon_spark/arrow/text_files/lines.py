@@ -12,7 +12,8 @@ from paimon_spark.errors import CorruptFile, UnsupportedFeature
 _BLOCK = 4 << 20
 _LONGEST = 1 << 30
 _BOM = b"\xef\xbb\xbf"
-_USUAL = ("\n", "\r", "\r\n")
+USUAL_ENDS = ("\n", "\r", "\r\n")
+"""Delimiters of which each one, where it is set, ends a line."""
 _CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 _REFUSED = (".snappy", ".lz4", ".deflate")
 
@@ -33,7 +34,7 @@ def lines_of(source: Any, path: str, delimiter: str, block_bytes: int = _BLOCK) 
         CorruptFile: the file is not in UTF-8, its compression is damaged, or a line is longer than 1 GiB.
         UnsupportedFeature: a compression that this release cannot read.
     """
-    stream, is_usual = _plain(source, path), delimiter in _USUAL
+    stream, is_usual = _plain(source, path), delimiter in USUAL_ENDS
     end = b"\n" if is_usual else delimiter.encode()
     rest = None
     while True:

@@ -11,7 +11,7 @@ import re
 from binascii import a2b_base64
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Context, Decimal
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_spark.arrow.casts import as_instants, cast_array
+from paimon_spark.arrow.text_casts import BOOLEANS, EXACT
 from paimon_spark.arrow.types import NANOS_PER_UNIT, arrow_type, from_internal, timestamp_unit, to_internal
 from paimon_spark.arrow.zones import LocalZone, to_instant
 from paimon_spark.errors import UnsupportedFeature
@@ -26,7 +27,6 @@ from paimon_spark.format.java.text import civil_days
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import BINARIES, FLOATS, INTEGERS, STRINGS, DataType, Root
 
-_YES, _NO = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
 _BITS = {Root.TINYINT: 8, Root.SMALLINT: 16, Root.INT: 32, Root.BIGINT: 64}
 _SAFE_DIGITS = {Root.TINYINT: 2, Root.SMALLINT: 4, Root.INT: 9, Root.BIGINT: 18}
 _DAY_OF_YEAR = (
@@ -45,7 +45,6 @@ _TIMESTAMP = re.compile(
 )
 _NANOS, _DAY_NANOS = 10**9, 86_400 * 10**9
 _MOST_YEAR = 9999
-_EXACT = Context(prec=200, rounding=ROUND_HALF_UP)
 
 
 @dataclass(frozen=True)
@@ -101,9 +100,9 @@ def partition_value(text: str, data_type: DataType) -> Any:
         UnsupportedFeature: as parse_column.
     """
     if data_type.root is Root.BOOLEAN:
-        if text.lower() not in (*_YES, *_NO):
+        if text.lower() not in BOOLEANS:
             raise ValueError(f"'{text}' is no {type_sql(data_type)}")
-        return text.lower() in _YES
+        return BOOLEANS[text.lower()]
     if data_type.root in BINARIES:
         return text.encode()
     values, bad = parse_column(pa.array([text]), data_type)
@@ -198,7 +197,7 @@ def _nearest_float(value: float, exact: Decimal) -> float:
     if not np.isfinite(near):
         return math.inf
     numbers = (float(one) for one in around if np.isfinite(one))
-    return min(numbers, key=lambda one: abs(_EXACT.subtract(Decimal(one), exact)))
+    return min(numbers, key=lambda one: abs(EXACT.subtract(Decimal(one), exact)))
 
 
 def _decimal(text: str, precision: int, scale: int) -> Decimal | None:
@@ -208,7 +207,7 @@ def _decimal(text: str, precision: int, scale: int) -> Decimal | None:
     number = Decimal(text)
     if number.adjusted() >= precision - scale and number:
         return None
-    rounded = number.quantize(Decimal(1).scaleb(-scale), context=_EXACT)
+    rounded = number.quantize(Decimal(1).scaleb(-scale), context=EXACT)
     return rounded if abs(rounded) < 10 ** (precision - scale) else None
 
 

@@ -17,7 +17,7 @@ _STATES = ("scan.", "incremental-")
 
 @dataclass(frozen=True, repr=False)
 class FileTable:
-    """An open table of files; picklable. It is read only.
+    """An open table of files; picklable.
 
     Attributes:
         table: its schema, options and location, and the store of its files.
