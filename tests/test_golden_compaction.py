@@ -12,13 +12,11 @@ from support.oracles.comparing import Row, comparable
 from support.tables.golden_tables import GoldenTable, golden_tables
 
 from paimon_spark import open_table
-from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.store.compact.compaction import Outcome, compact_table, run_here
 from paimon_spark.store.compact.task import CompactTask
 from paimon_spark.store.metadata.table import Table
 
 TABLES = golden_tables()
-REFUSED = {"row_tracking": "row-tracking.enabled"}
 UNREAD = {"blob", "data_evolution", "fmt_row", "vector"}  # refused by name: test_golden_tables.py
 
 
@@ -47,7 +45,7 @@ def shown_by_compaction(path: Path) -> Counter[Row] | None:
 
 
 @pytest.mark.parametrize("full", [True, False])
-@pytest.mark.parametrize("golden", [t for t in TABLES if t.name not in UNREAD | REFUSED.keys()], ids=str)
+@pytest.mark.parametrize("golden", [t for t in TABLES if t.name not in UNREAD], ids=str)
 def test_rows_of_every_snapshot_stay(golden: GoldenTable, full: bool, tmp_path: Path) -> None:
     path = golden.unpack(tmp_path)
     before, shown = states(path), shown_by_compaction(path)
@@ -61,10 +59,3 @@ def test_rows_of_every_snapshot_stay(golden: GoldenTable, full: bool, tmp_path: 
         elif full:
             assert after[snapshot_id] == shown
     check_table(str(path))
-
-
-@pytest.mark.parametrize("golden", [t for t in TABLES if t.name in REFUSED], ids=str)
-def test_a_refusal_names_the_feature(golden: GoldenTable, tmp_path: Path) -> None:
-    path = golden.unpack(tmp_path)
-    with pytest.raises(UnsupportedFeature, match=REFUSED[golden.name]):
-        compact_table(open_table(str(path)), Here(), full=True)

@@ -35,8 +35,8 @@ READ_AS_THE_WRITER = {"java-0.7/pk_aggregation": {"fields.la.list-agg-delimiter"
 
 # What an expectation file asks for beside the latest rows -> the options that ask us for it.
 TIME_TRAVEL = {"rows_tag_t1": {"scan.tag-name": "t1"}, "rows_branch_br1": {"branch": "br1"}}
-# The rows with the system columns of row tracking, which no read gives yet.
-NOT_READ_YET = {"rows_with_row_id"}
+# The rows with the columns of row tracking, which a read has to name.
+WITH_TRACKING = "rows_with_row_id"
 
 
 def read(path: Path, options: dict[str, str] | None = None) -> Counter[Row]:
@@ -83,12 +83,20 @@ def test_variants_read_as_their_writer(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("table", "key"),
-    [(t, k) for t in TABLES for k in t.expectation() if k.startswith("rows_") and k not in NOT_READ_YET],
+    [(t, k) for t in TABLES for k in t.expectation() if k.startswith("rows_") and k != WITH_TRACKING],
     ids=str,
 )
 def test_reads_tags_and_branches_as_its_writer(table: GoldenTable, key: str, tmp_path: Path) -> None:
     path = table.unpack(tmp_path)
     assert read(path, TIME_TRAVEL[key]) == expected(table, path, key, TIME_TRAVEL[key])
+
+
+@pytest.mark.parametrize("table", [t for t in TABLES if WITH_TRACKING in t.expectation()], ids=str)
+def test_reads_row_ids_as_its_writer(table: GoldenTable, tmp_path: Path) -> None:
+    opened = open_table(str(table.unpack(tmp_path)))
+    fields = (*opened.schema.fields, *opened.schema.tracking_fields)
+    rows = opened.scan([field.name for field in fields]).to_arrow()
+    assert comparable(rows) == expected_rows(table.expectation()[WITH_TRACKING], [field.type for field in fields])
 
 
 @pytest.mark.parametrize("table", [t for t in TABLES if "changelog" in t.expectation()], ids=str)

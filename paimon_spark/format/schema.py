@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from paimon_spark.errors import CorruptFile, SchemaError, UnsupportedFeature
 from paimon_spark.format.json_text import format_json, parse_json_object
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.quoting import quoted_if_needed
 from paimon_spark.format.type_text import format_field, parse_field, type_sql
 from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
@@ -32,8 +33,13 @@ FILE_PATH = "__paimon_file_path"
 ROW_INDEX = "__paimon_row_index"
 PARTITION = "__paimon_partition"
 BUCKET = "__paimon_bucket"
-METADATA_COLUMNS = (FILE_PATH, ROW_INDEX, PARTITION, BUCKET)
-"""Where a row lies, as hidden columns of a read, in no file (features 1.3; Java: PaimonMetadataColumn, 2.0.0)."""
+ROW_ID = "_ROW_ID"
+_ROW_ID_FIELD = DataField(2147483642, ROW_ID, DataType(Root.BIGINT))
+TRACKING_FIELDS = (_ROW_ID_FIELD, DataField(SEQUENCE_NUMBER_ID, SEQUENCE_NUMBER, DataType(Root.BIGINT)))
+"""The id of a row and the number of its last change, in tables with row tracking (format section 10)."""
+METADATA_COLUMNS = (FILE_PATH, ROW_INDEX, PARTITION, BUCKET, ROW_ID, SEQUENCE_NUMBER)
+"""Hidden columns of a read: where a row lies, and what row tracking knows of it (features 1.3; Java:
+PaimonMetadataColumn, 2.0.0)."""
 _SHOWN = 20  # columns of a schema that prints itself
 _ROW_INDEX_ID = 2**31 - 1 - 100
 _FILE_PATH_ID = _ROW_INDEX_ID - 1
@@ -95,6 +101,20 @@ class TableSchema:
         """The fields of the trimmed primary key: the sort key of data files."""
         return tuple(self.by_name[name] for name in self.trimmed_primary_keys)
 
+    @cached_property
+    def tracking_fields(self) -> tuple[DataField, ...]:
+        """TRACKING_FIELDS if the table tracks its rows, else none."""
+        return TRACKING_FIELDS if not self.primary_keys and TableSettings(self.options).row_tracking else ()
+
+    @cached_property
+    def with_tracking(self) -> TableSchema:
+        """The schema of files that hold rows that are written again, with the columns of row tracking (format section
+        10; Java: SpecialFields.rowTypeWithRowTracking). The same schema if the table does not track its rows."""
+        if not self.tracking_fields:
+            return self
+        row_id, number = self.tracking_fields
+        return replace(self, fields=(*self.fields, replace(row_id, type=row_id.type.with_nullable(False)), number))
+
 
 def metadata_fields(schema: TableSchema) -> tuple[DataField, ...]:
     """The metadata columns of a table, without those whose name, in any letter case, is that of a column of its own."""
@@ -104,13 +124,14 @@ def metadata_fields(schema: TableSchema) -> tuple[DataField, ...]:
         DataField(_ROW_INDEX_ID, ROW_INDEX, DataType(Root.BIGINT)),
         DataField(_PARTITION_ID, PARTITION, DataType(Root.ROW, fields=schema.partition_fields)),
         DataField(_BUCKET_ID, BUCKET, DataType(Root.INT)),
+        *schema.tracking_fields,
     )
-    return tuple(field for field in found if field.name not in taken)
+    return tuple(field for field in found if field.name.lower() not in taken)
 
 
 def is_metadata(field: DataField) -> bool:
     """True if a column is a metadata column."""
-    return field.id in _IDS and field.name in METADATA_COLUMNS
+    return field in TRACKING_FIELDS or (field.id in _IDS and field.name in METADATA_COLUMNS)
 
 
 def tells_place(field: DataField) -> bool:

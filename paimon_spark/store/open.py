@@ -117,7 +117,8 @@ class ReadableTable(Table):
         Args:
             columns: names in the order wanted, any letter case, or one text such as "id, total"; None means all. The
                 metadata columns ``__paimon_file_path``, ``__paimon_row_index``, ``__paimon_partition`` and
-                ``__paimon_bucket`` may be among them.
+                ``__paimon_bucket`` may be among them, and ``_ROW_ID`` and ``_SEQUENCE_NUMBER`` of a table with row
+                tracking.
             where: SQL text, an expression of ``col(...)``, or a bound Predicate.
             row_kinds: True adds a last column ``_row_kind`` with +I, -U, +U or -D, and includes retractions in the
                 result. To place the column elsewhere, name it among the columns.

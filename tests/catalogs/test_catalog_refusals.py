@@ -29,7 +29,6 @@ from paimon_spark.store.history.branches import create_branch
         ({"file.format": "Lance"}, UnsupportedFeature, "other than parquet, orc and avro"),
         ({"file.compression": "lzo"}, UnsupportedFeature, "^creating shop.orders: the option 'file.compression' is"),
         ({"file.format": "orc", "file.compression": "Brotli"}, UnsupportedFeature, "choose one of zstd, none"),
-        ({"row-tracking.enabled": "true"}, UnsupportedFeature, "does not support row tracking"),
         ({"manifest.format": "orc"}, UnsupportedFeature, "manifests of another format than Avro"),
     ],
 )

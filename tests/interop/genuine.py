@@ -173,6 +173,9 @@ class Genuine:
             except self._paimon.table.source.EndOfScanException:
                 return  # no file is left to be compacted
             writer = table.store().newWrite(COMMIT_USER)
+            if table.coreOptions().rowTrackingEnabled():  # as the engines do
+                fields = self._paimon.table.SpecialFields
+                writer.withWriteType(fields.rowTypeWithRowTracking(table.rowType()))
             self._commit(table, [task.doCompact(table, writer) for task in tasks])
             writer.close()
             return

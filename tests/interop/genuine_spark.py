@@ -37,6 +37,7 @@ class GenuineSpark:
 
     def run(self, statement: str, path: str) -> None:
         """Runs a statement on the table in a directory ``<warehouse>/<database>.db/<table>``, which it calls {table}.
+        Its catalog is {catalog}.
 
         Raises:
             RuntimeError: the connector refuses it; with its words.
@@ -79,7 +80,7 @@ def main(jar: str) -> None:
         spark.conf.set(f"spark.sql.catalog.{name}.cache-enabled", "false")
         try:
             full = f"{name}.{table.parent.name.removesuffix('.db')}.{table.name}"
-            spark.sql(statement.replace("{table}", full)).collect()
+            spark.sql(statement.replace("{table}", full).replace("{catalog}", name)).collect()
             error = None
         except Exception as failure:
             error = str(failure).split("JVM stacktrace")[0][:2000]

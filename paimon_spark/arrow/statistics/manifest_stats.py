@@ -16,7 +16,7 @@ from paimon_spark.format.binary_row import encode_arity_row
 from paimon_spark.format.manifest import SimpleStats
 from paimon_spark.format.options.table_settings import ColumnSettings, TableSettings
 from paimon_spark.format.options.write_settings import FileSettings
-from paimon_spark.format.schema import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND
+from paimon_spark.format.schema import KEY_PREFIX, ROW_ID, SEQUENCE_NUMBER, VALUE_KIND
 from paimon_spark.format.types import DataField
 
 _SURROGATES = (0xD800, 0xE000)
@@ -108,7 +108,7 @@ def stats_modes(
         own = settings.column(name)
         if own.stats_mode:
             modes.append(_parsed(own.key(ColumnSettings.stats_mode), own.stats_mode))
-        elif name in keys or name.startswith(KEY_PREFIX) or name in (SEQUENCE_NUMBER, VALUE_KIND):
+        elif name in keys or name.startswith(KEY_PREFIX) or name in (SEQUENCE_NUMBER, VALUE_KIND, ROW_ID):
             modes.append(KEY_MODE)
             continue
         else:

@@ -141,7 +141,7 @@ NO_EFFECT = (
     NoEffect(
         "parts of a feature that is refused by another option or by the type of a column",
         """
-        data-file.external-paths.specific-fs data-file.external-paths.weights row-tracking.partition-group-on-commit
+        data-file.external-paths.specific-fs data-file.external-paths.weights
         commit.callback.#.param tag.callback.#.param partition.mark-done-action.custom.class
         scan.fallback-snapshot-branch scan.fallback-delta-branch chain-table.chain-partition-keys
         chain-table.split.key-range-enabled chain-table.streaming.merge-snapshot data-evolution.merge-into.file-pruning
@@ -265,7 +265,6 @@ _REFUSED: Mapping[str, Refused] = {
     "vector-field": Refused(Moment.READ, (), "VECTOR columns"),
     "fields.<column>.map.storage-layout": Refused(Moment.READ, ("default",), "this layout of maps"),
     "pk-clustering-override": Refused(Moment.WRITE, ("false",), "writing files of a primary key in another order"),
-    "row-tracking.enabled": Refused(Moment.WRITE, ("false",), "row tracking"),
     "upsert-key": Refused(
         Moment.WRITE,
         ("",),

@@ -187,6 +187,10 @@ class TableSettings(Settings, Mapping[str, str]):
     dynamic_partition_overwrite = boolean("dynamic-partition-overwrite", True,
         "Where a table stores it: a `copy` into the table replaces only the partitions that it brings. For a write, "
         "see the options of this connector.")
+    row_tracking = boolean("row-tracking.enabled", False,
+        "Each row has an id, `_ROW_ID`, which stays when the row is updated or its file is compacted, and the number "
+        "of the snapshot that changed it last, `_SEQUENCE_NUMBER`. For tables without a primary key and without a "
+        "number of buckets: see [row tracking](../guides/change-rows.md#row-tracking).")
     record_level_expire_time = duration("record-level.expire-time", None,
         "Compactions drop rows that are older than this.")
     record_level_time_field = text("record-level.time-field", None,

@@ -104,6 +104,8 @@ class CommitSettings(Settings):
         "How long a commit waits at most before it is tried again.")
     timeout = duration("commit.timeout", None, "How long a commit is tried again. The default is no limit.")
     user_prefix = text("commit.user-prefix", None, "How the names of commit users begin.")
+    groups_partitions = boolean("row-tracking.partition-group-on-commit", True,
+        "With `row-tracking.enabled`, the new rows of a partition get consecutive ids in a commit.")
     ignore_empty = boolean("snapshot.ignore-empty-commit", True, "A write without rows makes no snapshot.")
 
 

@@ -35,7 +35,7 @@ from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER
 from paimon_spark.spark.rows.appended import write_appended
 from paimon_spark.spark.rows.assignments import Expression, new_values, read_assignments, without_alias
 from paimon_spark.spark.rows.attempts import Job, run_attempts
-from paimon_spark.spark.rows.changes import KIND, Changes, Wanted
+from paimon_spark.spark.rows.changes import KIND, Changes, Wanted, with_kept_ids
 from paimon_spark.spark.rows.checks import check_kept_digits, insert_kind
 from paimon_spark.spark.rows.expression_errors import Reading, empty_rows, expression_errors
 from paimon_spark.spark.rows.expressions import QUERIES, check_names, check_no_star
@@ -50,7 +50,13 @@ from paimon_spark.sql.text.cursor import column_path
 from paimon_spark.sql.text.lexer import tokenize
 from paimon_spark.store.evolution.merged_schema import Merging
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.rows.change_strategies import ChangeStrategy, Statement, change_strategy, deletes_by_kind
+from paimon_spark.store.rows.change_strategies import (
+    ChangeStrategy,
+    Statement,
+    change_strategy,
+    deletes_by_kind,
+    ids_to_keep,
+)
 
 NONE = "source"
 """The name of a source that has none, if no column is called so: users see it in messages of Spark."""
@@ -138,11 +144,15 @@ def run_merge(merge: Merge) -> RowChangeResult:
                 check_kept_digits(table, assignments_of(plan, clause))
         rows = source()
         fields = table.schema.fields if plan.needs_target_rows else _needed(plan, merge.expressions)
-        more = _metadata(merge, table)
+        moves = not keyed and _moves(plan)
+        named, ids = _metadata(merge, table), ids_to_keep(table, strategy, moves)
+        plan = replace(plan, wanted=replace(wanted, ids=bool(ids)))
+        more = dict.fromkeys((*named, *ids))
         found = target.rows((*fields, *more), _predicate(plan, rows), placed=not keyed)
+        targeted = with_kept_ids(found.frame, ids, named)
         identity = [stored_name(f) for f in _keys(table)] if keyed else (ROW_FILE, ROW_NUMBER)
-        frame = merged_rows(plan, found.frame, rows, identity)
-        changes = Changes(frame, found.file_count, dict(found.files), not keyed and _moves(plan))
+        frame = merged_rows(plan, targeted, rows, identity)
+        changes = Changes(frame, found.file_count, dict(found.files), moves)
         if keyed:
             return write_keyed(target, changes)
         return write_appended(target, changes, strategy is ChangeStrategy.DELETION_VECTORS)

@@ -17,6 +17,7 @@ from pyspark.sql import functions as sf
 
 from paimon_spark.errors import DataError, SqlError
 from paimon_spark.format.quoting import quoted
+from paimon_spark.format.schema import ROW_ID
 from paimon_spark.format.types import FLOATS, DataField, Root
 from paimon_spark.spark.adapters.aligned_values import Naming
 from paimon_spark.spark.adapters.char_columns import stored_column, with_blanks
@@ -136,7 +137,7 @@ def merged_rows(plan: MergePlan, target: DataFrame, source: DataFrame, identity:
     error = raised(DataError, sf.col(_SEVERAL))  # in the value itself, where the optimizer cannot leave it out
     result = sf.when(sf.col(_SEVERAL).isNotNull(), error).otherwise(sf.coalesce(*made))
     changed = rows.withColumn(_MADE, result).where(sf.col(_MADE).isNotNull())
-    places = place_columns(_TARGET) if plan.wanted.places else []
+    places = place_columns(_TARGET, plan.wanted.ids) if plan.wanted.places else []
     old = sf.col(_TARGET).alias(OLD) if plan.wanted.old and plan.needs_target_rows else None
     return changed.select(*_out(plan), *places, *([] if old is None else [old]))
 
@@ -162,7 +163,7 @@ def _with_side(plan: MergePlan, rows: DataFrame, when: When, side: tuple[str, st
 def _new_rows(plan: MergePlan, rows: DataFrame) -> DataFrame:
     """New rows alone: there is no other side."""
     made = rows.select(_made(plan, rows, When.NOT_MATCHED).alias(_MADE)).where(sf.col(_MADE).isNotNull())
-    nothing = zip(("string", "bigint"), (ROW_FILE, ROW_NUMBER), strict=True)
+    nothing = [("string", ROW_FILE), ("bigint", ROW_NUMBER), *([("bigint", ROW_ID)] if plan.wanted.ids else [])]
     places = [sf.lit(None).cast(kind).alias(name) for kind, name in nothing] if plan.wanted.places else []
     return made.select(*_out(plan), *places)
 

@@ -152,7 +152,7 @@ class FileClassifier:
         file_format = file_format_of(file.file_name)
         if file_format != "parquet":
             return f"its format is {file_format}"
-        if file.write_cols is not None:
+        if file.write_cols is not None and not self._holds_all(file.write_cols, file.schema_id):
             return "it holds some columns only"
         if lacks_partition:
             return "it does not store the partition columns"
@@ -178,6 +178,13 @@ class FileClassifier:
                 found = native_columns(self.fields, written, self.case_sensitive)
             self._known[schema_id] = found
         return found
+
+    def _holds_all(self, names: Sequence[str], schema_id: int) -> bool:
+        """True if a file holds all columns of its schema, as one with columns of row tracking beside them does."""
+        if schema_id > self.table.schema.id:
+            return False
+        is_now = schema_id == self.table.schema.id
+        return set((self.table.schema if is_now else self.table.schemas.load(schema_id)).names) <= set(names)
 
     @property
     def _partition_fields(self) -> tuple[DataField, ...]:

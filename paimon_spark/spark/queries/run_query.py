@@ -21,7 +21,7 @@ from paimon_spark.errors import OptionError, SqlError, UnsupportedFeature
 from paimon_spark.format.options.column_names import given_columns
 from paimon_spark.format.paths import partition_text
 from paimon_spark.format.quoting import quoted
-from paimon_spark.format.schema import METADATA_COLUMNS
+from paimon_spark.format.schema import METADATA_COLUMNS, ROW_ID, SEQUENCE_NUMBER
 from paimon_spark.format.types import DataField, Root
 from paimon_spark.spark.native.read_table import ReadExplanation, ReadRequest, read_table, read_when_needed
 from paimon_spark.spark.queries.aggregate_pushdown import Answer, exchanged, metadata_answer
@@ -31,7 +31,7 @@ from paimon_spark.spark.queries.table_use import plan_read, plan_use
 from paimon_spark.spark.queries.view_columns import as_stored
 from paimon_spark.sql.parse import parse
 from paimon_spark.sql.queries.functions import Call, current_names, max_partitions, with_values
-from paimon_spark.sql.queries.query import Query, Travel, Use
+from paimon_spark.sql.queries.query import Query, Travel, Use, fold
 from paimon_spark.sql.statements import Untouched
 from paimon_spark.sql.text.cursor import column_path
 from paimon_spark.sql.text.literals import literal_text
@@ -100,7 +100,7 @@ def _asked(session: SqlSession, query: Query, args: Args, before: str) -> tuple[
         raise SqlError(
             f"SQL: there is no column {name} where it stands: metadata columns are those of a table in the FROM of the "
             "same SELECT; a sub-query, a common table expression or a view has them if its own select list names them, "
-            "and system tables have none"
+            f"and system tables have none. {ROW_ID} and {SEQUENCE_NUMBER} belong to tables with 'row-tracking.enabled'"
         ) from None
 
 
@@ -109,7 +109,7 @@ def _unknown_metadata(error: AnalysisException) -> str | None:
     if not (error.getCondition() or "").startswith("UNRESOLVED_COLUMN"):
         return None
     name = (error.getMessageParameters() or {}).get("objectName", "").strip("`").rpartition("`.`")[2]
-    return name if name.lower() in METADATA_COLUMNS else None
+    return name if fold(name) in set(map(fold, METADATA_COLUMNS)) else None
 
 
 def run_untouched(session: SqlSession, statement: Untouched, args: Args = None) -> DataFrame:

@@ -26,6 +26,7 @@ from paimon_spark.arrow.alignment import StoreRules
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import CommitConflict
 from paimon_spark.format.quoting import quoted
+from paimon_spark.format.schema import ROW_ID, SEQUENCE_NUMBER
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.options import WriteOptions
 from paimon_spark.spark.adapters.tasks import (
@@ -84,14 +85,32 @@ def write_appended(target: Target, changes: Changes, vectors: bool) -> Outcome:
                 made = _hide if vectors else _copy
                 for message in made(target, kept, tasks, counts, changes):
                     messages.append(message)  # so that its files are deleted if the next one fails
-            if has_values and _total(counts, INSERT) + (_total(counts, UPDATE) if vectors or changes.moves else 0):
-                kinds = [INSERT, UPDATE] if vectors or changes.moves else [INSERT]
-                messages += kept.write_new(kinds, [field.name for field in fields], job)
+            if has_values:
+                messages += _write_new(kept, counts, job, vectors or changes.moves)
     except BaseException:
         abort_job(job, messages)
         raise
     updated, deleted, inserted = (_total(counts, kind) for kind in (UPDATE, DELETE, INSERT))
     return Outcome(job, tuple(messages), updated, deleted, inserted, changes.file_count, millis)
+
+
+def _write_new(kept: _Kept, counts: Counts, job: WriteJob, moves: bool) -> list[CommitMessage]:
+    """Writes the rows that go to new files.
+
+    Args:
+        moves: updated rows are among them; in a table with row tracking they keep their ids, and get new numbers.
+    """
+    schema = job.table.schema
+    tracked = moves and bool(schema.tracking_fields)
+    kinds = [INSERT, UPDATE] if moves and not tracked else [INSERT]
+    made: list[CommitMessage] = []
+    if sum(_total(counts, kind) for kind in kinds):
+        made += kept.write_new(kinds, schema.names, job)
+    if tracked and _total(counts, UPDATE):
+        omissible = job.omissible | {SEQUENCE_NUMBER}
+        of_old_rows = replace(job, table=job.table.with_tracking, omissible=omissible)
+        made += kept.write_new([UPDATE], [*schema.names, ROW_ID], of_old_rows)
+    return made
 
 
 # ---------------------------------------------------------------------------------------------------- the kept changes

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from paimon_spark.format.quoting import quoted
+from paimon_spark.format.schema import ROW_ID
+from paimon_spark.format.types import DataField
 from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER
 from paimon_spark.store.rows.live_files import LiveFile
 
 KIND = "_paimon_kind"
 OLD = "_paimon_old"
+_KEPT_ID = "_paimon_row_id"
 INSERT, UPDATE, DELETE = "+I", "+U", "-D"
 
 
@@ -23,7 +27,8 @@ class Changes:
     Attributes:
         frame: KIND is +I, +U or -D. The columns of the table hold the new values, or for -D those of the row; a DELETE
             of an append table has none of them. In append tables ROW_FILE and ROW_NUMBER are the place of a row that
-            is updated or deleted. OLD, if it is there, is the row before an update.
+            is updated or deleted; ROW_ID, if it is there, is the id that it keeps. OLD, if it is there, is the row
+            before an update.
         file_count: how many files of the table were looked at.
         files: of an append table, those that may hold the rows, by their names.
         moves: whether updated rows may belong to another partition or bucket than before.
@@ -44,13 +49,34 @@ class Wanted:
     Attributes:
         places: where the rows lie.
         old: the rows before an update.
+        ids: with places, the ids of rows, which go to new files.
     """
 
     places: bool = False
     old: bool = False
+    ids: bool = False
 
 
-def place_columns(table: str | None = None) -> list[Column]:
-    """The columns of the place of a row; table: the alias of the table."""
+def place_columns(table: str | None = None, ids: bool = False) -> list[Column]:
+    """The columns of the place of a row.
+
+    Args:
+        table: the alias of the table.
+        ids: whether ROW_ID follows, for rows of ``with_kept_ids``.
+    """
     prefix = "" if table is None else f"{quoted(table)}."
-    return [sf.col(f"{prefix}{ROW_FILE}"), sf.col(f"{prefix}{ROW_NUMBER}")]
+    places = [sf.col(f"{prefix}{ROW_FILE}"), sf.col(f"{prefix}{ROW_NUMBER}")]
+    return [*places, sf.col(f"{prefix}{_KEPT_ID}").alias(ROW_ID)] if ids else places
+
+
+def with_kept_ids(rows: DataFrame, ids: Sequence[DataField], named: Iterable[DataField]) -> DataFrame:
+    """Rows of the table with their ids under a name that no expression means.
+
+    Args:
+        ids: the column with the ids; empty: none is wanted.
+        named: the metadata columns that expressions name.
+    """
+    if not ids:
+        return rows
+    kept = rows.withColumn(_KEPT_ID, sf.col(ROW_ID))
+    return kept if ids[0] in named else kept.drop(ROW_ID)

@@ -31,7 +31,7 @@ from paimon_spark.spark.rows.assignments import (
     read_assignments,
 )
 from paimon_spark.spark.rows.attempts import Job, run_attempts
-from paimon_spark.spark.rows.changes import DELETE, KIND, OLD, UPDATE, Changes, place_columns
+from paimon_spark.spark.rows.changes import DELETE, KIND, OLD, UPDATE, Changes, place_columns, with_kept_ids
 from paimon_spark.spark.rows.checks import check_kept_digits, delete_kind, update_kind
 from paimon_spark.spark.rows.expression_errors import Reading, empty_rows, expression_errors
 from paimon_spark.spark.rows.expressions import QUERIES, check_no_star, draws_for_rows
@@ -51,7 +51,7 @@ from paimon_spark.store.clean.truncate import (
     truncate_table,
 )
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.rows.change_strategies import ChangeStrategy, change_strategy
+from paimon_spark.store.rows.change_strategies import ChangeStrategy, change_strategy, ids_to_keep
 
 _NUMBER = "_paimon_number"
 
@@ -156,19 +156,21 @@ def update_where(statement: RowStatement) -> RowChangeResult:
         given = changed_columns(table, _assignments(statement, fields), statement)
         check_kept_digits(table, given)
         pruning, keyed = _pruning(statement, table), strategy is ChangeStrategy.ROWS_WITH_KINDS
-        more = named_metadata_fields(table.schema, [statement.condition, *(statement.assignments or {}).values()])
-        found = target.rows((*fields, *more), pruning.predicate, placed=not keyed)
-        rows = _matching(found.frame, statement)
+        moves = moves_rows(table, given)
+        named = named_metadata_fields(table.schema, [statement.condition, *(statement.assignments or {}).values()])
+        ids = ids_to_keep(table, strategy, moves)
+        found = target.rows((*fields, *dict.fromkeys((*named, *ids))), pruning.predicate, placed=not keyed)
+        rows = _matching(with_kept_ids(found.frame, ids, named), statement)
         values = new_values(rows, statement.alias, fields, given, statement.what)
         kind = update_kind(table, given, values, statement.alias) if keyed else sf.lit(UPDATE)
-        extra = [] if keyed else place_columns(statement.alias)
+        extra = [] if keyed else place_columns(statement.alias, bool(ids))
         if keyed and wanted_of(table).old:
             extra = [sf.struct(*(stored_column(f, statement.alias) for f in fields)).alias(OLD)]
         changes = Changes(
             rows.select(kind.alias(KIND), *extra, *values),
             found.file_count,
             dict(found.files),
-            moves_rows(table, given),
+            moves,
             found.few,
         )
         return (

@@ -33,7 +33,7 @@ def with_metadata(
         tokens: of the query.
         alias: by which columns of the table are named in the text that Spark gets; None: by nothing.
     """
-    named = tuple(name for name in METADATA_COLUMNS if name in words)
+    named = tuple(name for name in METADATA_COLUMNS if fold(name) in words)
     if not named:
         return use
     if refusal:

@@ -96,7 +96,7 @@ def write_group(work: ClusterWork, group: int, parts: Iterable[tuple[int, pa.Rec
 def _chunks(work: ClusterWork, number: int) -> Iterator[pa.RecordBatch]:
     source = work.sources[number]
     reader = BucketRows(work.table, work.task_of(source.unit, source.files))
-    request = FileRequest(work.table.schema.fields)
+    request = FileRequest(work.table.schema.fields, tracking=work.table.schema.tracking_fields)
     waiting: list[pa.RecordBatch] = []
     size, most = 0, min(max(PIECE_BYTES * work.range_count(source.unit), LEAST_CHUNK), MOST_CHUNK)
     for file in source.files:
@@ -111,9 +111,9 @@ def _chunks(work: ClusterWork, number: int) -> Iterator[pa.RecordBatch]:
 
 
 def _sorted(work: ClusterWork, pieces: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The rows of one range in order, in the columns of the table."""
+    """The rows of one range in order, in the columns that are written."""
     keys = pa.concat_batches([keys_in(piece, work.clustering) for piece in pieces])
-    names = work.table.schema.names
+    names = work.table.schema.with_tracking.names
     yield from take_in_order([piece.select(names) for piece in pieces], sorted_rows(keys))
 
 

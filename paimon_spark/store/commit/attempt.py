@@ -32,7 +32,7 @@ from paimon_spark.store.metadata.manifest_files import (
     read_manifest_bytes,
     read_manifest_columns,
 )
-from paimon_spark.store.metadata.messages import CommitChanges, numbered_by_snapshot
+from paimon_spark.store.metadata.messages import CommitChanges, numbered_by_snapshot, tracked_files
 from paimon_spark.store.metadata.partition_stats import same_partition
 from paimon_spark.store.metadata.partition_times import expired_by_values
 from paimon_spark.store.metadata.partitions import PartitionFilter, describe_partition
@@ -225,6 +225,10 @@ def _prepare(
     is_new = request.kind != CommitKind.COMPACT and not request.brings_back
     if is_new and table.settings.sequence_snapshot_ordering:
         files = numbered_by_snapshot(files, snapshot_id)
+    next_row_id = 0 if latest is None or latest.next_row_id is None else latest.next_row_id
+    if table.schema.tracking_fields and not request.brings_back:
+        tracked = tracked_files(files, snapshot_id, next_row_id, table.settings.commits.groups_partitions)
+        files, next_row_id = tracked.entries, tracked.next_row_id
     delta, delta_size = writer.write_list(writer.write_manifests(files))
     changelog, changelog_size = None, None
     if changes.changelog:
@@ -252,7 +256,7 @@ def _prepare(
         watermark=_watermark(latest, request.watermark),
         statistics=request.statistics or _statistics(table, latest, schema_id),
         properties=request.properties or None,
-        next_row_id=0 if latest is None or latest.next_row_id is None else latest.next_row_id,
+        next_row_id=next_row_id,
         operation=request.operation,
         uuid=str(uuid.uuid4()),
     )

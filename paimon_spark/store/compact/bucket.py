@@ -56,7 +56,7 @@ def run_task(
     Raises:
         CorruptFile: a file of the bucket is missing or damaged.
         DataError: rows that the merge engine cannot merge.
-        UnsupportedFeature: the table cannot be written; with `row-tracking.enabled` rows would lose their ids.
+        UnsupportedFeature: the table cannot be written.
 
     After any error the files of the task have been deleted.
     """
@@ -72,7 +72,7 @@ def run_task(
 
 def _append(table: Table, task: AppendTask, rows: BucketRows, output: CompactOutput) -> CompactTaskResult:
     """Writes the rows of the files one after the other (Java: BaseAppendFileStoreWrite.compactRewrite)."""
-    request = FileRequest(table.schema.fields)
+    request = FileRequest(table.schema.fields, tracking=table.schema.tracking_fields)
     for file in task.files:
         for batch in rows.read(file, request, BATCH_ROWS):
             output.write(batch)

@@ -50,7 +50,7 @@ class CompactOutput:
         self._writing = Background(limit=3)
         self._closing = Background(limit=64)
         directory = bucket_directory(table, task.partition, task.bucket)
-        self._layout = file_layout(table.schema, table.settings, level, source)
+        self._layout = file_layout(table.schema.with_tracking, table.settings, level, source)
         self._changelog_layout = changelog_layout(table.schema, table.settings, level)
         self._data = self._writer(self._layout, directory, first_sequence)
         self._changelog = self._writer(self._changelog_layout, directory, 0)
@@ -72,7 +72,8 @@ class CompactOutput:
         return [*self._data.begun, *self._changelog.begun]
 
     def write(self, rows: pa.RecordBatch) -> None:
-        """Appends rows to the data files: all table columns, and for a table with keys sequence number and kind."""
+        """Appends rows to the data files: all table columns, and those of row tracking if the table tracks its rows, or
+        for a table with keys sequence number and kind."""
         self.rows_written += rows.num_rows
         part = file_batch(self._layout, rows) if self._layout.keys else rows
         self._writing.run(partial(self._data.write, part))

@@ -260,7 +260,7 @@ def plan_append_compaction(
         places: only these buckets; None: all.
 
     Raises:
-        UnsupportedFeature: the table cannot be written; with `row-tracking.enabled` new files would get new row ids.
+        UnsupportedFeature: the table cannot be written.
         CorruptFile: metadata is missing or damaged.
     """
     check_writable(table.schema, table.settings)

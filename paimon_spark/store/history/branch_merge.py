@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from paimon_spark.errors import OptionError, SchemaError, SnapshotNotFound, UnsupportedFeature
 from paimon_spark.format.manifest import ManifestEntry
@@ -56,7 +56,7 @@ def merge_branch(table: Table, source: str, target: str = MAIN_BRANCH) -> MergeB
         OptionError: both names are the same.
         SnapshotNotFound: a branch does not exist or has no snapshot, or that of the source is expiring.
         UnsupportedFeature: the table has a primary key, cannot be written, or a branch has done more than add files.
-        SchemaError: the branches have different columns, or different schemas under one id.
+        SchemaError: the branches have different columns, different schemas under one id, or only one tracks its rows.
         CommitConflict: other jobs changed the target concurrently.
         CommitStateUnknown: the storage did not answer; the files may or may not be committed.
         StorageError: the storage failed.
@@ -75,6 +75,10 @@ def merge_branch(table: Table, source: str, target: str = MAIN_BRANCH) -> MergeB
         check_writable(branch.schema, branch.settings)
     if theirs.schema.fields != ours.schema.fields:
         raise SchemaError(f"{what}: their columns differ; give both the same columns first")
+    if theirs.schema.tracking_fields != ours.schema.tracking_fields:
+        raise SchemaError(
+            f"{what}: only one of them has 'row-tracking.enabled'; append the rows of the one to the other"
+        )
     new, old = (_whole_history(what, branch) for branch in (theirs, ours))
     with hold_snapshot(theirs.snapshots, new):
         return _merge(what, table_state(theirs, new), ours, old, began)
@@ -87,7 +91,9 @@ def _merge(what: str, theirs: TableState, ours: Table, latest: Snapshot, began: 
     if not entries:
         return _merged(None, entries, began)
     _check_schemas(what, theirs.table, ours, {entry.file.schema_id for entry in entries})
-    proposal = Proposal(CommitChanges(files=tuple(entries)), None)
+    # in the target their rows get ids of its own numbering
+    added = tuple(replace(entry, file=replace(entry.file, first_row_id=None)) for entry in entries)
+    proposal = Proposal(CommitChanges(files=added), None)
     request = CommitRequest(str(uuid.uuid4()), 0, CommitKind.APPEND, None, lambda state: proposal, checks_files=True)
     snapshot = commit_request(ours, request, latest.id).published
     return _merged(snapshot.id, entries, began)

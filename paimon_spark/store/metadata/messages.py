@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from paimon_spark.format.manifest import DataFileMeta, FileKind, IndexManifestEntry, ManifestEntry
+from paimon_spark.format.manifest import DataFileMeta, FileKind, FileSource, IndexManifestEntry, ManifestEntry
+from paimon_spark.format.schema import ROW_ID
 
 DELETION_VECTORS = "DELETION_VECTORS"
 
@@ -110,6 +111,54 @@ def numbered_by_snapshot(files: Sequence[ManifestEntry], snapshot_id: int) -> tu
         return replace(file, min_sequence_number=snapshot_id, max_sequence_number=snapshot_id)
 
     return tuple(e if e.kind == FileKind.DELETE else replace(e, file=numbered(e.file)) for e in files)
+
+
+@dataclass(frozen=True)
+class TrackedFiles:
+    """The entries of a commit to a table with row tracking; next_row_id: the first id that no row has yet."""
+
+    entries: tuple[ManifestEntry, ...]
+    next_row_id: int
+
+
+def tracked_files(
+    files: Sequence[ManifestEntry], snapshot_id: int, next_row_id: int, groups_partitions: bool
+) -> TrackedFiles:
+    """The entries with the row ids and sequence numbers that a snapshot gives to added files (format section 10).
+
+    A file of new rows gets the id of its first row, and the id of the snapshot as the number of all its rows. A file of
+    rows that are written again holds their ids. Those of its rows that were changed have no number, and get that of the
+    snapshot: the metadata of the file say so by 0 (Java: RowTrackingCommitUtils.assignRowTracking).
+
+    Args:
+        files: the entries of the delta.
+        snapshot_id: of the new snapshot.
+        next_row_id: the first id that no row has, as the snapshot before says.
+        groups_partitions: whether the new rows of a partition get consecutive ids.
+    """
+    if groups_partitions:
+        places = {row: number for number, row in enumerate(dict.fromkeys(entry.partition for entry in files))}
+        files = sorted(files, key=lambda entry: places[entry.partition])
+    found = []
+    for entry in files:
+        file = entry.file
+        if entry.kind == FileKind.ADD:
+            file = _numbered_rows(file, snapshot_id)
+            if file.file_source == FileSource.APPEND and file.first_row_id is None and not _holds_ids(file):
+                file = replace(file, first_row_id=next_row_id)
+                next_row_id += file.row_count
+        found.append(replace(entry, file=file))
+    return TrackedFiles(tuple(found), next_row_id)
+
+
+def _numbered_rows(file: DataFileMeta, snapshot_id: int) -> DataFileMeta:
+    if file.min_sequence_number == 0:
+        return replace(file, min_sequence_number=snapshot_id, max_sequence_number=snapshot_id)
+    return replace(file, max_sequence_number=snapshot_id) if file.max_sequence_number == 0 else file
+
+
+def _holds_ids(file: DataFileMeta) -> bool:
+    return file.write_cols is not None and ROW_ID in file.write_cols
 
 
 def created_files(message: CommitMessage) -> Iterator[DataFileMeta]:

@@ -143,6 +143,11 @@ class Table:
         return [*keys, *(name for name in self.schema.partition_keys if name not in keys)]
 
     @property
+    def with_tracking(self) -> Self:
+        """The table as writers see it that write its rows again; see TableSchema.with_tracking."""
+        return replace(self, schema=self.schema.with_tracking) if self.schema.tracking_fields else self
+
+    @property
     def without_fallback(self) -> Self:
         """The table without its fallback branch, for writers."""
         return replace(self, settings=self.settings.merged(WITHOUT_FALLBACK))

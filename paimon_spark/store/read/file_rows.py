@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from paimon_spark.arrow.evolution import map_fields
 from paimon_spark.arrow.formats.data_file import FileReader, open_reader
 from paimon_spark.arrow.formats.file_access import RowRange
 from paimon_spark.arrow.predicates.predicate import Predicate
-from paimon_spark.arrow.types import from_internal
+from paimon_spark.arrow.types import arrow_field, from_internal
 from paimon_spark.errors import CorruptFile, MissingFile, UnsupportedFeature
 from paimon_spark.file_io import FileIO
 from paimon_spark.format.manifest import DataFileMeta, FileSource
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import file_format_of
 from paimon_spark.format.schema import POSITION, SEQUENCE_NUMBER, TableSchema
+from paimon_spark.format.types import DataField
 from paimon_spark.store.read.open_file import FileRequest, OpenFile, Positions, StoredFile, open_file, within
 from paimon_spark.store.read.rows_to_read import rows_to_read
 
@@ -62,7 +65,7 @@ def read_file(
     batch_rows: int = 65536,
     still: Callable[[], Predicate] | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Batches in the fields of the request, then its system columns, in file order.
+    """Batches in the columns of the request, in file order.
 
     Args:
         file_io: the store of the file.
@@ -136,12 +139,46 @@ def _read(
     still: Callable[[], Predicate] | None,
 ) -> Iterator[pa.RecordBatch]:
     _check_rows(reader, stored)
-    file = open_file(reader, stored, request)
+    asked = request if not request.tracking else _with_held(request, stored.meta)
+    file = open_file(reader, stored, asked)
     for groups, ranges in _parts(file, rows_to_read(file, stored.selected), still):
         for first_row, batch in file.read(batch_rows, groups, ranges):
-            rows = _placed(batch, first_row) if request.positions else batch
+            rows = _placed(batch, first_row) if asked.positions else batch
             rows = _left(rows, first_row, stored)
-            yield rows if stored.sequence is None else _numbered(rows, stored.sequence)
+            rows = rows if stored.sequence is None else _numbered(rows, stored.sequence)
+            yield rows if asked is request else _tracked(rows, request, stored)
+
+
+def _with_held(request: FileRequest, meta: DataFileMeta) -> FileRequest:
+    """What is read of a file for a request with columns of row tracking: those of them that the file holds."""
+    held = tuple(field for field in request.tracking if field.name in (meta.write_cols or ()))
+    return replace(request, system=(*request.system, *held), positions=True, tracking=())
+
+
+def _tracked(rows: pa.RecordBatch, request: FileRequest, stored: StoredFile) -> pa.RecordBatch:
+    """Rows with their columns of row tracking; what the file does not hold is as the commit noted it (Java:
+    DataFileRecordReader, ColumnarRowIterator.assignRowTracking)."""
+    tracking = [_tracking_column(rows, field, stored) for field in request.tracking]
+    plain = [*(f.name for f in (*request.fields, *request.system)), *([POSITION] if request.positions else [])]
+    fields = [*(rows.schema.field(name) for name in plain), *map(arrow_field, request.tracking)]
+    return pa.RecordBatch.from_arrays([*(rows.column(name) for name in plain), *tracking], schema=pa.schema(fields))
+
+
+def _tracking_column(rows: pa.RecordBatch, field: DataField, stored: StoredFile) -> pa.Array:
+    place = rows.schema.get_field_index(field.name)
+    held = None if place < 0 else rows.column(place)
+    if held is not None and not held.null_count:
+        return held
+    if field.name == SEQUENCE_NUMBER:
+        noted = pa.repeat(pa.scalar(stored.meta.max_sequence_number, pa.int64()), len(rows))
+    elif stored.meta.first_row_id is None:
+        raise CorruptFile(
+            f"reading the data file {stored.path}: neither its manifest nor the file itself says which row ids it has; "
+            "it was written before 'row-tracking.enabled' was set, or the table is damaged"
+        )
+    else:
+        noted = pa.array(rows.column(POSITION).to_numpy() + stored.meta.first_row_id)
+    return noted if held is None else pc.coalesce(held, noted)
 
 
 def _parts(

@@ -41,7 +41,8 @@ class FileRequest:
         system: `_SEQUENCE_NUMBER`, `_VALUE_KIND`, or none; they follow the fields in the batches.
         prunes: a predicate over fields: row groups that cannot satisfy it are skipped.
         probes: whether the columns of the predicate are read first, to skip row groups in which no row satisfies it.
-        positions: whether the batches end with a column `_POSITION`.
+        positions: whether a column `_POSITION` follows.
+        tracking: columns of row tracking, with which the batches end.
     """
 
     fields: tuple[DataField, ...]
@@ -49,6 +50,7 @@ class FileRequest:
     prunes: Predicate = TRUE
     probes: bool = False
     positions: bool = False
+    tracking: tuple[DataField, ...] = ()
 
 
 @dataclass(frozen=True)

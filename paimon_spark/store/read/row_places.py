@@ -17,6 +17,7 @@ from paimon_spark.format.schema import (
     FILE_PATH,
     PARTITION,
     POSITION,
+    TRACKING_FIELDS,
     TableSchema,
     is_metadata,
     metadata_fields,
@@ -73,13 +74,15 @@ def with_places(
     """Rows with metadata columns behind their other columns.
 
     Args:
-        rows: of one file with the column POSITION, or merged ones.
+        rows: of one file with the column POSITION, or merged ones. They have the columns of row tracking already.
         fields: the metadata columns.
         partition: internal values of the partition columns.
         split: has the rows.
         file: has the rows; None: they are merged of several files, and check_places was asked before.
     """
     for field in fields:
+        if field in TRACKING_FIELDS:
+            continue
         rows = rows.append_column(arrow_field(field), _values(rows, field, partition, split, file))
     return rows
 

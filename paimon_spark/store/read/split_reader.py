@@ -18,7 +18,7 @@ from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options.option import MB
 from paimon_spark.format.paths import POSTPONE_BUCKET
 from paimon_spark.format.row_kind import DELETE, KIND_TEXTS, is_retract
-from paimon_spark.format.schema import POSITION, ROW_KIND_FIELD, SEQUENCE_FIELD, VALUE_KIND
+from paimon_spark.format.schema import POSITION, ROW_KIND_FIELD, SEQUENCE_FIELD, TRACKING_FIELDS, VALUE_KIND
 from paimon_spark.format.types import DataField
 from paimon_spark.merge.engines.choice import TableEngine
 from paimon_spark.merge.keys.sections import Section
@@ -109,9 +109,8 @@ class SplitReader:
 
         The rows of sections, which lie in no single file, are not among them. For errors see read.
         """
-        request = FileRequest(
-            self._read_fields, prunes=stored_part(self.table.schema, self.predicate), probes=True, positions=True
-        )
+        prunes = stored_part(self.table.schema, self.predicate)
+        request = FileRequest(self._read_fields, prunes=prunes, probes=True, positions=True, tracking=self._tracking)
         names = [field.name for field in self.fields]
         for file in split.raw_files:
             for batch in self.files.rows(split, file, request, selected=selected_rows(split, file)):
@@ -206,6 +205,11 @@ class SplitReader:
         """The metadata columns of the result, then those that only the predicate needs."""
         return named_metadata(self.table.schema, self.fields, self.predicate)
 
+    @cached_property
+    def _tracking(self) -> tuple[DataField, ...]:
+        """Those of the metadata columns that belong to row tracking."""
+        return tuple(field for field in self._metadata if field in TRACKING_FIELDS)
+
     def _raw(self, split: Split, file: DataFileMeta, batch_rows: int) -> Iterator[pa.RecordBatch]:
         """The rows of a file that shares no key with others. Retractions are dropped: they have nothing to retract."""
         request = self._raw_request(file)
@@ -218,7 +222,8 @@ class SplitReader:
         has_kind = bool(self.table.schema.primary_keys) and (self.row_kinds or file.delete_row_count != 0)
         system = ((SEQUENCE_FIELD,) if self._has_numbers else ()) + ((KIND_FIELD,) if has_kind else ())
         stored = stored_part(self.table.schema, self.predicate)
-        return FileRequest(self._read_fields, system, stored, probes=True, positions=bool(self._metadata))
+        positions = len(self._metadata) > len(self._tracking)
+        return FileRequest(self._read_fields, system, stored, True, positions, self._tracking)
 
     def wanted_files(self, split: Split) -> Iterator[tuple[Callable[[], StoredFile], FileRequest]]:
         """Each file of a split, which is reported when it is asked for, and what a read asks of it."""

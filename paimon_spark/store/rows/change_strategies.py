@@ -10,6 +10,7 @@ from enum import StrEnum
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.format.rules.supported import check_writable
+from paimon_spark.format.types import DataField
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.write.placement import writes_fixed_buckets
 
@@ -55,6 +56,16 @@ def change_strategy(table: Table, statement: Statement, inserts_only: bool = Fal
     if statement is Statement.DELETE and not _removes_rows(table):
         return ChangeStrategy.MERGED_BUCKETS
     return ChangeStrategy.ROWS_WITH_KINDS
+
+
+def ids_to_keep(table: Table, strategy: ChangeStrategy, moves: bool) -> tuple[DataField, ...]:
+    """The column with the ids of rows, if the table tracks its rows, and updated ones go to new files.
+
+    Args:
+        strategy: how rows are changed.
+        moves: whether updated rows may belong to another partition or bucket than before.
+    """
+    return table.schema.tracking_fields[:1] if moves or strategy is ChangeStrategy.DELETION_VECTORS else ()
 
 
 def deletes_by_kind(table: Table) -> bool:

@@ -2,7 +2,8 @@
 
 Java: DeleteFromPaimonTableCommand, UpdatePaimonTableCommand. Rows that stay are read and written as they lie in the
 file: they pass through no engine, and keep their order. New files take over the sequence numbers of the old one, so
-that the files of a bucket keep their order too.
+that the files of a bucket keep their order too. In a table with row tracking every row keeps its id, and rows that are
+not replaced keep their numbers.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.format.manifest import FileSource
-from paimon_spark.format.schema import POSITION
+from paimon_spark.format.schema import POSITION, TRACKING_FIELDS
 from paimon_spark.store.compact.bucket_rows import BucketRows
 from paimon_spark.store.compact.output import CompactOutput
 from paimon_spark.store.compact.task import AppendTask
@@ -60,7 +62,7 @@ def rewrite_file(table: Table, task: AppendTask, changes: Iterator[RowChanges]) 
     """
     (file,) = task.files
     pending = _Pending(table, changes)
-    request = FileRequest(table.schema.fields, positions=True)
+    request = FileRequest(table.schema.fields, positions=True, tracking=table.schema.tracking_fields)
     with CompactOutput(table, task, FileSource.APPEND) as output:
         for batch in BucketRows(table, task).read(file, request, BATCH_ROWS):
             for rows in pending.applied(batch):
@@ -77,7 +79,8 @@ class _Pending:
 
     def __init__(self, table: Table, changes: Iterator[RowChanges]) -> None:
         self._changes = changes
-        self._names = table.schema.names
+        self._names = table.schema.with_tracking.names
+        self._tracks = bool(table.schema.tracking_fields)
         self._rules = replace(row_rules(table.location, table.schema, table.settings), kind_column=None, dropped=())
         self._next: RowChanges | None = next(changes, None)
 
@@ -92,15 +95,24 @@ class _Pending:
             return
         touched = np.concatenate([change.positions for change in found])
         kept = ~np.isin(positions, touched)
-        parts = [rows.filter(pa.array(kept)), *(self._prepared(change.rows) for change in found)]
+        parts = [rows.filter(pa.array(kept)), *(self._prepared(change, batch, positions) for change in found)]
         places = [positions[kept], *(change.positions[change.stays] for change in found)]
         order = np.argsort(np.concatenate(places), kind="stable")
         joined = pa.concat_batches([pa.RecordBatch.from_arrays(p.columns, schema=rows.schema) for p in parts])
         if len(order):
             yield joined.take(pa.array(order))
 
-    def _prepared(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        return self._rules.prepare(rows, None)[0]
+    def _prepared(self, change: RowChanges, batch: pa.RecordBatch, positions: npt.NDArray[np.int64]) -> pa.RecordBatch:
+        rows = self._rules.prepare(change.rows, None)[0]
+        if not self._tracks:
+            return rows
+        row_id, number = TRACKING_FIELDS
+        places = np.searchsorted(positions, change.positions[change.stays])
+        ids, no_numbers = batch.column(row_id.name).take(pa.array(places)), pa.nulls(len(places), pa.int64())
+        tracking = arrow_schema(TRACKING_FIELDS)
+        return rows.append_column(tracking.field(row_id.name), ids).append_column(
+            tracking.field(number.name), no_numbers
+        )
 
     def _up_to(self, last: int) -> Iterator[RowChanges]:
         """The changes of rows up to a row number; a part that ends behind it is cut."""

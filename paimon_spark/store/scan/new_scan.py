@@ -8,6 +8,7 @@ from dataclasses import replace
 from paimon_spark.arrow.predicates.predicate import Predicate, columns_of
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.rules.supported import check_columns
+from paimon_spark.format.schema import TRACKING_FIELDS
 from paimon_spark.format.types import DataField
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import other_branch
@@ -19,7 +20,8 @@ def new_scan(table: Table, fields: Sequence[DataField], predicate: Predicate) ->
     """A read of chosen fields of the rows that satisfy a predicate.
 
     Raises:
-        UnsupportedFeature: this release cannot read one of the fields, or the other branch.
+        UnsupportedFeature: this release cannot read one of the fields, or the other branch; or row ids of two branches
+            are wanted.
         SchemaError: the branches do not have the same columns and partition columns.
         SnapshotNotFound: an option names a snapshot, tag or time that does not exist.
     """
@@ -28,7 +30,15 @@ def new_scan(table: Table, fields: Sequence[DataField], predicate: Predicate) ->
         return own
     from paimon_spark.store.scan.branched_scan import second_branch
 
-    return replace(own, second=second_branch(table))
+    second = second_branch(table)
+    named = {field.name for field in fields if field in TRACKING_FIELDS} | columns_of(predicate)
+    tracking = [field.name for field in table.schema.tracking_fields if field.name in named]
+    if second is not None and tracking:
+        raise UnsupportedFeature(
+            f"reading {tracking[0]} of {table.location}: the rows of two branches do not share one numbering; set the "
+            "options 'scan.fallback-branch' and 'scan.primary-branch' to '' to see those of its own branch"
+        )
+    return replace(own, second=second)
 
 
 def own_scan(table: Table, fields: Sequence[DataField], predicate: Predicate) -> Scan:

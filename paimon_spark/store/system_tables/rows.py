@@ -1,8 +1,6 @@
 """$audit_log, $binlog, $ro, $row_tracking: the rows of a table in other forms, read by a normal scan.
 
 $row_tracking: the rows of a table with the id and the sequence number of each (format section 10).
-
-$row_tracking: the rows of a table with the id and the sequence number of each (format section 10).
 """
 
 from __future__ import annotations
@@ -20,25 +18,14 @@ from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.arrow.predicates.evaluate import filter_batch
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, restrict
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.errors import CorruptFile, OptionError, UnsupportedFeature
-from paimon_spark.format.manifest import DataFileMeta
+from paimon_spark.errors import OptionError
 from paimon_spark.format.options.read_settings import ScanSettings
-from paimon_spark.format.paths import data_file_path
-from paimon_spark.format.schema import (
-    POSITION,
-    ROW_KIND,
-    ROW_KIND_FIELD,
-    SEQUENCE_FIELD,
-    SEQUENCE_NUMBER,
-    SEQUENCE_NUMBER_ID,
-    TableSchema,
-)
+from paimon_spark.format.schema import ROW_KIND, ROW_KIND_FIELD, SEQUENCE_FIELD, TRACKING_FIELDS, TableSchema
 from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.branched_reader import BranchedReader
-from paimon_spark.store.read.file_rows import FileRequest
 from paimon_spark.store.read.split_reader import SplitReader
-from paimon_spark.store.read.splits import ReadUnit, Split, group_splits
+from paimon_spark.store.read.splits import ReadUnit, group_splits
 from paimon_spark.store.scan.branched_scan import SecondBranch
 from paimon_spark.store.scan.new_scan import new_scan
 from paimon_spark.store.scan.read_spec import Plan, row_kind_field
@@ -49,12 +36,8 @@ from paimon_spark.store.system_tables.made_rows import SystemRows, made_fields
 
 Numbers: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int32]]
 KIND_FIELD = DataField(2**31 - 5, "rowkind", DataType(Root.VARCHAR, length=MAX_LENGTH))
-ROW_ID = "_ROW_ID"
-TRACKING_FIELDS = (
-    DataField(2**31 - 6, ROW_ID, DataType(Root.BIGINT, False)),
-    DataField(SEQUENCE_NUMBER_ID, SEQUENCE_NUMBER, DataType(Root.BIGINT, False)),
-)
-_IN_FILES = tuple(DataField(f.id, f.name, DataType(Root.BIGINT)) for f in TRACKING_FIELDS)
+_TRACKED = {replace(field, type=field.type.with_nullable(False)): field for field in TRACKING_FIELDS}
+"""The columns that $row_tracking adds, and the metadata columns with their values."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +52,7 @@ class ShapedReader:
         packs: whether each value is an array of one element.
     """
 
-    reader: SplitReader | BranchedReader | TrackedReader
+    reader: SplitReader | BranchedReader
     fields: tuple[DataField, ...]
     predicate: Predicate
     shape: tuple[DataField, ...]
@@ -156,7 +139,6 @@ class RowScan(SystemRows):
     Attributes:
         scan: of the table.
         fields, predicate, shape, packs: as in ShapedReader.
-        tracks: whether rows come with their id and sequence number.
         level: None, or the one level whose files are read, without merging.
     """
 
@@ -165,7 +147,6 @@ class RowScan(SystemRows):
     predicate: Predicate
     shape: tuple[DataField, ...]
     packs: bool = False
-    tracks: bool = False
     level: int | None = None
 
     def _read_of(self, plan: Plan) -> tuple[ReadUnit, ...]:
@@ -188,12 +169,7 @@ class RowScan(SystemRows):
 
     def reader(self) -> ShapedReader:
         """Reads the splits, here or on another machine."""
-        reader = self.scan.reader()
-        if self.tracks:
-            assert isinstance(reader, SplitReader), "the rows of two branches are not tracked"
-            tracked = TrackedReader(reader, self.shape)
-            return ShapedReader(tracked, self.fields, self.predicate, self.shape, self.packs)
-        return ShapedReader(reader, self.fields, self.predicate, self.shape, self.packs)
+        return ShapedReader(self.scan.reader(), self.fields, self.predicate, self.shape, self.packs)
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """The rows, split by split, as batches of arrow_schema; memory stays bounded."""
@@ -220,9 +196,9 @@ def view_fields(name: str, table: Table) -> tuple[DataField, ...]:
     if name == "ro":
         return schema.fields
     if name == "row_tracking":
-        if table.settings.get("row-tracking.enabled", "false").lower() != "true":
+        if not schema.tracking_fields:
             raise OptionError(f"reading {table.location}${name}: the table does not have 'row-tracking.enabled' = true")
-        return (*schema.fields, *TRACKING_FIELDS)
+        return (*schema.fields, *_TRACKED)
     if "rowkind" in schema.by_name:
         raise OptionError(f"reading {table.location}${name}: the table has a column 'rowkind' of its own; rename it")
     added = (KIND_FIELD, SEQUENCE_FIELD) if table.settings.scan.sequence_number_enabled else (KIND_FIELD,)
@@ -250,80 +226,20 @@ def row_scan(name: str, table: Table, fields: Sequence[DataField], predicate: Pr
     by_name = {field.name: field for field in view_fields(name, table)}
     shape = made_fields(wanted, predicate, by_name)
     pushed = AlwaysTrue() if name == "binlog" else restrict(predicate, set(schema.names))
-    made = TRACKING_FIELDS if name == "row_tracking" else ()
-    stored = tuple(_stored(schema, field) for field in shape if field not in made)
+    stored = tuple(_stored(schema, field) for field in shape)
     if name in ("audit_log", "binlog") and ROW_KIND_FIELD not in stored:
         stored = (*stored, row_kind_field(schema))  # otherwise retractions would be dropped
     scan = new_scan(table, stored, pushed)
     level = top_level(schema, table.settings) if name == "ro" else None
-    if name == "row_tracking" and scan.second is not None:
-        raise UnsupportedFeature(
-            f"reading {table.location}$row_tracking: the rows of two branches do not share one numbering; set the "
-            "options 'scan.fallback-branch' and 'scan.primary-branch' to '' to see those of its own branch"
-        )
     if name == "ro" and isinstance(scan.second, SecondBranch):
         scan = replace(scan, second=replace(scan.second, top_only=True))
         level = None  # each branch has a highest level of its own
-    return RowScan(scan, wanted, predicate, shape, name == "binlog", name == "row_tracking", level)
+    return RowScan(scan, wanted, predicate, shape, name == "binlog", level)
 
 
 def _stored(schema: TableSchema, field: DataField) -> DataField:
     if field == KIND_FIELD:
         return row_kind_field(schema)
+    if not schema.primary_keys and field in _TRACKED:
+        return _TRACKED[field]
     return field if field == SEQUENCE_FIELD else schema.by_name[field.name]
-
-
-@dataclass(frozen=True)
-class TrackedReader:
-    """Reads splits of an append table; picklable.
-
-    Attributes:
-        reader: the reader of the table.
-        fields: the columns of the result: columns of the table and TRACKING_FIELDS.
-    """
-
-    reader: SplitReader
-    fields: tuple[DataField, ...]
-
-    def read(self, split: ReadUnit) -> Iterator[pa.RecordBatch]:
-        """The rows of a split.
-
-        Raises:
-            CorruptFile: a data file or deletion vector is missing or damaged.
-            SnapshotNotFound: a file is missing because the snapshot has expired since it was planned.
-            TableChanged: a file has a newer schema, in which a wanted column was dropped or changed its type.
-            UnsupportedFeature: the split is not of a state but of a change.
-        """
-        if not isinstance(split, Split) or split.sections:
-            raise UnsupportedFeature("reading $row_tracking: it shows a state of an append table, not a change")
-        for file in split.raw_files:
-            yield from self._file(split, file)
-
-    def _file(self, split: Split, file: DataFileMeta) -> Iterator[pa.RecordBatch]:
-        path = data_file_path(split.bucket_path, file)
-        written = file.write_cols or ()
-        system = tuple(field for field in _IN_FILES if field.name in written)
-        fields = tuple(field for field in self.fields if field not in TRACKING_FIELDS)
-        for batch in self.reader.files.rows(split, file, FileRequest(fields, system, positions=True)):
-            columns = [_column(batch, field, file, path) for field in self.fields]
-            yield pa.RecordBatch.from_arrays(columns, schema=arrow_schema(self.fields))
-
-
-def _column(batch: pa.RecordBatch, field: DataField, file: DataFileMeta, path: str) -> pa.Array:
-    """Row ids or sequence numbers: those in the file, or else derived from the metadata that the commit stored."""
-    place = batch.schema.get_field_index(field.name)
-    if field not in TRACKING_FIELDS:
-        return batch.column(place)
-    held = None if place < 0 else batch.column(place)
-    if held is not None and not held.null_count:
-        return held
-    if field.name == SEQUENCE_NUMBER:
-        noted = pa.array(np.full(len(batch), file.max_sequence_number, np.int64))
-    elif file.first_row_id is None:
-        raise CorruptFile(
-            f"reading the data file {path}: neither its manifest nor the file itself says which row ids it has; it was "
-            "written before 'row-tracking.enabled' was set, or the table is damaged"
-        )
-    else:
-        noted = pa.array(batch.column(POSITION).to_numpy() + file.first_row_id)
-    return noted if held is None else pc.coalesce(held, noted)

@@ -149,10 +149,22 @@ def copy_table(
     refuse_travel(table, "copied")
     condition = partition_condition(table, where)
     chosen = find_target(table, target, options or {})
+    _check_untracked(table, chosen.table)
     latest = table.snapshots.latest()
     copies = _Copies() if latest is None else _copies(table, chosen, table_state(table, latest), condition)
     snapshot = _copy(table, chosen, copies, copy_all)
     return _metrics(chosen, table, latest, copies, snapshot, began)
+
+
+def _check_untracked(source: Table, target: Table) -> None:
+    """Files hold ids of rows, which would be those of other rows in the target."""
+    for table in (source, target):
+        if table.schema.tracking_fields:
+            raise UnsupportedFeature(
+                f"copying {source.location} to {target.location}: '{TableSettings.row_tracking.key}' of "
+                f"{table.location} is true, and ids of rows cannot be copied; create the target, and append the rows "
+                "of the source to it"
+            )
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from paimon_spark.format.row_kind import DELETE, UPDATE_BEFORE
 from paimon_spark.format.schema import SEQUENCE_NUMBER, VALUE_KIND
 from paimon_spark.store.storage.local_time import local_wall_millis
 from paimon_spark.store.storage.parallel import Background
-from paimon_spark.store.write.file_layout import FileLayout
+from paimon_spark.store.write.file_layout import FileLayout, Numbering
 
 if TYPE_CHECKING:
     from paimon_spark.arrow.file_index.builder import FileIndexBuilder
@@ -68,6 +68,7 @@ class _OpenFile:
     rows: int = 0
     min_sequence: int = 2**63 - 1
     max_sequence: int = -(2**63)
+    has_unnumbered: bool = False
     deletes: int = 0
     min_key: bytes = EMPTY_ROW
     max_key: bytes = EMPTY_ROW
@@ -167,15 +168,28 @@ class BucketWriter:
             if file.rows == 0:
                 file.min_key = self._key(part, 0)
             file.max_key = self._key(part, part.num_rows - 1)
-            sequences = to_numpy(part.column(SEQUENCE_NUMBER))
-            first, last = int(sequences.min()), int(sequences.max())
             file.deletes += int(np.isin(to_numpy(part.column(VALUE_KIND)), (UPDATE_BEFORE, DELETE)).sum())
-        else:
-            first, last = self._sequence, self._sequence + part.num_rows - 1
-            self._sequence = last + 1
+        self._note_sequences(file, part)
+        file.rows += part.num_rows
+
+    def _note_sequences(self, file: _OpenFile, part: pa.RecordBatch) -> None:
+        match self._layout.numbering:
+            case Numbering.COUNTED:
+                first, last = self._sequence, self._sequence + part.num_rows - 1
+                self._sequence = last + 1
+            case Numbering.BY_COMMIT:
+                first = last = 0
+            case _:
+                sequences = part.column(SEQUENCE_NUMBER)
+                if sequences.null_count:
+                    file.has_unnumbered = True
+                    sequences = sequences.drop_null()
+                if not len(sequences):
+                    return
+                numbers = to_numpy(sequences)
+                first, last = int(numbers.min()), int(numbers.max())
         file.min_sequence = min(file.min_sequence, first)
         file.max_sequence = max(file.max_sequence, last)
-        file.rows += part.num_rows
 
     def _key(self, part: pa.RecordBatch, row: int) -> bytes:
         types = [field.type for field in self._layout.keys]
@@ -222,14 +236,15 @@ class BucketWriter:
             max_key=file.max_key,
             key_stats=self._layout.key_stats(found),
             value_stats=value_stats,
-            min_sequence_number=file.min_sequence,
-            max_sequence_number=file.max_sequence,
+            min_sequence_number=0 if file.min_sequence > file.max_sequence else file.min_sequence,
+            max_sequence_number=0 if file.has_unnumbered else file.max_sequence,
             schema_id=self._layout.schema_id,
             level=self._layout.level,
             creation_time=local_wall_millis(time.time_ns() // 1_000_000),
             delete_row_count=file.deletes,
             file_source=self._layout.source,
             value_stats_cols=value_columns,
+            write_cols=self._layout.write_cols,
         )
 
 

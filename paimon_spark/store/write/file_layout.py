@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 import pyarrow as pa
 
@@ -24,6 +25,7 @@ from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import (
     KEY_FIELD_ID_START,
     KEY_PREFIX,
+    ROW_ID,
     SEQUENCE_NUMBER,
     SEQUENCE_NUMBER_ID,
     VALUE_KIND,
@@ -39,6 +41,20 @@ _SYSTEM_FIELDS = (
 TARGET_WITH_KEY = 128 * MB
 TARGET_WITHOUT_KEY = 256 * MB
 _UNLIMITED = 2**63 - 1
+
+
+class Numbering(StrEnum):
+    """Where the sequence numbers in the metadata of a file come from."""
+
+    IN_FILE = "in file"
+    """The file holds the number of each row. Tables with keys."""
+    COUNTED = "counted"
+    """The writer counts the rows. Append tables."""
+    BY_COMMIT = "by commit"
+    """The commit numbers all rows of the file. New rows of tables with row tracking."""
+    KEPT = "kept"
+    """The file holds the ids and numbers of rows that are written again; the commit numbers those without one. Tables
+    with row tracking."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +76,7 @@ class FileLayout:
         source: what writes the files.
         indexes: the indexes that every file gets.
         most_embedded: bytes of indexes that are stored in the manifest; more are stored in a file of their own.
+        numbering: who numbers the rows.
         stats_modes: the stats mode of every column of the files.
         dense_stats: True if columns without statistics are left out.
     """
@@ -83,6 +100,12 @@ class FileLayout:
     source: FileSource = FileSource.APPEND
     indexes: tuple[IndexSetting, ...] = ()
     most_embedded: int = 0
+    numbering: Numbering = Numbering.COUNTED
+
+    @property
+    def write_cols(self) -> tuple[str, ...] | None:
+        """``_WRITE_COLS`` of a file: its columns, where they are not those of its schema."""
+        return tuple(field.name for field in self.values) if self.numbering is Numbering.KEPT else None
 
     def key_stats(self, found: Mapping[str, ColumnStats]) -> SimpleStats:
         """``_KEY_STATS`` of a file: of all key columns.
@@ -190,7 +213,7 @@ def layout_by(schema: TableSchema, settings: TableSettings, rules: FileRules) ->
     """The layout of one kind of files.
 
     Args:
-        schema: of the table.
+        schema: of the table, ``with_tracking`` for rows that are written again.
         settings: of the table and the write.
         rules: of the kind.
 
@@ -227,4 +250,13 @@ def layout_by(schema: TableSchema, settings: TableSettings, rules: FileRules) ->
         dense_stats=settings.files.stats_dense_store,
         level=rules.level,
         source=rules.source,
+        numbering=_numbering(schema),
     )
+
+
+def _numbering(schema: TableSchema) -> Numbering:
+    if schema.primary_keys:
+        return Numbering.IN_FILE
+    if not schema.tracking_fields:
+        return Numbering.COUNTED
+    return Numbering.KEPT if ROW_ID in schema.by_name else Numbering.BY_COMMIT

@@ -48,7 +48,6 @@ READ_REFUSED = [
     ("scan.fallback-other-branch", "x"),
 ]
 WRITE_REFUSED = [
-    ("row-tracking.enabled", "true"),
     ("data-file.external-paths.strategy", "round-robin"),
     ("write.sequence-number-init-mode", "snapshot"),
     ("metadata.iceberg.storage", "table-location"),

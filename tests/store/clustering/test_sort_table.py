@@ -147,7 +147,6 @@ NESTED = pa.schema([("p", pa.string()), ("k", pa.int32()), ("l", pa.list_(pa.int
         (PLAIN, "zorder", ["k", "l"], OptionError, "'l' of type ARRAY<INT>, which has no order"),
         ({"bucket": "2", "bucket-key": "k"}, "order", ["k"], UnsupportedFeature, "the table has buckets"),
         ({"bucket": "1", "primary-key": "p,k"}, "order", ["k"], UnsupportedFeature, "the table has a primary key"),
-        ({**PLAIN, "row-tracking.enabled": "true"}, "order", ["k"], UnsupportedFeature, "row-tracking.enabled"),
     ],
 )
 def test_what_cannot_be_sorted_is_refused(

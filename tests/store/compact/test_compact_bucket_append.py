@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +11,6 @@ from support.index_files import encode_vectors
 from support.oracles.checker import check_table
 from support.tables.compacting import Row, compact, file_rows, live_files, make, rows_of, tasks_of, write
 
-from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.manifest import EMPTY_ROW, DataFileMeta, FileSource
 from paimon_spark.store.compact.bucket import run_task
 from paimon_spark.store.compact.task import AppendTask, CompactTaskResult
@@ -98,11 +96,3 @@ def test_small_files_become_one(options: dict[str, str], tmp_path: Path) -> None
     assert len(live_files(table)) == (2 if options == PLAIN else 4)
     assert tasks_of(table) == ()
     check_table(table.location)
-
-
-def test_row_ids_are_not_lost(tmp_path: Path) -> None:
-    table = make(tmp_path / "t", COLUMNS, [], PLAIN)
-    write(table, rows(1))
-    tracked = replace(table, settings=table.settings.merged({"row-tracking.enabled": "true"}))
-    with pytest.raises(UnsupportedFeature, match=r"'row-tracking\.enabled'"):
-        run_task(tracked, task_of(table, live_files(table)))

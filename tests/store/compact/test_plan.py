@@ -15,7 +15,6 @@ from support.oracles.checker import check_table
 
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.catalogs.create import create_table, new_schema
-from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.compact.compaction import compact_table
 from paimon_spark.store.compact.local_pool import LocalRunner
@@ -110,12 +109,6 @@ def test_rows_keep_their_place_in_a_bucket(tmp_path: Path) -> None:
     put(table, ("a", 1, 30))
     assert [value for _, k, value in read(table) if k == 1] == list(range(31))
     check_table(table.location)
-
-
-def test_row_tracking_is_refused_by_name(tmp_path: Path) -> None:
-    table = make(tmp_path / "t", row__tracking_enabled="true")
-    with pytest.raises(UnsupportedFeature, match=r"row-tracking\.enabled"):
-        plan(table)
 
 
 def test_only_the_partitions_that_are_asked_for(tmp_path: Path) -> None:
