@@ -31,7 +31,7 @@ from paimon_spark.store.checks.buckets import (
 )
 from paimon_spark.store.checks.data_files import FileTask, check_changed_types, check_data_file
 from paimon_spark.store.checks.report import KEPT, Findings, Rule
-from paimon_spark.store.checks.snapshots import SnapshotState, place_in
+from paimon_spark.store.checks.snapshots import SnapshotState, place_in, row_id_faults
 from paimon_spark.store.checks.value_checks import StoredStatistics
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.live_files import Identity
@@ -103,6 +103,10 @@ class Collector:
         self.take_changelog(state.label, state.changelog)
         for place in state.changed:
             self._take_bucket(state, place)
+        if state.added and self.table.schema.tracking_fields:
+            evolves = self.table.settings.get("data-evolution.enabled", "false").lower() == "true"
+            for found in () if evolves else row_id_faults(state):  # with data evolution several files have a row
+                self.findings.add(Rule.ROW_IDS, state.label, state.label, found)
         if state.snapshot.statistics is not None:
             path = statistics_path(self.table.location, state.snapshot.statistics)
             self._check_stored(state.label, path, None)

@@ -35,6 +35,8 @@ class Rule(StrEnum):
     VECTORS: a deletion vector can be read, deletes rows that exist, as many as recorded, of a file that is live.
     ONE_ROW: where readers do not merge, a key has one row that no deletion vector deletes; where the key says nothing
     of the partition, it lives in one partition of the latest snapshot.
+    ROW_IDS: with row tracking, a file has the ids of its rows, or the first of them; files of new rows have no id in
+    common, and the next id of the snapshot is above all of them.
     HASH_INDEX: the HASH index of a dynamic bucket knows the hash of every key of it (and of keys that were deleted: it
     only grows), and no other bucket of the partition knows it too.
     """
@@ -55,6 +57,7 @@ class Rule(StrEnum):
     LEVELS = "levels"
     VECTORS = "vectors"
     ONE_ROW = "one-row"
+    ROW_IDS = "row-ids"
     HASH_INDEX = "hash-index"
 
 

@@ -6,6 +6,7 @@ that the last snapshot did not have, with those that they replace. Both must res
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -13,6 +14,7 @@ from typing import TypeAlias
 from paimon_spark.errors import PaimonError, StorageError
 from paimon_spark.format.bucket import Partition, Place
 from paimon_spark.format.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
+from paimon_spark.format.schema import ROW_ID
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.checks.manifests import ManifestReader
 from paimon_spark.store.checks.report import Findings, Rule
@@ -209,6 +211,20 @@ class Walk:
         if snapshot.total_record_count != total:
             found = f"it records {snapshot.total_record_count} rows in total, its live files have {total}"
             self._findings.add(Rule.TOTALS, label, label, found)
+
+
+def row_id_faults(state: SnapshotState) -> Iterator[str]:
+    """Descriptions of live files of a table with row tracking whose rows have no ids, or the same as others."""
+    ranges = []
+    for file in (entry.file for files in state.live.values() for entry in files.values()):
+        if file.first_row_id is not None:
+            ranges.append((file.first_row_id, file.first_row_id + file.row_count, file.file_name))
+        elif ROW_ID not in (file.write_cols or ()):
+            yield f"the rows of {file.file_name} have no ids"
+    following = [(state.snapshot.next_row_id or 0, 0, "the next commit")]
+    for (_, end, one), (first, _, other) in itertools.pairwise([*sorted(ranges), *following]):
+        if first < end:
+            yield f"{one} has row ids up to {end - 1}, {other} those from {first} on"
 
 
 def place_in(entry: ManifestEntry | IndexManifestEntry) -> Place:
