@@ -249,11 +249,13 @@ def files_without(table: Table, partition_fields: Sequence[DataField], splits: S
 
 
 def _is_by_writer(file: DataFileMeta) -> bool:
-    """True if the rows of the file have consecutive sequence numbers.
+    """True if the file names its columns, or its rows have consecutive sequence numbers.
 
     Writers of Paimon give each row a number; migrations give the whole file the number 0 (Java: AppendOnlyWriter,
-    FileMetaUtils.constructFileMeta).
+    FileMetaUtils.constructFileMeta), and name no columns. With row tracking the commit gives both one number.
     """
+    if file.write_cols is not None:
+        return True
     return file.row_count > 1 and file.max_sequence_number - file.min_sequence_number + 1 == file.row_count
 
 

@@ -105,7 +105,7 @@ def _write_new(kept: _Kept, counts: Counts, job: WriteJob, moves: bool) -> list[
     kinds = [INSERT, UPDATE] if moves and not tracked else [INSERT]
     made: list[CommitMessage] = []
     if sum(_total(counts, kind) for kind in kinds):
-        made += kept.write_new(kinds, schema.names, job)
+        made += kept.write_new(kinds, [*schema.names], job)
     if tracked and _total(counts, UPDATE):
         omissible = job.omissible | {SEQUENCE_NUMBER}
         of_old_rows = replace(job, table=job.table.with_tracking, omissible=omissible)
