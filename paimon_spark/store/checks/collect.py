@@ -103,9 +103,10 @@ class Collector:
         self.take_changelog(state.label, state.changelog)
         for place in state.changed:
             self._take_bucket(state, place)
-        if state.added and self.table.schema.tracking_fields:
-            evolves = self.table.settings.get("data-evolution.enabled", "false").lower() == "true"
-            for found in () if evolves else row_id_faults(state):  # with data evolution several files have a row
+        # with data evolution several files have a row
+        evolves = self.table.settings.get("data-evolution.enabled", "false").lower() == "true"
+        if state.added and self.table.schema.tracking_fields and not evolves:
+            for found in row_id_faults(state):
                 self.findings.add(Rule.ROW_IDS, state.label, state.label, found)
         if state.snapshot.statistics is not None:
             path = statistics_path(self.table.location, state.snapshot.statistics)
