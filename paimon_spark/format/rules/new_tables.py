@@ -350,9 +350,9 @@ def _check_column_options(schema: TableSchema, settings: TableSettings) -> Itera
 
 
 def _check_modes(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
-    if settings.flag("row-tracking.enabled") and (schema.primary_keys or settings.bucket != -1):
+    if settings.row_tracking and (schema.primary_keys or settings.bucket != -1):
         yield "row-tracking.enabled is for tables without a primary key and without a number of buckets"
-    if settings.flag("data-evolution.enabled") and not settings.flag("row-tracking.enabled"):
+    if settings.flag("data-evolution.enabled") and not settings.row_tracking:
         yield "data-evolution.enabled needs row-tracking.enabled"
     if settings.clustering.incremental and schema.primary_keys:
         yield "clustering.incremental is for tables without a primary key"

@@ -326,9 +326,9 @@ def test_files_of_an_older_schema_and_new_columns(tmp_path: Path) -> None:
 
 
 def test_what_is_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"row-tracking\.enabled is for tables without a primary key"):
+    with pytest.raises(SchemaError, match=r"row-tracking\.enabled is for tables without a primary key"):
         make(tmp_path / "keyed", COLUMNS, ["k"], {"row-tracking.enabled": "true", "bucket": "1"})
-    with pytest.raises(OptionError, match="without a number of buckets"):
+    with pytest.raises(SchemaError, match="without a number of buckets"):
         make(tmp_path / "buckets", COLUMNS, [], {"row-tracking.enabled": "true", "bucket": "2", "bucket-key": "k"})
     table = tracked(tmp_path)
     put(table, 1)
