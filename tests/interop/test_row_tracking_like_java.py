@@ -113,9 +113,9 @@ class TrackedLife:
         assert not isinstance(made, str), made
         theirs = sorted(made[1])
         columns = ["k", "v", "p", "_ROW_ID", "_SEQUENCE_NUMBER"]
-        for opened in (self.table, open_table(f"{self.path}$row_tracking")):
-            ours = opened.scan(columns).to_arrow().to_pylist()
-            assert sorted(tuple(row.values()) for row in ours) == theirs
+        table = open_table(self.path)
+        for scan in (table.scan(columns), table.system_table("row_tracking", columns)):
+            assert sorted(tuple(row.values()) for row in scan.to_arrow().to_pylist()) == theirs
         assert len({row[0] for row in theirs}) == len(theirs)
         return {row[0]: Told(*row[1:]) for row in theirs}
 

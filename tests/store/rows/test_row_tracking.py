@@ -47,8 +47,8 @@ IDS = ["k", "_ROW_ID", "_SEQUENCE_NUMBER"]
 Told = list[tuple[object, ...]]
 
 
-def tracked(path: Path, parts: Sequence[str] = (), **options: str) -> Table:
-    return make(path / "t", COLUMNS, [], {**TRACKED, **{k.replace("_", "-"): v for k, v in options.items()}}, parts)
+def tracked(path: Path, parts: Sequence[str] = (), options: Mapping[str, str] | None = None) -> Table:
+    return make(path / "t", COLUMNS, [], {**TRACKED, **(options or {})}, parts)
 
 
 def put(table: Table, *keys: int, part: str = "a") -> None:
@@ -59,7 +59,7 @@ def told(table: Table, columns: Sequence[str] = IDS, options: Mapping[str, str] 
     """The rows with their ids, by key; the system table says the same."""
     opened = open_table(table.location, options or {})
     found = sorted(tuple(row.values()) for row in opened.scan(columns).to_arrow().to_pylist())
-    system = open_table(f"{table.location}$row_tracking", options or {}).scan(columns).to_arrow()
+    system = opened.system_table("row_tracking", columns).to_arrow()
     assert sorted(tuple(row.values()) for row in system.to_pylist()) == found
     return found
 
@@ -84,7 +84,7 @@ def test_new_rows_get_the_next_ids_and_the_number_of_their_snapshot(tmp_path: Pa
 
 def test_every_file_of_a_commit_has_its_number(tmp_path: Path) -> None:
     """Java counts on in the second file of a writer, and takes the count for a number that rows have (2.0.0)."""
-    table = tracked(tmp_path, target_file_row_num="2")
+    table = tracked(tmp_path, options={"target-file-row-num": "2"})
     put(table, 0, 1, 2, 3, 4)
     assert len(live_files(table)) == 3
     assert told(table) == [(k, k, 1) for k in range(5)]
@@ -203,7 +203,7 @@ def test_only_branches_of_one_kind_are_merged(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", ["parquet", "orc", "avro"])
 @pytest.mark.parametrize("dense", ["true", "false"])
 def test_a_compaction_keeps_ids_and_numbers(tmp_path: Path, form: str, dense: str) -> None:
-    table = tracked(tmp_path, file_format=form, **{"metadata.stats-dense-store": dense})
+    table = tracked(tmp_path, options={"file.format": form, "metadata.stats-dense-store": dense})
     for key in range(6):
         put(table, key, 100 + key)
     before = told(table, ALL)
@@ -234,7 +234,7 @@ def changed(table: Table, changes: Mapping[int, str | None]) -> None:
         batch = pa.RecordBatch.from_pylist([dict(zip("pkv", row, strict=True)) for row in new], schema=schema(table))
         parts = iter([RowChanges(np.array([place for place, _ in at]), np.array(stays), batch)])
         messages.append(rewrite_file(opened, task, parts))
-    TableCommit(opened, "user").append(messages, operation="UPDATE")
+    TableCommit(opened, f"user {snapshot.id}").append(messages, operation="UPDATE")
 
 
 def rows_in(table: ReadableTable, name: str) -> dict[int, int]:
@@ -246,7 +246,7 @@ def rows_in(table: ReadableTable, name: str) -> dict[int, int]:
 
 @pytest.mark.parametrize("form", ["parquet", "orc", "avro"])
 def test_rows_that_change_get_a_new_number_and_keep_their_id(tmp_path: Path, form: str) -> None:
-    table = tracked(tmp_path, file_format=form)
+    table = tracked(tmp_path, options={"file.format": form})
     put(table, 0, 1, 2, 3)
     put(table, 4, 5)
     changed(table, {1: "new", 2: None})
@@ -264,7 +264,7 @@ def test_rows_that_change_get_a_new_number_and_keep_their_id(tmp_path: Path, for
 
 
 def test_deleted_rows_take_their_ids_with_them(tmp_path: Path) -> None:
-    table = tracked(tmp_path, deletion_vectors_enabled="true")
+    table = tracked(tmp_path, options={"deletion-vectors.enabled": "true"})
     put(table, 0, 1, 2, 3)
     opened, snapshot = open_table(table.location), latest(table)
     splits = [split for split in opened.scan().plan().splits if isinstance(split, Split)]
