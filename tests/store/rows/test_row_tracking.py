@@ -307,6 +307,19 @@ def test_the_columns_are_hidden_and_can_be_conditions(tmp_path: Path) -> None:
         plain.scan(["_ROW_ID"])
 
 
+def test_rows_of_two_branches_have_no_numbers_in_common(tmp_path: Path) -> None:
+    table = tracked(tmp_path)
+    put(table, 1)
+    create_branch(table, "b", snapshot=1)
+    opened = open_table(table.location, {"scan.fallback-branch": "b"})
+    assert opened.scan(["k"]).to_arrow().num_rows == 1
+    for read in (partial(opened.scan, ["_ROW_ID"]), partial(opened.scan, ["k"], "_ROW_ID = 0")):
+        with pytest.raises(UnsupportedFeature, match=r"reading _ROW_ID of .*: the rows of two branches"):
+            read()
+    with pytest.raises(UnsupportedFeature, match="the rows of two branches"):
+        opened.system_table("row_tracking")
+
+
 def test_files_of_an_older_schema_and_new_columns(tmp_path: Path) -> None:
     from paimon_spark.format.types import DataType, Root
     from paimon_spark.store.evolution import changes as c

@@ -209,9 +209,3 @@ def test_a_chain_table_is_read_branch_by_branch(table: Table) -> None:
         with pytest.raises(UnsupportedFeature, match=r"the options 'branch' and 'chain-table\.enabled' = 'false'"):
             rows(table, {"branch": branch})
     assert rows(table, {"branch": "b", "chain-table.enabled": "false"}) == B_FIRST[1:]
-
-
-def test_rows_of_two_branches_have_no_numbers_in_common(table: Table) -> None:
-    change_schema(table, "main", options={"bucket": "1", "row-tracking.enabled": "true"})
-    with pytest.raises(UnsupportedFeature, match=r"reading _ROW_ID of .*: the rows of two branches"):
-        open_table(table.location, FALLBACK).system_table("row_tracking")
