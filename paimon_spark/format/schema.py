@@ -9,7 +9,6 @@ from typing import Any
 
 from paimon_spark.errors import CorruptFile, SchemaError, UnsupportedFeature
 from paimon_spark.format.json_text import format_json, parse_json_object
-from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.quoting import quoted_if_needed
 from paimon_spark.format.type_text import format_field, parse_field, type_sql
 from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
@@ -104,7 +103,8 @@ class TableSchema:
     @cached_property
     def tracking_fields(self) -> tuple[DataField, ...]:
         """TRACKING_FIELDS if the table tracks its rows, else none."""
-        return TRACKING_FIELDS if not self.primary_keys and TableSettings(self.options).row_tracking else ()
+        is_on = self.options.get("row-tracking.enabled", "false").strip().lower() == "true"
+        return TRACKING_FIELDS if is_on and not self.primary_keys else ()
 
     @cached_property
     def with_tracking(self) -> TableSchema:
