@@ -197,6 +197,8 @@ def _is_unmarked_variant(source: DataType) -> bool:
 def _storable_nested(source: DataType, target: DataType) -> bool:
     if target.root is Root.MULTISET and source.root is Root.MAP:
         return _storable(source.key_type, target.inner) and source.inner.root in INTEGERS
+    if target.root is Root.VECTOR:
+        return source.root is Root.ARRAY and _storable(source.inner, target.inner)
     if source.root is not target.root:
         return False
     if target.root is Root.ROW:
@@ -211,7 +213,7 @@ def _storable_nested(source: DataType, target: DataType) -> bool:
 
 def _typed(have: pa.DataType, want: DataType) -> pa.DataType:
     """A type of lists in which Arrow has seen no value, with the type that the column has for them."""
-    if pa.types.is_list(have) and want.root is Root.ARRAY:
+    if pa.types.is_list(have) and want.root in (Root.ARRAY, Root.VECTOR):
         inner = arrow_type(want.inner) if have.value_type == pa.null() else _typed(have.value_type, want.inner)
         return pa.list_(have.value_field.with_type(inner))
     return have
@@ -377,6 +379,8 @@ def _store_nested(array: pa.Array, source: DataType, target: DataType, rules: St
     stored_values = _store_inner(array.values, target.inner, rules)
     if not target.inner.nullable:
         _refuse_nulls(array.flatten().is_null(), "a NOT NULL element of an array")
+    if target.root is Root.VECTOR:
+        return conform(list_of(array, stored_values, pa.list_(stored_values.type)), arrow)
     return list_of(array, stored_values, arrow)
 
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import types as pt
 
 from paimon_spark.arrow.raw_values import int64_array, int64_values, valid_mask, with_nulls
@@ -29,6 +30,7 @@ INT96 = pa.binary(12)
 _LAYOUT = np.dtype([("nanos", "<i8"), ("day", "<i4")])
 _EPOCH_DAY = 2440588
 _NANOS_PER_DAY = 86_400 * 10**9
+_MOST_ITEMS = 2**31 - 1  # of the offsets of a list
 
 
 def conformer(source: pa.DataType, target: pa.DataType) -> Conform | None:
@@ -49,8 +51,10 @@ def conformer(source: pa.DataType, target: pa.DataType) -> Conform | None:
         return _map_conformer(source, target)
     if pt.is_map(target) and _holds_entries(source):
         return _entries_conformer(source, target)
+    if pt.is_fixed_size_list(target):
+        return _vector_conformer(source, target)
     if pt.is_list(target):
-        return _list_conformer(source, target)
+        return _vectors_as_lists(source, target) if pt.is_fixed_size_list(source) else _list_conformer(source, target)
     if pt.is_timestamp(target) and pt.is_timestamp(source):
         return _timestamp_conformer(source, target)
     if pt.is_timestamp(target) and source == INT96:
@@ -146,6 +150,48 @@ def _list_conformer(source: pa.DataType, target: pa.DataType) -> Conform:
         return lambda array: _applied(after, array.cast(plain))
     step = conformer(source.value_type, target.value_type)
     return lambda array: list_of(array, _applied(step, array.values), target)
+
+
+def _vector_conformer(source: pa.DataType, target: pa.DataType) -> Conform:
+    """Lists as vectors, which are all of one length and hold no null."""
+    step = conformer(source.value_type, target.value_type) if hasattr(source, "value_type") else None
+    size = target.list_size
+
+    def run(array: pa.Array) -> pa.Array:
+        if not pt.is_list(array.type) and not pt.is_fixed_size_list(array.type):
+            array = array.cast(pa.list_(array.type.value_field))
+        lengths = pc.list_value_length(array).drop_null()
+        wrong = lengths.filter(pc.not_equal(lengths, size))
+        if len(wrong):
+            raise DataError(f"a value of {wrong[0]} elements is no VECTOR of {size}")
+        items = _applied(step, array.flatten())  # of null rows it has none
+        if items.null_count:
+            raise DataError(f"an element of a VECTOR of {size} is null")
+        if not array.null_count:
+            return pa.Array.from_buffers(target, len(array), [None], 0, 0, [items])
+        valid = array.is_valid()
+        if not len(items):
+            return pa.nulls(len(array), target)
+        first = np.maximum(np.cumsum(valid.to_numpy(zero_copy_only=False)) - 1, 0) * size
+        places = (first[:, None] + np.arange(size)).ravel()  # null rows get the elements of a neighbour
+        return pa.Array.from_buffers(target, len(array), [valid.buffers()[1]], -1, 0, [items.take(pa.array(places))])
+
+    return run
+
+
+def _vectors_as_lists(source: pa.DataType, target: pa.DataType) -> Conform:
+    step, size = conformer(source.value_type, target.value_type), source.list_size
+
+    def run(array: pa.Array) -> pa.Array:
+        valid = array.is_valid()
+        ends = np.cumsum(valid.to_numpy(zero_copy_only=False), dtype=np.int64) * size
+        if len(ends) and ends[-1] > _MOST_ITEMS:
+            raise DataError(f"{len(array)} values of VECTOR of {size} are too many for one list array")
+        offsets = pa.py_buffer(np.concatenate((np.zeros(1, np.int32), ends.astype(np.int32))))
+        validity = valid.buffers()[1] if array.null_count else None
+        return pa.Array.from_buffers(target, len(array), [validity, offsets], -1, 0, [_applied(step, array.flatten())])
+
+    return run
 
 
 def _map_conformer(source: pa.DataType, target: pa.DataType) -> Conform:

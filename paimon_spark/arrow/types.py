@@ -2,9 +2,10 @@
 
 The Arrow form of a column (format section 2): TIMESTAMP and TIMESTAMP_LTZ by their precision (0..3 milliseconds,
 4..6 microseconds, 7..9 nanoseconds; LTZ with zone "UTC"), TIME as time32 milliseconds, CHAR and VARCHAR as string,
-BINARY and VARBINARY as binary, DECIMAL as decimal128, MULTISET as map<element, int32 not null>. VARIANT is the struct
-of two binaries, value and metadata, that Spark exchanges for it: a mark in the metadata of the second field tells it
-from a ROW (Spark: ArrowUtils). Nullability is kept at every depth.
+BINARY, VARBINARY and BLOB as binary, DECIMAL as decimal128, MULTISET as map<element, int32 not null>, VECTOR as
+fixed_size_list<element not null>. VARIANT is the struct of two binaries, value and metadata, that Spark exchanges for
+it: a mark in the metadata of the second field tells it from a ROW (Spark: ArrowUtils). Nullability is kept at every
+depth.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ NANOS_PER_UNIT = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _MILLIS_PER_TIME_UNIT = {"s": (1000, 1), "ms": (1, 1), "us": (1, 1000), "ns": (1, 10**6)}
 
 _EXACT = Context(prec=80)
+_MOST_ELEMENTS = (
+    2**16
+)  # of a VECTOR: a column that a file lacks becomes a batch of them. Embeddings have some thousand.
 _VARIANT_MARK = {b"variant": b"true"}
 VARIANT = pa.struct([
     pa.field("value", pa.binary(), nullable=False),
@@ -42,6 +46,7 @@ _PLAIN: dict[Root, pa.DataType] = {
     Root.VARCHAR: pa.string(),
     Root.BINARY: pa.binary(),
     Root.VARBINARY: pa.binary(),
+    Root.BLOB: pa.binary(),
     Root.DATE: pa.date32(),
     Root.TIME: pa.time32("ms"),
     Root.VARIANT: VARIANT,
@@ -58,7 +63,7 @@ def arrow_type(data_type: DataType) -> pa.DataType:
     """The Arrow type of a data type.
 
     Raises:
-        UnsupportedFeature: BLOB, VECTOR, GEOMETRY or GEOGRAPHY, at any depth.
+        UnsupportedFeature: GEOMETRY, GEOGRAPHY, or a VECTOR of very many elements, at any depth.
     """
     root = data_type.root
     plain = _PLAIN.get(root)
@@ -71,6 +76,8 @@ def arrow_type(data_type: DataType) -> pa.DataType:
         return pa.timestamp(timestamp_unit(data_type.precision), tz=zone)
     if root is Root.ARRAY:
         return pa.list_(_child("element", data_type.inner))
+    if root is Root.VECTOR:
+        return _vector_type(data_type)
     if root is Root.MAP:
         return pa.map_(_child("key", data_type.key_type.with_nullable(False)), _child("value", data_type.inner))
     if root is Root.MULTISET:
@@ -81,6 +88,16 @@ def arrow_type(data_type: DataType) -> pa.DataType:
     raise UnsupportedFeature(
         f"the data type {root} is not supported by this release: read or write the table without columns of this type"
     )
+
+
+def _vector_type(data_type: DataType) -> pa.DataType:
+    """A VECTOR has no null elements, whatever its element type says (Java: SparkTypeUtils, ParquetRowDataWriter)."""
+    length = data_type.length or 0
+    if length > _MOST_ELEMENTS:
+        raise UnsupportedFeature(
+            f"a VECTOR of {length:,} elements is not supported by this release, only up to {_MOST_ELEMENTS:,}"
+        )
+    return pa.list_(_child("element", data_type.inner.with_nullable(False)), length)
 
 
 def _child(name: str, data_type: DataType) -> pa.Field:
@@ -245,6 +262,8 @@ def _from_internal(values: Sequence[Any], to: DataType) -> pa.Array:
     if to.root not in NESTED:
         return pa.array(values, target)
     present = pa.array([v is not None for v in values], pa.bool_())
+    if to.root is Root.VECTOR:
+        return _vectors(values, to, target)
     if to.root is Root.ROW:
         children = [
             _from_internal([None if v is None else v[i] for v in values], f.type) for i, f in enumerate(to.fields)
@@ -260,6 +279,18 @@ def _from_internal(values: Sequence[Any], to: DataType) -> pa.Array:
     keys = _from_internal([k for k, _ in flat], key_type)
     items = _from_internal([v for _, v in flat], item_type)
     return pa.MapArray.from_arrays(offsets, keys, items, type=target, mask=_inverted(present))
+
+
+def _vectors(values: Sequence[Any], to: DataType, target: pa.DataType) -> pa.Array:
+    length = target.list_size
+    if any(v is not None and len(v) != length for v in values):
+        raise ValueError(f"a vector has not the length {length}")
+    filler = [False if to.inner.root is Root.BOOLEAN else 0] * length
+    items = _from_internal([item for v in values for item in (filler if v is None else v)], to.inner)
+    if items.null_count:
+        raise ValueError("a vector has a null element")
+    valid = pa.array([v is not None for v in values], pa.bool_()).buffers()[1]
+    return pa.Array.from_buffers(target, len(values), [valid], children=[items])
 
 
 def _inverted(present: pa.BooleanArray) -> pa.BooleanArray | None:

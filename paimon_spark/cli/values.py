@@ -53,7 +53,7 @@ def json_values(array: pa.Array) -> list[Any]:
     if pt.is_map(kind):
         entries = array.cast(pa.list_(pa.struct([("k", kind.key_type), ("v", kind.item_type)])))
         return [None if pairs is None else [[p["k"], p["v"]] for p in pairs] for pairs in json_values(entries)]
-    if pt.is_list(kind):
+    if pt.is_list(kind) or pt.is_fixed_size_list(kind):
         lengths, items = pc.list_value_length(array).to_pylist(), iter(json_values(array.flatten()))
         return [None if length is None else list(islice(items, length)) for length in lengths]
     if is_variant(kind):

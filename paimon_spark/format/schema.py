@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -99,6 +99,10 @@ class TableSchema:
     def key_fields(self) -> tuple[DataField, ...]:
         """The fields of the trimmed primary key: the sort key of data files."""
         return tuple(self.by_name[name] for name in self.trimmed_primary_keys)
+
+    def columns_of_file(self, names: Iterable[str] | None) -> tuple[DataField, ...]:
+        """The columns in a file of this schema whose metadata list these columns (`_WRITE_COLS`); None: all."""
+        return self.fields if names is None else tuple(self.by_name[name] for name in names if name in self.by_name)
 
     @cached_property
     def tracking_fields(self) -> tuple[DataField, ...]:

@@ -364,3 +364,36 @@ def test_nulls_in_a_not_null_column_are_counted() -> None:
 def test_no_rows() -> None:
     batch = pa.record_batch({"a": pa.array([], pa.int64())})
     assert align_batch(batch, fields_of(a="INT NOT NULL", b="STRING"), {"b"}).num_rows == 0
+
+
+VECTOR = {"type": "VECTOR", "element": "FLOAT", "length": 2}
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        pa.array([[1, 2], None, [3, 4]]),
+        pa.array([[9, 9], [1, 2], None, [3, 4]], pa.list_(pa.float64(), 2)).slice(1),
+        pa.array([[1.0, 2.0], None, [3.0, 4.0]], pa.large_list(pa.float32())),
+    ],
+    ids=["list", "slice of vectors", "large list"],
+)
+def test_lists_become_vectors(array: pa.Array) -> None:
+    """Their values are those of the lists, null rows too."""
+    found = align_batch(pa.record_batch([array], ["c"]), fields_of(c=VECTOR)).column(0)
+    found.validate(full=True)
+    assert found.to_pylist() == [[1.0, 2.0], None, [3.0, 4.0]]
+    assert stored(pa.array([None, None], pa.list_(pa.int32())), VECTOR) == [None, None]
+    assert stored(pa.array([], pa.list_(pa.int32())), VECTOR) == []
+    assert stored(pa.array([None, []]), {**VECTOR, "type": "ARRAY"}) == [None, []]
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [([1.0], "of 1 elements is no VECTOR of 2"), ([1.0, None], "is null"), ([], "of 0 elements")],
+)
+def test_what_is_no_vector_is_refused(value: list[Any], message: str) -> None:
+    with pytest.raises(DataError, match=f"writing column 'c': .*{message}"):
+        stored(pa.array([[1.0, 2.0], value], pa.list_(pa.float64())), VECTOR)
+    with pytest.raises(DataError, match="the table has VECTOR"):
+        stored(pa.array(["[1, 2]"]), VECTOR)

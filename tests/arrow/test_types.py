@@ -59,7 +59,7 @@ def test_nullability_is_kept_at_every_depth() -> None:
     assert [f.name for f in field.type.value_type] == ["a", "b"]
 
 
-@pytest.mark.parametrize("root", [Root.BLOB, Root.VECTOR, Root.GEOMETRY, Root.GEOGRAPHY])
+@pytest.mark.parametrize("root", [Root.GEOMETRY, Root.GEOGRAPHY])
 def test_types_without_an_arrow_form_are_refused_with_the_column(root: Root) -> None:
     t = DataType(Root.MAP, key=INT, element=DataType(root, length=2, element=INT))
     with pytest.raises(UnsupportedFeature, match=f"'geo'.*{root}"):

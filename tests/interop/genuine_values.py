@@ -65,6 +65,8 @@ def _codec(data_type: Any) -> Codec:
         return _timestamp_codec(data, data_type.getPrecision())
     if root == "ARRAY":
         return _array_codec(data, codec(data_type.getElementType()))
+    if root == "VECTOR":
+        return _vector_codec(data, data_type)
     if root == "MAP":
         return _map_codec(data, codec(data_type.getKeyType()), codec(data_type.getValueType()))
     if root == "MULTISET":
@@ -74,6 +76,8 @@ def _codec(data_type: Any) -> Codec:
         return _row_codec(data, [codec(t) for t in data_type.getFieldTypes()])
     if root == "VARIANT":
         return _variant_codec(data)
+    if root == "BLOB":
+        return _blob_codec(data)
     raise NotImplementedError(f"no codec for {root}")
 
 
@@ -85,6 +89,22 @@ def _variant_codec(data: Any) -> Codec:
         return bytes(variant.value()), bytes(variant.metadata())
 
     return Codec(lambda value: data.variant.GenericVariant(octets(value[0]), octets(value[1])), decode)
+
+
+PLACEHOLDER = "placeholder"
+"""A BLOB that stays as an older file has it."""
+
+
+def _blob_codec(data: Any) -> Codec:
+    def encode(value: Any) -> Any:
+        if value == PLACEHOLDER:
+            return data.BlobPlaceholder.INSTANCE
+        if isinstance(value, tuple):  # a path, and the place of the bytes in the file
+            file_io = jpype.JPackage("org.apache.paimon").fs.local.LocalFileIO.create()
+            return data.Blob.fromFile(file_io, value[0], jpype.JLong(value[1]), jpype.JLong(value[2]))
+        return data.BlobData(jpype.JArray(jpype.JByte)(value))
+
+    return Codec(encode, lambda row, i: bytes(row.getBlob(i).toData()))
 
 
 def _decimal_codec(data: Any, precision: int, scale: int) -> Codec:
@@ -112,6 +132,25 @@ def _array_codec(data: Any, element: Codec) -> Codec:
         return tuple(element.decode(array, k) for k in range(array.size()))
 
     return Codec(lambda value: data.GenericArray(objects([element.encode(item) for item in value])), decode)
+
+
+def _vector_codec(data: Any, data_type: Any) -> Codec:
+    primitive = {
+        "BOOLEAN": jpype.JBoolean,
+        "TINYINT": jpype.JByte,
+        "SMALLINT": jpype.JShort,
+        "INTEGER": jpype.JInt,
+        "BIGINT": jpype.JLong,
+        "FLOAT": jpype.JFloat,
+        "DOUBLE": jpype.JDouble,
+    }[str(data_type.getElementType().getTypeRoot().name())]
+    element = codec(data_type.getElementType())
+
+    def decode(row: Any, i: int) -> tuple[Any, ...]:
+        vector = row.getVector(i)
+        return tuple(element.decode(vector, k) for k in range(vector.size()))
+
+    return Codec(lambda value: data.BinaryVector.fromPrimitiveArray(jpype.JArray(primitive)(value)), decode)
 
 
 def _map_codec(data: Any, key: Codec, item: Codec) -> Codec:

@@ -7,6 +7,7 @@ compared with Avro's meaning, so only their unit is used. Values: integers for d
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -15,7 +16,7 @@ import pyarrow as pa
 from fastavro.schema import SchemaParseException, UnknownType, expand_schema
 from pyarrow import types as pt
 
-from paimon_spark.arrow.conform import rescale
+from paimon_spark.arrow.conform import conform, rescale
 from paimon_spark.arrow.types import NANOS_PER_UNIT, arrow_type
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.types import STRINGS, TIMESTAMPS, DataField, DataType, Root
@@ -80,7 +81,7 @@ def _not_null_type(data_type: DataType, path: str, used: set[str]) -> Any:
         unit = "millis" if arrow_type(data_type).unit == "ms" else "micros"
         local = "local-" if root is Root.TIMESTAMP_LTZ else ""
         return {"type": "long", "logicalType": f"{local}timestamp-{unit}"}
-    if root is Root.ARRAY:
+    if root in (Root.ARRAY, Root.VECTOR):
         return {"type": "array", "items": _schema_type(data_type.inner, path, used)}
     if root is Root.ROW:
         children = [_schema_field(field, f"{path}_{field.name}", used) for field in data_type.fields]
@@ -165,6 +166,8 @@ def from_avro(values: Sequence[Any], avro_type: Any, data_type: DataType) -> pa.
         return _decimals(values, target)
     if data_type.root is Root.ROW:
         return _rows(values, avro, data_type, target)
+    if data_type.root is Root.VECTOR:
+        return conform(from_avro(values, avro_type, replace(data_type, root=Root.ARRAY)), target)
     if data_type.root is Root.ARRAY:
         flat = [item for items in values if items is not None for item in items]
         child = from_avro(flat, avro["items"], data_type.inner) if flat else pa.array([], target.value_type)
@@ -255,7 +258,9 @@ def to_avro(array: pa.Array, data_type: DataType) -> list[Any]:
         names = [field.name for field in data_type.fields]
         rows = zip(*children, strict=True) if children else ((),) * len(array)
         return _with_nulls(array, [dict(zip(names, row, strict=True)) for row in rows])
-    if root is Root.ARRAY:
+    if root is Root.VECTOR:
+        array = conform(array, pa.list_(array.type.value_field))
+    if root in (Root.ARRAY, Root.VECTOR):
         return _sliced(array, to_avro(array.values, data_type.inner))
     if root not in (Root.MAP, Root.MULTISET):
         return list(array.to_pylist())

@@ -29,7 +29,7 @@ from paimon_spark.arrow.formats.file_access import (
 )
 from paimon_spark.arrow.statistics.column_stats import ColumnStats, StatsCollector
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.errors import CorruptFile
+from paimon_spark.errors import CorruptFile, DataError
 from paimon_spark.format.avro.container import SYNC_SIZE, codec_name, scan_container
 from paimon_spark.format.avro.file import without_logical_types
 from paimon_spark.format.avro.limits import checked_growth
@@ -122,7 +122,7 @@ class AvroReader:
             try:
                 values = [record[column.name] for record in records]
                 arrays.append(from_avro(values, self._fields[column.name], column.type))
-            except (*_DECODE_ERRORS, pa.ArrowException) as error:
+            except (*_DECODE_ERRORS, pa.ArrowException, DataError) as error:
                 raise CorruptFile(
                     f"reading column '{column.name}' of data file {self._where}: its values are not {field.type} "
                     f"({error})"

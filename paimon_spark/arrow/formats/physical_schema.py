@@ -23,16 +23,16 @@ _COUNT = DataType(Root.INT, nullable=False)
 
 def parquet_schema(fields: Sequence[DataField]) -> pa.Schema:
     """``arrow_schema`` with field ids; precisions above 6 as INT96."""
-    return _Physical("PARQUET:field_id", _parquet_leaf, _parquet_variant).schema(fields)
+    return _Physical("PARQUET:field_id", _parquet_leaf, _parquet_variant, has_vectors=True).schema(fields)
 
 
 def orc_schema(fields: Sequence[DataField]) -> pa.Schema:
     """``arrow_schema`` with ids as ORC attributes; TIME as int.
 
     Raises:
-        UnsupportedFeature: a VARIANT column, which ORC files cannot hold.
+        UnsupportedFeature: a VARIANT or VECTOR column, which ORC files cannot hold.
     """
-    return _Physical("paimon.id", _orc_leaf, _no_variant).schema(fields)
+    return _Physical("paimon.id", _orc_leaf, _no_variant, has_vectors=False).schema(fields)
 
 
 def _parquet_leaf(arrow: pa.DataType) -> pa.DataType:
@@ -58,6 +58,7 @@ class _Physical:
     id_key: str
     leaf: Callable[[pa.DataType], pa.DataType]
     variant: Callable[[], pa.DataType]
+    has_vectors: bool
 
     def schema(self, fields: Sequence[DataField]) -> pa.Schema:
         return pa.schema([self._row_field(field) for field in fields])
@@ -73,14 +74,16 @@ class _Physical:
     def _type(self, data_type: DataType, row_id: int, depth: int) -> pa.DataType:
         if data_type.root is Root.VARIANT:
             return self.variant()
-        if data_type.root not in NESTED or data_type.root is Root.VECTOR:
+        if data_type.root is Root.VECTOR and not self.has_vectors:
+            raise UnsupportedFeature("ORC files cannot hold VECTOR: use the file.format parquet or avro")
+        if data_type.root not in NESTED:
             return self.leaf(arrow_type(data_type))
         if data_type.root is Root.ROW:
             return pa.struct([self._row_field(field) for field in data_type.fields])
         depth += 1
         above = _NESTED_ID_BASE + _NESTED_ID_STEP * row_id + depth
         below = _NESTED_ID_BASE - _NESTED_ID_STEP * row_id - depth
-        if data_type.root is Root.ARRAY:
+        if data_type.root in (Root.ARRAY, Root.VECTOR):
             return pa.list_(self._field("element", data_type.inner, above, row_id, depth))
         multiset = data_type.root is Root.MULTISET
         key, value = (data_type.inner, _COUNT) if multiset else (data_type.key_type, data_type.inner)

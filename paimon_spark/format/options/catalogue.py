@@ -148,15 +148,19 @@ NO_EFFECT = (
         data-evolution.merge-into.source-persist data-evolution.reassign.skip-contiguous-row-count
         data-evolution.row-id-conflict-rewrite.max-size data-evolution.row-sidecar.enabled
         data-evolution.row-sidecar.max-selected-rows data-evolution.row-sidecar.max-selection-ratio
-        data-evolution.compaction.rewrite-row-ids blob-view.resolve.enabled blob-as-descriptor
+        data-evolution.compaction.rewrite-row-ids blob-view.resolve.enabled
         blob-descriptor.source-table blob-write-null-on-missing-file blob-write-null-on-fetch-failure
         blob.target-file-size blob.split-by-file-size blob.copy-buffer-size blob-compaction.enabled
-        blob-external-storage-path blob-external-storage-field vector.target-file-size field.<column>.vector-dim
+        blob-external-storage-path blob-external-storage-field vector.target-file-size
         fields.<column>.map.shared-shredding.max-columns fields.<column>.map.shared-shredding.column-placement-policy
         format-table.implementation format-table.partition-path-only-value format-table.file.compression
         format-table.commit-hive-sync-url format-table.scan.list-parallelism format-table.repair.collect-statistics
         format-table.statistics.parallelism
         """,
+    ),
+    NoEffect(
+        "VECTOR columns by their names: the schema has their types",
+        "vector-field field.<column>.vector-dim",
     ),
     NoEffect(
         "columns of their own for parts of VARIANT values: this release writes these values whole",
@@ -252,17 +256,13 @@ _SWITCHED_OFF = "; or go without it, with the option '{}' = 'false' in the call"
 _REFUSED: Mapping[str, Refused] = {
     "primary-key.nullable": Refused(Moment.READ, ("false",), "nulls in primary keys"),
     "query-auth.enabled": Refused(Moment.READ, ("false",), "row filters and column masks of a catalog"),
-    "vector.file.format": Refused(Moment.READ, (), "vector files"),
+    "vector.file.format": Refused(Moment.READ, ("parquet", "orc", "avro"), "vector files of this format"),
     "key-value.sequence_number.enabled": Refused(Moment.READ, ("false",), "the sequence number as a column"),
-    "data-evolution.enabled": Refused(Moment.READ, ("false",), "data evolution"),
     "chain-table.enabled": Refused(Moment.READ, ("false",), "chain tables", _ONE_BRANCH),
     "batch-scan-mode": Refused(Moment.READ, ("none",), "internal scan modes"),
     "stream-scan-mode": Refused(Moment.READ, ("none",), "internal scan modes"),
-    "blob-field": Refused(Moment.READ, (), "BLOB columns"),
-    "blob-descriptor-field": Refused(Moment.READ, (), "BLOB columns"),
-    "blob.stored-descriptor-fields": Refused(Moment.READ, (), "BLOB columns"),
-    "blob-view-field": Refused(Moment.READ, (), "BLOB columns"),
-    "vector-field": Refused(Moment.READ, (), "VECTOR columns"),
+    "blob-field": Refused(Moment.WRITE, (), "writing BLOB columns"),
+    "blob-view-field": Refused(Moment.READ, (), "BLOB columns that refer to other tables"),
     "fields.<column>.map.storage-layout": Refused(Moment.READ, ("default",), "this layout of maps"),
     "pk-clustering-override": Refused(Moment.WRITE, ("false",), "writing files of a primary key in another order"),
     "upsert-key": Refused(

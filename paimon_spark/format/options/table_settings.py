@@ -178,6 +178,15 @@ class TableSettings(Settings, Mapping[str, str]):
         "Changelogs of compactions leave out updates that change nothing.")
     changelog_row_deduplicate_ignore_fields = words("changelog-producer.row-deduplicate-ignore-fields",
         "Columns that do not count for `changelog-producer.row-deduplicate`.")
+    data_evolution_enabled = boolean("data-evolution.enabled", False,
+        "Columns of the same rows may lie in several files, which reads put together by row ids. This release reads "
+        "such tables, and does not write to them.",
+        refuses=(Refused(Moment.WRITE, ("false",), "writing to tables with data evolution"),))
+    blob_descriptor_field = words("blob-descriptor-field",
+        "BLOB columns of which the files of the table have references to bytes elsewhere.",
+        older=("blob.stored-descriptor-fields",))
+    blob_as_descriptor = boolean("blob-as-descriptor", False,
+        "Reads give the values of BLOB columns as references: the address of a file, and the place of the bytes in it.")
     deletion_vectors_enabled = boolean("deletion-vectors.enabled", False,
         "Compactions mark replaced rows in deletion vectors, so that reads need not merge.")
     deletion_vectors_merge_on_read = boolean("deletion-vectors.merge-on-read", False,

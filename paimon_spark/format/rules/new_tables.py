@@ -17,6 +17,7 @@ from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.format.options.option import OFFICIAL, Option
 from paimon_spark.format.options.table_settings import TABLE_OPTIONS, TableSettings
 from paimon_spark.format.options.upkeep_settings import RetentionSettings
+from paimon_spark.format.options.value_texts import parse_list
 from paimon_spark.format.options.write_settings import (
     CommitSettings,
     CompactionSettings,
@@ -26,9 +27,20 @@ from paimon_spark.format.options.write_settings import (
 )
 from paimon_spark.format.schema import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, TableSchema
 from paimon_spark.format.type_text import format_field, parse_field, type_sql
-from paimon_spark.format.types import TIMESTAMPS, UNORDERED, DataField, DataType, Root, all_fields, holds
+from paimon_spark.format.types import (
+    FLOATS,
+    INTEGERS,
+    TIMESTAMPS,
+    UNORDERED,
+    DataField,
+    DataType,
+    Root,
+    all_fields,
+    holds,
+)
 
 RESERVED_NAMES = frozenset({SEQUENCE_NUMBER, VALUE_KIND, "_LEVEL", "rowkind", "_ROW_ID"})
+_ELEMENTS = INTEGERS | FLOATS | {Root.BOOLEAN}
 _OTHER_FORMATS = ("csv", "json", "text", "row", "blob", "lance", "vortex", "mosaic")
 CODECS = {
     "parquet": ("zstd", "none", "uncompressed", "snappy", "gzip", "lz4", "lz4_raw", "brotli", "lzo"),
@@ -109,6 +121,14 @@ def _check_types(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
             parse_field(format_field(field))
         except SchemaError as error:
             yield f"the column '{field.name}': {error}"
+        if holds(field.type, lambda part: part.root is Root.VECTOR and part.inner.root not in _ELEMENTS):
+            yield (
+                f"the column '{field.name}' has the type {type_sql(field.type)}, and the elements of a VECTOR are "
+                "booleans, integers or floats"
+            )
+    for name in parse_list(settings.get("vector-field", "")):
+        if name not in schema.by_name or schema.by_name[name].type.root is not Root.VECTOR:
+            yield f"the option 'vector-field' names '{name}', which is no VECTOR column; give it the type VECTOR"
 
 
 def _check_keys(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
@@ -222,6 +242,12 @@ def _check_files(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
             yield (
                 f"column '{field.name}' has the type {type_sql(field.type)}, and orc and avro files hold no "
                 "VARIANT; use the file.format parquet"
+            )
+    for field in schema.fields if "orc" in formats else ():
+        if holds(field.type, lambda part: part.root is Root.VECTOR):
+            yield (
+                f"column '{field.name}' has the type {type_sql(field.type)}, and orc files hold no VECTOR; use the "
+                "file.format parquet or avro"
             )
     if "avro" in formats:
         for field in schema.fields:
@@ -352,7 +378,7 @@ def _check_column_options(schema: TableSchema, settings: TableSettings) -> Itera
 def _check_modes(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
     if settings.row_tracking and (schema.primary_keys or settings.bucket != -1):
         yield "row-tracking.enabled is for tables without a primary key and without a number of buckets"
-    if settings.flag("data-evolution.enabled") and not settings.row_tracking:
+    if settings.data_evolution_enabled and not settings.row_tracking:
         yield "data-evolution.enabled needs row-tracking.enabled"
     if settings.clustering.incremental and schema.primary_keys:
         yield "clustering.incremental is for tables without a primary key"

@@ -41,7 +41,7 @@ WRITE_NAMESPACES = (
     "file", "file-index", "global-index", "index-file", "manifest", "metadata.stats", "snapshot", "write",
 )  # fmt: skip
 """An unknown key that begins with one of them and a dot or dash may be an option that a newer release writes by."""
-_UNREADABLE_ROOTS = frozenset({Root.BLOB, Root.VECTOR, Root.GEOMETRY, Root.GEOGRAPHY})
+_UNREADABLE_ROOTS = frozenset({Root.GEOMETRY, Root.GEOGRAPHY})
 
 
 def check_readable(schema: TableSchema, settings: TableSettings) -> None:
@@ -54,12 +54,7 @@ def check_readable(schema: TableSchema, settings: TableSettings) -> None:
     Raises:
         UnsupportedFeature: it does not; the message names the option or column.
     """
-    for field in schema.fields:
-        if holds_blobs(field.type):  # blobs are in files of their own, with rows of their own
-            raise UnsupportedFeature(
-                f"cannot read the table: column '{field.name}' has the type {type_sql(field.type)}, and this release "
-                f"does not support tables with BLOB columns; {OFFICIAL}"
-            )
+    _check_blobs(schema, settings)
     _apply(Moment.READ, settings)
     if orders_otherwise(settings) and not settings.deletion_vectors_enabled:
         what = "files of a primary key in another order without deletion vectors"
@@ -69,6 +64,16 @@ def check_readable(schema: TableSchema, settings: TableSettings) -> None:
             what = "data files other than parquet, orc and avro"
             raise _refused(Moment.READ, FileSettings.format_per_level.key, name, what)
     _refuse_unknown(settings, schema.names, _ROW_NAMESPACES, Moment.READ)
+
+
+def _check_blobs(schema: TableSchema, settings: TableSettings) -> None:
+    """Blobs are in files of their own beside those of the other columns, which count as rows without data evolution."""
+    for field in schema.fields if schema.primary_keys or not settings.data_evolution_enabled else ():
+        if holds_blobs(field.type):
+            raise UnsupportedFeature(
+                f"cannot read the table: column '{field.name}' has the type {type_sql(field.type)}, and this release "
+                f"reads BLOB columns of append tables with 'data-evolution.enabled' = 'true' only; {OFFICIAL}"
+            )
 
 
 def check_writable(schema: TableSchema, settings: TableSettings) -> None:
@@ -86,6 +91,12 @@ def check_writable(schema: TableSchema, settings: TableSettings) -> None:
         check_all_columns(schema)
     except UnsupportedFeature as error:
         raise UnsupportedFeature(f"cannot write to the table: {error}") from None
+    for field in schema.fields:
+        if holds_blobs(field.type):
+            raise UnsupportedFeature(
+                f"cannot write to the table: column '{field.name}' has the type {type_sql(field.type)}, and this "
+                f"release does not write BLOB columns; {OFFICIAL}"
+            )
     _apply(Moment.WRITE, settings)
     for field in (schema.by_name[name] for name in schema.partition_keys if name in schema.by_name):
         if field.type.root in BINARIES and settings.partitions.legacy_name:
@@ -189,6 +200,8 @@ def _refuse_unknown(
 
 def unreadable_root(data_type: DataType) -> Root | None:
     """The first type within a type, at any depth, that this release cannot read; None if it can read all."""
+    if data_type.root is not Root.BLOB and holds_blobs(data_type):  # BLOB itself, and not ARRAY<BLOB>, MAP<X, BLOB>
+        return Root.BLOB
     return next((root for root in _roots(data_type) if root in _UNREADABLE_ROOTS), None)
 
 
@@ -222,10 +235,10 @@ def check_columns(schema: TableSchema, fields: Iterable[DataField], conditions: 
 
 
 def check_all_columns(schema: TableSchema) -> None:
-    """Checks that this release writes all columns of a table.
+    """Checks that this release knows the values of all columns of a table.
 
     Raises:
-        UnsupportedFeature: it cannot write one of them; the message names the column.
+        UnsupportedFeature: it does not know those of one of them; the message names the column.
     """
     for field in schema.fields:
         root = unreadable_root(field.type)

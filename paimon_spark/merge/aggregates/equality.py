@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import types as pt
 
+from paimon_spark.arrow.conform import conform
 from paimon_spark.merge.aggregates.spans import list_spans, map_spans
 from paimon_spark.merge.keys.key_words import Ints, order_fields, pack_fields
 from paimon_spark.merge.keys.winners import Groups, Rows, group_unsorted_rows, spare_width
@@ -36,6 +37,8 @@ def equality_columns(array: pa.Array, name: str) -> list[Ints]:
         columns = [column for child in array.flatten() for column in equality_columns(child, name)]
     elif pt.is_map(arrow):
         columns = [_codes_of_maps(array, name)]
+    elif pt.is_fixed_size_list(arrow):
+        return equality_columns(conform(array, pa.list_(arrow.value_field)), name)
     elif pt.is_list(arrow):
         columns = [_codes_of_lists(array, name)]
     elif pt.is_null(arrow):

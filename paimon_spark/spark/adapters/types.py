@@ -35,6 +35,7 @@ _ATOMIC: dict[Root, st.DataType] = {
     Root.VARCHAR: st.StringType(),
     Root.BINARY: st.BinaryType(),
     Root.VARBINARY: st.BinaryType(),
+    Root.BLOB: st.BinaryType(),
     Root.DATE: st.DateType(),
     Root.TIME: st.IntegerType(),
     Root.TIMESTAMP: st.TimestampNTZType(),
@@ -69,7 +70,7 @@ def spark_type(data_type: DataType) -> st.DataType:
     """The Spark type under which values of a Paimon type are read.
 
     Raises:
-        UnsupportedFeature: BLOB, VECTOR, GEOMETRY or GEOGRAPHY, at any depth.
+        UnsupportedFeature: GEOMETRY or GEOGRAPHY, at any depth.
     """
     root = data_type.root
     atomic = _ATOMIC.get(root)
@@ -79,6 +80,8 @@ def spark_type(data_type: DataType) -> st.DataType:
         return st.DecimalType(data_type.precision or 10, data_type.scale or 0)
     if root is Root.ARRAY:
         return st.ArrayType(spark_type(data_type.inner), data_type.inner.nullable)
+    if root is Root.VECTOR:
+        return st.ArrayType(spark_type(data_type.inner), False)
     if root is Root.MAP:
         return st.MapType(spark_type(data_type.key_type), spark_type(data_type.inner), data_type.inner.nullable)
     if root is Root.MULTISET:

@@ -339,7 +339,7 @@ class ScanBuilder:
             reader = PlannedReader(self._tasks(scan, some), scan.reader(), spark_arrow_schema(shown))
             return task_batch(spark, objects, reader, shown, traits)
 
-        rows = sum(file.row_count for split in plan.splits for file in split.files)
+        rows = sum(split.row_count for split in plan.splits)
         text = f"{description} {self._identity}"
         size = statistics(objects, rows, self._size(scan))
         has_plan = self._is_divisible and self._bucketing is None and bool(plan.splits)

@@ -28,7 +28,7 @@ from paimon_spark.store.metadata.alter import next_schema, publish_schema, repla
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import resolve_keys, split_storage_options
 
-_SHOWN_AS = {(Root.TIME, Root.INT), (Root.TIME, Root.TIME), (Root.MULTISET, Root.MAP)}
+_SHOWN_AS = {(Root.VECTOR, Root.ARRAY), (Root.TIME, Root.INT), (Root.TIME, Root.TIME), (Root.MULTISET, Root.MAP)}
 """Types that Spark does not have, each with the one that it shows instead."""
 AnyTable = TypeVar("AnyTable", bound=Table)
 

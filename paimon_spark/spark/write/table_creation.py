@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pyspark.sql import SparkSession
@@ -19,12 +19,14 @@ from paimon_spark.format.rules.new_tables import assign_field_ids, validate_tabl
 from paimon_spark.format.rules.object_tables import object_table_schema
 from paimon_spark.format.rules.supported import check_call
 from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.types import DataField, DataType
+from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.spark.adapters.session_options import is_case_sensitive
 from paimon_spark.spark.adapters.types import paimon_fields
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import resolve_keys, resolve_properties, split_storage_options
 from paimon_spark.store.storage.served import is_served
+
+_VECTORS = "vector-field"
 
 
 def table_for_rows(location: str, options: Mapping[str, str], schema: StructType) -> Table:
@@ -159,7 +161,10 @@ def new_table_schema(
         return object_table_schema(location, fields, stored, comment)
     primary_keys = _columns(stored.pop(TableSettings.primary_key.key, ""), names)
     partition_keys = _columns(stored.pop(TableSettings.partition.key, ""), names)
-    keyed = [replace(f, type=f.type.with_nullable(False)) if f.name in primary_keys else f for f in fields]
+    keyed = [
+        replace(f, type=f.type.with_nullable(False)) if f.name in primary_keys else f
+        for f in _with_vectors(fields, stored)
+    ]
     numbered, highest = assign_field_ids(keyed)
     schema = TableSchema(0, numbered, highest, partition_keys, primary_keys, stored, comment)
     if TableSettings(stored).table_type == TableKind.FORMAT_TABLE:
@@ -174,6 +179,27 @@ def new_table_schema(
         check_call(stored)
     check_written_here(location, schema)
     return schema
+
+
+def _with_vectors(fields: Sequence[DataField], stored: Mapping[str, str]) -> Iterator[DataField]:
+    """The columns, those arrays as VECTOR that the option `vector-field` names (Java: SparkCatalog.toInitialSchema).
+
+    Raises:
+        OptionError: the option says of one that is no array, or it is not said how many elements it has.
+    """
+    named = parse_list(stored.get(_VECTORS, ""))
+    for field in fields:
+        if field.name not in named or field.type.root is Root.VECTOR:
+            yield field
+            continue
+        key = f"field.{field.name}.vector-dim"
+        length = stored.get(key, "").strip()
+        if field.type.root is not Root.ARRAY or not length.isdecimal():
+            raise OptionError(
+                f"the option '{_VECTORS}' names the column '{field.name}': give it the type ARRAY, and its number of "
+                f"elements with the option '{key}'"
+            )
+        yield replace(field, type=replace(field.type, root=Root.VECTOR, length=int(length)))
 
 
 def _columns(text: str, names: Sequence[str]) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from paimon_spark.format.options.option import DATA_FORMATS
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import data_file_path, extra_file_path, file_format_of, index_file_path, statistics_path
 from paimon_spark.format.snapshot import CommitKind, Snapshot
+from paimon_spark.merge.keys.row_ids import is_blob_file
 from paimon_spark.store.checks.buckets import (
     OneRowTask,
     check_one_partition,
@@ -103,8 +104,7 @@ class Collector:
         self.take_changelog(state.label, state.changelog)
         for place in state.changed:
             self._take_bucket(state, place)
-        # with data evolution several files have a row
-        evolves = self.table.settings.get("data-evolution.enabled", "false").lower() == "true"
+        evolves = self.table.settings.data_evolution_enabled  # several files have a row
         if state.added and self.table.schema.tracking_fields and not evolves:
             for found in row_id_faults(state):
                 self.findings.add(Rule.ROW_IDS, state.label, state.label, found)
@@ -171,7 +171,9 @@ class Collector:
             self._lose(path, entry)
         if not (is_there and self.reads_files):
             return
-        if file_format_of(meta.file_name) not in DATA_FORMATS:
+        if is_blob_file(meta) and self.statistics is None:
+            return  # its column says nothing of where a row belongs
+        if file_format_of(meta.file_name) not in DATA_FORMATS and not is_blob_file(meta):
             self.findings.note(f"data files of the format {file_format_of(meta.file_name)} are not opened")
             return
         self.opened += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from paimon_spark.arrow.evolution import map_fields
 from paimon_spark.arrow.formats.data_file import FileReader, open_reader
-from paimon_spark.errors import CorruptFile, DataError, PaimonError, StorageError
+from paimon_spark.errors import CorruptFile, DataError, MissingFile, PaimonError, StorageError
 from paimon_spark.format.bucket import bucket_fields
 from paimon_spark.format.manifest import DataFileMeta, FileSource, ManifestEntry
 from paimon_spark.format.options.option import MB
@@ -18,10 +19,12 @@ from paimon_spark.format.paths import POSTPONE_BUCKET, file_format_of
 from paimon_spark.format.rules.supported import unreadable_root
 from paimon_spark.format.schema import KEY_PREFIX, TableSchema
 from paimon_spark.format.types import DataField, Root
+from paimon_spark.merge.keys.row_ids import is_blob_file
 from paimon_spark.store.checks.report import Findings, Rule
 from paimon_spark.store.checks.row_checks import BucketCheck, HashCheck, KeyCheck, PartitionCheck, RowCheck, SystemCheck
 from paimon_spark.store.checks.value_checks import ValueCheck
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.blob_column import BlobColumn, BlobFile
 
 BATCH_ROWS = 1 << 16
 _BATCH_BYTES = 32 * MB
@@ -67,6 +70,9 @@ def check_data_file(table: Table, task: FileTask, findings: Findings) -> None:
     """
     meta = task.entry.file
     try:
+        if is_blob_file(meta):
+            _read_blobs(table, task)
+            return
         schema = table.schemas.load(meta.schema_id)
         with table.file_io.open_input(task.path, meta.file_size) as source:
             legacy = table.settings.files.orc_legacy_ltz
@@ -85,10 +91,21 @@ def check_data_file(table: Table, task: FileTask, findings: Findings) -> None:
                 findings.add(rule, task.label, task.path, found)
     except StorageError:
         raise
+    except (FileNotFoundError, MissingFile):
+        findings.add(Rule.STORED, task.label, task.path, "the file does not exist")
     except PaimonError as error:
         findings.add(Rule.ROWS, task.label, task.path, str(error))
-    except FileNotFoundError:
-        findings.add(Rule.STORED, task.label, task.path, "the file does not exist")
+
+
+def _read_blobs(table: Table, task: FileTask) -> None:
+    """Reads all values of a file of a BLOB column. Raises CorruptFile if one is damaged."""
+    rows = task.entry.file.row_count
+    with ExitStack() as closing:
+        column = BlobColumn(
+            table.file_io, [BlobFile(task.path, task.entry.file.file_size, 0, rows)], rows, False, closing
+        )
+        for some in column.cut(np.arange(rows)):
+            column.values(some)
 
 
 def check_changed_types(table: Table, task: FileTask, findings: Findings) -> None:
@@ -98,6 +115,8 @@ def check_changed_types(table: Table, task: FileTask, findings: Findings) -> Non
         StorageError: the storage failed.
     """
     meta = task.entry.file
+    if is_blob_file(meta):
+        return  # a BLOB column keeps its type
     try:
         written = table.schemas.load(meta.schema_id).fields
         types = {field.id: field.type for field in written}

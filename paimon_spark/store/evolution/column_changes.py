@@ -20,11 +20,11 @@ from paimon_spark.errors import SchemaError, UnsupportedFeature
 from paimon_spark.format.options.table_settings import SchemaChangeSettings, TableSettings
 from paimon_spark.format.options.value_texts import parse_list
 from paimon_spark.format.rules.new_tables import assign_field_ids
-from paimon_spark.format.rules.supported import holds_blobs, unreadable_root
+from paimon_spark.format.rules.supported import holds_blobs
 from paimon_spark.format.rules.type_casts import may_cast
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import type_sql
-from paimon_spark.format.types import MAX_LENGTH, NESTED, STRINGS, TIMESTAMPS, DataField, DataType, Root
+from paimon_spark.format.types import MAX_LENGTH, NESTED, STRINGS, TIMESTAMPS, DataField, DataType, Root, holds
 from paimon_spark.store.evolution.changes import (
     AddColumn,
     ColumnChange,
@@ -267,9 +267,9 @@ def _refuse_special(draft: Draft, name: str) -> None:
         if name in parse_list(settings.get(key, "")):
             raise SchemaError(f"the option '{key}' makes an index of column '{name}'; drop the index first")
     field = field_at(draft.fields, (name,))
-    if field is not None and unreadable_root(field.type) in _OWN_FILES:
+    if field is not None and holds(field.type, lambda part: part.root in _OWN_FILES):
         raise UnsupportedFeature(
-            f"column '{name}' is a {unreadable_root(field.type)} column, which this release does not change; use the "
+            f"column '{name}' has the type {type_sql(field.type)}, which this release does not change; use the "
             "official system"
         )
 

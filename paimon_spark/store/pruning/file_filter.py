@@ -7,7 +7,7 @@ The files of one bucket as parts to read, without those that statistics exclude 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TypeAlias
@@ -19,12 +19,21 @@ from paimon_spark.format.binary_row import row_decoder
 from paimon_spark.format.manifest import DataFileMeta, SimpleStats
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField, DataType
+from paimon_spark.merge.keys.row_ids import ColumnFiles, column_files, sections_by_row_id
 from paimon_spark.merge.keys.sections import Section, partition_sections
 from paimon_spark.store.metadata.schemas import SchemaStore
-from paimon_spark.store.read.file_statistics import FileStatistics
+from paimon_spark.store.read.file_statistics import ColumnStatistics, FileStatistics
 
 Parts: TypeAlias = tuple[Sequence[DataFileMeta], Sequence[Section]]
 """Files that share no key with another of the scan, and sorted runs that must be merged."""
+
+
+def files_of(parts: Parts) -> Iterator[DataFileMeta]:
+    """All files of the parts of a bucket."""
+    yield from parts[0]
+    for section in parts[1]:
+        for run in section:
+            yield from run.files
 
 
 class FileFilter:
@@ -42,6 +51,7 @@ class FileFilter:
         self._by_value = and_(*[part for part in conjuncts(predicate) if not columns_of(part) <= partition])
         self._by_key = restrict(self._by_value, set(schema.trimmed_primary_keys))
         self._statistics = FileStatistics(columns_of(self._by_value), schema, schemas.load)
+        self._columns = ColumnStatistics(self._statistics, schema, schemas.load)
 
     @property
     def needs_statistics(self) -> bool:
@@ -60,6 +70,17 @@ class FileFilter:
             return files
         of_values = self._statistics.of_values
         return [file for file in files if may_match(self._by_value, of_values(file).get, file.row_count)]
+
+    def is_whole(self, group: ColumnFiles) -> bool:
+        """True if the files have all columns of their rows, as the newest of them knew the columns."""
+        return self._columns.is_whole(group)
+
+    def may_match_together(self, group: ColumnFiles) -> bool:
+        """True if a row may match whose columns lie in several files."""
+        if isinstance(self._by_value, AlwaysTrue):
+            return True
+        found = {name: self._columns.of(group, name) for name in columns_of(self._by_value)}
+        return may_match(self._by_value, found.get, group.row_count)
 
 
 def manifest_filter(
@@ -102,6 +123,23 @@ class IndexedParts:
 def append_parts(files: Sequence[DataFileMeta], keep: FileFilter) -> Parts:
     """The files of an append table, oldest first: any file may be excluded by its statistics."""
     return sorted(keep.matching_values(files), key=attrgetter("min_sequence_number")), ()
+
+
+def evolved_parts(files: Sequence[DataFileMeta], keep: FileFilter) -> Parts:
+    """The files of a table with data evolution, by row ids: those with all columns of their rows, and sections.
+
+    A file may be excluded only with all that hold columns of the same rows, by the statistics of the newest ones of
+    each column (Java: DataEvolutionFileStoreScan).
+    """
+    alone: list[DataFileMeta] = []
+    sections: list[Section] = []
+    for section in sections_by_row_id(files):
+        group = column_files(section)
+        if group.is_one_file:
+            alone.extend(keep.matching_values(group.wide))
+        elif keep.may_match_together(group):
+            sections.append(section)
+    return alone, sections
 
 
 def compacted_parts(files: Sequence[DataFileMeta], keep: FileFilter) -> Parts:

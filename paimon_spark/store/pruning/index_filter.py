@@ -22,7 +22,7 @@ from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.paths import file_format_of
 from paimon_spark.merge.keys.sections import Section
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.pruning.file_filter import IndexedParts, Parts
+from paimon_spark.store.pruning.file_filter import IndexedParts, Parts, files_of
 from paimon_spark.store.read.file_index_files import has_file_index, opened_file_index
 from paimon_spark.store.storage.parallel import map_parallel, map_parallel_if_slow
 
@@ -212,7 +212,7 @@ def leave_out_by_index(
     """
     if not index.is_useful:
         return [IndexedParts(parts, {}, 0) for _, parts in buckets]
-    index.look(PlacedFile(directory, file) for directory, parts in buckets for file in _files(parts))
+    index.look(PlacedFile(directory, file) for directory, parts in buckets for file in files_of(parts))
     return [_left(index, directory, parts, parts_of, keeps_sections) for directory, parts in buckets]
 
 
@@ -223,7 +223,7 @@ def _left(
     parts_of: Callable[[Sequence[DataFileMeta]], Parts],
     keeps_sections: bool,
 ) -> IndexedParts:
-    files = list(_files(parts))
+    files = list(files_of(parts))
     verdicts = {file.file_name: index.verdict(PlacedFile(directory, file)) for file in files}
     by_key = [file for file in files if verdicts[file.file_name].by_key]
     alone, sections = parts if len(by_key) == len(files) else parts_of(by_key)
@@ -233,12 +233,6 @@ def _left(
     rows = {file.file_name: found for file in kept if (found := verdicts[file.file_name].rows) is not None}
     left = len(kept) + sum(1 for section in sections for _ in _of_section(section))
     return IndexedParts((kept, sections), rows, len(files) - left)
-
-
-def _files(parts: Parts) -> Iterator[DataFileMeta]:
-    yield from parts[0]
-    for section in parts[1]:
-        yield from _of_section(section)
 
 
 def _of_section(section: Section) -> Iterator[DataFileMeta]:

@@ -64,6 +64,8 @@ def may_leave_out(first: TopN, table: Table, predicate: Predicate) -> bool:
         return False
     if data_type.root in TIMESTAMPS and (data_type.precision or 0) > _MICROS:
         return False
+    if table.settings.data_evolution_enabled:  # the columns of a row may lie in several files
+        return False
     return columns_of(predicate) <= set(table.schema.partition_keys) and tolerance(table.settings) == STRICT
 
 

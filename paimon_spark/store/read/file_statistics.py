@@ -6,7 +6,7 @@ Java: SimpleStatsEvolution.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
@@ -15,6 +15,7 @@ from paimon_spark.format.binary_row import row_decoder
 from paimon_spark.format.manifest import DataFileMeta, SimpleStats
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import TIMESTAMPS, DataField, DataType, Root
+from paimon_spark.merge.keys.row_ids import ColumnFiles
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,45 @@ class FileStatistics:
             row_decoder(types, positions),
             lambda i, low, high: _bounds(roots[i], is_orc, low, high),
         )
+
+
+class ColumnStatistics:
+    """Reads the statistics of columns of rows whose columns lie in several files (Java: EvolutionStats)."""
+
+    def __init__(self, files: FileStatistics, schema: TableSchema, load: Callable[[int], TableSchema]) -> None:
+        """The statistics of columns; for arguments see FileStatistics."""
+        self._files = files
+        self._schema = schema
+        self._load = load
+        self._held: dict[tuple[int, tuple[str, ...] | None], frozenset[int]] = {}
+
+    def of(self, group: ColumnFiles, name: str) -> ColumnStats | None:
+        """What is known of a column: of its newest file, which alone counts; None: nothing.
+
+        Raises:
+            CorruptFile: the statistics are damaged.
+        """
+        field_id = self._schema.by_name[name].id
+        for file in group.wide:
+            if field_id in self._ids(file):
+                return self._files.of_values(file).get(name)
+        if any(field_id in self._ids(file) for file in group.parts):
+            return None
+        return ColumnStats(None, None, group.row_count)  # no file has it: all values are null
+
+    def is_whole(self, group: ColumnFiles) -> bool:
+        """True if the files have all columns that the schema of the newest one has."""
+        files = (*group.wide, *group.parts)
+        newest = max(files, key=lambda file: file.schema_id)
+        held = frozenset[int]().union(*map(self._ids, files))
+        return bool(group.wide) and self._ids(replace(newest, write_cols=None)) <= held
+
+    def _ids(self, file: DataFileMeta) -> frozenset[int]:
+        key = (file.schema_id, file.write_cols)
+        if key not in self._held:
+            schema = self._schema if file.schema_id == self._schema.id else self._load(file.schema_id)
+            self._held[key] = frozenset(field.id for field in schema.columns_of_file(file.write_cols))
+        return self._held[key]
 
 
 def _same_type(one: DataType, other: DataType) -> bool:

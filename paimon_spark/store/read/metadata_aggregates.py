@@ -19,6 +19,8 @@ from paimon_spark.format.manifest import EMPTY_ROW, DataFileMeta
 from paimon_spark.format.paths import file_format_of
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import FLOATS, TIMESTAMPS, DataField, Root
+from paimon_spark.merge.keys.row_ids import column_files
+from paimon_spark.merge.keys.sections import Section
 from paimon_spark.store.metadata.live_files import canonical_row
 from paimon_spark.store.read.file_statistics import FileStatistics
 from paimon_spark.store.read.splits import DeletionFile, ReadUnit, Split
@@ -138,6 +140,7 @@ class _Reading:
         by_partition = {name for _, name in self._keys}
         self._columns = [column for column in columns if column.name not in by_partition]
         self._statistics = FileStatistics([c.name for c in self._columns], table.schema, table.schemas.load)
+        self._is_evolved = table.settings.data_evolution_enabled
         self._canonical: dict[bytes, Partition] = {}
         self._groups: dict[Partition, GroupTotals] = {}
         self._files = 0
@@ -173,11 +176,28 @@ class _Reading:
             else:
                 left.append(file)
                 self._reasons[reason] += 1
-        if left or split.sections:
-            rest = replace(split, raw_files=tuple(left))
-            if split.sections:
+        sections = self._sections_left(group, split)
+        if left or sections:
+            rest = replace(split, raw_files=tuple(left), sections=sections)
+            if sections:
                 self._reasons[_MERGED] += rest.file_count - len(left)
             self._rest.append(rest)
+
+    def _sections_left(self, group: GroupTotals, split: Split) -> tuple[Section, ...]:
+        """The sections that must be read. With data evolution the files of a section have columns of the same rows."""
+        if not self._is_evolved or self._columns:
+            return split.sections
+        left: list[Section] = []
+        for section in split.sections:
+            files = column_files(section)
+            deletion = None if files.anchor is None else split.deletions.get(files.anchor.file_name)
+            deleted = 0 if deletion is None else deletion.cardinality
+            if deleted is None:
+                left.append(section)
+                continue
+            group.rows += files.row_count - deleted
+            self._files += len(files.wide) + len(files.parts)
+        return tuple(left)
 
     def _add_file(self, group: GroupTotals, file: DataFileMeta, deletion: DeletionFile | None) -> str | None:
         """Notes what is known of a file; or says why it must be read, and notes nothing."""

@@ -19,13 +19,15 @@ from paimon_spark.format.options.option import MB
 from paimon_spark.format.paths import POSTPONE_BUCKET
 from paimon_spark.format.row_kind import DELETE, KIND_TEXTS, is_retract
 from paimon_spark.format.schema import POSITION, ROW_KIND_FIELD, SEQUENCE_FIELD, TRACKING_FIELDS, VALUE_KIND
-from paimon_spark.format.types import DataField
+from paimon_spark.format.types import DataField, Root
 from paimon_spark.merge.engines.choice import TableEngine
 from paimon_spark.merge.keys.sections import Section
 from paimon_spark.merge.keys.window import MergeSpec
 from paimon_spark.merge.runs.difference import BagSpec, StateDifference, bag_difference
 from paimon_spark.merge.runs.sort_merge import merge_runs
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.blob_references import with_bytes
+from paimon_spark.store.read.column_merge import ColumnMerge
 from paimon_spark.store.read.file_rows import FileRequest, StoredFile
 from paimon_spark.store.read.key_merge import KIND_FIELD, KeyMerge
 from paimon_spark.store.read.lenient_read import STRICT, Tolerance
@@ -71,6 +73,12 @@ class SplitReader:
         )
 
     @cached_property
+    def columns(self) -> ColumnMerge:
+        """Reads the sections of tables with data evolution."""
+        predicate = stored_part(self.table.schema, self.predicate)
+        return ColumnMerge(self.files, self._read_fields, predicate, self._tracking)
+
+    @cached_property
     def arrow_schema(self) -> pa.Schema:
         """The exact schema of every batch."""
         return arrow_schema(self.fields)
@@ -102,7 +110,17 @@ class SplitReader:
         for batch in batches:
             rows = filter_batch(self.predicate, batch)
             if rows.num_rows:
-                yield self._project(rows)
+                yield from self._with_blobs(self._project(rows))
+
+    def _with_blobs(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """The rows with the bytes of BLOB columns for which the table stores references."""
+        settings = self.table.settings
+        references = set(settings.blob_descriptor_field or ()) if not settings.blob_as_descriptor else set()
+        columns = [f.name for f in self.fields if f.type.root is Root.BLOB and f.name in references]
+        if not columns:
+            yield rows
+            return
+        yield from with_bytes(rows, columns, self.table.file_io, self.table.location)
 
     def read_with_places(self, split: Split) -> Iterator[pa.RecordBatch]:
         """The rows of the files of a split that share no key, then the name of their file and their number in it.
@@ -153,7 +171,13 @@ class SplitReader:
     def _merged_placed(
         self, split: Split, section: Section, batch_rows: int, ordered: bool = False
     ) -> Iterator[pa.RecordBatch]:
-        for batch in self._merge.section(split, section, batch_rows, ordered):
+        evolved = self.table.settings.data_evolution_enabled
+        rows = (
+            self.columns.section(split, section, batch_rows)
+            if evolved
+            else self._merge.section(split, section, batch_rows, ordered)
+        )
+        for batch in rows:
             yield self.placed(batch, split)
 
     def placed(self, rows: pa.RecordBatch, split: Split, file: DataFileMeta | None = None) -> pa.RecordBatch:
@@ -229,6 +253,9 @@ class SplitReader:
         """Each file of a split, which is reported when it is asked for, and what a read asks of it."""
         wanted = [(file, self._raw_request(file)) for file in split.raw_files]
         for section in split.sections:
+            if self.table.settings.data_evolution_enabled:
+                wanted += self.columns.requests(section)
+                continue
             request = self._merge.request(section)
             wanted += [(file, request) for run in section for file in run.files]
         for file, request in wanted:

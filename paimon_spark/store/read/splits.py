@@ -9,6 +9,7 @@ from typing import TypeAlias, TypeVar
 
 from paimon_spark.format.manifest import EMPTY_STATS, DataFileMeta
 from paimon_spark.format.options.option import MB
+from paimon_spark.merge.keys.row_ids import column_files
 from paimon_spark.merge.keys.sections import Section, SortedRun
 
 _LEAST_PIECE = 2 * MB
@@ -38,9 +39,14 @@ class _Files(ABC):
         return sum(1 for _ in self.files)
 
     @property
+    def row_counts(self) -> Iterator[tuple[DataFileMeta, int]]:
+        """Each file, with the number of rows that it adds to those of the others."""
+        return ((file, file.row_count) for file in self.files)
+
+    @property
     def row_count(self) -> int:
         """Rows in the files: an upper bound of the rows that a read returns."""
-        return sum(file.row_count for file in self.files)
+        return sum(count for _, count in self.row_counts)
 
     @property
     def size(self) -> int:
@@ -82,6 +88,18 @@ class Split(_Files):
         for section in self.sections:
             for run in section:
                 yield from run.files
+
+    @property
+    def row_counts(self) -> Iterator[tuple[DataFileMeta, int]]:
+        """Each file, with the number of rows that it adds to those of the others: none if it has columns of theirs."""
+        yield from ((file, file.row_count) for file in self.raw_files)
+        for section in self.sections:
+            files = [file for run in section for file in run.files]
+            if any(file.first_row_id is None for file in files):
+                yield from ((file, file.row_count) for file in files)
+            else:
+                yield files[0], column_files(section).row_count
+                yield from ((file, 0) for file in files[1:])
 
     def without_statistics(self) -> Split:
         """The split without the statistics of its files, which plans need and readers do not: it travels to tasks."""

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from paimon_spark.arrow.predicates.predicate import AlwaysTrue
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.manifest import DataFileMeta, FileKind
 from paimon_spark.format.manifests.columns import ManifestColumns
@@ -16,10 +17,11 @@ from paimon_spark.format.paths import bucket_path
 from paimon_spark.format.rules.supported import check_key_order
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataType
+from paimon_spark.merge.keys.row_ids import column_files, sections_by_row_id
 from paimon_spark.merge.keys.sections import partition_sections
 from paimon_spark.store.metadata.live_files import Indices, canonical_row, fold, group_by_bucket
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.pruning.file_filter import FileFilter
+from paimon_spark.store.pruning.file_filter import FileFilter, Parts, evolved_parts, files_of
 from paimon_spark.store.read.deletion_files import DeletionFiles, find_deletion_files, partition_directory
 from paimon_spark.store.read.splits import DeletionFile, DiffSplit, ReadUnit, Split, pack_ordered, pack_parts
 from paimon_spark.store.scan.increments import Difference, Increment
@@ -89,8 +91,28 @@ def _plan_increment(table: Table, spec: ReadSpec, increment: Increment) -> Itera
     for (partition, bucket), files in _files_of(table, columns, groups, keep):
         refuse_joined(table, files)
         where = directory_of(table, partition, bucket)
-        for part in pack_parts(keep.matching_values(keep.matching_keys(files)), (), target, open_cost):
+        if table.settings.data_evolution_enabled:
+            parts = whole_parts(table, files, keep)
+        else:
+            parts = keep.matching_values(keep.matching_keys(files)), ()
+        for part in pack_parts(*parts, target, open_cost):
             yield Split(partition, bucket, where, *part, snapshot_id=increment.snapshots[0].id)
+
+
+def whole_parts(table: Table, files: Sequence[DataFileMeta], keep: FileFilter) -> Parts:
+    """The new files of a table with data evolution, as those that hold columns of the same rows belong together.
+
+    Raises:
+        UnsupportedFeature: they do not have all columns of their rows.
+    """
+    for section in sections_by_row_id(files):
+        if not keep.is_whole(column_files(section)):
+            raise UnsupportedFeature(
+                f"reading the changes of the table at {table.location}: a commit changed some columns of rows "
+                "('data-evolution.enabled'), and its new files do not have the others; compare states with "
+                "'incremental-between-scan-mode' = 'diff'"
+            )
+    return evolved_parts(files, keep)
 
 
 def refuse_joined(table: Table, files: Iterable[DataFileMeta]) -> None:
@@ -125,6 +147,8 @@ def _plan_difference(table: Table, spec: ReadSpec, change: Difference) -> Iterat
     for one, other in _pairs(table, before, after):
         if table.schema.primary_keys:
             yield from _keyed_splits(table, one, other)
+        elif table.settings.data_evolution_enabled:
+            yield from _evolved_splits(table, one, other)
         else:
             yield from _unkeyed_splits(table, one, other)
 
@@ -145,7 +169,10 @@ def _state(table: Table, spec: ReadSpec, snapshot: Snapshot) -> dict[tuple[bytes
     for group, ((partition, bucket), files) in of_groups:
         key = canonical_row(partition, types), bucket
         totals = frozenset(np.unique(entries.columns.total_buckets[group]).tolist())
-        left = keep.matching_keys(files) if table.schema.primary_keys else keep.matching_values(files)
+        if table.settings.data_evolution_enabled:
+            left: Sequence[DataFileMeta] = list(files_of(evolved_parts(files, keep)))
+        else:
+            left = keep.matching_keys(files) if table.schema.primary_keys else keep.matching_values(files)
         vectors = deletions.get(key, {})
         found = {file.file_name: vectors[file.file_name] for file in left if file.file_name in vectors}
         places = {(bucket, file.level, file.file_name): file for file in left}
@@ -225,6 +252,39 @@ def _unkeyed_splits(table: Table, before: list[_Bucket], after: list[_Bucket]) -
     for bucket in after:
         for part in pack_parts(list(bucket.only(added).files.values()), (), target, open_cost):
             yield replace(_split(table, bucket), raw_files=part[0])
+
+
+def _evolved_splits(table: Table, before: list[_Bucket], after: list[_Bucket]) -> Iterator[ReadUnit]:
+    """As _unkeyed_splits, of files that hold columns of the same rows: they are equal or different together."""
+    old, new = _rows_by_section(before), _rows_by_section(after)
+    gone = {place for rows in old - new for place, _ in rows}
+    added = {place for rows in new - old for place, _ in rows}
+    if gone:
+        yield DiffSplit(
+            tuple(_evolved(table, bucket.only(gone)) for bucket in before),
+            tuple(_evolved(table, bucket.only(added)) for bucket in after),
+        )
+        return
+    target, open_cost = table.settings.scan.split_target_size, table.settings.scan.open_file_cost
+    for bucket in after:
+        whole = _evolved(table, bucket.only(added))
+        for files, sections in pack_parts(whole.raw_files, whole.sections, target, open_cost):
+            yield replace(whole, raw_files=files, sections=sections)
+
+
+def _rows_by_section(buckets: Iterable[_Bucket]) -> set[frozenset[tuple[_Place, DeletionFile | None]]]:
+    """The live rows of each section: its files, with their deletion vectors."""
+    found = set()
+    for bucket in buckets:
+        for section in sections_by_row_id(bucket.files.values()):
+            places = ((bucket.number, file.level, file.file_name) for run in section for file in run)
+            found.add(frozenset((place, bucket.deletions.get(place[2])) for place in places))
+    return found
+
+
+def _evolved(table: Table, bucket: _Bucket) -> Split:
+    alone, sections = evolved_parts(list(bucket.files.values()), FileFilter(AlwaysTrue(), table.schema, table.schemas))
+    return replace(_split(table, bucket), raw_files=tuple(alone), sections=tuple(sections))
 
 
 def _raw(split: Split, bucket: _Bucket) -> Split:

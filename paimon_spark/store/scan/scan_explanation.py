@@ -145,7 +145,7 @@ def explain_state(
 
 def _totals(splits: Sequence[ReadUnit]) -> tuple[int, int]:
     """How many files and rows are in the splits; several may have the same postponed files."""
-    rows = {file.file_name: file.row_count for split in splits for file in split.files}
+    rows = {file.file_name: count for split in splits for file, count in split.row_counts}
     return len(rows), sum(rows.values())
 
 

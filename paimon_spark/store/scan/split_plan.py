@@ -45,6 +45,7 @@ from paimon_spark.store.pruning.file_filter import (
     Parts,
     append_parts,
     compacted_parts,
+    evolved_parts,
     manifest_filter,
     merged_parts,
 )
@@ -83,8 +84,14 @@ def plan_state(table: Table, spec: ReadSpec, snapshot: Snapshot) -> Plan:
     Raises:
         CorruptFile: a manifest, manifest list or index manifest is missing, truncated or damaged.
         OptionError: `scan.bucket` with `postpone.merge-on-read`.
-        UnsupportedFeature: `postpone.merge-on-read` with a choice of files by their creation time.
+        UnsupportedFeature: `postpone.merge-on-read` or data evolution with a choice of files by their creation time.
     """
+    if table.settings.data_evolution_enabled and spec.created_since is not None:
+        raise UnsupportedFeature(
+            f"reading {table.location}: 'scan.mode' asks for files by their creation time, and the columns of a row "
+            "may lie in older files too ('data-evolution.enabled'); choose a snapshot by its time instead, with "
+            "'scan.timestamp-millis'"
+        )
     skips = reads_compacted_only(table, spec)
     waits = merges_postponed(table.settings)
     if waits and spec.created_since is not None:
@@ -97,7 +104,8 @@ def plan_state(table: Table, spec: ReadSpec, snapshot: Snapshot) -> Plan:
     live = fold(columns, partition_codes, entries.chosen)
     after_buckets, buckets = len(live), _hashed_buckets(table, columns, live)
     only_keys = (bool(table.schema.primary_keys) and not skips) or waits
-    live = leave_out_by_integers(columns, live, spec.predicate, table.schema, table.schemas, only_keys)
+    if not table.settings.data_evolution_enabled:  # a file may have old values of a column, or lack it
+        live = leave_out_by_integers(columns, live, spec.predicate, table.schema, table.schemas, only_keys)
     groups = group_by_bucket(columns, partition_codes, live)
     deletions: DeletionFiles = {}
     has_vectors = table.settings.deletion_vectors_enabled
@@ -260,7 +268,7 @@ def _hashes_alike(table: Table, schema_id: int, field_ids: Sequence[int]) -> boo
 def _parts_of(table: Table, spec: ReadSpec, keep: FileFilter) -> Callable[[Sequence[DataFileMeta]], Parts]:
     """The function that turns the files of a bucket of this table into parts of splits."""
     if not table.schema.primary_keys:
-        return partial(append_parts, keep=keep)
+        return partial(evolved_parts if table.settings.data_evolution_enabled else append_parts, keep=keep)
     if reads_compacted_only(table, spec):
         return partial(compacted_parts, keep=keep)
     check_key_order(table.settings, "files that are not compacted")

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import chain
@@ -35,7 +35,7 @@ from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.pruning.file_filter import FileFilter
 from paimon_spark.store.read.deletion_files import DeletionFiles, find_deletion_files
 from paimon_spark.store.read.splits import DeletionFile, ReadUnit, Split, fair_bins, weight_of
-from paimon_spark.store.scan.change_plan import directory_of, list_of, refuse_joined
+from paimon_spark.store.scan.change_plan import directory_of, list_of, refuse_joined, whole_parts
 from paimon_spark.store.scan.read_spec import ReadSpec
 from paimon_spark.store.scan.split_plan import Entries, plan_state, read_entries, top_level
 
@@ -163,6 +163,9 @@ class UnitPlanner:
         files = columns.data_files(chosen, keep.needs_statistics, keyed)
         refuse_joined(self._table, files)
         places = [(columns.partitions[columns.partition_code[i]], int(columns.bucket[i])) for i in chosen.tolist()]
+        if self._table.settings.data_evolution_enabled:
+            yield from self._evolved(snapshot, zip(places, files, strict=True))
+            return
         directories: dict[tuple[bytes, int], str] = {}
         for (partition, bucket), file in zip(places, files, strict=True):
             if bucket != POSTPONE_BUCKET and not keep.matching_values(keep.matching_keys([file])):
@@ -171,6 +174,20 @@ class UnitPlanner:
                 directories[partition, bucket] = directory_of(self._table, partition, bucket)
             where = directories[partition, bucket]
             yield StreamUnit(Split(partition, bucket, where, (file,), snapshot_id=snapshot.id))
+
+    def _evolved(
+        self, snapshot: Snapshot, placed: Iterable[tuple[tuple[bytes, int], DataFileMeta]]
+    ) -> Iterator[StreamUnit]:
+        """The new files of a commit of a table with data evolution; those of the same rows are one unit."""
+        buckets: dict[tuple[bytes, int], list[DataFileMeta]] = {}
+        for place, file in placed:
+            buckets.setdefault(place, []).append(file)
+        for (partition, bucket), files in buckets.items():
+            where = directory_of(self._table, partition, bucket)
+            alone, sections = whole_parts(self._table, files, self._filter())
+            split = Split(partition, bucket, where, (), snapshot_id=snapshot.id)
+            yield from (StreamUnit(replace(split, raw_files=(file,))) for file in alone)
+            yield from (StreamUnit(replace(split, sections=(section,))) for section in sections)
 
     def _replaced(self, snapshot: Snapshot) -> Iterator[StreamUnit]:
         """What an overwrite removed, bucket by bucket, and what it added (Java: SnapshotReaderImpl.readChanges)."""

@@ -14,7 +14,7 @@ from support.draws.typed_batches import Limits, batches, rows_of
 
 from paimon_spark.arrow.formats.data_file import WriteSettings, open_reader, open_writer
 from paimon_spark.arrow.types import arrow_schema, from_internal
-from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.errors import CorruptFile, DataError, OptionError, UnsupportedFeature
 from paimon_spark.format.types import DataField, DataType, Root
 
 FORMATS = ("parquet", "orc", "avro")
@@ -45,7 +45,7 @@ def read(data: bytes, fields: Any, file_format: str, batch_rows: int, groups: li
 
 
 @EXAMPLES
-@given(batches(Limits(variants=True)), st.integers(1, 5), st.integers(1, 5))
+@given(batches(Limits(variants=True, vectors=True)), st.integers(1, 5), st.integers(1, 5))
 def test_parquet(data: tuple[Any, pa.RecordBatch], batch_rows: int, group_rows: int) -> None:
     fields, batch = data
     parts = [batch.slice(start, 3) for start in range(0, batch.num_rows, 3)]
@@ -62,7 +62,7 @@ def test_orc(data: tuple[Any, pa.RecordBatch], batch_rows: int) -> None:
 
 
 @EXAMPLES
-@given(batches(Limits(timestamp_digits=6, time_digits=3)), st.integers(1, 5))
+@given(batches(Limits(timestamp_digits=6, time_digits=3, vectors=True)), st.integers(1, 5))
 def test_avro(data: tuple[Any, pa.RecordBatch], batch_rows: int) -> None:
     fields, batch = data
     parts = [batch.slice(start, 3) for start in range(0, batch.num_rows, 3)]
@@ -113,12 +113,32 @@ def test_unknown_format_is_refused_by_name() -> None:
         open_writer(io.BytesIO(), "csv", (), WriteSettings())
 
 
-@pytest.mark.parametrize("root", [Root.BLOB, Root.VECTOR, Root.GEOMETRY, Root.GEOGRAPHY])
+@pytest.mark.parametrize("root", [Root.GEOMETRY, Root.GEOGRAPHY])
 @pytest.mark.parametrize("file_format", FORMATS)
 def test_types_that_are_not_supported_are_refused_by_name(root: Root, file_format: str) -> None:
     field = DataField(0, "thing", DataType(Root.ARRAY, element=DataType(root, element=DataType(Root.FLOAT), length=3)))
     with pytest.raises(UnsupportedFeature, match=f"'thing'.*{root}"):
         open_writer(io.BytesIO(), file_format, (field,), WriteSettings())
+
+
+def test_vectors_are_not_in_orc() -> None:
+    """Java: FieldWriterFactory."""
+    field = DataField(0, "thing", DataType(Root.VECTOR, element=DataType(Root.FLOAT), length=3))
+    with pytest.raises(UnsupportedFeature, match=r"VECTOR: use the file\.format parquet"):
+        open_writer(io.BytesIO(), "orc", (field,), WriteSettings())
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "avro"])
+@pytest.mark.parametrize(
+    ("stored", "found"),
+    [([[1.0, 2.0], [3.0]], "of 1 elements"), ([[1.0, None]], "is null"), ([[], [1.0, 2.0]], "of 0")],
+)
+def test_lists_that_are_no_vectors_are_damage(stored: list[Any], found: str, file_format: str) -> None:
+    lists = (DataField(0, "v", DataType(Root.ARRAY, element=DataType(Root.FLOAT))),)
+    batch = pa.record_batch([pa.array(stored, arrow_schema(lists).field(0).type)], schema=arrow_schema(lists))
+    vectors = (DataField(0, "v", DataType(Root.VECTOR, element=DataType(Root.FLOAT), length=2)),)
+    with pytest.raises((DataError, CorruptFile), match=rf"column 'v' of data file a file.*{found}"):
+        read(written(lists, [batch], file_format), vectors, file_format, 10)
 
 
 @pytest.mark.parametrize("file_format", ["orc", "avro"])

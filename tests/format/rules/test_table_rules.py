@@ -24,6 +24,7 @@ FIELDS = (
 )
 APPEND = TableSchema(0, FIELDS, 4)
 VARIANT = TableSchema(0, (DataField(0, "v", parse_type("ARRAY<VARIANT>")),), 0)
+VECTOR = TableSchema(0, (DataField(0, "v", parse_type("VECTOR<FLOAT, 3>")), DataField(1, "id", INT)), 1)
 KEYED = replace(APPEND, primary_keys=("id", "dt"), partition_keys=("dt",), options={"bucket": "2"})
 
 
@@ -136,6 +137,12 @@ BAD: list[tuple[TableSchema, str]] = [
         "column 'v' has the type ARRAY<VARIANT>, and orc and avro files hold no",
     ),
     (with_options(VARIANT, file__format__per__level="0:avro"), "and orc and avro files hold no VARIANT"),
+    (with_options(VECTOR, file__format="orc"), "type VECTOR<FLOAT, 3>, and orc files hold no VECTOR"),
+    (
+        replace(VECTOR, fields=(DataField(0, "v", parse_type("ARRAY<VECTOR<STRING, 3>>")),)),
+        "the elements of a VECTOR are booleans, integers or floats",
+    ),
+    (with_options(VECTOR, vector_field="v,id"), "the option 'vector-field' names 'id', which is no VECTOR column"),
     (with_options(APPEND, metadata__stats_mode="truncate"), "metadata.stats-mode"),
     (with_options(APPEND, fields__n__stats_mode="truncate(0)"), "fields.n.stats-mode"),
     (with_options(APPEND, snapshot__num_retained__min="0"), "must be at least 1"),

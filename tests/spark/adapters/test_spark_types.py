@@ -65,7 +65,7 @@ def test_a_column_of_a_dataframe_becomes_its_paimon_type(paimon: DataType, spark
     assert made == DataField(0, "c", paimon.with_nullable(nullable))
 
 
-@pytest.mark.parametrize("root", [Root.BLOB, Root.VECTOR, Root.GEOMETRY, Root.GEOGRAPHY])
+@pytest.mark.parametrize("root", [Root.GEOMETRY, Root.GEOGRAPHY])
 def test_types_spark_cannot_read_are_refused_by_name(root: Root) -> None:
     nested = DataType(Root.ARRAY, element=DataType(root, element=DataType(Root.FLOAT)))
     with pytest.raises(UnsupportedFeature, match=root.value):

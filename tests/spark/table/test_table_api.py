@@ -205,7 +205,7 @@ def test_an_overwrite_heeds_the_mode_of_the_session(spark: SparkSession, tmp_pat
 @pytest.mark.parametrize(
     ("column", "properties", "message"),
     [
-        ("VECTOR<FLOAT, 3>", {}, "column 'c' has the type VECTOR"),
+        ("GEOMETRY", {}, "column 'c' has the type GEOMETRY"),
         ("BLOB", {}, "column 'c' has the type BLOB"),
         ("INT", {"type": "object-table"}, "its option 'type' is 'object-table'"),
         ("INT", {"upsert-key": "id"}, "its option 'upsert-key' is 'id'"),

@@ -12,7 +12,7 @@ import pytest
 from support.long_runs import LONG, draws
 from support.oracles.comparing import comparable
 from support.tables.compacting import compact, make, write
-from support.tables.golden_tables import READ_BUT_FOR, GoldenTable, readable_tables
+from support.tables.golden_tables import GoldenTable, readable_tables
 
 from paimon_spark.errors import OptionError, PredicateError, UnsupportedFeature
 from paimon_spark.format.schema import BUCKET, FILE_PATH, METADATA_COLUMNS, PARTITION, ROW_INDEX
@@ -31,7 +31,7 @@ def rows(table: ReadableTable, columns: Sequence[str], where: str | None = None)
 @pytest.mark.parametrize("golden", TABLES if LONG else draws().sample(TABLES, 30), ids=str)
 def test_rows_lie_where_the_columns_say(golden: GoldenTable, tmp_path: Path) -> None:
     table = open_table(str(golden.unpack(tmp_path)))
-    names = [name for name in table.schema.names if name != READ_BUT_FOR.get(golden.name)]
+    names = table.schema.names
     plain = table.scan(names).to_arrow()
     placed = table.scan([*names, PARTITION, BUCKET]).to_arrow()
     assert comparable(placed.select(names)) == comparable(plain)

@@ -32,7 +32,7 @@ class Limits:
     """What some store cannot do.
 
     timestamp_digits, time_digits: the greatest precision; old_fractions: fractions of a millisecond before 1970;
-    any_multiset: multisets of other things than text; minus_zero: -0.0 beside 0.0; variants: VARIANT.
+    any_multiset: multisets of other things than text; minus_zero: -0.0 beside 0.0; variants: VARIANT; vectors: VECTOR.
     """
 
     timestamp_digits: int = 9
@@ -41,6 +41,7 @@ class Limits:
     any_multiset: bool = True
     minus_zero: bool = True
     variants: bool = False
+    vectors: bool = False
 
 
 ANYTHING = Limits()
@@ -81,12 +82,19 @@ def data_types(limits: Limits = ANYTHING) -> st.SearchStrategy[DataType]:
 
     nullable = st.booleans()
     variants = st.just(DataType(Root.VARIANT)) if limits.variants else st.nothing()
-    scalars = st.tuples(scalar_types(limits) | variants, nullable).map(lambda tn: tn[0].with_nullable(tn[1]))
+    vectors = _vector_types() if limits.vectors else st.nothing()
+    scalars = st.tuples(scalar_types(limits) | variants | vectors, nullable).map(lambda tn: tn[0].with_nullable(tn[1]))
     return st.recursive(
         scalars,
         lambda inner: st.tuples(nested(inner), nullable).map(lambda tn: tn[0].with_nullable(tn[1])),
         max_leaves=4,
     )
+
+
+def _vector_types() -> st.SearchStrategy[DataType]:
+    numbers = st.sampled_from([Root.BOOLEAN, Root.TINYINT, Root.BIGINT, Root.FLOAT, Root.DOUBLE])
+    elements = st.tuples(numbers, st.booleans()).map(lambda rn: DataType(rn[0], rn[1]))
+    return st.tuples(elements, st.integers(1, 4)).map(lambda el: DataType(Root.VECTOR, element=el[0], length=el[1]))
 
 
 def _row(types: list[DataType]) -> DataType:
@@ -129,6 +137,8 @@ def _present(t: DataType, limits: Limits = ANYTHING) -> st.SearchStrategy[Any]:
             return st.tuples(st.binary(min_size=1, max_size=8), st.binary(min_size=1, max_size=8))
         case Root.ARRAY:
             return st.lists(values(t.inner, limits), max_size=3)
+        case Root.VECTOR:
+            return st.lists(_present(t.inner, limits), min_size=t.length or 0, max_size=t.length)
         case Root.MAP:
             return _maps(t.key_type, values(t.inner, limits), limits)
         case Root.MULTISET:

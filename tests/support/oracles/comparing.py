@@ -1,8 +1,8 @@
 """Rows of any reader as multisets that compare exactly, and rows as Arrow.
 
-Values in rows: DATE days, TIME millis, TIMESTAMP and LTZ nanoseconds since the epoch, DECIMAL Decimal, ROW and ARRAY
-sequences, MAP and MULTISET sequences of pairs, VARIANT (value bytes, metadata bytes). In a multiset NaN equals NaN,
--0.0 differs from 0.0, maps have no order.
+Values in rows: DATE days, TIME millis, TIMESTAMP and LTZ nanoseconds since the epoch, DECIMAL Decimal, ROW, ARRAY and
+VECTOR sequences, MAP and MULTISET sequences of pairs, VARIANT (value bytes, metadata bytes). In a multiset NaN equals
+NaN, -0.0 differs from 0.0, maps have no order.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import math
 import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ def _hashable(value: Any, t: DataType) -> Any:
         return float_value(float(np.float32(value)))
     if t.root is Root.DOUBLE:
         return float_value(value)
-    if t.root is Root.ARRAY:
+    if t.root in (Root.ARRAY, Root.VECTOR):
         return tuple(_hashable(item, t.inner) for item in value)
     if t.root in (Root.MAP, Root.MULTISET):
         key, item = (t.key_type, t.inner) if t.root is Root.MAP else (t.inner, INT)
@@ -85,6 +86,9 @@ def _values(array: pa.Array) -> list[Any]:
         return _sliced(array, pairs, frozenset)
     if pa.types.is_list(t):
         return _sliced(array, _values(array.values), tuple)
+    if pa.types.is_fixed_size_list(t):
+        items = iter(_values(array.flatten()))
+        return [tuple(islice(items, t.list_size)) if ok else None for ok in array.is_valid().to_pylist()]
     if pa.types.is_struct(t):
         fields = [_values(array.field(i)) for i in range(t.num_fields)]
         rows = zip(*fields, strict=True)

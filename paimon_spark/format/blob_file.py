@@ -1,0 +1,159 @@
+"""Files of one BLOB column, and references to bytes in other files (format section 10; Java: BlobFormatWriter).
+
+A file is entries, then an index. An entry is the magic number (int32), the bytes of a value, the length of the whole
+entry (int64) and the CRC-32 of all that; NULL and placeholders have none. The index has the length of
+each row's entry, -1 for NULL, -2 for a placeholder: the row keeps the value that an older file has. Lengths are
+differences to the one before, as zigzag varints. Behind it come the length of the index (int32) and the version, 1.
+All numbers are little-endian.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from paimon_spark.errors import CorruptFile
+
+Ints = npt.NDArray[np.int64]
+MAGIC = struct.pack("<i", 1481511375)
+HEAD = len(MAGIC)
+FRAME = HEAD + 12
+"""Bytes of an entry beside those of its value: the magic number before it, length and checksum behind it."""
+TAIL = 5
+"""Bytes behind the index: its length, and the version of the file."""
+NULL, PLACEHOLDER = -1, -2
+_VERSION = 1
+_VARINT_BITS = 7
+_LONGEST_VARINT = 10
+_TRAILER = struct.Struct("<qI")
+_CHECKSUM = 4
+
+_DESCRIPTOR_VERSION = 2
+_DESCRIPTOR_MAGIC = 0x424C4F4244455343
+_DESCRIPTOR_HEAD = struct.Struct("<bqi")
+_DESCRIPTOR_PLACE = struct.Struct("<qq")
+
+
+def index_length(tail: bytes, where: str) -> int:
+    """The bytes of the index, from the last TAIL bytes of a file.
+
+    Raises:
+        CorruptFile: they are not those of such a file.
+    """
+    length, version = struct.unpack("<ib", tail) if len(tail) == TAIL else (-1, 0)
+    if version != _VERSION or length < 0:
+        raise _damaged(where, f"it ends in {tail.hex()}, which is no index length and the version {_VERSION}")
+    return int(length)
+
+
+def decode_index(data: bytes, size: int, rows: int, where: str) -> tuple[Ints, Ints]:
+    """The length of each row's entry, negative for NULL and PLACEHOLDER, and where it begins.
+
+    Args:
+        data: the index.
+        size: bytes of the entries before it.
+        rows: how many rows the file has, as its metadata say.
+        where: the path, for messages.
+
+    Raises:
+        CorruptFile: the index is damaged, or of another number of rows.
+    """
+    lengths = _decode_varints(np.frombuffer(data, np.uint8), where)
+    if len(lengths) != rows:
+        raise _damaged(where, f"its index has {len(lengths)} rows, and the manifest says {rows}")
+    there = np.where(lengths >= 0, lengths, 0)
+    wrong = ((lengths >= 0) & (lengths < FRAME)) | (lengths < PLACEHOLDER) | (lengths > size)
+    if wrong.any():
+        raise _damaged(where, f"its index says that an entry has {lengths[wrong][0]} bytes")
+    ends = np.cumsum(there)
+    if rows and ends[-1] != size:
+        raise _damaged(where, f"its entries have {ends[-1]} bytes by its index, and {size} are there")
+    return lengths, ends - there
+
+
+def check_entries(data: bytes, lengths: Ints, where: str) -> None:
+    """Checks neighbouring entries: each has its magic number, its length and the checksum of its value.
+
+    Args:
+        data: the bytes of the entries.
+        lengths: the length of each.
+        where: the path, for messages.
+
+    Raises:
+        CorruptFile: one of them is damaged.
+    """
+    starts = np.cumsum(lengths) - lengths
+    whole = memoryview(data)
+    for start, length in zip(starts.tolist(), lengths.tolist(), strict=True):  # CRC-32 is of one entry at a time
+        stop = start + length - _TRAILER.size
+        recorded, checksum = _TRAILER.unpack_from(data, stop)
+        if data[start : start + HEAD] != MAGIC or recorded != length:
+            raise _damaged(where, "an entry does not begin and end where its index says")
+        if zlib.crc32(whole[start : start + length - _CHECKSUM]) != checksum:
+            raise _damaged(where, "the checksum of an entry is not that of its bytes")
+
+
+def _decode_varints(data: npt.NDArray[np.uint8], where: str) -> Ints:
+    """Sums of zigzag varints."""
+    if not len(data):
+        return np.empty(0, np.int64)
+    last = np.flatnonzero(data < 0x80)
+    if not len(last) or last[-1] != len(data) - 1:
+        raise _damaged(where, "its index breaks off")
+    first = np.concatenate((np.zeros(1, np.int64), last[:-1] + 1))
+    sizes = last - first + 1
+    if sizes.max() > _LONGEST_VARINT:
+        raise _damaged(where, "a number in its index is longer than 64 bits")
+    shifts = (np.arange(len(data)) - np.repeat(first, sizes)) * _VARINT_BITS
+    words = (data & 0x7F).astype(np.uint64) << shifts.astype(np.uint64)
+    sums = np.add.reduceat(words, first)
+    deltas = (sums >> np.uint64(1)).astype(np.int64) ^ -(sums & np.uint64(1)).astype(np.int64)
+    total: Ints = np.cumsum(deltas)
+    return total
+
+
+@dataclass(frozen=True)
+class BlobDescriptor:
+    """Where the bytes of a value lie (Java: BlobDescriptor). length: -1 means to the end of the file."""
+
+    uri: str
+    offset: int
+    length: int
+
+    def encode(self) -> bytes:
+        uri = self.uri.encode()
+        head = _DESCRIPTOR_HEAD.pack(_DESCRIPTOR_VERSION, _DESCRIPTOR_MAGIC, len(uri))
+        return head + uri + _DESCRIPTOR_PLACE.pack(self.offset, self.length)
+
+
+def decode_descriptor(data: bytes, where: str) -> BlobDescriptor:
+    """The reference that a column of references holds.
+
+    Args:
+        data: its bytes, of the versions 1 or 2.
+        where: what holds it, for messages.
+
+    Raises:
+        CorruptFile: the bytes are no such reference.
+    """
+    at = 9 if data[:1] == b"\x02" else 1
+    magic = data[1:9]
+    if data[:1] not in (b"\x01", b"\x02") or (at == 9 and magic != struct.pack("<q", _DESCRIPTOR_MAGIC)):
+        raise CorruptFile(f"reading {where}: a value of {len(data)} bytes is no reference to a blob")
+    length = struct.unpack_from("<i", data, at)[0] if len(data) >= at + 4 else -1
+    end = at + 4 + length
+    if length < 0 or len(data) < end + _DESCRIPTOR_PLACE.size:
+        raise CorruptFile(f"reading {where}: a reference to a blob breaks off")
+    try:
+        uri = data[at + 4 : end].decode()
+    except UnicodeDecodeError:
+        raise CorruptFile(f"reading {where}: the address in a reference to a blob is not UTF-8") from None
+    return BlobDescriptor(uri, *_DESCRIPTOR_PLACE.unpack_from(data, end))
+
+
+def _damaged(where: str, found: str) -> CorruptFile:
+    return CorruptFile(f"reading the blob file {where}: {found}; it is damaged: restore it from a copy")

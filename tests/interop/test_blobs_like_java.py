@@ -1,0 +1,125 @@
+"""BLOB columns that Java writes: the same bytes at every snapshot, from as many files as they lie in."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import our_engine
+import pytest
+from genuine import Genuine, table_path
+from genuine_values import PLACEHOLDER
+from java_evolution import compact_columns, live_groups, write_columns
+from readers import assert_same
+from support.oracles.checker import check_table
+
+from paimon_spark import open_table
+from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.format.blob_file import decode_descriptor
+from paimon_spark.store.clean.orphans import remove_orphan_files
+from paimon_spark.store.expire.snapshots import expire_snapshots
+
+pytestmark = pytest.mark.interop
+
+EVOLVED = {"bucket": "-1", "row-tracking.enabled": "true", "data-evolution.enabled": "true"}
+COLUMNS = {"id": "INT", "b": "BLOB", "name": "STRING", "c": "BLOB"}
+TABLES = {
+    "one file": {},
+    "many files": {"blob.target-file-size": "1 kb"},
+    "vectors": {"deletion-vectors.enabled": "true", "blob.target-file-size": "1 kb"},
+    "orc": {"file.format": "orc"},
+}
+
+
+def value(random: Random) -> bytes | None:
+    return random.choice([None, b"", b"x", random.randbytes(random.randrange(600)), random.randbytes(300)])
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_blobs_that_change(kind: str, java: Genuine, tmp_path: Path) -> None:
+    path, random = table_path(tmp_path), Random(kind)
+    java.create(path, COLUMNS, options={**EVOLVED, **TABLES[kind]})
+    for turn in range(4):
+        java.write(path, [(k, value(random), f"{k}", value(random)) for k in range(turn * 10, turn * 10 + 10)])
+        groups = java.run(live_groups, path)
+        parts: list[tuple[int, list[Any]]] = [
+            (first, [(random.choice([PLACEHOLDER, value(random)]),) for _ in range(count)])
+            for first, count, _ in groups
+        ]
+        java.run(write_columns, path, ["b"], parts)
+        if "deletion-vectors.enabled" in TABLES[kind]:
+            java.delete_positions(path, {name: [2, 5] for _, _, name in groups})
+        if turn == 1:
+            java.run(write_columns, path, ["name"], [(f, [("new",)] * count) for f, count, _ in groups])
+        if turn == 2:
+            java.run(compact_columns, path)
+        assert_same(path, [java])
+    java.run(compact_columns, path, True)
+    for snapshot in our_engine.snapshot_ids(path):
+        assert_same(path, [java], {"scan.snapshot-id": str(snapshot)})
+    rows = open_table(path).scan()
+    for where in ("b is not null", "id > 17", "name = 'new' and c is null"):
+        some = open_table(path).scan(["c", "id"], where).to_arrow().to_pylist()
+        whole = {row["id"]: row["c"] for row in rows.to_arrow().to_pylist()}
+        assert all(whole[row["id"]] == row["c"] for row in some)
+    assert rows.count() == len(java.read(path))
+    assert open_table(path).scan(columns=[]).metadata_aggregates().rest == []
+    check_table(path)
+
+
+def test_references(java: Genuine, tmp_path: Path) -> None:
+    """References of the reader are to the bytes in the files; those that a table stores lead out of it."""
+    path, outside = table_path(tmp_path), tmp_path / "outside"
+    outside.write_bytes(b"0123456789")
+    java.create(path, COLUMNS, options={**EVOLVED, "blob-descriptor-field": "c"})
+    java.write(
+        path, [(1, b"abc", "x", (str(outside), 2, 3)), (2, b"", "y", None), (3, None, "z", (str(outside), 7, -1))]
+    )
+    assert assert_same(path, [java]).total() == 3
+    rows = open_table(path).scan(["b", "c"]).to_arrow().to_pylist()
+    assert [row["c"] for row in rows] == [b"234", None, b"789"]
+    found = open_table(path, {"blob-as-descriptor": "true"}).scan(["b", "c"]).to_arrow().to_pylist()
+    for name in ("b", "c"):
+        for whole, reference in zip(rows, found, strict=True):
+            if whole[name] is None:
+                assert reference[name] is None
+                continue
+            place = decode_descriptor(reference[name], name)
+            data = Path(place.uri.removeprefix("file:")).read_bytes()[place.offset :]
+            assert (data if place.length < 0 else data[: place.length]) == whole[name]
+    java.run(write_columns, path, ["c"], [(0, [((str(outside), 0, 1),), (None,), ((str(outside), 1, 2),)])])
+    assert assert_same(path, [java]).total() == 3
+    check_table(path)
+
+
+@pytest.mark.parametrize(
+    "element", [{"type": "ARRAY", "element": "BLOB"}, {"type": "MAP", "key": "INT NOT NULL", "value": "BLOB"}]
+)
+def test_blobs_in_arrays_and_maps_are_refused_by_name(element: Any, java: Genuine, tmp_path: Path) -> None:
+    path = table_path(tmp_path)
+    java.create(path, {"id": "INT", "b": element}, options=EVOLVED)
+    java.write(path, [(1, None)])
+    assert open_table(path).scan(["id"]).to_arrow().to_pylist() == [{"id": 1}]
+    with pytest.raises(UnsupportedFeature, match=r"column 'b' has the type .*BLOB"):
+        open_table(path).scan().to_arrow()
+
+
+def test_files_of_blobs_stay_as_long_as_they_are_used(java: Genuine, tmp_path: Path) -> None:
+    """They are in manifests like others: the search for orphans finds none, and an expiry deletes those of Java's."""
+    path = table_path(tmp_path)
+    java.create(path, COLUMNS, options=EVOLVED)
+    for k in range(3):
+        java.write(path, [(k, b"abc", "x", bytes(k))])
+    java.run(compact_columns, path, True)
+    rows = assert_same(path, [java])
+    moment = time.time_ns() // 1_000_000 - 1
+    made = set(Path(path).rglob("*.blob"))
+    assert remove_orphan_files(open_table(path), moment).paths == ()
+    snapshots = len(our_engine.snapshot_ids(path))
+    assert expire_snapshots(open_table(path), retain_max=1, retain_min=1, older_than=moment).ids
+    assert (len(our_engine.snapshot_ids(path)), snapshots) == (1, 4)
+    assert set(Path(path).rglob("*.blob")) < made
+    assert assert_same(path, [java]) == rows
+    check_table(path)
