@@ -12,6 +12,7 @@ import bench_compaction
 import bench_dynamic
 import bench_engines
 import bench_expiry
+import bench_here
 import bench_indexes
 import bench_layout
 import bench_memory
@@ -34,6 +35,7 @@ PARTS = {
     "engines": bench_engines.run,
     "write": bench_write.run,
     "dynamic": bench_dynamic.run,
+    "here": bench_here.run,
     "plan": bench_plan.run,
     "system": bench_system.run,
     "expiry": bench_expiry.run,

@@ -23,9 +23,9 @@ from paimon_spark.store.compact.compaction import compact_table
 from paimon_spark.store.compact.live_buckets import live_buckets
 from paimon_spark.store.compact.local_pool import LocalRunner
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.upkeep.finish_write import compact_after_write
 from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.tables.open import open_table
 
 SHAPE = "int64 dense"
 JVM_ROWS = 1.0  # M rows/s of full compaction by paimon-spark 2.0.0 on a machine of this kind

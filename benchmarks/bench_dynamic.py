@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame
 
 from paimon_spark import PaimonTable
 from paimon_spark.catalogs.create import create_table, new_schema
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 FIXED, DYNAMIC = {"bucket": "4"}, {"bucket": "-1"}
 GOAL = 1.5

@@ -14,7 +14,7 @@ from measure import Results, fastest, printed_apart
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 CHUNK = 250_000
 _TEXTS = pa.array([f"text {i:04d}" for i in range(1000)])

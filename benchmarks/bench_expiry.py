@@ -33,7 +33,7 @@ from paimon_spark.store.expire.snapshots import ExpireSnapshotsResult, expire_sn
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.messages import CommitChanges
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 PARTITIONS = 40
 MOST = 2**31 - 1

@@ -15,7 +15,7 @@ from measure import Results, fastest
 
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 FILES = 200
 COLUMNS = pa.schema(

@@ -20,7 +20,7 @@ from paimon_spark.procedures.local_engine import LocalEngine
 from paimon_spark.procedures.rewrites import Compact
 from paimon_spark.store.compact.compaction import CompactResult
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 FILES = 200
 SPACE = 2**30

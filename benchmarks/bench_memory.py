@@ -12,7 +12,7 @@ from measure import Results, printed_apart, resident_peak
 
 from paimon_spark.store.compact.compaction import compact_table
 from paimon_spark.store.compact.local_pool import LocalRunner
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 MIB = 2**20
 

@@ -23,8 +23,8 @@ from paimon_spark import PaimonTable, register_catalog
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.read.splits import Split
+from paimon_spark.tables.open import open_table
 
 FILES = 1000
 COLUMNS = ["id", "d1"]

@@ -12,7 +12,7 @@ from measure import Results, printed_apart, resident_peak
 
 from paimon_spark.store.clean.orphans import RemoveOrphanFilesResult, remove_orphans_before
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 SECONDS = 5.0  # goal: 20,000 listed files a second on a local disk
 BUCKETS = "s2=category-{:04d}/bucket-0"

@@ -17,8 +17,8 @@ from paimon_spark.format.types import DataType, Root
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.upkeep.maintenance import maintain
+from paimon_spark.tables.open import open_table
 
 BIGINT, STRING = DataType(Root.BIGINT), DataType(Root.VARCHAR, length=2**31 - 1)
 FILES_PER_PARTITION = 250

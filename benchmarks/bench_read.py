@@ -11,7 +11,7 @@ from measure import Results, fastest
 from pypaimon_rust.datafusion import PaimonCatalog
 
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 FLOOR_GOALS = {"int64 dense": 1.5, "int64 sparse": 1.7, "string": 2.1, "composite": 2.3}
 

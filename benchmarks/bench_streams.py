@@ -30,8 +30,8 @@ from paimon_spark.format.binary_row import encode_arity_row
 from paimon_spark.format.manifest import EMPTY_ROW, DataFileMeta, SimpleStats
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.messages import CommitMessage
-from paimon_spark.store.open import open_table
 from paimon_spark.store.stream_source.stream_read import stream_read
+from paimon_spark.tables.open import open_table
 
 BATCHES, BEHIND, COMMITS, FILES = 150, 10_000_000, 10, 10_000
 COLUMNS = pa.schema([("id", pa.int64()), ("v", pa.int64()), ("s", pa.string())])

@@ -7,7 +7,7 @@ from pathlib import Path
 from bench_plan import FILES_PER_PARTITION, table_of_files
 from measure import Results, fastest
 
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 NARROW = ("file_path", "record_count")
 

@@ -14,7 +14,7 @@ from measure import Results, fastest
 from pypaimon_rust.datafusion import PaimonCatalog, SQLContext
 
 from paimon_spark.catalogs.create import create_table, new_schema
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 BUCKETS = 8
 

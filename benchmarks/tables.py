@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.tables.open import open_table
 
 
 def write(table: Table, batches: Iterable[pa.RecordBatch], user: str) -> None:

@@ -1,6 +1,6 @@
 """Apache Paimon tables on PySpark, in Python alone.
 
-``open_table`` needs no Spark: schema, snapshots, and Arrow batches of any table.
+``open_table`` and ``create_table`` need no Spark: rows as Arrow batches of any table, writes, and procedures.
 ``open_catalog`` opens the tables of a warehouse by name. ``PaimonTable`` is the same for Spark.
 ``expire_snapshots`` and ``expire_changelogs`` need no Spark either.
 ``check`` verifies a table, as the program ``paimon-spark check PATH`` does.
@@ -21,20 +21,29 @@ _HOMES = {
     "ExpireSnapshotsResult": "store.expire.snapshots",
     "PaimonTable": "spark.table.table_api",
     "RowChangeResult": "spark.rows.result",
-    "WriteResult": "spark.write.write_job",
+    "WriteResult": "writes.write_job",
     "catalog": "spark.catalog.session_catalog",
     "check": "store.checks.table",
     "col": "arrow.predicates.expressions",
+    "create_table": "tables.open",
     "expire_changelogs": "store.expire.changelogs",
     "expire_snapshots": "store.expire.snapshots",
     "json_texts": "arrow.variants",
-    "open_catalog": "catalogs.factory",
-    "open_table": "store.open",
+    "open_catalog": "tables.open",
+    "open_table": "tables.open",
     "register": "spark.source.source",
     "register_catalog": "spark.spark_catalog.registration",
 }
 # only here: tasks would pay for it
-_CHECKED = ("check", "expire_changelogs", "expire_snapshots", "open_table", "register", "register_catalog")
+_CHECKED = (
+    "check",
+    "create_table",
+    "expire_changelogs",
+    "expire_snapshots",
+    "open_table",
+    "register",
+    "register_catalog",
+)
 _FORMER_NAMES = {
     "CompactionMetrics": "CompactResult",
     "ExpiryResult": "ExpireSnapshotsResult",

@@ -1,19 +1,18 @@
 from paimon_spark import errors
 from paimon_spark.arrow.predicates.expressions import col
 from paimon_spark.arrow.variants import json_texts
-from paimon_spark.catalogs.factory import open_catalog
 from paimon_spark.spark.catalog.session_catalog import catalog
 from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.spark.source.source import register
 from paimon_spark.spark.spark_catalog.registration import register_catalog
 from paimon_spark.spark.table.table_api import PaimonTable
-from paimon_spark.spark.write.write_job import WriteResult
 from paimon_spark.store.checks.report import CheckResult
 from paimon_spark.store.checks.table import check
 from paimon_spark.store.compact.compaction import CompactResult
 from paimon_spark.store.expire.changelogs import expire_changelogs
 from paimon_spark.store.expire.snapshots import ExpireSnapshotsResult, expire_snapshots
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import create_table, open_catalog, open_table
+from paimon_spark.writes.write_job import WriteResult
 
 __version__: str
 # Former names:
@@ -33,6 +32,7 @@ __all__ = [
     "catalog",
     "check",
     "col",
+    "create_table",
     "errors",
     "expire_changelogs",
     "expire_snapshots",

@@ -209,10 +209,11 @@ def test_schemas_are_published_by_alter_alone() -> None:
 
 def test_a_procedure_imports_no_other_one() -> None:
     declaring = {name for name in modules_of("procedures") if f"{PACKAGE}.procedures.procedure" in imported(name)}
-    catalogue, local = f"{PACKAGE}.procedures.catalogue", f"{PACKAGE}.procedures.local_engine"
-    pairs = {(module, name) for module in declaring - {catalogue, local} for name in imported(module) & declaring}
+    catalogue = f"{PACKAGE}.procedures.catalogue"
+    others = {catalogue, *(f"{PACKAGE}.procedures.{name}" for name in ("local_engine", "table_procedures"))}
+    pairs = {(module, name) for module in declaring - others for name in imported(module) & declaring}
     assert pairs == {(f"{PACKAGE}.procedures.databases", f"{PACKAGE}.procedures.orphan_files")}
-    assert imported(catalogue) >= declaring - {catalogue, local}
+    assert imported(catalogue) >= declaring - others
 
 
 # The parts of a charter

@@ -12,11 +12,12 @@ the value of its column, as Java casts it. Everything else is left to the store 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.types as pt
 
 from paimon_spark.arrow.casts import as_instants, as_local_times, cast_array, integer_part
 from paimon_spark.arrow.conform import batch_of, conform, list_of, map_of, struct_of
@@ -37,11 +38,14 @@ from paimon_spark.format.types import (
     DataField,
     DataType,
     Root,
+    holds,
 )
 
+MILLIS_PER_DAY = 86_400_000
 NUMERIC = INTEGERS | FLOATS | {Root.DECIMAL}
 DATED = TIMESTAMPS | {Root.DATE}
 _COUNT = DataType(Root.INT, nullable=False)
+_ANYTHING = DataType(Root.BOOLEAN)  # stands for a field the table does not have
 _SHOWN = 40
 """Characters of a value in a message."""
 _WHAT_THEN = (
@@ -263,8 +267,8 @@ def _in_zone(array: pa.Array, source: DataType, zone: TimeZone | None) -> tuple[
     if zone is None:
         raise DataError(
             f"the time zone of the session decides what becomes of a value of {type_sql(source)} in this column, and "
-            "Spark does not say it in this write: set it, with spark.conf.set('spark.sql.session.timeZone', "
-            "'<zone>'), or cast the column first"
+            "nobody says it in this write: set it, with spark.conf.set('spark.sql.session.timeZone', '<zone>') or, "
+            "without Spark, open_table('<path>', time_zone='<zone>'); or cast the column first"
         )
     found = session_zone(zone)
     array = conform(array, arrow_type(source))
@@ -463,3 +467,64 @@ def _completed_struct(array: pa.Array, target: DataType) -> pa.Array:
             children[field.name] = pa.nulls(len(array), arrow_type(field.type))
     arrow = [pa.field(name, child.type) for name, child in children.items()]
     return struct_of(array, list(children.values()), arrow)
+
+
+def contains_time(data_type: DataType) -> bool:
+    """True if a type is TIME or holds one, at any depth."""
+    return holds(data_type, lambda part: part.root is Root.TIME)
+
+
+def with_times(batch: pa.RecordBatch, fields: Iterable[DataField]) -> pa.RecordBatch:
+    """Rows to be written, with TIME where they hold the milliseconds of the day that Spark shows a TIME as.
+
+    Args:
+        batch: columns in any order.
+        fields: the columns of the table.
+
+    Raises:
+        DataError: a number is no time of the day.
+    """
+    known = tuple(fields)
+    timed = [field for field in known if contains_time(field.type)]
+    if not timed:
+        return batch
+    found, arrays = match_columns(batch.schema.names, known), list(batch.columns)
+    for field in timed:
+        position = found.get(field.name)
+        if position is not None:
+            arrays[position] = _with_times(arrays[position], field.type, field.name)
+    return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
+
+
+def _with_times(array: pa.Array, data_type: DataType, column: str) -> pa.Array:
+    """The array with TIME for INT wherever the data type says so; what does not look like it is left as it is."""
+    have, root = array.type, data_type.root
+    if not contains_time(data_type):
+        return array
+    if root is Root.TIME and pt.is_int32(have):
+        return _times(array, column)
+    if root is Root.ARRAY and pt.is_list(have):
+        values = _with_times(array.values, data_type.inner, column)
+        return list_of(array, values, pa.list_(have.value_field.with_type(values.type)))
+    if root is Root.MAP and pt.is_map(have):
+        keys = _with_times(array.keys, data_type.key_type, column)
+        items = _with_times(array.items, data_type.inner, column)
+        to = pa.map_(have.key_field.with_type(keys.type), have.item_field.with_type(items.type))
+        return map_of(array, keys, items, to)
+    if root is Root.ROW and pt.is_struct(have):
+        found = match_columns([f.name for f in have], data_type.fields)
+        inner = {found[field.name]: field.type for field in data_type.fields if field.name in found}
+        children = [_with_times(array.field(i), inner.get(i, _ANYTHING), column) for i in range(have.num_fields)]
+        return struct_of(array, children, [f.with_type(c.type) for f, c in zip(have, children, strict=True)])
+    return array
+
+
+def _times(array: pa.Array, column: str) -> pa.Array:
+    bounds = pc.min_max(array).as_py()
+    low, high = bounds["min"], bounds["max"]
+    if low is not None and (low < 0 or high >= MILLIS_PER_DAY):
+        wrong = low if low < 0 else high
+        raise DataError(
+            f"column '{column}' is TIME, which Spark sees as the milliseconds of the day: {wrong} is not among them"
+        )
+    return array.view(pa.time32("ms"))

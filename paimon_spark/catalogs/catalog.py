@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NoReturn, Protocol, cast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NoReturn, Protocol, Self, TypeAlias, cast
 
 from paimon_spark.arrow.zones import TimeZone
+from paimon_spark.catalogs.create import Columns, new_schema
 from paimon_spark.catalogs.functions import FunctionCatalog
-from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.catalogs.identifier import Database, Identifier
 from paimon_spark.catalogs.views import ViewCatalog
 from paimon_spark.errors import UnsupportedMethod
 from paimon_spark.format.options.foreign_names import ForeignNames
@@ -18,22 +19,13 @@ from paimon_spark.format.schema import TableSchema
 from paimon_spark.store.open import OpenTable, ReadableTable, state_options, with_snapshots
 
 NO_OPTIONS: Mapping[str, str] = {}
+Opened: TypeAlias = Callable[[ReadableTable, str, Mapping[str, str]], ReadableTable]
+"""What ``table`` returns, made of an open table, its location, and the options that it was opened with."""
 
 
-@dataclass(frozen=True)
-class Database:
-    """A database as the catalog stores it.
-
-    Attributes:
-        location: its directory; None: it has none.
-        comment: None: it has none, or the catalog cannot store one.
-        properties: others.
-    """
-
-    name: str
-    location: str | None = None
-    comment: str | None = None
-    properties: Mapping[str, str] = field(default_factory=dict)
+def as_it_is(table: ReadableTable, place: str, given: Mapping[str, str]) -> ReadableTable:
+    """The table; see Opened."""
+    return table
 
 
 class Catalog(ViewCatalog, FunctionCatalog, Protocol):
@@ -243,6 +235,32 @@ class Catalog(ViewCatalog, FunctionCatalog, Protocol):
 
     def __getitem__(self, name: str) -> ReadableTable: ...
 
+    def opening(self, opened: Opened) -> Self:
+        """This catalog, whose ``table`` returns what a function makes of the open table."""
+        ...
+
+    def new_table(
+        self,
+        name: str,
+        columns: Columns,
+        primary_keys: str | Sequence[str] = (),
+        partition_keys: str | Sequence[str] = (),
+        options: Mapping[str, str] = NO_OPTIONS,
+        comment: str | None = None,
+        ignore_if_exists: bool = False,
+    ) -> ReadableTable:
+        """Makes a table by its name, as ``table`` takes it, and opens it.
+
+        Args:
+            columns, primary_keys, partition_keys, options, comment: as for ``paimon_spark.create_table``; options that
+                are missing are taken from ``table-default.*`` of the catalog.
+            ignore_if_exists: take the table that is there, whatever its columns.
+
+        Raises:
+            As create_table.
+        """
+        ...
+
     def create_table(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool = False) -> TableSchema:
         """Creates a table.
 
@@ -287,13 +305,30 @@ class Catalog(ViewCatalog, FunctionCatalog, Protocol):
         ...
 
 
+class _Opening(Catalog, Protocol):
+    """A catalog that knows what its ``table`` returns."""
+
+    @property
+    def opened(self) -> Opened: ...
+
+
+@dataclass(frozen=True)
 class OpensByName(ForeignNames):
-    """The part of a catalog that opens tables by names as people write them; see Catalog."""
+    """The part of a catalog that opens tables by names as people write them; see Catalog.
+
+    Attributes:
+        opened: makes what ``table`` returns.
+    """
 
     _advice = STORE_CATALOG_ADVICE
+    opened: Opened = field(default=as_it_is, kw_only=True, repr=False)
+
+    def opening(self, opened: Opened) -> Self:
+        """See Catalog."""
+        return replace(self, opened=opened)
 
     def table(
-        self: Catalog,
+        self: _Opening,
         name: str,
         *,
         version: int | str | None = None,
@@ -304,7 +339,25 @@ class OpensByName(ForeignNames):
         """See Catalog."""
         found = _identifier(self, name)
         chosen = {**options, **state_options(version, timestamp, time_zone, options)}
-        return cast(ReadableTable, self.load_any_table(found, chosen, time_zone))  # as of open_table
+        table = self.load_any_table(found, chosen, time_zone)
+        if not isinstance(table, ReadableTable):
+            return cast(ReadableTable, table)  # which a table of files is for those who only read
+        return self.opened(table, self.table_location(found), {**self.table_options(found), **chosen})
+
+    def new_table(
+        self: Catalog,
+        name: str,
+        columns: Columns,
+        primary_keys: str | Sequence[str] = (),
+        partition_keys: str | Sequence[str] = (),
+        options: Mapping[str, str] = NO_OPTIONS,
+        comment: str | None = None,
+        ignore_if_exists: bool = False,
+    ) -> ReadableTable:
+        """See Catalog."""
+        schema = new_schema(columns, primary_keys, partition_keys, options, comment)
+        self.create_table(_identifier(self, name), schema, ignore_if_exists)
+        return self.table(name)
 
     def load_table(
         self: Catalog,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -30,7 +31,8 @@ from paimon_spark.format.paths import schema_path
 from paimon_spark.format.rules.new_tables import assign_field_ids, check_written_compressions, validate_table
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.schema import TableSchema, encode_schema
-from paimon_spark.format.types import DataField
+from paimon_spark.format.type_text import parse_type
+from paimon_spark.format.types import DataField, DataType
 from paimon_spark.merge.engines.choice import engine_for
 from paimon_spark.store.metadata.publish import publish_file
 from paimon_spark.store.metadata.schemas import SchemaStore
@@ -38,6 +40,8 @@ from paimon_spark.store.metadata.table_options import PATH, resolve_properties
 from paimon_spark.store.storage.wrong_path import above_tables, check_new_place
 from paimon_spark.store.system_tables.names import refuse_name_of_part
 
+Columns: TypeAlias = pa.Schema | Mapping[str, str]
+"""The columns of a new table."""
 _TRIES = 20
 _KINDS = (TableKind.TABLE, TableKind.MATERIALIZED_TABLE)
 _AUTO_CREATE = "auto-create"
@@ -46,16 +50,16 @@ _NOT_YET = re.compile(r"^cannot (?:read|write(?: to)?) the table: ")  # which th
 
 @checked
 def new_schema(
-    columns: pa.Schema,
+    columns: Columns,
     primary_keys: str | Sequence[str] = (),
     partition_keys: str | Sequence[str] = (),
     options: Mapping[str, str] | None = None,
     comment: str | None = None,
 ) -> TableSchema:
-    """A schema for create_table from Arrow columns; the columns of the primary key become NOT NULL.
+    """A schema for create_table; the columns of the primary key become NOT NULL.
 
     Args:
-        columns: of the table, in order.
+        columns: of the table, in order: a schema of pyarrow, or types by names such as ``{"id": "BIGINT"}``.
         primary_keys, partition_keys: names of columns, or one text with commas between the names.
         options: of the table, and labels of the user, as TBLPROPERTIES in SQL.
         comment: of the table.
@@ -68,12 +72,23 @@ def new_schema(
         parse_list(names) if isinstance(names, str) else tuple(names) for names in (primary_keys, partition_keys)
     )
     fields = []
-    for column in columns:
-        nullable = column.nullable and column.name not in keys
-        fields.append(DataField(0, column.name, data_type(column.type, nullable)))
+    for name, declared in _declared(columns):
+        fields.append(DataField(0, name, declared.with_nullable(declared.nullable and name not in keys)))
     numbered, highest = assign_field_ids(fields)
-    stored = resolve_properties(options or {}, columns.names)
+    stored = resolve_properties(options or {}, [field.name for field in fields])
     return TableSchema(0, tuple(numbered), highest, partitions, keys, stored, comment)
+
+
+def _declared(columns: Columns) -> Iterator[tuple[str, DataType]]:
+    """Names and types."""
+    if isinstance(columns, pa.Schema):
+        yield from ((column.name, data_type(column.type, column.nullable)) for column in columns)
+        return
+    for name, text in columns.items():
+        try:
+            yield name, parse_type(text)
+        except SchemaError as error:
+            raise SchemaError(f"column '{name}': {error}") from None
 
 
 @checked

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.arrow.zones import TimeZone
-from paimon_spark.catalogs.catalog import NO_OPTIONS, Database, OpensByName
+from paimon_spark.catalogs.catalog import NO_OPTIONS, OpensByName
 from paimon_spark.catalogs.catalog_options import (
     DEFAULT_DATABASE,
     OPTIONS_TABLE,
@@ -26,6 +26,7 @@ from paimon_spark.catalogs.functions import NoFunctions
 from paimon_spark.catalogs.identifier import (
     DATABASE_SUFFIX,
     SYSTEM_DATABASE,
+    Database,
     Identifier,
     Missing,
     Refused,

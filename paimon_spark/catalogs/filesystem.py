@@ -12,11 +12,10 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from paimon_spark.catalogs.catalog import Database
 from paimon_spark.catalogs.catalog_options import CASE_SENSITIVE, bool_option, storage_options
 from paimon_spark.catalogs.create import find_schema
 from paimon_spark.catalogs.drops import IS_DROPPED, drop_whole_database, remove_empty_database
-from paimon_spark.catalogs.identifier import DATABASE_SUFFIX, SYSTEM_DATABASE, Identifier, Taken
+from paimon_spark.catalogs.identifier import DATABASE_SUFFIX, SYSTEM_DATABASE, Database, Identifier, Taken
 from paimon_spark.catalogs.moves import is_table, move_table
 from paimon_spark.catalogs.names import HiveTables, Place, ViewNames, not_stored
 from paimon_spark.catalogs.not_found import database_not_found

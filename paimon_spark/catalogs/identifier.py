@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from paimon_spark.arguments.kinds import described
 from paimon_spark.errors import CatalogUnavailable, OptionError, wrong_in_utf8
@@ -48,6 +49,22 @@ class Identifier:
         if not (database and dot and table):
             raise OptionError(f"'{text}' is not the name of a table: write <database>.<table>")
         return cls(database, table)
+
+
+@dataclass(frozen=True)
+class Database:
+    """A database as the catalog stores it.
+
+    Attributes:
+        location: its directory; None: it has none.
+        comment: None: it has none, or the catalog cannot store one.
+        properties: others.
+    """
+
+    name: str
+    location: str | None = None
+    comment: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
 
 
 class Missing(Exception):

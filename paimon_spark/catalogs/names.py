@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from paimon_spark.catalogs.catalog import Catalog, Database
-from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.catalogs.identifier import Database, Identifier
 from paimon_spark.catalogs.views import View, ViewChange
 from paimon_spark.errors import DatabaseNotFound, PaimonError, UnsupportedFeature
 from paimon_spark.file_io import DirectoryIO
 from paimon_spark.format.schema import TableSchema
+
+if TYPE_CHECKING:
+    from paimon_spark.catalogs.catalog import Catalog
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
-from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.create import find_schema
 from paimon_spark.catalogs.identifier import (
     DATABASE_SUFFIX,
@@ -17,6 +17,9 @@ from paimon_spark.catalogs.identifier import (
 from paimon_spark.catalogs.moves import is_table
 from paimon_spark.catalogs.names import Names
 from paimon_spark.errors import DatabaseNotFound, SchemaError, TableAlreadyExists, TableNotFound, UnsupportedFeature
+
+if TYPE_CHECKING:
+    from paimon_spark.catalogs.catalog import Catalog
 
 LOOKS = 10
 LOOK_SECONDS = 0.1

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias
 
 from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.arrow.zones import LocalZone, TimeZone, ZoneUnknown, session_zone
@@ -66,14 +66,14 @@ class ReadableTable(Table):
 
     def __repr__(self) -> str:
         branch = "" if self.branch == "main" else f"$branch_{self.branch}"
-        return f"<ReadableTable {self.location}{branch}: {self.schema!r}>"
+        return f"<{type(self).__name__} {self.location}{branch}: {self.schema!r}>"
 
     if not TYPE_CHECKING:  # a checker of types shall go on to see that the name is not there
 
         def __getattr__(self, name: str) -> NoReturn:
             advice = READER_ADVICE.get(name)
             if advice is None:
-                raise AttributeError(f"'ReadableTable' has no attribute '{name}'", name=name, obj=self)
+                raise AttributeError(f"'{type(self).__name__}' has no attribute '{name}'", name=name, obj=self)
             raise UnsupportedMethod(f"a table of open_table has no '{name}': {advice}")
 
         def __len__(self) -> NoReturn:
@@ -173,26 +173,13 @@ OpenTable: TypeAlias = "ReadableTable | ObjectTable | FormatTable"
 """A table of any kind that this release reads."""
 
 
-def open_table(
-    location: str,
-    options: Mapping[str, str] | None = None,
-    *,
-    version: int | str | None = None,
-    timestamp: dt.datetime | str | None = None,
-    time_zone: TimeZone | None = None,
-) -> ReadableTable:
-    """The table at a location.
-
-    Of an object table, whose rows are the files of its directory, the result has ``scan``, ``schema`` and
-    ``open_file``.
+def open_any_table(location: str, options: Mapping[str, str], *, time_zone: TimeZone | None = None) -> OpenTable:
+    """The table at a location, of any kind that this release reads.
 
     Args:
         location: the table directory, a local path or a URI; ``<path>$branch_<name>`` opens a branch.
-        options: table options for this use only (``scan.snapshot-id``, ...) and storage options (``s3.endpoint``, ...).
-        version: reads a snapshot, by its id, or a tag, by its name, instead of the latest state; a number is an id.
-        timestamp: reads the state at that time; one without a zone is in ``time_zone``.
-        time_zone: the zone for conditions, a tzinfo or a name as in Spark (``Europe/Berlin``, ``+01:00``); None: a
-            condition whose rows depend on the zone is an error.
+        options: table options for this use only and storage options.
+        time_zone: the zone for conditions; None: a condition whose rows depend on the zone is an error.
 
     Raises:
         TableNotFound: the location has no table; the message says what was found there.
@@ -200,13 +187,6 @@ def open_table(
         UnsupportedFeature: the table uses a feature this release cannot read.
         SnapshotNotFound: an option names a snapshot, tag, time or branch that does not exist.
     """
-    given = {**(options or {}), **state_options(version, timestamp, time_zone, options or ())}
-    found = open_any_table(location, given, time_zone=time_zone)
-    return cast(ReadableTable, found)  # which an object table is for those who only read
-
-
-def open_any_table(location: str, options: Mapping[str, str], *, time_zone: TimeZone | None = None) -> OpenTable:
-    """The table at a location, of any kind that this release reads; arguments and errors as of open_table."""
     storage, dynamic = split_storage_options(options)
     table = _find_any_table(location, storage, dynamic, time_zone)
     if table is None:
@@ -226,11 +206,11 @@ def open_any_table(location: str, options: Mapping[str, str], *, time_zone: Time
 def open_data_table(
     location: str, options: Mapping[str, str] | None = None, *, time_zone: TimeZone | None = None
 ) -> ReadableTable:
-    """The table with snapshots at a location; arguments as of open_table.
+    """The table with snapshots at a location; arguments as of open_any_table.
 
     Raises:
         UnsupportedFeature: it is a table of another kind, or uses a feature this release cannot read.
-        PaimonError: as of open_table.
+        PaimonError: as of open_any_table.
     """
     return with_snapshots(open_any_table(location, options or {}, time_zone=time_zone))
 

@@ -17,7 +17,7 @@ from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import SchemaError, StorageError, TableAlreadyExists
 from paimon_spark.file_io import FileIO, LocalFileIO
 from paimon_spark.format.schema import TableSchema
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([("id", pa.int64()), ("value", pa.list_(pa.struct([("a", pa.int32())])))])
 

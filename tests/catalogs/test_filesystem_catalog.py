@@ -36,7 +36,8 @@ from paimon_spark.errors import (
 )
 from paimon_spark.file_io.hadoop import HadoopFileIO
 from paimon_spark.format.manifest import ManifestEntry
-from paimon_spark.store.open import ReadableTable, open_table
+from paimon_spark.store.open import ReadableTable
+from paimon_spark.tables.open import open_table
 
 
 def place_outside(table: ReadableTable, bucket: Path) -> ReadableTable:

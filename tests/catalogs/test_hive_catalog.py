@@ -39,7 +39,7 @@ from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.store.evolution.alter import alter_table
 from paimon_spark.store.evolution.changes import AddColumn, UnsetOption
 from paimon_spark.store.metadata.alter import set_option
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 HISTORIES = tries("PAIMON_CATALOG_HISTORIES", ci=2, long=70)
 pytestmark = pytest.mark.interop

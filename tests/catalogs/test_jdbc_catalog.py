@@ -39,7 +39,7 @@ from paimon_spark.errors import (
 )
 from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.store.metadata.alter import set_option
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 BIG = Identifier("shop", "big")
 VIEW = View((DataField(0, "id", DataType(Root.BIGINT)),), "SELECT id FROM orders", {"spark": "SELECT id FROM orders"})

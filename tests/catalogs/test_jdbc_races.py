@@ -19,7 +19,7 @@ from paimon_spark.errors import CatalogUnavailable, DatabaseNotEmpty, TableAlrea
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.schema import encode_schema
 from paimon_spark.store.metadata.alter import set_option
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 BIG = Identifier("shop", "big")
 

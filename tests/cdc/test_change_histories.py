@@ -24,8 +24,8 @@ from paimon_spark.cdc.batches.rows import decode_batches
 from paimon_spark.format.row_kind import KIND_TEXTS
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.tables.open import open_table
 
 HISTORIES = tries("PAIMON_CDC_HISTORIES", ci=12, long=300)
 

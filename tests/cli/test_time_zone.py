@@ -15,7 +15,7 @@ from support.tables.compacting import make, write
 
 from paimon_spark.cli.arguments import choose_zone
 from paimon_spark.cli.values import json_values
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 ROWS = (
     (1, dt.datetime(2026, 10, 31, 23, 30, tzinfo=dt.UTC)),  # 00:30 on 1 November in Berlin

@@ -30,8 +30,8 @@ from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.history.tag_deletion import delete_tags, expire_tags
 from paimon_spark.store.holds.consumer_files import consumer_positions
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.system_tables.table import NAMES
+from paimon_spark.tables.open import open_table
 
 MOST_ROWS = 20_000
 VICTIM = "victim.parquet"

@@ -31,7 +31,7 @@ from paimon_spark.format.manifests.columns import decode_manifests
 from paimon_spark.format.manifests.index_manifest import decode_index_manifest
 from paimon_spark.format.schema import decode_schema
 from paimon_spark.format.snapshot import decode_snapshot, decode_tag
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 MIB = 2**20
 SPARE = 3 * 2**30

@@ -21,7 +21,7 @@ from paimon_spark.format.manifest import ManifestEntry
 from paimon_spark.store.clean.orphans import remove_orphan_files
 from paimon_spark.store.expire.snapshots import expire_snapshots
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 UUID = "01234567-89ab-4cde-8123-456789abcdef"
 

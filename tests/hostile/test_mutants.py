@@ -25,7 +25,7 @@ from paimon_spark.format.avro import schemas as avro_schemas
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.manifests import codec as manifest_codec
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 MUTANTS = tries("PAIMON_MUTANTS", ci=150, long=20000)
 

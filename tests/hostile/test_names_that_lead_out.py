@@ -29,7 +29,7 @@ from paimon_spark.store.clean.orphans import remove_orphans_before
 from paimon_spark.store.expire.changelogs import expire_all_changelogs
 from paimon_spark.store.expire.snapshots import expire_snapshots
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 OUT = "../../victim"  # from a bucket or metadata directory of the table to what lies beside the table
 BROKEN = (OUT, "..", ".", "", "/etc/hostname", "a/b", "a\\b", "a\0b", "bucket-0/../../../victim")

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from genuine import KINDS, NO_OPTIONS
 from support.oracles.comparing import Row, arrow_batch, comparable, comparable_list
 
@@ -27,6 +28,7 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.rescale.rescale import rescale as rescale_table
 from paimon_spark.store.write.table_write import TableWrite
 from paimon_spark.store.write.write_plan import plan_write
+from paimon_spark.writes.write_job import WriteResult
 
 Part = tuple[Sequence[Row], Sequence[str] | None]
 
@@ -49,6 +51,22 @@ def write(path: str, parts: Sequence[Part], options: Mapping[str, str] = NO_OPTI
     """One commit of several tasks, each with its rows and their row kinds (None: all +I)."""
     table, user = open_table(path, options), str(uuid.uuid4())
     return TableCommit(table, user).append(_messages(table, user, parts))
+
+
+def append(path: str, rows: Sequence[Row], kinds: Sequence[str]) -> WriteResult:
+    """One write by the method of a table, with what follows a commit."""
+    table = open_table(path)
+    batch = arrow_batch(rows, table.schema.fields)
+    if not table.schema.primary_keys:
+        return table.append(batch)
+    return table.append(batch.append_column("_kind", pa.array(kinds, pa.string())), {"row-kind-column": "_kind"})
+
+
+def replace(path: str, rows: Sequence[Row], dynamic: bool) -> WriteResult:
+    """One overwrite by the method of a table: of everything, or of the partitions of the rows."""
+    table = open_table(path)
+    batch = arrow_batch(rows, table.schema.fields)
+    return table.dynamic_partition_overwrite(batch) if dynamic else table.overwrite(batch)
 
 
 def overwrite(path: str, rows: Sequence[Row], partitions: Any) -> CommitResult | None:

@@ -23,7 +23,7 @@ from paimon_spark.merge.clustering.curves import curve_values
 from paimon_spark.merge.clustering.strategy import Strategy, new_clustering
 from paimon_spark.store.clustering.incremental import _picked, cluster_incrementally
 from paimon_spark.store.clustering.sort_table import sort_table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 pytestmark = pytest.mark.interop
 

@@ -20,8 +20,8 @@ from support.long_runs import run_seed, tries
 from paimon_spark.arrow.predicates.evaluate import filter_batch
 from paimon_spark.arrow.predicates.predicate import Compare, In, IsNotNull, IsNull, Op, Predicate, and_, or_
 from paimon_spark.arrow.types import to_internal
-from paimon_spark.store.open import open_table
 from paimon_spark.store.read.splits import Split
+from paimon_spark.tables.open import open_table
 
 pytestmark = pytest.mark.interop
 

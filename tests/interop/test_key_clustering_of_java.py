@@ -17,7 +17,7 @@ from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.procedures.local_engine import LocalEngine
 from paimon_spark.procedures.rewrites import Compact
 from paimon_spark.store.checks.table import check
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 pytestmark = pytest.mark.interop
 

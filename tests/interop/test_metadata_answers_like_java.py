@@ -18,7 +18,8 @@ from support.long_runs import run_seed, tries
 
 from paimon_spark.arrow.types import arrow_type, to_internal
 from paimon_spark.format.types import FLOATS, DataField, Root
-from paimon_spark.store.open import ReadableTable, open_table
+from paimon_spark.store.open import ReadableTable
+from paimon_spark.tables.open import open_table
 
 pytestmark = pytest.mark.interop
 

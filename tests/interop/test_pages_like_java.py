@@ -21,8 +21,8 @@ from paimon_spark.arrow.predicates.evaluate import filter_batch
 from paimon_spark.arrow.types import to_internal
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.store.commit.table_commit import TableCommit
-from paimon_spark.store.open import open_table
 from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.tables.open import open_table
 
 pytestmark = pytest.mark.interop
 

@@ -15,8 +15,8 @@ from support.tables.stream_batches import QUERY, TABLES, commits, run_batch
 
 from paimon_spark.errors import CommitStateUnknown
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.store.open import open_table
 from paimon_spark.store.stream_notes.notes import find_note
+from paimon_spark.tables.open import open_table
 
 pytestmark = pytest.mark.interop
 OTHERS = tries("PAIMON_STREAM_OTHERS", ci=5, long=100)

@@ -22,7 +22,7 @@ from paimon_spark.procedures.local_engine import LocalEngine
 from paimon_spark.procedures.procedure import Kind, Procedure, arguments_of
 from paimon_spark.store.expire.snapshots import expire_snapshots
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 VALUES = {Kind.NUMBER: 1, Kind.TEXT: "x", Kind.VERSION: 1, Kind.MOMENT: "2026-11-01", Kind.DURATION: "1 d"}
 FUNCTIONS: dict[str, Callable[[Table], object]] = {

@@ -25,8 +25,8 @@ from paimon_spark.procedures.tags import CreateTag, DeleteTag
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.compact.local_pool import LocalRunner
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.tables.open import open_table
 
 LOCAL = LocalEngine()
 ONE_SNAPSHOT = {"snapshot.num-retained.max": "1", "snapshot.num-retained.min": "1"}

@@ -10,7 +10,6 @@ from typing import ClassVar
 
 from pymetastore.hive_metastore import ttypes
 
-from paimon_spark.catalogs.catalog import Database
 from paimon_spark.catalogs.catalog_options import CASE_SENSITIVE, bool_option, storage_options
 from paimon_spark.catalogs.create import find_schema
 from paimon_spark.catalogs.drops import drop_whole_database, remove_empty_database
@@ -33,7 +32,15 @@ from paimon_spark.catalogs.hive.publisher import copy_schema
 from paimon_spark.catalogs.hive.settings import read_settings
 from paimon_spark.catalogs.hive.travel import connection_text
 from paimon_spark.catalogs.hive.views import HiveViews
-from paimon_spark.catalogs.identifier import DATABASE_SUFFIX, SYSTEM_DATABASE, Identifier, Missing, Refused, Taken
+from paimon_spark.catalogs.identifier import (
+    DATABASE_SUFFIX,
+    SYSTEM_DATABASE,
+    Database,
+    Identifier,
+    Missing,
+    Refused,
+    Taken,
+)
 from paimon_spark.catalogs.moves import is_table, move_table
 from paimon_spark.catalogs.names import HiveTables, Place, ViewNames
 from paimon_spark.catalogs.not_found import database_not_found

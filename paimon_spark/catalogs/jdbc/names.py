@@ -8,10 +8,9 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from paimon_spark.catalogs.catalog import Database
 from paimon_spark.catalogs.catalog_options import METASTORE, WAREHOUSE, storage_options
 from paimon_spark.catalogs.create import find_schema
-from paimon_spark.catalogs.identifier import DATABASE_SUFFIX, SYSTEM_DATABASE, Identifier, Missing, Taken
+from paimon_spark.catalogs.identifier import DATABASE_SUFFIX, SYSTEM_DATABASE, Database, Identifier, Missing, Taken
 from paimon_spark.catalogs.jdbc.connection import JdbcConnection, connection_text
 from paimon_spark.catalogs.jdbc.database import RowTaken
 from paimon_spark.catalogs.jdbc.databases_and_tables import EXISTS

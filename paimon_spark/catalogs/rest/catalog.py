@@ -9,11 +9,12 @@ from urllib.parse import quote
 from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.arrow.default_values import check_defaults
 from paimon_spark.arrow.zones import TimeZone
-from paimon_spark.catalogs.catalog import NO_OPTIONS, Database, OpensByName
+from paimon_spark.catalogs.catalog import NO_OPTIONS, OpensByName
 from paimon_spark.catalogs.catalog_options import CASE_SENSITIVE, DEFAULT_DATABASE, bool_option, table_defaults
 from paimon_spark.catalogs.create import check_written_here, find_schema
 from paimon_spark.catalogs.identifier import (
     SYSTEM_DATABASE,
+    Database,
     Identifier,
     check_addressable,
     check_new_name,

@@ -198,7 +198,7 @@ _MORE_METHODS: Mapping[str, str] = MappingProxyType(
         "DROP TABLE in the sql of a catalog drops a table; truncate() removes its rows": "drop drop_table dropTable",
         "ALTER TABLE ... RENAME TO in the sql of a catalog gives a table another name": "rename rename_table",
         "leave it out: each call reads the latest snapshot": "refresh load reload",
-        "optimize().compact() compacts the table": "compact executeCompaction rewrite_data_files",
+        "optimize().compact() compacts the table": "executeCompaction rewrite_data_files",
     }
 )
 _NO_GENERATED = "a table has no generated columns; compute the values in the rows that append(df) writes"
@@ -273,8 +273,10 @@ _MODULE_NAMES: Mapping[str, str] = MappingProxyType(
         _TABLE: "DeltaTable IcebergTable Table forPath forName for_path for_name isDeltaTable",
         _OPENED: "load_table load read read_table scan StaticTable",
         _CATALOG: "Catalog SessionCatalog load_catalog CatalogFactory connect create_catalog",
-        "PaimonTable.create(spark) makes a table, cat.sql('CREATE TABLE ...') one in a catalog": "create create_table",
-        "PaimonTable.forPath(spark, '<path>') has append, overwrite, merge, ...": "write write_deltalake",
+        "PaimonTable.create(spark) makes a table, create_table('<path>', ...) one without Spark": "create",
+        "open_table('<path>') has append and overwrite, PaimonTable.forPath(spark, '<path>') merge, ... too": (
+            "write write_deltalake"
+        ),
         "a session needs no jar and no setting": "configure_spark_with_delta_pip",
     }
 )
@@ -298,13 +300,16 @@ MERGE_ADVICE: Mapping[str, str] = MappingProxyType(
 )
 """Method of a MERGE in another system -> what MergeBuilder has in its place."""
 
-_READS_ONLY = "rows are written with Spark: PaimonTable.forPath(spark, '<path>') has append, delete, merge, ..."
+_CHANGES = "rows are changed with Spark: PaimonTable.forPath(spark, '<path>') has delete, update and merge"
+_ADDS = "append(rows) adds rows, or upserts them if the table has a primary key"
+_READS_ONLY = "a scan is a read; rows are written to its table"
 _SCAN = "scan(columns=..., where=...) is a read, with to_arrow(), to_pandas(), to_batches(), head(), count() and top()"
-_COMPACTS = "paimon-spark compact PATH, or PaimonTable.optimize() with Spark, compacts the table"
+_COMPACTS = "compact() compacts the table"
 _HISTORY = "history() shows the snapshots, the newest first"
 _NAMES: Mapping[str, str] = MappingProxyType(
     {
-        _READS_ONLY: "append overwrite upsert insert write delete update merge add add_files",
+        _CHANGES: "delete update merge",
+        _ADDS: "upsert insert write add add_files new_batch_write_builder new_stream_write_builder",
         _SCAN: "to_arrow to_pandas to_polars to_duckdb to_batches to_pyarrow to_pyarrow_table to_pyarrow_dataset "
         "to_arrow_batch_reader toDF toPandas select filter where head limit count collect show read new_read_builder "
         "to_table",
@@ -312,7 +317,7 @@ _NAMES: Mapping[str, str] = MappingProxyType(
         "scan().arrow_schema is the names and types of the columns in Arrow": "arrow_schema dtypes",
         "schema.names are the names of the columns": "columns column_names names",
         _HISTORY: "current_snapshot version",
-        _COMPACTS: "optimize compact",
+        _COMPACTS: "optimize",
     }
 )
 READER_ADVICE: Mapping[str, str] = MappingProxyType(
@@ -323,7 +328,7 @@ READER_ADVICE: Mapping[str, str] = MappingProxyType(
             for name in ("files", "partitions", "tags", "branches", "manifests", "consumers", "buckets")
         },
         "load_as_version": "open_table('<path>', version=3) reads snapshot 3, version='<tag>' a tag",
-        "vacuum": "paimon_spark.expire_snapshots(table) drops old snapshots with their files",
+        "vacuum": "expire_snapshots() drops old snapshots with their files",
     }
 )
 """Method or attribute of another system's table, or of a DataFrame -> what a table of open_table has in its place."""
@@ -423,9 +428,7 @@ COLUMN_ADVICE: Mapping[str, str] = MappingProxyType(
 ANY_COLUMN_ADVICE = f"{_NULLS}; isin(...), startswith('a'), ...; field('a') is a field of a ROW; {_FUNCTIONS}"
 """What is said of all other names."""
 
-_WITH_SPARK = (
-    "rows are written with Spark: catalog['<database>.<table>'] of paimon_spark.catalog(spark, ...) has append"
-)
+_WRITES = "catalog['<database>.<table>'] has append, overwrite, ..."
 _OPENS = "table('<database>.<table>') is a table to read, and so is catalog['<database>.<table>']"
 _STORE_NAMES: Mapping[str, str] = MappingProxyType(
     {
@@ -440,7 +443,7 @@ _STORE_NAMES: Mapping[str, str] = MappingProxyType(
         "drop_database('<database>') drops a database": "drop_namespace",
         "paimon_spark.catalog(spark, ...).sql('...') runs a statement, as paimon-spark sql does": "sql query execute",
         "a name has its database: '<database>.<table>'": "use current_database set_current_database",
-        _WITH_SPARK: "append write overwrite insert upsert delete update merge save write_table",
+        _WRITES: "append write overwrite insert upsert delete update merge save write_table",
     }
 )
 STORE_CATALOG_ADVICE: Mapping[str, str] = MappingProxyType(

@@ -2,27 +2,25 @@
 
 Spark compares the schema of the first batch it is given with its own: microseconds, zone UTC, plain strings,
 nullability at every depth. ``arrow.conform`` brings a batch there; TIME, which Spark sees as INT, comes back by
-``with_times``.
+``arrow.alignment``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
-from pyarrow import types as pt
 from pyspark.sql import types as st
 
-from paimon_spark.arrow.alignment import match_columns
-from paimon_spark.arrow.conform import conform_batch, list_of, map_of, struct_of
+from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.types import VARIANT
 from paimon_spark.errors import DataError
-from paimon_spark.format.types import DataField, DataType, Root, holds
+from paimon_spark.format.types import DataField
+from paimon_spark.spark.adapters.types import paimon_fields
+from paimon_spark.writes.row_columns import all_nullable
 
-MILLIS_PER_DAY = 86_400_000
-_ANYTHING = DataType(Root.BOOLEAN)  # stands for a field the table does not have
 _PLAIN: dict[type[st.DataType], pa.DataType] = {
     st.BooleanType: pa.bool_(),
     st.ByteType: pa.int8(),
@@ -89,65 +87,35 @@ def spark_arrow_schema(schema: st.StructType) -> pa.Schema:
     return pa.schema(fields)
 
 
-def contains_time(data_type: DataType) -> bool:
-    """True if a type is TIME or holds one, at any depth."""
-    return holds(data_type, lambda part: part.root is Root.TIME)
+@dataclass(frozen=True)
+class FrameColumns:
+    """See RowColumns; those of a DataFrame."""
 
+    schema: st.StructType
 
-def with_times(batch: pa.RecordBatch, fields: Iterable[DataField]) -> pa.RecordBatch:
-    """Rows to be written, with TIME where they hold the milliseconds of the day that Spark shows a TIME as.
+    @property
+    def names(self) -> Sequence[str]:
+        return self.schema.names
 
-    Args:
-        batch: columns in any order.
-        fields: the columns of the table.
+    @property
+    def texts(self) -> Sequence[str]:
+        return [field.name for field in self.schema.fields if isinstance(field.dataType, st.StringType)]
 
-    Raises:
-        DataError: a number is no time of the day.
-    """
-    known = tuple(fields)
-    timed = [field for field in known if contains_time(field.type)]
-    if not timed:
-        return batch
-    found, arrays = match_columns(batch.schema.names, known), list(batch.columns)
-    for field in timed:
-        position = found.get(field.name)
-        if position is not None:
-            arrays[position] = _with_times(arrays[position], field.type, field.name)
-    return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
+    @property
+    def untyped(self) -> Sequence[str]:
+        return [field.name for field in self.schema.fields if isinstance(field.dataType, st.NullType)]
 
+    def without(self, names: Sequence[str]) -> FrameColumns:
+        return FrameColumns(st.StructType([field for field in self.schema.fields if field.name not in names]))
 
-def _with_times(array: pa.Array, data_type: DataType, column: str) -> pa.Array:
-    """The array with TIME for INT wherever the data type says so; what does not look like it is left as it is."""
-    have, root = array.type, data_type.root
-    if not contains_time(data_type):
-        return array
-    if root is Root.TIME and pt.is_int32(have):
-        return _times(array, column)
-    if root is Root.ARRAY and pt.is_list(have):
-        values = _with_times(array.values, data_type.inner, column)
-        return list_of(array, values, pa.list_(have.value_field.with_type(values.type)))
-    if root is Root.MAP and pt.is_map(have):
-        keys = _with_times(array.keys, data_type.key_type, column)
-        items = _with_times(array.items, data_type.inner, column)
-        to = pa.map_(have.key_field.with_type(keys.type), have.item_field.with_type(items.type))
-        return map_of(array, keys, items, to)
-    if root is Root.ROW and pt.is_struct(have):
-        found = match_columns([f.name for f in have], data_type.fields)
-        inner = {found[field.name]: field.type for field in data_type.fields if field.name in found}
-        children = [_with_times(array.field(i), inner.get(i, _ANYTHING), column) for i in range(have.num_fields)]
-        return struct_of(array, children, [f.with_type(c.type) for f, c in zip(have, children, strict=True)])
-    return array
+    def words(self) -> str:
+        return ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in self.schema.fields)
 
+    def arrow_schema(self) -> pa.Schema:
+        return spark_arrow_schema(self.schema)
 
-def _times(array: pa.Array, column: str) -> pa.Array:
-    bounds = pc.min_max(array).as_py()
-    low, high = bounds["min"], bounds["max"]
-    if low is not None and (low < 0 or high >= MILLIS_PER_DAY):
-        wrong = low if low < 0 else high
-        raise DataError(
-            f"column '{column}' is TIME, which Spark sees as the milliseconds of the day: {wrong} is not among them"
-        )
-    return array.view(pa.time32("ms"))
+    def fields(self) -> list[DataField]:
+        return [replace(field, type=all_nullable(field.type)) for field in paimon_fields(self.schema)]
 
 
 def conformed(

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from os import PathLike
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -20,6 +17,7 @@ from paimon_spark.arrow.hidden_nulls import has_required_field, without_hidden_n
 from paimon_spark.errors import DataError
 from paimon_spark.spark.adapters.live_session import check_frame
 from paimon_spark.store.read.arrow_rows import ArrowRows
+from paimon_spark.writes.arrow_input import is_pandas, pandas_table, record_batches
 
 MOST_ROWS = 20_000
 """What this process may read or write itself."""
@@ -59,52 +57,8 @@ def as_dataframe(spark: SparkSession, rows: Rows) -> DataFrame:
         return check_frame(rows)
     if isinstance(rows, pa.Table):
         return arrow_dataframe(spark, spark_table(rows))
-    table = _pandas_table(rows)
+    table = pandas_table(rows)
     return spark.createDataFrame(rows) if table is None else arrow_dataframe(spark, spark_table(table))
-
-
-def _pandas_table(rows: Any) -> pa.Table | None:
-    """The rows of a DataFrame of pandas; None: a column has values of several types, or two have one name.
-
-    Raises:
-        DataError: nobody reads a column, or not as it is meant; the message names it.
-    """
-    for name, values in rows.items():
-        if str(values.dtype).startswith("Sparse"):
-            raise DataError(
-                f"writing column '{name}': it is a sparse one of pandas, which Arrow does not read; make it "
-                f"{name}.sparse.to_dense() first"
-            )
-    try:
-        table = pa.Table.from_pandas(rows, preserve_index=False)
-    except UnicodeEncodeError as error:
-        raise DataError(
-            f"writing rows of pandas: a text has {error.object[error.start]!a}, half of a character in UTF-16, which "
-            "is none in UTF-8; replace it first"
-        ) from None
-    except (pa.ArrowException, ValueError):
-        return None
-    except OverflowError:
-        [name, *_] = [name for name, values in rows.items() if any(map(_is_beyond_64_bits, values))] or rows.columns
-        raise DataError(
-            f"writing column '{name}': it has a whole number beyond 64 bits, of which Arrow makes no column; write its "
-            "numbers as decimal.Decimal"
-        ) from None
-    for (name, values), column in zip(rows.items(), table.columns, strict=True):
-        if pt.is_timestamp(column.type) and values.dtype == object:
-            times = [
-                value for value in values if isinstance(value, dt.datetime) and value == value
-            ]  # NaT is not itself
-            if len({time.tzinfo is None for time in times}) > 1:
-                raise DataError(
-                    f"writing column '{name}': it has times with a zone and times without one; give all of them a "
-                    "zone, or none"
-                )
-    return table
-
-
-def _is_beyond_64_bits(value: Any) -> bool:
-    return isinstance(value, int) and not -(1 << 63) <= value < 1 << 63
 
 
 def arrow_dataframe(spark: SparkSession, rows: pa.Table, schema: StructType | None = None) -> DataFrame:
@@ -201,43 +155,14 @@ def _taken(have: pa.DataType) -> pa.DataType:
 
 
 def held_rows(rows: Rows) -> Rows:
-    """The rows, those of another library as a pyarrow Table: a scan, a reader of Arrow, a DataFrame of Polars.
+    """The rows, those of another library as a pyarrow Table; see ``record_batches``.
 
     Raises:
         DataError: nobody reads them; the message says how to make a DataFrame of them.
     """
-    pandas = sys.modules.get("pandas")  # whoever has a pandas DataFrame has imported it
-    if isinstance(rows, DataFrame | FewRows) or (pandas and isinstance(rows, pandas.DataFrame)):
+    if isinstance(rows, DataFrame | FewRows) or is_pandas(rows):
         return rows
-    if not hasattr(rows, "__arrow_c_stream__") or (isinstance(rows, pa.ChunkedArray) and not pt.is_struct(rows.type)):
-        raise DataError(
-            f"writing rows given as {type(rows).__name__}: expected a Spark DataFrame, a pandas DataFrame or a pyarrow "
-            "Table, or what has Arrow's stream, such as a scan or a DataFrame of Polars; "
-            f"{_made_of(rows)}"
-        )
-    return rows.to_arrow() if isinstance(rows, ArrowRows) else pa.table(rows)
-
-
-def _made_of(rows: Any) -> str:
-    """How rows of somebody become such as are taken, as the end of a message."""
-    first = next(iter(rows), None) if isinstance(rows, Sequence) else None
-    if isinstance(rows, dict):
-        return "pyarrow.table(rows) makes a Table of columns, pyarrow.Table.from_pylist([row]) of a row"
-    if isinstance(first, pa.RecordBatch):
-        return "pyarrow.Table.from_batches(rows) makes a Table of batches"
-    if isinstance(first, dict):
-        return "pyarrow.Table.from_pylist(rows) makes a Table of such rows"
-    if isinstance(rows, pa.Array | pa.ChunkedArray):
-        return "pyarrow.table({'<column>': rows}) makes a Table of a column"
-    if hasattr(rows, "to_table"):
-        return "rows.to_table() reads a Dataset or a Scanner of Arrow"
-    if hasattr(rows, "to_frame"):
-        return "rows.to_frame() makes a DataFrame of a Series"
-    if isinstance(rows, str | PathLike):
-        return "spark.read.parquet(path) reads files of parquet, pyarrow.parquet.read_table(path) those of few rows"
-    if hasattr(rows, "collect"):
-        return "rows.collect() computes a LazyFrame"
-    return "spark.createDataFrame(rows, schema) makes a Spark DataFrame of others"
+    return rows.to_arrow() if isinstance(rows, ArrowRows) else record_batches(rows).read_all()
 
 
 def are_few(rows: Rows) -> bool:

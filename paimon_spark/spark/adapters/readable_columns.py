@@ -11,9 +11,10 @@ from paimon_spark.errors import DataError, OptionError, UnsupportedFeature
 from paimon_spark.format.rules.supported import check_columns
 from paimon_spark.format.schema import ROW_KIND, ROW_KIND_FIELD, TableSchema
 from paimon_spark.format.types import DataField, Root
-from paimon_spark.spark.adapters.options import COLUMNS, ReadOptions
+from paimon_spark.spark.adapters.options import ReadOptions
 from paimon_spark.spark.adapters.types import can_show, shown_schema, spark_schema, spark_type
 from paimon_spark.store.scan.read_spec import row_kind_field
+from paimon_spark.writes.options import COLUMNS
 
 if TYPE_CHECKING:
     from paimon_spark.arrow.predicates.expressions import Expr

@@ -43,7 +43,6 @@ from paimon_spark.spark.statements.run import run_sql
 from paimon_spark.spark.stream_sink.query import StreamIdentity
 from paimon_spark.spark.table.table_api import PaimonTable
 from paimon_spark.spark.table.table_writes import TableTarget
-from paimon_spark.spark.write.write_job import WriteResult
 from paimon_spark.sql import statements as s
 from paimon_spark.sql.queries.query import Query, Travel, Use
 from paimon_spark.sql.statements import CreateView, Delete, Merge, Update
@@ -51,6 +50,7 @@ from paimon_spark.sql.text.cursor import read_parts
 from paimon_spark.sql.text.literals import literal_text
 from paimon_spark.sql.text.names import TableName
 from paimon_spark.store.storage.publishers import CONNECTION
+from paimon_spark.writes.write_job import WriteResult
 
 NAME = "paimon"
 _CONFS = "spark.sql.catalog."

@@ -2,7 +2,7 @@
 
 The decoders are in ``cdc``; here is what Spark calls.
 
-May import: ``spark.write``, ``cdc.batches``.
+May import: ``spark.adapters``, ``cdc.batches``.
 Invariants: what comes of a batch of messages does not depend on how Spark cuts it in tasks; the changes of a key are
 written in the order of their messages.
 """

@@ -16,10 +16,10 @@ from paimon_spark.errors import DataError, SchemaError
 from paimon_spark.format.rules.new_tables import assign_field_ids
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField
-from paimon_spark.spark.adapters.options import CREATES_TABLE
 from paimon_spark.spark.cdc.decode import decoded_frame, message_columns, routed_frame
 from paimon_spark.spark.cdc.table_sync import Once, Target, followed, write_changes
-from paimon_spark.spark.write.write_job import WriteResult
+from paimon_spark.writes.options import CREATES_TABLE
+from paimon_spark.writes.write_job import WriteResult
 
 _UNKNOWN = "the message does not say of which database and table it is"
 

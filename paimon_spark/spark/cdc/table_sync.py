@@ -32,14 +32,14 @@ from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.format.types import Root
 from paimon_spark.spark.adapters.errors import raised
 from paimon_spark.spark.adapters.live_session import check_frame
-from paimon_spark.spark.adapters.options import CREATES_TABLE, MERGE_SCHEMA, ROW_KIND_COLUMN, TYPE_WIDENING
 from paimon_spark.spark.adapters.types import CHAR_VARCHAR, declared_type
 from paimon_spark.spark.cdc.decode import columns_of_messages, decoded_frame, message_columns, routed_frame
-from paimon_spark.spark.write.write_job import WriteResult
 from paimon_spark.store.evolution.alter import alter_table
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.stream_notes.notes import find_note
 from paimon_spark.store.stream_sink.batch import stream_user
+from paimon_spark.writes.options import CREATES_TABLE, MERGE_SCHEMA, ROW_KIND_COLUMN, TYPE_WIDENING
+from paimon_spark.writes.write_job import WriteResult
 
 Once = tuple[str, int]
 """The name of a stream and the number of its batch: what is written under them is written once."""

@@ -15,13 +15,13 @@ from paimon_spark.format.load_history import SourceFile
 from paimon_spark.format.options.write_settings import CommitSettings
 from paimon_spark.format.rules.missing_columns import DEFAULT
 from paimon_spark.format.types import DataField
-from paimon_spark.spark.adapters.options import WRITE_MISSING_COLUMNS
 from paimon_spark.spark.copy.checked_rows import CheckedRows, FileReport
 from paimon_spark.spark.copy.file_format import FileFormat
 from paimon_spark.spark.copy.source_files import list_files
 from paimon_spark.spark.table.table_api import PaimonTable
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.upkeep.load_history import LoadHistory
+from paimon_spark.writes.options import WRITE_MISSING_COLUMNS
 
 ABORT, CONTINUE, SKIP_FILE = "ABORT_STATEMENT", "CONTINUE", "SKIP_FILE"
 LOADED, PARTIALLY_LOADED, LOAD_FAILED, SKIPPED = "LOADED", "PARTIALLY_LOADED", "LOAD_FAILED", "SKIPPED"

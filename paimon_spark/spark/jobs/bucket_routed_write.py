@@ -25,9 +25,7 @@ from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.schema import VALUE_KIND
 from paimon_spark.spark.adapters.errors import job_errors, plainly
 from paimon_spark.spark.adapters.tasks import MESSAGE_ROWS, Task, collect_messages, message_rows
-from paimon_spark.spark.write.commit_write import abort_job
 from paimon_spark.spark.write.shuffle_write import OWNER, PLACE, SHUFFLE_PARTITIONS
-from paimon_spark.spark.write.write_job import WriteJob
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.rescale.postpone_compact import CompactPostponedResult, PostponeCompaction, compact_postponed
@@ -40,6 +38,8 @@ from paimon_spark.store.rescale.postpone_placement import (
 )
 from paimon_spark.store.rescale.rewrite import Rewrite, RowSource, postponed_rewrite
 from paimon_spark.store.write.placement import writes_fixed_buckets
+from paimon_spark.writes.commit_write import abort_job
+from paimon_spark.writes.write_job import WriteJob
 
 BLOCK = "block"
 BLOCK_BYTES = 2 * MB

@@ -14,12 +14,9 @@ from pyspark.sql import DataFrame
 from paimon_spark.arrow.alignment import StoreRules
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.spark.adapters.errors import plainly
-from paimon_spark.spark.adapters.options import WriteOptions
 from paimon_spark.spark.adapters.store_assignment import stored_times
 from paimon_spark.spark.adapters.tasks import MESSAGE_ROWS, with_given_names, with_plain_names
-from paimon_spark.spark.write.replaced_partitions import replaced_partitions
-from paimon_spark.spark.write.task_rows import align_rows, zone_of_rows
-from paimon_spark.spark.write.write_job import WriteResult
+from paimon_spark.spark.write.task_session import zone_of_rows
 from paimon_spark.store.file_tables.format_table import FormatTable
 from paimon_spark.store.file_tables.format_write import (
     FormatWriter,
@@ -31,6 +28,10 @@ from paimon_spark.store.file_tables.format_write import (
     publish,
 )
 from paimon_spark.store.write.absent_columns import omissible_columns
+from paimon_spark.writes.options import WriteOptions
+from paimon_spark.writes.replaced_partitions import replaced_partitions
+from paimon_spark.writes.task_rows import align_rows
+from paimon_spark.writes.write_job import WriteResult
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from paimon_spark.spark.adapters.store_assignment import stored_times
 from paimon_spark.spark.jobs.bucket_routed_write import place_staged_with_spark
 from paimon_spark.spark.jobs.compact_job import SparkRunner
 from paimon_spark.spark.write.bucket_routing import Computed, write_by_bucket
-from paimon_spark.spark.write.commit_write import abort_job
-from paimon_spark.spark.write.end_write import commit_and_finish, find_committed
-from paimon_spark.spark.write.write_job import WriteJob, WriteResult
+from paimon_spark.writes.commit_write import abort_job
+from paimon_spark.writes.end_write import commit_and_finish, find_committed
+from paimon_spark.writes.write_job import WriteJob, WriteResult
 
 
 def run_write(
@@ -54,8 +54,4 @@ def run_write(
             abort_job(job, messages)
             raise
         done = commit_and_finish(job, messages, runner)
-    millis = round((time.monotonic() - began) * 1000)
-    made = done.result
-    if made is None:
-        return WriteResult(0, 0, 0, millis, done.snapshot_id, done.compaction, repeated)
-    return WriteResult(made.rows, made.files, made.bytes, millis, made.snapshot_id, done.compaction, made.found)
+    return WriteResult.of(done, began, repeated)

@@ -24,6 +24,7 @@ from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import FLOATS, DataField, DataType, Root
 from paimon_spark.spark.adapters.aligned_values import Naming, has_fields
+from paimon_spark.spark.adapters.batches import FrameColumns
 from paimon_spark.spark.adapters.char_columns import stored_name
 from paimon_spark.spark.adapters.errors import not_logged, raised
 from paimon_spark.spark.adapters.session_options import is_case_sensitive, sql_dialect
@@ -43,8 +44,6 @@ from paimon_spark.spark.rows.keyed import wanted_of, write_keyed
 from paimon_spark.spark.rows.pruning import named_fields, named_metadata_fields, pruning_of
 from paimon_spark.spark.rows.result import Outcome, RowChangeResult
 from paimon_spark.spark.rows.target import Target
-from paimon_spark.spark.write.evolved_table import merged_table
-from paimon_spark.spark.write.write_job import Evolution
 from paimon_spark.sql.queries.references import dotted_names
 from paimon_spark.sql.text.cursor import column_path
 from paimon_spark.sql.text.lexer import tokenize
@@ -57,6 +56,8 @@ from paimon_spark.store.rows.change_strategies import (
     deletes_by_kind,
     ids_to_keep,
 )
+from paimon_spark.writes.evolved_table import merged_table
+from paimon_spark.writes.write_job import Evolution
 
 NONE = "source"
 """The name of a source that has none, if no column is called so: users see it in messages of Spark."""
@@ -312,7 +313,7 @@ def evolved_target(
     if not any(clause.is_star for clause in scoped):
         unknown = {naming.same(name) for name in _unknown(scoped, alias, before.names, naming)}
         source = st.StructType([field for field in source.fields if naming.same(field.name) in unknown])
-    table = merged_table(target.table, source, merging)
+    table = merged_table(target.table, FrameColumns(source), merging)
     return target if table.schema is before else replace(target, table=table, evolution=Evolution(before))
 
 

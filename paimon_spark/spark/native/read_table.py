@@ -17,17 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.options.column_names import format_columns
 from paimon_spark.spark.adapters.char_columns import as_read
-from paimon_spark.spark.adapters.options import (
-    COLUMNS,
-    FILTER,
-    NATIVE,
-    PATH,
-    SESSION_ZONE,
-    TIME_ZONE,
-    last_of,
-    native_choice,
-    read_options,
-)
+from paimon_spark.spark.adapters.options import PATH, SESSION_ZONE, last_of, native_choice, read_options
 from paimon_spark.spark.adapters.readable_columns import narrowest_column, readable_schema
 from paimon_spark.spark.adapters.session_options import sql_dialect
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
@@ -51,6 +41,7 @@ from paimon_spark.store.read.splits import Split
 from paimon_spark.store.scan.read_spec import Plan
 from paimon_spark.store.system_tables.made_rows import MetadataScan, Whole
 from paimon_spark.store.system_tables.table import SystemTable
+from paimon_spark.writes.options import COLUMNS, FILTER, NATIVE, TIME_ZONE
 
 __all__ = ["ReadExplanation", "ReadRequest", "TableFrame", "read_table", "read_when_needed"]
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
-from paimon_spark.spark.adapters.options import LOCAL, NATIVE, SESSION_ZONE, native_choice
+from paimon_spark.spark.adapters.options import SESSION_ZONE, native_choice
 from paimon_spark.spark.adapters.session_options import is_switched_on
+from paimon_spark.writes.options import LOCAL, NATIVE
 
 SESSION_NATIVE = f"spark.paimon.{NATIVE}"
 SESSION_LOCAL = f"spark.paimon.{LOCAL}"

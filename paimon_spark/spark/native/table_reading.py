@@ -11,7 +11,7 @@ from pyspark.sql import types as st
 
 from paimon_spark.format.schema import ROW_KIND_FIELD
 from paimon_spark.format.types import DataField
-from paimon_spark.spark.adapters.options import FILTER, PUSH_FILTERS, TIME_ZONE, ReadOptions
+from paimon_spark.spark.adapters.options import ReadOptions
 from paimon_spark.spark.adapters.readable_columns import find_column
 from paimon_spark.store.metadata.table_options import other_branch
 from paimon_spark.store.open import ReadableTable
@@ -19,6 +19,7 @@ from paimon_spark.store.read.lenient_read import STRICT, tolerance
 from paimon_spark.store.scan.increments import reads_increment
 from paimon_spark.store.scan.split_plan import merges_postponed
 from paimon_spark.store.scan.table_scan import Scan
+from paimon_spark.writes.options import FILTER, PUSH_FILTERS, TIME_ZONE
 
 if TYPE_CHECKING:
     from paimon_spark.format.snapshot import Snapshot

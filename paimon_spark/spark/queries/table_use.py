@@ -11,7 +11,7 @@ from paimon_spark.arrow.zones import session_zone
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import SqlError, TableNotFound, UnsupportedFeature
 from paimon_spark.format.options.read_settings import ScanSettings
-from paimon_spark.spark.adapters.options import PATH, TIME_ZONE
+from paimon_spark.spark.adapters.options import PATH
 from paimon_spark.spark.adapters.readable_columns import Readable
 from paimon_spark.spark.adapters.session_options import ALLOW_FULL_SCAN, PREFIX, SessionOptions
 from paimon_spark.spark.native.read_table import ReadRequest
@@ -24,6 +24,7 @@ from paimon_spark.sql.text.names import TableName
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.pruning.top_n import TopN
 from paimon_spark.store.scan.time_travel import refuse_second_state
+from paimon_spark.writes.options import TIME_ZONE
 
 AUDIT_LOG = "audit_log"
 _INCREMENTS = {

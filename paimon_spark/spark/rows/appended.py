@@ -27,8 +27,8 @@ from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import CommitConflict
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.schema import ROW_ID, SEQUENCE_NUMBER
+from paimon_spark.spark.adapters.batches import FrameColumns
 from paimon_spark.spark.adapters.errors import plainly
-from paimon_spark.spark.adapters.options import WriteOptions
 from paimon_spark.spark.adapters.tasks import (
     MESSAGE_ROWS,
     Task,
@@ -42,16 +42,18 @@ from paimon_spark.spark.rows.changes import DELETE, INSERT, KIND, UPDATE, Change
 from paimon_spark.spark.rows.result import Outcome
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.spark.write.bucket_routing import rows_here, write_by_bucket, writes_here
-from paimon_spark.spark.write.commit_write import abort_job
-from paimon_spark.spark.write.open_write import job_for
-from paimon_spark.spark.write.task_rows import align_rows, write_rows
-from paimon_spark.spark.write.write_job import Texts, WriteJob, nothing_committed
+from paimon_spark.spark.write.task_session import zone_of_rows
 from paimon_spark.store.commit.vector_files import find_vector_files
 from paimon_spark.store.compact.task import AppendTask
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.rows.live_files import LiveFile, append_tasks, bucket_places, delete_rows
 from paimon_spark.store.rows.rewrite_file import RowChanges, rewrite_file
+from paimon_spark.writes.commit_write import abort_job
+from paimon_spark.writes.open_write import job_for
+from paimon_spark.writes.options import WriteOptions
+from paimon_spark.writes.task_rows import align_rows, write_rows
+from paimon_spark.writes.write_job import Texts, WriteJob, nothing_committed
 
 MAX_TASKS = 1000  # of one rewrite: many small files share a task
 _OWNER = "_paimon_owner"
@@ -70,7 +72,9 @@ def write_appended(target: Target, changes: Changes, vectors: bool) -> Outcome:
     """
     began = time.monotonic()
     fields = target.table.schema.fields
-    job = job_for(target.table, WriteOptions(target.table.location), target.shown(fields), overwrite=False)
+    job = job_for(
+        target.table, WriteOptions(target.table.location), FrameColumns(target.shown(fields)), overwrite=False
+    )
     job = replace(job, evolution=target.evolution, texts=Texts.KEPT)
     kept = _kept(changes, job)
     counts = kept.counts()
@@ -178,7 +182,7 @@ class _KeptHere:
     def write_new(self, kinds: Sequence[str], names: Sequence[str], job: WriteJob) -> list[CommitMessage]:
         """As of _KeptBySpark."""
         rows = self._rows.filter(pc.is_in(self._rows.column(KIND), pa.array(kinds, pa.string())))
-        return write_rows(job, 0, rows.select(names).to_batches())
+        return write_rows(job, 0, rows.select(names).to_batches(), zone_of_rows)
 
 
 _Kept: TypeAlias = _KeptBySpark | _KeptHere

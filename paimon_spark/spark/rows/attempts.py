@@ -13,16 +13,11 @@ from paimon_spark.errors import CommitConflict, PaimonError, UnsupportedFeature
 from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.merge.compaction.rules import compaction_rules
 from paimon_spark.spark.adapters.errors import job_errors
-from paimon_spark.spark.adapters.options import FAIL, SESSION_ZONE, Once
+from paimon_spark.spark.adapters.options import SESSION_ZONE
 from paimon_spark.spark.jobs.compact_job import SparkRunner
 from paimon_spark.spark.rows.expressions import check_names
 from paimon_spark.spark.rows.result import Outcome, RowChangeResult
 from paimon_spark.spark.rows.target import Target
-from paimon_spark.spark.write.commit_write import abort_job, commit_rows, publish_schema_of
-from paimon_spark.spark.write.end_write import commit_and_finish, find_committed
-from paimon_spark.spark.write.evolved_table import schema_note, with_schema_note
-from paimon_spark.spark.write.named_write import batch_of
-from paimon_spark.spark.write.write_job import WriteJob
 from paimon_spark.store.clean.truncate import TruncateResult
 from paimon_spark.store.commit.commit_loop import commit_retries
 from paimon_spark.store.commit.commit_user import CommitName
@@ -35,6 +30,12 @@ from paimon_spark.store.scan.time_travel import refuse_travel
 from paimon_spark.store.storage.retrying import retry
 from paimon_spark.store.stream_sink.batch import Batch
 from paimon_spark.store.stream_sink.once import begin_batch, end_batch
+from paimon_spark.writes.commit_write import abort_job, commit_rows, publish_schema_of
+from paimon_spark.writes.end_write import commit_and_finish, find_committed
+from paimon_spark.writes.evolved_table import schema_note, with_schema_note
+from paimon_spark.writes.named_write import batch_of
+from paimon_spark.writes.options import FAIL, Once
+from paimon_spark.writes.write_job import WriteJob
 
 if TYPE_CHECKING:
     from paimon_spark.store.metadata.table import Table

@@ -13,19 +13,21 @@ from pyspark.sql import types as st
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
+from paimon_spark.spark.adapters.batches import FrameColumns
 from paimon_spark.spark.adapters.char_columns import stored_column
 from paimon_spark.spark.adapters.dataframes import MOST_ROWS
-from paimon_spark.spark.adapters.options import WriteOptions
 from paimon_spark.spark.jobs.bucket_routed_write import place_staged_with_spark
 from paimon_spark.spark.rows.changes import DELETE, INSERT, KIND, OLD, UPDATE, Changes, Wanted
 from paimon_spark.spark.rows.checks import check_digits
 from paimon_spark.spark.rows.result import Outcome
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.spark.write.bucket_routing import rows_here, write_by_bucket, writes_here
-from paimon_spark.spark.write.open_write import job_for
-from paimon_spark.spark.write.task_rows import write_rows
-from paimon_spark.spark.write.write_job import Texts
+from paimon_spark.spark.write.task_session import zone_of_rows
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.writes.open_write import job_for
+from paimon_spark.writes.options import WriteOptions
+from paimon_spark.writes.task_rows import write_rows
+from paimon_spark.writes.write_job import Texts
 
 _BEFORE = "-U"
 
@@ -54,13 +56,13 @@ def write_keyed(target: Target, changes: Changes) -> Outcome:
     check_digits(target.table, target.table.schema.primary_keys, "the rows would get other keys")
     options = WriteOptions(target.table.location, row_kind_column=KIND)
     shown = st.StructType([st.StructField(KIND, st.StringType()), *target.shown(fields).fields])
-    job = job_for(target.table, options, shown, overwrite=False)
+    job = job_for(target.table, options, FrameColumns(shown), overwrite=False)
     job = replace(job, evolution=target.evolution, texts=Texts.KEPT)
     if changes.few and writes_here(target.spark, job):
         few = rows_here(_rows(changes.frame, fields))
         if few.num_rows <= MOST_ROWS:
             numbers = collections.Counter(few.column(KIND).to_pylist())
-            messages = place_staged_with_spark(target.spark, job, write_rows(job, 0, few.to_batches()))
+            messages = place_staged_with_spark(target.spark, job, write_rows(job, 0, few.to_batches(), zone_of_rows))
             updated, deleted, inserted = (numbers[kind] for kind in (UPDATE, DELETE, INSERT))
             return Outcome(job, tuple(messages), updated, deleted, inserted, changes.file_count)
     counted, counts = _counted(changes.frame)

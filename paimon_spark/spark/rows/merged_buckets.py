@@ -19,9 +19,9 @@ from paimon_spark.format.bucket import Place
 from paimon_spark.format.manifest import ManifestEntry
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
+from paimon_spark.spark.adapters.batches import FrameColumns
 from paimon_spark.spark.adapters.char_columns import stored_column
 from paimon_spark.spark.adapters.errors import plainly
-from paimon_spark.spark.adapters.options import WriteOptions
 from paimon_spark.spark.adapters.tasks import (
     MESSAGE_ROWS,
     Task,
@@ -36,16 +36,18 @@ from paimon_spark.spark.rows.expressions import may_vary
 from paimon_spark.spark.rows.pruning import Pruning, named_metadata_fields
 from paimon_spark.spark.rows.result import Outcome
 from paimon_spark.spark.rows.target import Target
-from paimon_spark.spark.write.commit_write import abort_job
-from paimon_spark.spark.write.open_write import job_for
-from paimon_spark.spark.write.task_rows import align_rows, current_task
-from paimon_spark.spark.write.write_job import WriteJob, nothing_committed, texts_as_they_are
+from paimon_spark.spark.write.task_session import current_task
 from paimon_spark.store.compact.live_buckets import place_of
 from paimon_spark.store.read.row_places import check_places
 from paimon_spark.store.read.splits import Split
 from paimon_spark.store.rows.live_files import live_entries
 from paimon_spark.store.rows.merged_buckets import BucketRewrite, by_place, replaced_buckets, tells_changes
 from paimon_spark.store.scan.split_plan import skips_level_zero
+from paimon_spark.writes.commit_write import abort_job
+from paimon_spark.writes.open_write import job_for
+from paimon_spark.writes.options import WriteOptions
+from paimon_spark.writes.task_rows import align_rows
+from paimon_spark.writes.write_job import WriteJob, nothing_committed, texts_as_they_are
 
 _NUMBER = "_paimon_bucket"
 _GOES = "_paimon_goes"
@@ -67,7 +69,7 @@ def delete_from_buckets(target: Target, condition: Expression | None, alias: str
     once = may_vary(target.spark, condition)
     candidates = target.splits() if once else target.splits(pruning.predicate)
     places = sorted({_place(target, split) for split in candidates})
-    job = job_for(table, WriteOptions(table.location), target.shown(table.schema.fields), overwrite=False)
+    job = job_for(table, WriteOptions(table.location), FrameColumns(target.shown(table.schema.fields)), overwrite=False)
     if not candidates:
         return Outcome(job, (), 0, 0, 0, 0)
     more = named_metadata_fields(table.schema, [condition])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from paimon_spark.spark.write.write_job import WriteJob
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.reporting.result import Result
+from paimon_spark.writes.write_job import WriteJob
 
 
 @dataclass(frozen=True, repr=False)

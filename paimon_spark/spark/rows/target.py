@@ -21,7 +21,6 @@ from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_sche
 from paimon_spark.spark.native.hybrid_scan import PLACE, HybridScan
 from paimon_spark.spark.native.local_read import is_key_lookup, is_small
 from paimon_spark.spark.native.session_settings import session_settings
-from paimon_spark.spark.write.write_job import Evolution
 from paimon_spark.store.commit.commit_user import CommitName
 from paimon_spark.store.commit.row_conflicts import ReadState
 from paimon_spark.store.read.row_places import check_places
@@ -29,6 +28,7 @@ from paimon_spark.store.read.splits import Split
 from paimon_spark.store.rows.live_files import LiveFile, files_by_name
 from paimon_spark.store.scan.new_scan import own_scan
 from paimon_spark.store.stream_sink.batch import Batch
+from paimon_spark.writes.write_job import Evolution
 
 if TYPE_CHECKING:
     from paimon_spark.store.open import ReadableTable

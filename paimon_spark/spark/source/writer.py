@@ -13,10 +13,11 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
+from paimon_spark.spark.adapters.batches import FrameColumns
 from paimon_spark.spark.adapters.errors import plainly
-from paimon_spark.spark.adapters.options import WriteOptions
-from paimon_spark.spark.write.write_job import WriteJob
 from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.writes.options import WriteOptions
+from paimon_spark.writes.write_job import WriteJob
 
 _log = logging.getLogger(__name__)
 
@@ -56,18 +57,19 @@ class PaimonWriter(DataSourceArrowWriter):
 
     @plainly
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WrittenFiles:
-        from paimon_spark.spark.write.task_rows import current_task, overwrites_dynamically, write_rows
+        from paimon_spark.spark.write.task_session import current_task, overwrites_dynamically, zone_of_rows
+        from paimon_spark.writes.task_rows import write_rows
 
         if self._repeats:
             for _ in iterator:  # Spark has computed the rows: it asks nobody before
                 pass
             return WrittenFiles(())
         dynamic = self._asks_session and overwrites_dynamically(self._job)
-        return WrittenFiles(tuple(write_rows(self._job, current_task(), iterator)), dynamic)
+        return WrittenFiles(tuple(write_rows(self._job, current_task(), iterator, zone_of_rows)), dynamic)
 
     @plainly
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        from paimon_spark.spark.write.end_write import commit_without_session
+        from paimon_spark.writes.end_write import commit_without_session
 
         dynamic = any(isinstance(task, WrittenFiles) and task.dynamic for task in messages)
         job = replace(self._job, replaced="dynamic") if dynamic else self._job
@@ -87,7 +89,7 @@ class PaimonWriter(DataSourceArrowWriter):
         have been tried if no task failed, that is if no message is missing; then ``commit_job`` has cleaned up where
         that was safe, and nothing is deleted here.
         """
-        from paimon_spark.spark.write.commit_write import abort_job
+        from paimon_spark.writes.commit_write import abort_job
 
         if any(message is None for message in messages):
             abort_job(self._job, _files(messages))
@@ -106,9 +108,9 @@ def open_writer(options: WriteOptions, schema: StructType, overwrite: bool) -> P
     Raises:
         PaimonError: the options, the DataFrame and the table do not fit together; nothing was written.
     """
-    from paimon_spark.spark.write.open_write import open_job
+    from paimon_spark.writes.open_write import open_job
 
-    job = open_job(options, schema, overwrite)
+    job = open_job(options, FrameColumns(schema), overwrite)
     asks = overwrite and options.overwrite_where is None and options.overwrite_dynamic is None
     of_view = options.creates is False  # as PaimonTable.createOrReplaceTempView says
     if job.batch is None:

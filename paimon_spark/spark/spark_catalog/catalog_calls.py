@@ -30,10 +30,10 @@ from paimon_spark.spark.spark_catalog.procedure_calls import execute_procedure
 from paimon_spark.spark.spark_catalog.sessions import CatalogSessions, NamedTable
 from paimon_spark.spark.spark_catalog.staged_table import Staging, staged_table
 from paimon_spark.spark.spark_catalog.table_calls import listed_table, table_of_spark
-from paimon_spark.spark.write.table_creation import new_table_schema
 from paimon_spark.sql.text.default_texts import stored_default
 from paimon_spark.sql.text.names import TableName
 from paimon_spark.store.metadata.table_options import PATH
+from paimon_spark.writes.table_creation import new_table_schema
 
 CONNECTOR = "org.apache.spark.sql.connector.catalog."
 INTERFACES = tuple(

@@ -23,7 +23,7 @@ from paimon_spark.format.paths import data_file_path
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.char_columns import as_stored
-from paimon_spark.spark.adapters.options import LOCAL, NATIVE, last_of, native_choice
+from paimon_spark.spark.adapters.options import last_of, native_choice
 from paimon_spark.spark.adapters.readable_columns import narrowest_column
 from paimon_spark.spark.adapters.sizes import size_of_splits
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
@@ -67,6 +67,7 @@ from paimon_spark.store.pruning.top_n import TopN
 from paimon_spark.store.read.splits import ReadUnit, Split
 from paimon_spark.store.scan.read_spec import Plan
 from paimon_spark.store.scan.table_scan import Scan
+from paimon_spark.writes.options import LOCAL, NATIVE
 
 _READ = "org.apache.spark.sql.connector.read."
 _PREDICATE = "org.apache.spark.sql.connector.expressions.filter.Predicate"

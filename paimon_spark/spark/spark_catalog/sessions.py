@@ -18,7 +18,6 @@ from pyspark.sql import SparkSession
 from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.identifier import SYSTEM_DATABASE
 from paimon_spark.catalogs.warehouse import WarehouseTable, find_warehouse_table
-from paimon_spark.spark.adapters.options import LOCAL, NATIVE
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
 from paimon_spark.spark.spark_catalog.spark_internals import put_catalog
@@ -27,6 +26,7 @@ from paimon_spark.store.file_tables.format_table import FormatTable
 from paimon_spark.store.file_tables.object_table import ObjectTable
 from paimon_spark.store.open import OpenTable, ReadableTable, with_snapshots
 from paimon_spark.store.system_tables.table import SystemTable, system_table
+from paimon_spark.writes.options import LOCAL, NATIVE
 
 
 @dataclass(frozen=True)

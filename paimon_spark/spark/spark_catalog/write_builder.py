@@ -15,7 +15,7 @@ from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import INTEGERS, MAX_LENGTH, STRINGS, TIMESTAMPS, DataType, Root
-from paimon_spark.spark.adapters.options import DYNAMIC_OVERWRITE, OVERWRITE_WHERE, PATH, last_of, path_in_session
+from paimon_spark.spark.adapters.options import PATH, last_of, path_in_session
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.source.filters import NotPushed
 from paimon_spark.spark.spark_catalog.driver_calls import parsed
@@ -26,6 +26,7 @@ from paimon_spark.spark.spark_catalog.spark_internals import data_frame, python_
 from paimon_spark.sql.text.literals import literal_text
 from paimon_spark.sql.text.names import TableName
 from paimon_spark.store.file_tables.format_table import FormatTable
+from paimon_spark.writes.options import DYNAMIC_OVERWRITE, OVERWRITE_WHERE
 
 _WRITE = "org.apache.spark.sql.connector.write."
 INSERTABLE = "org.apache.spark.sql.sources.InsertableRelation"

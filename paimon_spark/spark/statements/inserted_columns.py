@@ -14,10 +14,10 @@ from paimon_spark.errors import PaimonError, SqlError
 from paimon_spark.format.quoting import did_you_mean
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.aligned_values import Naming, aligned, have_same_fields
-from paimon_spark.spark.adapters.options import MERGE_SCHEMA
 from paimon_spark.spark.adapters.store_assignment import Given, StoredAs, StorePolicy, has_names_of, job_error, stored
 from paimon_spark.spark.adapters.types import spark_type
 from paimon_spark.sql.text.literals import Value
+from paimon_spark.writes.options import MERGE_SCHEMA
 
 _ANY_CASE = Naming()
 

@@ -13,7 +13,6 @@ from paimon_spark.format.rules.missing_columns import DEFAULT
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.aligned_values import Naming
 from paimon_spark.spark.adapters.dataframes import FewRows
-from paimon_spark.spark.adapters.options import DYNAMIC_OVERWRITE, MERGE_OPTIONS, MERGE_SCHEMA, WRITE_MISSING_COLUMNS
 from paimon_spark.spark.adapters.session_options import is_case_sensitive
 from paimon_spark.spark.queries.asking import Args
 from paimon_spark.spark.queries.run_query import run_query
@@ -33,6 +32,7 @@ from paimon_spark.sql.text.lexer import Token, tokenize
 from paimon_spark.sql.text.literals import Value, partition_condition
 from paimon_spark.store.file_tables.format_table import FormatScan, FormatTable
 from paimon_spark.store.open import ReadableTable, with_snapshots
+from paimon_spark.writes.options import DYNAMIC_OVERWRITE, MERGE_OPTIONS, MERGE_SCHEMA, WRITE_MISSING_COLUMNS
 
 
 def run_insert(session: SqlSession, insert: Insert, args: Args = None) -> DataFrame:

@@ -22,7 +22,8 @@ from paimon_spark.format.quoting import quoted
 from paimon_spark.format.rules.new_tables import assign_field_ids, validate_table
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField
-from paimon_spark.spark.adapters.options import WriteOptions, path_in_session
+from paimon_spark.spark.adapters.batches import FrameColumns
+from paimon_spark.spark.adapters.options import path_in_session
 from paimon_spark.spark.adapters.session_options import is_case_sensitive
 from paimon_spark.spark.adapters.types import paimon_fields
 from paimon_spark.spark.jobs.write_run import run_write
@@ -31,13 +32,15 @@ from paimon_spark.spark.queries.run_query import DEFAULT, run_query
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements.alters import check_property, declared_columns
 from paimon_spark.spark.table.table_api import PaimonTable
-from paimon_spark.spark.write.open_write import job_for
-from paimon_spark.spark.write.table_creation import alike_names, all_nullable, new_table_schema
 from paimon_spark.sql.statements import CreateTable
 from paimon_spark.store.clean.truncate import truncate_table
 from paimon_spark.store.metadata.alter import next_schema, replace_schema
 from paimon_spark.store.metadata.table_options import PATH
 from paimon_spark.store.open import ReadableTable
+from paimon_spark.writes.open_write import job_for
+from paimon_spark.writes.options import WriteOptions
+from paimon_spark.writes.row_columns import all_nullable
+from paimon_spark.writes.table_creation import alike_names, new_table_schema
 
 _PROVIDERS = (None, "paimon")
 _FORMAT_TABLES = ("csv", "json", "orc", "parquet", "text")
@@ -201,7 +204,7 @@ def replace_table(session: SqlSession, identifier: Identifier, schema: TableSche
         _empty(table, wanted)
         return
     later = replace(table, schema=wanted, settings=TableSettings(wanted.options))
-    job = job_for(later, WriteOptions(table.location), rows.schema, overwrite=True)
+    job = job_for(later, WriteOptions(table.location), FrameColumns(rows.schema), overwrite=True)
     run_write(session.spark, rows, job, before_commit=lambda: _empty(table, wanted))
 
 

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from paimon_spark.errors import OptionError
 from paimon_spark.format.options.option import MB, Option, Settings
 from paimon_spark.format.options.value_texts import parse_duration, parse_memory, parse_text
-from paimon_spark.spark.adapters.options import (
+from paimon_spark.spark.adapters.options import write_options
+from paimon_spark.store.stream_sink.batch import UnknownBatch
+from paimon_spark.writes.options import (
     DYNAMIC_OVERWRITE,
     OVERWRITE_SCHEMA,
     OVERWRITE_WHERE,
     UNKNOWN_BATCH,
     WriteOptions,
-    write_options,
 )
-from paimon_spark.store.stream_sink.batch import UnknownBatch
 
 COMMIT_USER: Option[str | None] = Option("write.stream.commit-user", None, parse_text)
 COMPACT_BUDGET = Option("write.stream.compact-budget", 256 * MB, parse_memory)

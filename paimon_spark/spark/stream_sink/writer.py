@@ -16,16 +16,18 @@ from pyspark.sql.types import StructType
 
 from paimon_spark.errors import CommitConflict, DataError, OptionError, TableNotFound
 from paimon_spark.format.schema import TableSchema
+from paimon_spark.spark.adapters.batches import FrameColumns
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.stream_sink.options import COMMIT_USER, StreamOptions, stream_options
 from paimon_spark.spark.stream_sink.query import batch_cut, checkpoint_query, finished_batch, task_query
 from paimon_spark.spark.stream_sink.watermark import EventTimes, event_time_column
-from paimon_spark.spark.write.open_write import open_job
-from paimon_spark.spark.write.task_rows import current_task, write_rows
-from paimon_spark.spark.write.write_job import WriteJob
+from paimon_spark.spark.write.task_session import current_task, zone_of_rows
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.remembered import remembering
 from paimon_spark.store.stream_sink.batch import Batch, stream_user
+from paimon_spark.writes.open_write import open_job
+from paimon_spark.writes.task_rows import write_rows
+from paimon_spark.writes.write_job import WriteJob
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,7 +71,7 @@ class PaimonStreamWriter(DataSourceStreamArrowWriter):
         job = replace(self._job, commit_user=self._user(query))
         seen = EventTimes(self._options.watermark_column)
         try:
-            messages = write_rows(job, current_task(), seen.watched(iterator))
+            messages = write_rows(job, current_task(), seen.watched(iterator), zone_of_rows)
         except DataError as error:
             raise DataError(
                 f"batch {batch} of the stream into {job.table.location}: {error}. Nothing of this batch is in the table"
@@ -81,7 +83,7 @@ class PaimonStreamWriter(DataSourceStreamArrowWriter):
     @plainly
     @remembering()
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
-        from paimon_spark.spark.write.end_write import commit_without_session
+        from paimon_spark.writes.end_write import commit_without_session
 
         tasks = [task for task in messages if isinstance(task, BatchFiles)]
         if not any(task.messages for task in tasks) and not self._job.overwrites:
@@ -150,7 +152,7 @@ def open_stream_writer(options: Mapping[str, str], schema: StructType, overwrite
     given = stream_options(options)
     event_time_column(given.watermark_column, schema)
     try:
-        job = open_job(given.write, schema, overwrite, partial(_refuse_lost_table, given))
+        job = open_job(given.write, FrameColumns(schema), overwrite, partial(_refuse_lost_table, given))
     except DataError as error:
         raise DataError(
             f"the stream into {given.write.path}: {error}. Nothing of this batch was written. Give the stream the "

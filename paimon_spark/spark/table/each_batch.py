@@ -16,15 +16,16 @@ from pyspark.sql.types import TimestampType
 
 from paimon_spark.errors import TableNotFound
 from paimon_spark.format.quoting import quoted
+from paimon_spark.spark.adapters.batches import FrameColumns
 from paimon_spark.spark.adapters.errors import named_batch
-from paimon_spark.spark.adapters.options import Once
 from paimon_spark.spark.jobs.write_run import run_write
 from paimon_spark.spark.stream_sink.options import StreamOptions
 from paimon_spark.spark.stream_sink.query import StreamIdentity, compute, local_run
 from paimon_spark.spark.stream_sink.watermark import event_time_column
-from paimon_spark.spark.write.open_write import open_job
 from paimon_spark.store.metadata.remembered import remembering
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.writes.open_write import open_job
+from paimon_spark.writes.options import Once
 
 _LATEST = "latest"
 
@@ -85,7 +86,7 @@ class EachBatch:
         once = Once(name, number, user=user, of_stream=True)
         write = replace(options.write, once=once)
         missing = partial(_refuse_lost_table, write.path)
-        job = open_job(write, rows.schema, self.overwrites, missing, finds_keys=True)
+        job = open_job(write, FrameColumns(rows.schema), self.overwrites, missing, finds_keys=True)
         self._check_same_table(local_run(spark), job.table)
         if self.watermark_column is None:
             if run_write(spark, rows, job).repeated:

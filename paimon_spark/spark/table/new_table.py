@@ -21,8 +21,9 @@ from paimon_spark.format.types import DataField, DataType
 from paimon_spark.spark.adapters.live_session import LiveSession
 from paimon_spark.spark.adapters.open_catalogs import named_table
 from paimon_spark.spark.adapters.options import path_in_session, refuse_table_name
+from paimon_spark.spark.adapters.session_options import is_case_sensitive
 from paimon_spark.spark.adapters.types import paimon_field, read_spark_type
-from paimon_spark.spark.write.table_creation import check_names, create, new_table_schema
+from paimon_spark.writes.table_creation import check_names, create, new_table_schema
 
 WAREHOUSE = "warehouse"
 _OF_SPARK = re.compile(r"\bSTRUCT\s*<|\bTIMESTAMP_NTZ\b(?!\s*\()", re.IGNORECASE)
@@ -146,7 +147,7 @@ class NewTable(ForeignNames, Generic[T]):
         if not self._fields and kind.strip().lower() != TableKind.OBJECT_TABLE:
             where = self._name if location is None else location
             raise SchemaError(f"creating {where}: a table needs at least one column; call addColumn or addColumns")
-        check_names(location or str(self._name), [f.name for f in self._fields], self._spark)
+        check_names(location or str(self._name), [f.name for f in self._fields], is_case_sensitive(self._spark))
         given = {**storage, **self._properties}
         if location is None:
             return self._create_in_catalog(storage)

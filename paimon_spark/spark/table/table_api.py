@@ -18,38 +18,11 @@ from paimon_spark.errors import TableNotFound
 from paimon_spark.format.options.foreign_names import ForeignNames
 from paimon_spark.format.options.read_settings import ScanSettings
 from paimon_spark.format.options.table_settings import TableSettings
-from paimon_spark.procedures.analysis import Analyze
-from paimon_spark.procedures.branches import CreateBranch, DeleteBranch, FastForward, RenameBranch
-from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
-from paimon_spark.procedures.partitions import ExpirePartitions, MarkPartitionDone
 from paimon_spark.procedures.procedure import Procedure, documented, method_of
-from paimon_spark.procedures.rewrites import Compact, CompactManifest, Copy, Rescale, RewriteFileIndex
-from paimon_spark.procedures.rollbacks import (
-    MergeBranch,
-    Rollback,
-    RollbackToAsLatest,
-    RollbackToTimestamp,
-    RollbackToWatermark,
-)
-from paimon_spark.procedures.row_removal import DropPartitions, PurgeFiles, RemoveUnexistingFiles, Truncate
-from paimon_spark.procedures.snapshots import (
-    ClearConsumers,
-    ExpireChangelogs,
-    ExpireSnapshots,
-    RepairEarliestSnapshot,
-    ResetConsumer,
-)
-from paimon_spark.procedures.tags import (
-    CreateTag,
-    CreateTagFromTimestamp,
-    DeleteTag,
-    ExpireTags,
-    RenameTag,
-    ReplaceTag,
-    TriggerTagAutomaticCreation,
-)
+from paimon_spark.procedures.rewrites import Compact, Copy
+from paimon_spark.procedures.table_procedures import TableProcedures
 from paimon_spark.spark.adapters.open_catalogs import named_table
-from paimon_spark.spark.adapters.options import TIME_ZONE, last_of, path_in_session, refuse_table_name
+from paimon_spark.spark.adapters.options import last_of, path_in_session, refuse_table_name
 from paimon_spark.spark.adapters.session_options import is_case_sensitive
 from paimon_spark.spark.jobs.spark_engine import SparkEngine
 from paimon_spark.spark.table.new_table import NewTable, read_type
@@ -63,13 +36,14 @@ from paimon_spark.store.evolution.schema_update import SchemaBlock, SchemaUpdate
 from paimon_spark.store.open import ReadableTable, find_any_table, open_any_table
 from paimon_spark.store.storage.served import is_served
 from paimon_spark.store.upkeep.copy_files import CopyResult
+from paimon_spark.writes.options import TIME_ZONE
 
 R = TypeVar("R")
 _NO_OPTIONS: Mapping[str, str] = {}
 
 
 @checks_arguments
-class PaimonTable(TableReads, TableWrites):
+class PaimonTable(TableReads, TableWrites, TableProcedures):
     """A table at a path. It holds no state of the table: every call opens the table that is there then.
 
     A table that was dropped raises TableNotFound, for writes too. One that was made anew at its place is the table from
@@ -157,40 +131,6 @@ class PaimonTable(TableReads, TableWrites):
     def optimize(self) -> TableOptimizer:
         """Compaction: ``optimize().compact()``, or ``optimize().where("dt = '2026-11-01'").executeCompaction()``."""
         return TableOptimizer(self._run)
-
-    # Each has the arguments and the documentation of its procedure.
-    compact_manifest = method_of(CompactManifest)
-    rescale = method_of(Rescale)
-    rewrite_file_index = method_of(RewriteFileIndex)
-    expire_snapshots = method_of(ExpireSnapshots)
-    expire_changelogs = method_of(ExpireChangelogs)
-    expire_partitions = method_of(ExpirePartitions)
-    mark_partition_done = method_of(MarkPartitionDone)
-    truncate = method_of(Truncate)
-    drop_partitions = method_of(DropPartitions)
-    create_tag = method_of(CreateTag)
-    create_tag_from_timestamp = method_of(CreateTagFromTimestamp)
-    replace_tag = method_of(ReplaceTag)
-    rename_tag = method_of(RenameTag)
-    delete_tag = method_of(DeleteTag)
-    expire_tags = method_of(ExpireTags)
-    trigger_tag_automatic_creation = method_of(TriggerTagAutomaticCreation)
-    rollback = method_of(Rollback)
-    rollback_to_timestamp = method_of(RollbackToTimestamp)
-    rollback_to_watermark = method_of(RollbackToWatermark)
-    rollback_to_as_latest = method_of(RollbackToAsLatest)
-    create_branch = method_of(CreateBranch)
-    rename_branch = method_of(RenameBranch)
-    delete_branch = method_of(DeleteBranch)
-    fast_forward = method_of(FastForward)
-    merge_branch = method_of(MergeBranch)
-    reset_consumer = method_of(ResetConsumer)
-    clear_consumers = method_of(ClearConsumers)
-    analyze = method_of(Analyze)
-    remove_orphan_files = method_of(RemoveOrphanFiles)
-    purge_files = method_of(PurgeFiles)
-    remove_unexisting_files = method_of(RemoveUnexistingFiles)
-    repair_earliest_snapshot = method_of(RepairEarliestSnapshot)
 
     @documented(Copy)
     def copy(

@@ -13,7 +13,7 @@ from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options.column_names import format_columns, given_columns
 from paimon_spark.format.quoting import quoted
 from paimon_spark.spark.adapters.errors import job_errors
-from paimon_spark.spark.adapters.options import COLUMNS, CREATES_TABLE, FILTER, ROW_KINDS, last_of, without_merging
+from paimon_spark.spark.adapters.options import last_of, without_merging
 from paimon_spark.spark.native.aggregate_rows import aggregate_rows
 from paimon_spark.spark.native.read_table import ReadRequest, read_when_needed
 from paimon_spark.spark.table.table_state import TableState
@@ -22,6 +22,7 @@ from paimon_spark.store.checks.table import check
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.scan.read_spec import find_fields
 from paimon_spark.store.stream_source.settings import STREAM
+from paimon_spark.writes.options import COLUMNS, CREATES_TABLE, FILTER, ROW_KINDS
 
 _NO_OPTIONS: Mapping[str, str] = {}
 _MOST_OF_LIMIT = 2**31 - 1  # Spark's limit is an int of Java

@@ -9,19 +9,10 @@ from pyspark.sql import SparkSession
 
 from paimon_spark.format.options.foreign_names import ForeignNames
 from paimon_spark.spark.adapters.live_session import LiveSession
-from paimon_spark.spark.adapters.options import (
-    FAIL,
-    FILTER,
-    LOCAL,
-    NATIVE,
-    OVERWRITE_WHERE,
-    SESSION_ZONE,
-    TIME_ZONE,
-    UNKNOWN_BATCH,
-    last_of,
-)
+from paimon_spark.spark.adapters.options import SESSION_ZONE, last_of
 from paimon_spark.store.metadata.table_options import split_storage_options
 from paimon_spark.store.open import OpenTable, ReadableTable, open_any_table, with_snapshots
+from paimon_spark.writes.options import FAIL, FILTER, LOCAL, NATIVE, OVERWRITE_WHERE, TIME_ZONE, UNKNOWN_BATCH
 
 _NO_OPTIONS: Mapping[str, str] = {}
 

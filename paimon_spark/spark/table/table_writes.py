@@ -16,19 +16,15 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from paimon_spark.cdc.batches.decoding import DecodingOptions, decoding_of
 from paimon_spark.errors import OptionError, TableNotFound
+from paimon_spark.spark.adapters.batches import FrameColumns
 from paimon_spark.spark.adapters.dataframes import Rows, as_dataframe, held_rows
 from paimon_spark.spark.adapters.errors import named_batch
 from paimon_spark.spark.adapters.live_session import check_frame
 from paimon_spark.spark.adapters.options import (
-    DYNAMIC_OVERWRITE,
     OVERWRITE_MODE,
-    OVERWRITE_WHERE,
     PATH,
     SESSION_ZONE,
-    UNKNOWN_BATCH,
-    Once,
     last_of,
-    merging_of,
     path_in_session,
     write_options,
 )
@@ -46,12 +42,13 @@ from paimon_spark.spark.stream_sink.query import StreamIdentity, compute, local_
 from paimon_spark.spark.table.each_batch import stream_writer
 from paimon_spark.spark.table.table_state import TableState
 from paimon_spark.spark.write.bucket_routing import how_computed
-from paimon_spark.spark.write.open_write import open_job
-from paimon_spark.spark.write.write_job import WriteResult
 from paimon_spark.store.file_tables.format_table import FormatTable
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.rows.change_strategies import Statement
 from paimon_spark.store.storage.served import is_served
+from paimon_spark.writes.open_write import open_job
+from paimon_spark.writes.options import DYNAMIC_OVERWRITE, OVERWRITE_WHERE, UNKNOWN_BATCH, Once, merging_of
+from paimon_spark.writes.write_job import WriteResult
 
 _NO_OPTIONS: Mapping[str, str] = {}
 _ALIAS = "target"
@@ -363,7 +360,7 @@ class TableWrites(TableState):
             if isinstance(found, FormatTable):
                 return write_format_table(df, found, write, overwrite)
         missing = None if write.creates else partial(_refuse_lost_table, self._path)
-        job = open_job(write, df.schema, overwrite, missing, finds_keys=True)
+        job = open_job(write, FrameColumns(df.schema), overwrite, missing, finds_keys=True)
         done = run_write(self._spark, df, job, here=how_computed(rows))
         if done.repeated and local_query(self._spark) is not None:
             compute(df)

@@ -27,10 +27,11 @@ from paimon_spark.spark.adapters.tasks import with_plain_names
 from paimon_spark.spark.write.cross_partition_write import write_cross_partition
 from paimon_spark.spark.write.dynamic_write import write_dynamic
 from paimon_spark.spark.write.shuffle_write import write_shuffled
-from paimon_spark.spark.write.task_rows import write_rows
-from paimon_spark.spark.write.write_job import Texts, WriteJob
+from paimon_spark.spark.write.task_session import zone_of_rows
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import BucketMode
+from paimon_spark.writes.task_rows import write_rows
+from paimon_spark.writes.write_job import Texts, WriteJob
 
 SETTING = "spark.paimon.write.local"
 _ASSIGNED = (BucketMode.HASH_DYNAMIC, BucketMode.KEY_DYNAMIC)
@@ -104,7 +105,7 @@ def write_here(df: DataFrame, job: WriteJob, computed: Computed) -> list[CommitM
     if any(_has_inner_variant(field.dataType) for field in df.schema.fields):
         return None
     rows = computed(df)
-    return None if rows.num_rows > MOST_ROWS else write_rows(job, 0, rows.to_batches())
+    return None if rows.num_rows > MOST_ROWS else write_rows(job, 0, rows.to_batches(), zone_of_rows)
 
 
 def _has_inner_variant(spark: st.DataType) -> bool:

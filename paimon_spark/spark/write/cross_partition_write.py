@@ -33,8 +33,7 @@ from paimon_spark.spark.adapters.tasks import (
 from paimon_spark.spark.adapters.types import spark_type
 from paimon_spark.spark.write.dynamic_write import PlacedRows, by_owner, owned_buckets, owner_numbers, write_task
 from paimon_spark.spark.write.shuffle_write import OWNER, PLACE
-from paimon_spark.spark.write.task_rows import align_rows, job_rows
-from paimon_spark.spark.write.write_job import WriteJob, texts_as_they_are
+from paimon_spark.spark.write.task_session import zone_of_rows
 from paimon_spark.store.buckets.bucket_assigner import bucket_rules
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
@@ -43,6 +42,8 @@ from paimon_spark.store.scan.stored_keys import key_reader, plan_keys
 from paimon_spark.store.scan.time_travel import at_id
 from paimon_spark.store.write.cross_partition import NEW, CrossPartitionAssigner, KeyRows, check_cross_partition_job
 from paimon_spark.store.write.row_rules import row_rules
+from paimon_spark.writes.task_rows import align_rows, job_rows
+from paimon_spark.writes.write_job import WriteJob, texts_as_they_are
 
 HASH, BUCKET, KIND = "hash", "bucket", "kind"
 OLD_PLACE = -1
@@ -110,7 +111,7 @@ def _rows_task(job: WriteJob, names: Sequence[str]) -> Task:
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            given, kinds = job_rows(job, with_given_names(batch, names))
+            given, kinds = job_rows(job, with_given_names(batch, names), zone_of_rows)
             kept = rules.kept(given, kinds)
             places = batch.column(PLACE) if kept is None else batch.column(PLACE).filter(pa.array(kept))
             rows, kinds = rules.prepare(given, kinds)

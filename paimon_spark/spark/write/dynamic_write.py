@@ -30,12 +30,13 @@ from paimon_spark.spark.adapters.tasks import (
     with_plain_names,
 )
 from paimon_spark.spark.write.shuffle_write import OWNER, PLACE, SHUFFLE_PARTITIONS, column_of, stored_columns
-from paimon_spark.spark.write.task_rows import current_task, job_rows
-from paimon_spark.spark.write.write_job import WriteJob, nothing_committed
+from paimon_spark.spark.write.task_session import current_task, zone_of_rows
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.write.hash_assigner import Channels, HashAssigner, halves, key_numbers, plan_channels
 from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.writes.task_rows import job_rows
+from paimon_spark.writes.write_job import WriteJob, nothing_committed
 
 NUMBER = "number"
 PlacedRows: TypeAlias = tuple[pa.RecordBatch, Kinds | None, Buckets]
@@ -112,7 +113,7 @@ def _first_task(job: WriteJob, names: Sequence[str], channels: Channels) -> Task
     def placed(batches: Iterator[pa.RecordBatch]) -> Iterator[PlacedRows]:
         assigner = HashAssigner(job.table, job.plan.dynamic, channels)
         for batch in batches:
-            rows, kinds = job_rows(job, with_given_names(batch, names))
+            rows, kinds = job_rows(job, with_given_names(batch, names), zone_of_rows)
             yield rows, kinds, assigner.assign(batch.column(NUMBER).to_numpy(), prepare(rows))
 
     return write_task(job, placed)
@@ -121,7 +122,7 @@ def _first_task(job: WriteJob, names: Sequence[str], channels: Channels) -> Task
 def _task(job: WriteJob, names: Sequence[str]) -> Task:
     def placed(batches: Iterator[pa.RecordBatch]) -> Iterator[PlacedRows]:
         for batch in batches:
-            yield *job_rows(job, with_given_names(batch, names)), owned_buckets(batch)
+            yield *job_rows(job, with_given_names(batch, names), zone_of_rows), owned_buckets(batch)
 
     return write_task(job, placed)
 

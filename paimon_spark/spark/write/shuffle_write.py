@@ -31,13 +31,14 @@ from paimon_spark.spark.adapters.tasks import (
     with_plain_names,
 )
 from paimon_spark.spark.adapters.types import spark_type
-from paimon_spark.spark.write.task_rows import align_rows, current_task, write_rows
-from paimon_spark.spark.write.write_job import WriteJob
+from paimon_spark.spark.write.task_session import current_task, zone_of_rows
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.write.placement import numbered_buckets, settled_number, stages_all, writes_fixed_buckets
 from paimon_spark.store.write.row_rules import row_rules
 from paimon_spark.store.write.write_rules import write_clustering
+from paimon_spark.writes.task_rows import align_rows, write_rows
+from paimon_spark.writes.write_job import WriteJob
 
 OWNER = "owner"
 PLACE = "place"
@@ -166,6 +167,6 @@ def stored_columns(job: WriteJob, fields: tuple[DataField, ...]) -> Callable[[pa
 def _task(job: WriteJob, names: Sequence[str]) -> Task:
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows = (with_given_names(batch, names) for batch in batches)
-        yield from message_rows(write_rows(job, current_task(), rows))
+        yield from message_rows(write_rows(job, current_task(), rows, zone_of_rows))
 
     return task

@@ -38,7 +38,8 @@ from paimon_spark.store.history.branches import branch_names, create_branch, del
 from paimon_spark.store.history.fast_forward import fast_forward
 from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.history.tags import create_tag
-from paimon_spark.store.open import ReadableTable, find_system_table, open_table
+from paimon_spark.store.open import ReadableTable, find_system_table
+from paimon_spark.tables.open import open_table
 
 DEFAULTS = {"file.format": "avro", "snapshot.num-retained.min": "3"}
 

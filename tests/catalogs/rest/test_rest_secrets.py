@@ -17,7 +17,7 @@ from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.rest.options import RestOptions, rest_options, travelled
 from paimon_spark.errors import OptionError, PaimonError
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 SECRETS = {
     "dlf.access-key-secret": "geheim-dlf-1",

@@ -14,7 +14,7 @@ from paimon_spark.store.expire.snapshots import expire_snapshots
 from paimon_spark.store.history.branches import create_branch
 from paimon_spark.store.history.consumers import reset_consumer
 from paimon_spark.store.history.tags import create_tag
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 NO_JSON = (b"", b"xx", b"{", b"{}")
 

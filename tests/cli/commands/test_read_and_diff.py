@@ -18,7 +18,7 @@ from paimon_spark.format.paths import schema_path
 from paimon_spark.format.schema import encode_schema
 from paimon_spark.store.history.branches import create_branch
 from paimon_spark.store.history.tags import create_tag
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 
 @pytest.fixture

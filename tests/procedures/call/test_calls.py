@@ -27,7 +27,7 @@ from paimon_spark.procedures.local_engine import LocalEngine
 from paimon_spark.store.compact.live_buckets import live_buckets
 from paimon_spark.store.metadata.partitions import format_partition
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 OLD, NEW = "2020-01-01", "2999-01-01"
 TRUE = [(True,)]

@@ -9,11 +9,12 @@ import pytest
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from paimon_spark.arrow.alignment import with_times
 from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import DataError
 from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
-from paimon_spark.spark.adapters.batches import spark_arrow_schema, with_times
+from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.char_columns import as_stored
 from paimon_spark.spark.adapters.types import spark_schema
 

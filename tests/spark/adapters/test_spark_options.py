@@ -8,18 +8,10 @@ import pytest
 
 from paimon_spark.errors import OptionError
 from paimon_spark.format.options.connector_keys import CONNECTOR_KEYS
-from paimon_spark.spark.adapters.options import (
-    _ONCE_ALIASES,
-    _READ_ONLY,
-    _WRITE_ONLY,
-    DYNAMIC_OVERWRITE,
-    ReadOptions,
-    WriteOptions,
-    read_options,
-    write_options,
-)
+from paimon_spark.spark.adapters.options import ReadOptions, read_options, write_options
 from paimon_spark.spark.stream_sink.options import _OWN, stream_options
 from paimon_spark.store.stream_source.settings import ON_EXPIRED, STREAM
+from paimon_spark.writes.options import _ONCE_ALIASES, DYNAMIC_OVERWRITE, READ_ONLY, WRITE_ONLY, WriteOptions
 
 
 def test_connector_options_are_distinguished_from_table_options_in_any_letter_case() -> None:
@@ -72,7 +64,7 @@ def test_other_paths_are_no_names(path: str) -> None:
 
 
 def test_each_option_of_the_connector_is_named_where_wrong_places_are_reported() -> None:
-    own = {*_READ_ONLY, *_WRITE_ONLY, *(option.key for option in _OWN), DYNAMIC_OVERWRITE, ON_EXPIRED.key, STREAM.key}
+    own = {*READ_ONLY, *WRITE_ONLY, *(option.key for option in _OWN), DYNAMIC_OVERWRITE, ON_EXPIRED.key, STREAM.key}
     assert own - set(_ONCE_ALIASES) <= set(CONNECTOR_KEYS)
 
 

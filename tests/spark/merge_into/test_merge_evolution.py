@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 import paimon_spark
 from paimon_spark import PaimonTable
 from paimon_spark.errors import DataError, SchemaError, SqlError
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 pytestmark = pytest.mark.spark
 KEYED = {"primary-key": "id", "bucket": "1"}

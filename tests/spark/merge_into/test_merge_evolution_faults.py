@@ -20,8 +20,9 @@ from paimon_spark.spark.merge_into.merge import Merge, run_merge
 from paimon_spark.spark.rows.attempts import Job
 from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.store.evolution.merged_schema import Merging
-from paimon_spark.store.open import ReadableTable, open_table
+from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.rows.change_strategies import Statement
+from paimon_spark.tables.open import open_table
 
 pytestmark = pytest.mark.spark
 

@@ -19,8 +19,8 @@ from paimon_spark.errors import DataError
 from paimon_spark.spark.merge_into.clauses import Action, Clause, When
 from paimon_spark.spark.merge_into.merge import Merge, run_merge
 from paimon_spark.spark.rows.attempts import Job
-from paimon_spark.store.open import open_table
 from paimon_spark.store.rows.change_strategies import Statement
+from paimon_spark.tables.open import open_table
 
 pytestmark = pytest.mark.spark
 TRIES = tries("PAIMON_MERGES", ci=3, long=60)

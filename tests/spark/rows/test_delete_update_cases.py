@@ -15,7 +15,7 @@ from support.long_runs import LONG, draws
 import paimon_spark
 from paimon_spark import PaimonTable
 from paimon_spark.errors import DataError, UnsupportedFeature
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 pytestmark = pytest.mark.spark
 VECTORS = {"deletion-vectors.enabled": "true"}

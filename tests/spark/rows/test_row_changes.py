@@ -13,7 +13,7 @@ from pyspark.sql import functions as sf
 
 from paimon_spark import PaimonTable
 from paimon_spark.errors import DataError, OptionError, SqlError, UnsupportedFeature
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 pytestmark = pytest.mark.spark
 ROWS = [(i, 10 * i, "ab"[i % 2]) for i in range(6)]

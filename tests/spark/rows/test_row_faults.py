@@ -28,8 +28,9 @@ from paimon_spark.spark.merge_into.merge import Merge, run_merge
 from paimon_spark.spark.rows.attempts import Job
 from paimon_spark.spark.rows.statements import RowStatement, delete_where, update_where
 from paimon_spark.store.checks.table import check
-from paimon_spark.store.open import ReadableTable, open_table
+from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.rows.change_strategies import Statement
+from paimon_spark.tables.open import open_table
 
 pytestmark = pytest.mark.spark
 TRIES = tries("PAIMON_ROW_FAULTS", ci=1, long=60)

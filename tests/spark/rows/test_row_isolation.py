@@ -28,8 +28,8 @@ from paimon_spark.spark.statements.row_changes import SubQueryViews, with_sub_qu
 from paimon_spark.spark.statements.run import run_sql
 from paimon_spark.sql.parse import parse
 from paimon_spark.sql.statements import Delete
-from paimon_spark.store.open import open_table
 from paimon_spark.store.rows.change_strategies import Statement
+from paimon_spark.tables.open import open_table
 
 pytestmark = pytest.mark.spark
 KEYED = {"primary-key": "id", "bucket": "1"}

@@ -22,7 +22,7 @@ from paimon_spark import PaimonTable
 from paimon_spark.errors import PaimonError
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.spark.source.source import PaimonDataSource
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 pytestmark = pytest.mark.spark
 BATCHES: list[list[Row]] = [

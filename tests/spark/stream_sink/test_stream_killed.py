@@ -21,7 +21,7 @@ from support.long_runs import LONG, tries
 from support.oracles.checker import check_table
 from support.paths import ROOT
 
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 KILLS = tries("PAIMON_STREAM_KILLS", ci=0, long=20)
 KEYS = 20

@@ -20,7 +20,7 @@ from paimon_spark import PaimonTable
 from paimon_spark.errors import OptionError, StaleBatch
 from paimon_spark.spark.source.source import PaimonDataSource
 from paimon_spark.store.checks.table import check
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 pytestmark = pytest.mark.spark
 KEYED = {"primary-key": "id", "bucket": "2"}

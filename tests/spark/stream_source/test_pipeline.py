@@ -23,7 +23,7 @@ from support.oracles.checker import check_table
 from support.paths import ROOT
 from support.programs.pipeline_job import GROUPS, TABLES, changes, create_tables, written
 
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 SECONDS = tries("PAIMON_PIPELINE_SECONDS", ci=0, long=1800)
 JOBS = ("generate", "add", "deliver", "maintain")

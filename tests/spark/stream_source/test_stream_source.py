@@ -11,7 +11,7 @@ from pyspark.sql import functions as f
 from support.tables.compacted_tables import append, new_table
 
 from paimon_spark import PaimonTable
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 pytestmark = pytest.mark.spark
 

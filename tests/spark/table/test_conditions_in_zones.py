@@ -22,17 +22,18 @@ from support.tables.compacting import make
 from paimon_spark.arrow.predicates.sql_text import parse_predicate
 from paimon_spark.arrow.zones import find_zone, to_local
 from paimon_spark.errors import OptionError, PredicateError
+from paimon_spark.spark.adapters.batches import FrameColumns
 from paimon_spark.spark.adapters.options import write_options
 from paimon_spark.spark.adapters.types import spark_schema
 from paimon_spark.spark.source.source import PaimonDataSource
 from paimon_spark.spark.table.table_api import PaimonTable
-from paimon_spark.spark.write.commit_write import commit_job
-from paimon_spark.spark.write.open_write import open_job
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.tables.open import open_table
+from paimon_spark.writes.commit_write import commit_job
+from paimon_spark.writes.open_write import open_job
 
 pytestmark = pytest.mark.spark
 
@@ -107,7 +108,7 @@ def overwrite_replaces(table: Table, sql: str, zone: str) -> list[int] | None:
     """The ids of the rows that an overwrite by no rows takes away; None: it wants a list of values. Undone after."""
     given = {"path": table.location, "overwrite-where": sql, "time-zone": zone}
     try:
-        job = open_job(write_options(given), spark_schema(table.schema.fields), overwrite=True)
+        job = open_job(write_options(given), FrameColumns(spark_schema(table.schema.fields)), overwrite=True)
     except OptionError as error:
         assert "expected the values" in str(error) or "no partition column" in str(error)  # noqa: PT017
         return None

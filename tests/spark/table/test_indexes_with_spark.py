@@ -7,7 +7,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from paimon_spark import PaimonTable, catalog
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 
 def test_written_read_and_made_anew(spark: SparkSession, tmp_path: Path) -> None:

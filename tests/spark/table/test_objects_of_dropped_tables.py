@@ -15,9 +15,10 @@ from pyspark.sql import DataFrame, SparkSession
 import paimon_spark
 from paimon_spark import PaimonTable, open_table
 from paimon_spark.errors import TableNotFound
+from paimon_spark.spark.adapters.batches import FrameColumns
 from paimon_spark.spark.adapters.options import write_options
 from paimon_spark.spark.jobs.write_run import run_write
-from paimon_spark.spark.write.open_write import open_job
+from paimon_spark.writes.open_write import open_job
 
 pytestmark = pytest.mark.spark
 CREATE = """CREATE TABLE paimon.d.t (id BIGINT, dt STRING) PARTITIONED BY (dt)
@@ -88,7 +89,7 @@ def test_a_job_leaves_a_table_alone_that_was_made_anew(
     made.execute()
     added = ", 2 more" if more else ""
     rows = quick_spark.sql(f"SELECT 1L id, 'a' dt{added}")
-    job = open_job(write_options({"path": path, **more}), rows.schema, overwrite)
+    job = open_job(write_options({"path": path, **more}), FrameColumns(rows.schema), overwrite)
 
     def made_anew() -> None:
         shutil.rmtree(path)

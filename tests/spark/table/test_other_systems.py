@@ -41,12 +41,12 @@ from paimon_spark.spark.merge_into.clauses import MergeBuilder
 from paimon_spark.spark.source.source import PaimonDataSource
 from paimon_spark.spark.table.new_table import NewTable
 from paimon_spark.spark.table.table_api import TableOptimizer
-from paimon_spark.spark.write.table_creation import create
 from paimon_spark.sql.queries.references import statement_advice
 from paimon_spark.sql.text.cursor import column_path
 from paimon_spark.store.metadata.table_options import resolve_keys, resolve_properties
 from paimon_spark.store.scan.table_scan import Scan
 from paimon_spark.store.system_tables.names import NAMES
+from paimon_spark.writes.table_creation import create
 
 OURS = {value for name, value in vars(connector).items() if re.fullmatch(r"[A-Z_]+", name) and isinstance(value, str)}
 VALUES = {"true", "lookup", "deduplicate", "overwrite", "restart"}  # in quotes, but no option

@@ -16,7 +16,8 @@ from support.tables.compacting import make, write
 from paimon_spark.catalogs.warehouse import find_warehouse_table
 from paimon_spark.errors import OptionError, PredicateError
 from paimon_spark.spark.table.table_api import PaimonTable
-from paimon_spark.store.open import find_system_table, open_table
+from paimon_spark.store.open import find_system_table
+from paimon_spark.tables.open import open_table
 
 pytestmark = pytest.mark.spark
 ZONE_CONF = "spark.sql.session.timeZone"

@@ -12,9 +12,10 @@ from pyspark.sql import DataFrame, SparkSession
 import paimon_spark
 from paimon_spark import PaimonTable
 from paimon_spark.errors import CommitConflict, DataError, OptionError, SchemaError
+from paimon_spark.spark.adapters.batches import FrameColumns
 from paimon_spark.spark.adapters.options import write_options
-from paimon_spark.spark.write.commit_write import commit_job
-from paimon_spark.spark.write.open_write import open_job
+from paimon_spark.writes.commit_write import commit_job
+from paimon_spark.writes.open_write import open_job
 
 MERGE = {"write.merge-schema": "true"}
 WIDEN = {**MERGE, "write.merge-schema.type-widening": "true"}
@@ -125,7 +126,9 @@ def test_jobs_that_add_columns_at_once(spark: SparkSession, tmp_path: Path) -> N
     path = tmp_path / "t"
     save(spark.sql("select 1 as a"), path)
     wider = [spark.sql(f"select 2 as a, 3 as {name}").schema for name in ("b", "b", "c")]
-    jobs = [open_job(write_options({"path": str(path), **MERGE}), schema, overwrite=False) for schema in wider]
+    jobs = [
+        open_job(write_options({"path": str(path), **MERGE}), FrameColumns(schema), overwrite=False) for schema in wider
+    ]
     assert commit_job(jobs[0], []) is None
     assert commit_job(jobs[1], []) is None
     with pytest.raises(CommitConflict, match=r"another job has changed the schema meanwhile \(schema 1: \+ b INT\)"):

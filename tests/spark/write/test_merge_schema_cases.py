@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import paimon_spark
 from paimon_spark.format.types import all_fields
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 pytestmark = pytest.mark.spark
 MERGE = {"write.merge-schema": "true"}

@@ -18,10 +18,11 @@ from paimon_spark import open_table
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import CommitStateUnknown, StorageError
 from paimon_spark.file_io import LocalFileIO
+from paimon_spark.spark.adapters.batches import FrameColumns
 from paimon_spark.spark.adapters.options import write_options
-from paimon_spark.spark.write.commit_write import commit_job
-from paimon_spark.spark.write.open_write import open_job
-from paimon_spark.spark.write.task_rows import write_rows
+from paimon_spark.writes.commit_write import commit_job
+from paimon_spark.writes.open_write import open_job
+from paimon_spark.writes.task_rows import write_rows
 
 ROWS = pa.RecordBatch.from_pydict({"a": pa.array([2], pa.int32()), "b": pa.array(["x"])})
 SCHEMA = st.StructType([st.StructField("a", st.IntegerType()), st.StructField("b", st.StringType())])
@@ -34,7 +35,9 @@ def fail() -> NoReturn:
 def commit(path: Path, store: FaultyFileIO) -> None:
     """Writes rows with a new column; the store fails while they are committed."""
     create_table(str(path), new_schema(pa.schema([("a", pa.int32())]), options={"bucket": "-1"}))
-    job = open_job(write_options({"path": str(path), "write.merge-schema": "true"}), SCHEMA, overwrite=False)
+    job = open_job(
+        write_options({"path": str(path), "write.merge-schema": "true"}), FrameColumns(SCHEMA), overwrite=False
+    )
     messages = write_rows(job, 0, [ROWS])
     commit_job(replace(job, table=replace(job.table, file_io=store)), messages)
 

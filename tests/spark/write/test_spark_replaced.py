@@ -10,7 +10,7 @@ import pytest
 from paimon_spark.errors import OptionError, PredicateError
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
-from paimon_spark.spark.write.replaced_partitions import replaced_partitions
+from paimon_spark.writes.replaced_partitions import replaced_partitions
 
 SCHEMA = TableSchema(
     0,

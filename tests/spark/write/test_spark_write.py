@@ -22,9 +22,10 @@ from paimon_spark import PaimonTable, open_table
 from paimon_spark.errors import CommitStateUnknown, DataError, PaimonError
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.types import Root
+from paimon_spark.spark.adapters.batches import FrameColumns
 from paimon_spark.spark.adapters.options import write_options
 from paimon_spark.spark.source.writer import PaimonWriter, open_writer
-from paimon_spark.spark.write.open_write import open_job
+from paimon_spark.writes.open_write import open_job
 
 pytestmark = pytest.mark.spark
 NONE: Mapping[str, str] = {}
@@ -462,7 +463,7 @@ class NoAnswer(LocalFileIO):
 def test_an_uncertain_commit_deletes_nothing(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     save(spark.range(3), path, KEYED)
-    job = open_job(write_options({"path": str(path)}), spark.range(0).schema, overwrite=False)
+    job = open_job(write_options({"path": str(path)}), FrameColumns(spark.range(0).schema), overwrite=False)
     writer = PaimonWriter(replace(job, table=replace(job.table, file_io=NoAnswer())))
     message = written(writer, range(5))
     after = data_files(path)

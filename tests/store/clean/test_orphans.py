@@ -23,7 +23,7 @@ from paimon_spark.file_io import LocalFileIO, file_io_for
 from paimon_spark.store.clean import orphans_used
 from paimon_spark.store.clean.orphans import remove_orphan_files, remove_orphans_before
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 # ------------------------------------------------------------------------------------------------ which files may go
 

@@ -36,8 +36,8 @@ from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.history.tag_deletion import delete_tags
 from paimon_spark.store.history.tags import create_tag, rename_tag, replace_tag
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.tables.open import open_table
 
 ORPHANS = (
     "bucket-0/x",

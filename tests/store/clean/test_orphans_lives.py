@@ -24,7 +24,7 @@ from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.history.tag_deletion import delete_tags
 from paimon_spark.store.history.tags import create_tag, replace_tag
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 PLACES = ["bucket-0", "bucket-7", "manifest", "index", "statistics", "snapshot", "changelog", "p=1/bucket-0"]
 

@@ -42,9 +42,9 @@ from paimon_spark.store.evolution.changes import SetOption
 from paimon_spark.store.history.tags import create_tag
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import resolve_properties
-from paimon_spark.store.open import open_table
 from paimon_spark.store.storage.local_time import local_wall_millis
 from paimon_spark.store.upkeep.maintenance import maintain
+from paimon_spark.tables.open import open_table
 
 NOW = datetime(2026, 11, 10, 12)
 COLUMNS = pa.schema(

@@ -29,7 +29,7 @@ from paimon_spark.store.clean.truncate import (
 from paimon_spark.store.commit.attempt import table_state
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 X, Y, NULL = partition("x"), partition("y"), partition(None)
 COLUMNS = pa.schema(

@@ -18,7 +18,7 @@ from paimon_spark.procedures.rewrites import Compact
 from paimon_spark.store.clustering.incremental import cluster_incrementally
 from paimon_spark.store.metadata.alter import set_option
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 INCREMENTAL = {**PLAIN, "clustering.incremental": "true", "clustering.columns": "k,x"}
 PARTS = pa.schema([("p", pa.string()), ("k", pa.int32())])

@@ -15,7 +15,7 @@ from support.tables.sorting import PLAIN, SmallParts, delete_rows, same, unorder
 from paimon_spark.errors import CommitStateUnknown, PaimonError
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.store.clustering.sort_table import sort_table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 VECTORS = {**PLAIN, "deletion-vectors.enabled": "true"}
 NEW = [(1000 + k, "new", 0.5) for k in range(9)]

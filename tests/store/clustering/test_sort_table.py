@@ -17,7 +17,7 @@ from paimon_spark.merge.clustering.sort_keys import sort_keys, sorted_rows
 from paimon_spark.merge.clustering.strategy import new_clustering
 from paimon_spark.store.clustering.sort_table import sort_table
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 
 def batch_of(rows: Rows) -> pa.RecordBatch:

@@ -26,8 +26,8 @@ from paimon_spark.store.history.branches import create_branch
 from paimon_spark.store.history.fast_forward import fast_forward
 from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.upkeep.manifest_compaction import compact_manifests
+from paimon_spark.tables.open import open_table
 
 OTHER = (8, 8)
 

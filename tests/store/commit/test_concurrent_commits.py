@@ -15,7 +15,7 @@ from support.programs.process_pool import process_pool
 from support.programs.s3_server import s3_server
 
 from paimon_spark.catalogs.create import new_schema
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 PROCESSES = 8
 COMMITS = 50 if LONG else 4

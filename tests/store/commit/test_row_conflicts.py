@@ -17,9 +17,10 @@ from paimon_spark.store.compact.compaction import compact_table
 from paimon_spark.store.compact.local_pool import LocalRunner
 from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.metadata.messages import CommitMessage
-from paimon_spark.store.open import ReadableTable, open_table
+from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.write.table_write import TableWrite
 from paimon_spark.store.write.write_plan import plan_write
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([("id", pa.int64()), ("v", pa.int64())])
 Rows = Sequence[tuple[int, int]]

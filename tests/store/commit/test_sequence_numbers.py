@@ -10,7 +10,7 @@ from support.tables.compacting import compact, make, write
 
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.string())])
 NUMBERS = {"table-read.sequence-number.enabled": "true"}

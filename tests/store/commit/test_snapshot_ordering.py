@@ -18,10 +18,10 @@ from paimon_spark.format.manifest import FileSource
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.read.file_rows import snapshot_sequence
 from paimon_spark.store.write.table_write import TableWrite
 from paimon_spark.store.write.write_plan import WritePlan
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([pa.field("k", pa.int32(), False), ("a", pa.int32()), ("b", pa.int32())])
 ORDERING = {"bucket": "1", "sequence.snapshot-ordering": "true", "write-only": "true"}

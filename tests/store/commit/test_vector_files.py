@@ -26,8 +26,8 @@ from paimon_spark.store.metadata.manifest_files import combine_index_entries
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.partition_stats import same_partition
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.tables.open import open_table
 
 VECTORS = {"deletion-vectors.enabled": "true"}
 PLACES = {"unaware": 0, "bucketed": 1}

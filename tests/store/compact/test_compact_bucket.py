@@ -27,8 +27,8 @@ from paimon_spark.store.compact.bucket import run_task
 from paimon_spark.store.compact.bucket_rows import SYSTEM_FIELDS
 from paimon_spark.store.compact.task import MergeTask
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.read.splits import DeletionFile
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([pa.field("k", pa.int32(), False), ("a", pa.int32()), ("b", pa.string()), ("g", pa.int32())])
 PARTIAL = {"merge-engine": "partial-update"}

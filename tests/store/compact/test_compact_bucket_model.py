@@ -17,7 +17,7 @@ from paimon_spark.store.compact.bucket import run_task
 from paimon_spark.store.compact.commit import commit_compaction
 from paimon_spark.store.compact.task import MergeTask
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 KEYS = {
     pa.int64(): integers(64),

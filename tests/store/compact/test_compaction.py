@@ -41,8 +41,8 @@ from paimon_spark.store.compact.live_buckets import live_buckets
 from paimon_spark.store.compact.local_pool import LocalRunner
 from paimon_spark.store.compact.task import CompactTask
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.tables.open import open_table
 
 DELETE = 3
 

@@ -21,9 +21,9 @@ from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.compact.compaction import compact_table
 from paimon_spark.store.compact.local_pool import LocalRunner
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.upkeep.finish_write import compact_after_write
 from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.tables.open import open_table
 
 TABLES: dict[str, Mapping[str, str]] = {
     "full": {"full-compaction.delta-commits": "1"},

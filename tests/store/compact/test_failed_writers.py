@@ -27,11 +27,11 @@ from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.compact.local_pool import LocalRunner
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.rescale.rescale import rescale
 from paimon_spark.store.upkeep.compact_call import compact_on_call
 from paimon_spark.store.upkeep.copy_files import copy_table
 from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([pa.field("k", pa.int64(), False), pa.field("v", pa.string(), False)])
 FORMATS = ["parquet", "orc", "avro"]

@@ -18,7 +18,7 @@ from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import OptionError
 from paimon_spark.store.compact.partition_choice import chosen_partitions, partition_specs
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([("id", pa.int64()), ("hour", pa.int32()), ("name", pa.string()), ("day", pa.date32())])
 NAMES = ["a", "b=c", "x/y", "'", "null", "0", "'a'"]

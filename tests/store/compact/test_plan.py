@@ -21,8 +21,8 @@ from paimon_spark.store.compact.local_pool import LocalRunner
 from paimon_spark.store.compact.plan import plan_append_compaction
 from paimon_spark.store.compact.task import AppendTask
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([("part", pa.string()), ("id", pa.int64()), ("value", pa.int64())])
 BUCKETED = {"bucket": "2", "bucket-key": "id"}

@@ -16,9 +16,9 @@ from paimon_spark.store.compact.bucket import run_task
 from paimon_spark.store.compact.bucket_rows import SYSTEM_FIELDS, BucketRows, UpperLevel, files_above
 from paimon_spark.store.compact.task import MergeTask
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.read.file_rows import FileRequest
 from paimon_spark.store.read.splits import DeletionFile
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([pa.field("id", pa.int64(), False), ("v", pa.string())])
 GROUP = 131072  # rows of a row group that our writer makes

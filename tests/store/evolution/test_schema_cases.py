@@ -15,7 +15,7 @@ from paimon_spark.store.evolution import changes as c
 from paimon_spark.store.evolution.alter import alter_table
 from paimon_spark.store.evolution.schema_update import SchemaUpdate
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 PAIRS = pa.schema([("a", pa.int32()), ("b", pa.int64())])
 NOT_NULL = {"alter-column-null-to-not-null.disabled": "false"}

@@ -48,8 +48,8 @@ from paimon_spark.store.holds.retention import Limits, retention, retention_rule
 from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_manifest_list
 from paimon_spark.store.metadata.messages import CommitChanges
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.upkeep.maintenance import maintain
+from paimon_spark.tables.open import open_table
 
 HOUR = 3_600_000
 

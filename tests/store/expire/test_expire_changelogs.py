@@ -41,8 +41,8 @@ from paimon_spark.store.history.fast_forward import fast_forward
 from paimon_spark.store.history.tag_deletion import delete_tags
 from paimon_spark.store.holds.retention import Retention, retention_rules
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.upkeep.manifest_compaction import compact_manifests
+from paimon_spark.tables.open import open_table
 
 INPUT = {"changelog-producer": "input"}
 PRODUCERS: list[Mapping[str, str]] = [{}, INPUT]

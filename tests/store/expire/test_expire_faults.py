@@ -27,7 +27,7 @@ from paimon_spark.store.expire.snapshots import expire_snapshots_by
 from paimon_spark.store.holds.retention import RetentionRules
 from paimon_spark.store.metadata.manifest_files import read_manifest_list, read_manifests
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 KEPT = rules(2)
 DECOUPLED = rules(2, changelogs=4)

@@ -18,9 +18,9 @@ from paimon_spark.store.expire.changelogs import expire_all_changelogs
 from paimon_spark.store.expire.snapshots import expire_snapshots_by
 from paimon_spark.store.history.tag_deletion import delete_tags
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.upkeep.maintenance import maintain
 from paimon_spark.store.upkeep.manifest_compaction import compact_manifests
+from paimon_spark.tables.open import open_table
 
 
 def lived(path: Path) -> Table:

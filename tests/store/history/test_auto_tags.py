@@ -23,9 +23,9 @@ from paimon_spark.store.history.auto_tags import (
 )
 from paimon_spark.store.history.tags import create_tag
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.scan.auto_tag_names import auto_tag_time
 from paimon_spark.store.upkeep.maintenance import maintain
+from paimon_spark.tables.open import open_table
 
 DAY = {"tag.creation-period": "daily"}
 HOUR = {"tag.creation-period": "hourly"}

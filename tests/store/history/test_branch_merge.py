@@ -21,7 +21,7 @@ from paimon_spark.store.expire.snapshots import expire_snapshots_by
 from paimon_spark.store.history.branch_merge import merge_branch
 from paimon_spark.store.history.branches import create_branch
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.int64())])
 

@@ -31,7 +31,7 @@ from paimon_spark.store.history.fast_forward import fast_forward
 from paimon_spark.store.history.tags import create_tag
 from paimon_spark.store.holds.marks import write_mark
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 _MARKS = re.compile(r"/\.(holding-|created-from)")
 """Of marks that a crash leaves."""

@@ -18,7 +18,7 @@ from paimon_spark.store.expire.snapshots import expire_snapshots_by
 from paimon_spark.store.history.consumers import clear_consumers, expire_consumers, reset_consumer
 from paimon_spark.store.holds.consumer_files import consumer_positions
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 
 def life(path: Path) -> Table:

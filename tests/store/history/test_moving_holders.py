@@ -25,7 +25,7 @@ from paimon_spark.store.history.tag_deletion import delete_tags
 from paimon_spark.store.history.tags import rename_tag
 from paimon_spark.store.metadata.messages import CommitChanges
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 
 class MovingFileIO(FaultyFileIO):

@@ -27,8 +27,8 @@ from paimon_spark.store.history.tags import create_tag
 from paimon_spark.store.holds.marks import write_mark
 from paimon_spark.store.metadata.publish import write_hint
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.stream_source.stream_read import stream_read
+from paimon_spark.tables.open import open_table
 
 
 def life(path: Path, steps: str) -> Table:

@@ -19,7 +19,7 @@ from paimon_spark.store.history.tag_deletion import delete_tags
 from paimon_spark.store.history.tags import create_tag
 from paimon_spark.store.holds.marks import write_mark
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([pa.field("k", pa.int32(), nullable=False), ("p", pa.int32()), ("v", pa.int64())])
 TABLES: Mapping[str, tuple[tuple[str, ...], Mapping[str, str]]] = {

@@ -32,9 +32,9 @@ from paimon_spark.store.history.fast_forward import fast_forward
 from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.history.tags import create_tag
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.write.table_write import TableWrite
 from paimon_spark.store.write.write_plan import plan_write
+from paimon_spark.tables.open import open_table
 
 
 def test_a_writer_that_publishes_after_the_rollback(tmp_path: Path) -> None:

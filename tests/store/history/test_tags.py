@@ -29,7 +29,7 @@ from paimon_spark.store.history.tags import create_tag, rename_tag, replace_tag
 from paimon_spark.store.holds.marks import write_mark
 from paimon_spark.store.holds.tag_holds import deletion_mark_path, hold_snapshot
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 
 def life(path: Path, steps: str, options: dict[str, str] | None = None) -> Table:

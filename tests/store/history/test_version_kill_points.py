@@ -26,7 +26,7 @@ from paimon_spark.store.history.rollback_as_latest import rollback_to_as_latest
 from paimon_spark.store.history.tag_deletion import delete_tags
 from paimon_spark.store.history.tags import create_tag, rename_tag, replace_tag
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 
 def lived(path: Path, expires: bool) -> Table:

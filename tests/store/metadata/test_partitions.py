@@ -19,7 +19,7 @@ from paimon_spark.format.manifest import EMPTY_ROW, EMPTY_STATS, ManifestFileMet
 from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.store.metadata.partition_stats import partition_stats, same_partition
 from paimon_spark.store.metadata.partitions import PartitionFilter
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 TEXT = DataType(Root.VARCHAR, length=2**31 - 1)
 FIELDS = (DataField(0, "day", DataType(Root.INT)), DataField(1, "town", TEXT))

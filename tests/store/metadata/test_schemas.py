@@ -24,12 +24,12 @@ from paimon_spark.spark.source.source import PaimonDataSource
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.compact.local_pool import LocalRunner
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.rescale.postpone_compact import compact_postponed
 from paimon_spark.store.rescale.rescale import rescale
 from paimon_spark.store.upkeep.compact_call import compact_on_call
 from paimon_spark.store.write.task_write import open_task_write
 from paimon_spark.store.write.write_plan import plan_write
+from paimon_spark.tables.open import open_table
 
 INT, BIGINT = DataType(Root.INT), DataType(Root.BIGINT)
 STRING = DataType(Root.VARCHAR, length=MAX_LENGTH)

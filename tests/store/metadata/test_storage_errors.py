@@ -27,12 +27,9 @@ from paimon_spark import check, expire_snapshots, open_table
 from paimon_spark.catalogs.create import new_schema
 from paimon_spark.errors import CommitStateUnknown, PaimonError, StorageError, TableNotFound
 from paimon_spark.file_io import FileIO, LocalFileIO
+from paimon_spark.spark.adapters.batches import FrameColumns
 from paimon_spark.spark.adapters.options import write_options
 from paimon_spark.spark.adapters.types import spark_schema
-from paimon_spark.spark.write.commit_write import commit_job
-from paimon_spark.spark.write.open_write import open_job
-from paimon_spark.spark.write.task_rows import write_rows
-from paimon_spark.spark.write.write_job import WriteJob
 from paimon_spark.store.clean.orphans import remove_orphan_files
 from paimon_spark.store.clean.purge import purge_files
 from paimon_spark.store.compact.local_pool import LocalRunner
@@ -42,6 +39,10 @@ from paimon_spark.store.history.tags import create_tag
 from paimon_spark.store.rescale.rescale import rescale
 from paimon_spark.store.upkeep.compact_call import compact_on_call
 from paimon_spark.store.upkeep.copy_files import copy_table
+from paimon_spark.writes.commit_write import commit_job
+from paimon_spark.writes.open_write import open_job
+from paimon_spark.writes.task_rows import write_rows
+from paimon_spark.writes.write_job import WriteJob
 
 COLUMNS = pa.schema([pa.field("id", pa.int64(), False), pa.field("v", pa.binary())])
 KEYED = {"primary-key": "id", "bucket": "1"}
@@ -60,7 +61,7 @@ def batch(rows: int, first: int = 0) -> pa.RecordBatch:
 
 
 def job_at(path: Path | str, io: FileIO | None = None, **options: str) -> WriteJob:
-    job = open_job(write_options({"path": str(path), **KEYED, **options}), frame(), overwrite=False)
+    job = open_job(write_options({"path": str(path), **KEYED, **options}), FrameColumns(frame()), overwrite=False)
     return job if io is None else replace(job, table=replace(job.table, file_io=io))
 
 

@@ -20,11 +20,12 @@ from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import CorruptFile, MissingFile, UnsupportedFeature
 from paimon_spark.store.evolution.alter import alter_table
 from paimon_spark.store.evolution.schema_update import SchemaUpdate
-from paimon_spark.store.open import ReadableTable, open_table
+from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.read import splits
 from paimon_spark.store.read.splits import Split
 from paimon_spark.store.scan.table_scan import Scan
 from paimon_spark.store.storage import parallel
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([("k", pa.int64()), ("s", pa.string()), ("n", pa.int32())])
 NO_STATS = {"metadata.stats-mode": "none"}

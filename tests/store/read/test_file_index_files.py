@@ -14,8 +14,8 @@ from support.tables.compacting import make, write
 
 from paimon_spark.errors import CorruptFile
 from paimon_spark.file_io import FileIO
-from paimon_spark.store.open import open_table
 from paimon_spark.store.read.splits import Split
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([("s", pa.string()), ("n", pa.int64()), ("kind", pa.string())])
 ROWS = 20_000

@@ -21,8 +21,8 @@ from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta
 from paimon_spark.format.schema import VALUE_KIND, VALUE_KIND_ID, TableSchema
 from paimon_spark.format.types import DataField, DataType, Root
-from paimon_spark.store.open import open_table
 from paimon_spark.store.read.file_rows import FileRequest, StoredFile, read_file
+from paimon_spark.tables.open import open_table
 
 INT, TEXT = DataType(Root.INT), DataType(Root.VARCHAR, length=2**31 - 1)
 P, A, B, C = DataField(0, "p", INT), DataField(1, "a", INT), DataField(2, "b", INT), DataField(3, "c", TEXT)

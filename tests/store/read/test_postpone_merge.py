@@ -22,10 +22,10 @@ from paimon_spark.merge.keys.window import MergeSpec
 from paimon_spark.store.compact.compaction import compact_table
 from paimon_spark.store.compact.local_pool import LocalRunner
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.read.sorted_runs import sorted_runs
 from paimon_spark.store.read.splits import PostponeSplit
 from paimon_spark.store.rescale.postpone_compact import compact_postponed
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([("part", pa.string()), ("id", pa.int64()), ("a", pa.int64()), ("b", pa.string())])
 WAITING = {"postpone.batch-write-fixed-bucket": "false"}

@@ -16,8 +16,9 @@ from support.tables.golden_tables import GoldenTable, readable_tables
 
 from paimon_spark.errors import OptionError, PredicateError, UnsupportedFeature
 from paimon_spark.format.schema import BUCKET, FILE_PATH, METADATA_COLUMNS, PARTITION, ROW_INDEX
-from paimon_spark.store.open import ReadableTable, open_table
+from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.read.splits import Split
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", pa.string())])
 TABLES = readable_tables()

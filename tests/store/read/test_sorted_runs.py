@@ -19,10 +19,10 @@ from paimon_spark.merge.keys.window import MergeSpec
 from paimon_spark.merge.runs.sort_merge import merge_runs
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.read.sorted_runs import MOST_RUNS, RunSpill, SizedRun
 from paimon_spark.store.write.table_write import TableWrite
 from paimon_spark.store.write.write_plan import plan_write
+from paimon_spark.tables.open import open_table
 
 KEY = DataField(0, "k", DataType(Root.INT, False))
 SCHEMA = pa.schema([("k", pa.int32()), ("v", pa.int32())])

@@ -17,8 +17,8 @@ from paimon_spark.errors import CorruptFile, MissingFile
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.store.compact.bucket import run_task
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.scan.new_scan import new_scan
+from paimon_spark.tables.open import open_table
 
 LOST = {"scan.ignore-lost-files": "true"}
 CORRUPT = {"scan.ignore-corrupt-files": "true"}

@@ -34,13 +34,13 @@ from paimon_spark.store.commit.attempt import table_state
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.postponed import bucket_number, in_write_order
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.rescale.postpone_compact import compact_postponed
 from paimon_spark.store.rescale.postpone_placement import place_staged, postponed_rows
 from paimon_spark.store.rescale.rescale import rescale
 from paimon_spark.store.write.placement import STAGE_OWNERS, numbered_buckets
 from paimon_spark.store.write.task_write import open_task_write
 from paimon_spark.store.write.write_plan import plan_write
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([("part", pa.string()), ("id", pa.int64()), ("value", pa.string())])
 WAITING = {"postpone.batch-write-fixed-bucket": "false"}

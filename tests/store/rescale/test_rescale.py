@@ -25,11 +25,11 @@ from paimon_spark.format.snapshot import CommitKind
 from paimon_spark.store.commit.attempt import table_state
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.rescale.postpone_compact import compact_postponed
 from paimon_spark.store.rescale.rescale import rescale
 from paimon_spark.store.rescale.rewrite import SOURCE_BYTES, postponed_rewrite
 from paimon_spark.store.write.write_plan import plan_write
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([("part", pa.string()), ("id", pa.int64()), ("value", pa.int64())])
 

@@ -9,8 +9,9 @@ import pytest
 
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.store.open import ReadableTable, open_table
+from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.rows.change_strategies import ChangeStrategy, Statement, change_strategy
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([("id", pa.int64()), ("v", pa.int64()), ("k", pa.string())])
 DELETE, UPDATE, MERGE = Statement.DELETE, Statement.UPDATE, Statement.MERGE

@@ -15,12 +15,13 @@ from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.compact.task import AppendTask
-from paimon_spark.store.open import ReadableTable, open_table
+from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.read.splits import DeletionFile, Split
 from paimon_spark.store.rows import rewrite_file as rewriting
 from paimon_spark.store.rows.live_files import append_tasks, files_by_name
 from paimon_spark.store.rows.rewrite_file import RowChanges, rewrite_file
 from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([("id", pa.int64()), ("v", pa.string())])
 ROWS = 40

@@ -151,8 +151,8 @@ def test_arguments_of_other_types_are_named(table: ReadableTable) -> None:
     any_table: Any = table
     names, a_text, number = "expected a text, a list of texts or None", "expected a text", "expected a whole number"
     calls: list[tuple[Callable[[], object], str]] = [
-        (lambda: any_table.scan([0]), f"ReadableTable.scan: the argument 'columns' holds 0: {names}"),
-        (lambda: any_table.scan(0), f"ReadableTable.scan: the argument 'columns' is 0: {names}"),
+        (lambda: any_table.scan([0]), f"WritableTable.scan: the argument 'columns' holds 0: {names}"),
+        (lambda: any_table.scan(0), f"WritableTable.scan: the argument 'columns' is 0: {names}"),
         (
             lambda: any_table.scan([col("v")]),
             f"'columns' holds an expression of paimon_spark.col, which only the 'where' of open_table takes: {names}",
@@ -228,7 +228,8 @@ def test_states_by_version_and_time(table: ReadableTable, tmp_path: Path) -> Non
 
 def test_names_of_other_systems(table: ReadableTable) -> None:
     for name, told in {
-        "append": "with Spark",
+        "delete": "with Spark",
+        "insert": "append",
         "to_pandas": "scan",
         "select": "scan",
         "to_table": "scan",
@@ -252,6 +253,6 @@ def test_names_of_other_systems(table: ReadableTable) -> None:
 def test_what_objects_print(table: ReadableTable) -> None:
     schema = "schema 0 (k BIGINT NOT NULL, v STRING, a ARRAY<INT>; primary key k)"
     assert repr(table.schema) == schema
-    assert repr(table) == f"<ReadableTable {table.location}: {schema}>"
+    assert repr(table) == f"<WritableTable {table.location}: {schema}>"
     assert repr(table.scan("k")) == f"<Scan of {table.location}: k>"
     assert repr(table.scan("k", "v = 'a'")) == f"<Scan of {table.location}: k, with a condition>"

@@ -19,7 +19,7 @@ from paimon_spark.file_io import LocalFileIO
 from paimon_spark.store.history.branches import create_branch, delete_branch
 from paimon_spark.store.history.tags import create_tag
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema(
     [pa.field("dt", pa.string(), nullable=False), pa.field("k", pa.int32(), nullable=False), ("v", pa.string())]

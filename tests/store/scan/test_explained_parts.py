@@ -15,9 +15,9 @@ from support.tables.compacting import make
 from paimon_spark.arrow.parquet.page_index import decode_locations
 from paimon_spark.arrow.parquet.thrift_compact import decode_struct, find
 from paimon_spark.store.commit.table_commit import TableCommit
-from paimon_spark.store.open import open_table
 from paimon_spark.store.scan.scan_explanation import PartCounts
 from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.tables.open import open_table
 
 COUNT = 300_000
 COLUMNS = pa.schema([("k", pa.int64()), ("v", pa.int64())])

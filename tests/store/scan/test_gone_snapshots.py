@@ -19,10 +19,10 @@ from paimon_spark.errors import MissingFile, SnapshotNotFound, TableNotFound
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.store.expire.snapshots import expire_snapshots_by
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.read.splits import ReadUnit
 from paimon_spark.store.scan.new_scan import new_scan
 from paimon_spark.store.scan.table_scan import Scan
+from paimon_spark.tables.open import open_table
 
 OLD = {"scan.snapshot-id": "2"}
 

@@ -20,7 +20,8 @@ from paimon_spark.format.types import DataType, Root
 from paimon_spark.store.evolution.alter import alter_table
 from paimon_spark.store.evolution.changes import AddColumn, SetOption
 from paimon_spark.store.history.branches import create_branch, delete_branch
-from paimon_spark.store.open import ReadableTable, open_table
+from paimon_spark.store.open import ReadableTable
+from paimon_spark.tables.open import open_table
 
 READS: dict[str, Callable[[ReadableTable], object]] = {
     "to_arrow": lambda table: table.scan().to_arrow(),

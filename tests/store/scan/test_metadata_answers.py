@@ -25,8 +25,9 @@ from paimon_spark.format.table_statistics import ANALYZED
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import ReadableTable, open_table
+from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.read.metadata_aggregates import has_exact_bounds
+from paimon_spark.tables.open import open_table
 
 TABLES = tries("PAIMON_COUNTED_TABLES", ci=12, long=500)
 SEED = tries("PAIMON_COUNTED_SEED", ci=0)

@@ -9,8 +9,8 @@ from support.tables.compacted_tables import append, new_table, rows_of
 
 from paimon_spark.errors import MissingFile
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.scan.stored_keys import key_reader, plan_keys
+from paimon_spark.tables.open import open_table
 
 
 def keys(table: Table) -> list[int]:

@@ -26,11 +26,12 @@ from paimon_spark.errors import CorruptFile, OptionError, UnsupportedFeature
 from paimon_spark.format.table_statistics import ANALYZED
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.commit.vector_files import find_vector_files
-from paimon_spark.store.open import ReadableTable, open_table
+from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.pruning.top_n import TopN
 from paimon_spark.store.read.splits import ReadUnit, Split
 from paimon_spark.store.rows.live_files import BucketPlace, delete_rows
 from paimon_spark.store.scan.increments import reads_increment
+from paimon_spark.tables.open import open_table
 
 TABLES = tries("PAIMON_TOP_TABLES", ci=15, long=1000)
 SEED = tries("PAIMON_TOP_SEED", ci=0)

@@ -10,7 +10,7 @@ from support.tables.staging import put
 
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import OptionError, SnapshotNotFound, TableNotFound
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([("id", pa.int64()), ("dt", pa.string())])
 

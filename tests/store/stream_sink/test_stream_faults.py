@@ -14,8 +14,8 @@ from support.tables.stream_batches import QUERY, TABLES, Row, commits, rows_of, 
 
 from paimon_spark.errors import PaimonError
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.store.open import open_table
 from paimon_spark.store.stream_notes.notes import find_note
+from paimon_spark.tables.open import open_table
 
 TRIES = tries("PAIMON_STREAM_FAULTS", ci=2, long=1000)
 BATCHES: list[list[list[Row]]] = [

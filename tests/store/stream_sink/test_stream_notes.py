@@ -22,11 +22,11 @@ from paimon_spark.store.expire.undecided_batches import write_down_batches
 from paimon_spark.store.history.branches import create_branch, delete_branch, rename_branch
 from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.stream_notes.notes import BatchSearch, find_note, find_search, store_note
 from paimon_spark.store.stream_sink.batch import Batch, UnknownBatch
 from paimon_spark.store.stream_sink.once import begin_batch
 from paimon_spark.store.stream_sink.written import find_written
+from paimon_spark.tables.open import open_table
 
 USER = f"spark-{QUERY}"
 YEAR = 366 * 24 * 3600

@@ -26,7 +26,7 @@ from paimon_spark.store.compact.compaction import compact_table
 from paimon_spark.store.compact.local_pool import LocalRunner
 from paimon_spark.store.expire.snapshots import expire_snapshots_by
 from paimon_spark.store.history.rollback import rollback
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 LIVES = tries("PAIMON_STREAM_RACES", ci=2, long=1000)
 QUANTA = (1, 1, 2, 3, 5, 10, 30, FOREVER)

@@ -17,8 +17,8 @@ from support.tables.stream_batches import QUERY, SCHEMA, TABLES, Row, tasks
 from paimon_spark.errors import PaimonError
 from paimon_spark.file_io import FileIO, file_io_for
 from paimon_spark.spark.stream_sink.writer import open_stream_writer
-from paimon_spark.store.open import open_table
 from paimon_spark.store.stream_source.stream_read import stream_read
+from paimon_spark.tables.open import open_table
 
 TRIES = tries("PAIMON_STREAM_S3_FAULTS", ci=1, long=60)
 KINDS = ("append", "keyed", "lookup", "vectors")

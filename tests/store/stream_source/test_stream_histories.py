@@ -16,8 +16,8 @@ from support.tables.micro_batches import FROM_FIRST, Checkpoint, Died, Query, ap
 from paimon_spark.store.compact.compaction import compact_table
 from paimon_spark.store.compact.local_pool import LocalRunner
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.upkeep.finish_write import compact_after_write
+from paimon_spark.tables.open import open_table
 
 COUNT = tries("PAIMON_STREAM_HISTORIES", ci=3, long=60)
 KINDS: Mapping[str, Mapping[str, str]] = {

@@ -32,9 +32,9 @@ from paimon_spark.store.expire.snapshots import expire_snapshots
 from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.history.tags import create_tag
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.stream_source.position import Position, parse_position
 from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.tables.open import open_table
 
 ONE_FILE = {"read.stream.maxFilesPerTrigger": "1"}
 EMPTY = tries("PAIMON_EMPTY_SNAPSHOTS", ci=300, long=5000)

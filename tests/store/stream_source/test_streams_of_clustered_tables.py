@@ -13,7 +13,7 @@ from support.tables.sorting import COLUMNS, PLAIN, SmallParts, same
 
 from paimon_spark.store.clustering.incremental import cluster_incrementally
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 COUNT = tries("PAIMON_CLUSTERED_STREAMS", ci=4, long=60)
 CLUSTERED = {

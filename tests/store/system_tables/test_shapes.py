@@ -18,10 +18,11 @@ from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.format.manifests.index_manifest import decode_index_manifest, encode_index_manifest
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import find_system_table, open_table
+from paimon_spark.store.open import find_system_table
 from paimon_spark.store.system_tables.rows import ShapedReader, row_scan, view_fields
 from paimon_spark.store.system_tables.table import SystemTable
 from paimon_spark.store.system_tables.totals import largest_partition_value
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.int64())])
 

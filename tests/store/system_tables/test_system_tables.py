@@ -29,10 +29,11 @@ from paimon_spark.format.types import DataType, Root
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.history.consumers import reset_consumer
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import find_system_table, open_table
+from paimon_spark.store.open import find_system_table
 from paimon_spark.store.system_tables.history import duration_text
 from paimon_spark.store.system_tables.names import NAMES
 from paimon_spark.store.system_tables.table import METADATA_TABLES
+from paimon_spark.tables.open import open_table
 
 STRING, BIGINT = DataType(Root.VARCHAR, length=2**31 - 1), DataType(Root.BIGINT)
 

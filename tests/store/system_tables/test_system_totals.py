@@ -15,9 +15,10 @@ from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.cli.facts import view_table
 from paimon_spark.errors import OptionError, UnsupportedFeature, UnsupportedMethod
 from paimon_spark.store.commit.table_commit import TableCommit
-from paimon_spark.store.open import ReadableTable, open_table
+from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.system_tables.names import NAMES
 from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.tables.open import open_table
 
 
 @pytest.fixture

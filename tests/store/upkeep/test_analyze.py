@@ -30,9 +30,10 @@ from paimon_spark.store.expire.snapshots import expire_snapshots
 from paimon_spark.store.history.branches import create_branch
 from paimon_spark.store.history.tags import create_tag
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import find_system_table, open_table
+from paimon_spark.store.open import find_system_table
 from paimon_spark.store.upkeep.analyze import AnalyzeResult, analyze
 from paimon_spark.store.upkeep.manifest_compaction import compact_manifests
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.string())])
 ROWS = [(1, "a"), (2, "b"), (3, "c")]

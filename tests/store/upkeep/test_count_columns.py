@@ -12,8 +12,8 @@ from support.tables.commit_states import latest
 from support.tables.compacting import make, write
 
 from paimon_spark.format.table_statistics import ColumnStatistics
-from paimon_spark.store.open import open_table
 from paimon_spark.store.upkeep.count_columns import count_columns
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema(
     [

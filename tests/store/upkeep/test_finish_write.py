@@ -19,9 +19,9 @@ from paimon_spark.file_io import LocalFileIO
 from paimon_spark.store.compact.compaction import CompactResult, compact_table
 from paimon_spark.store.compact.local_pool import LocalRunner
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.upkeep.compact_call import compact_on_call
 from paimon_spark.store.upkeep.finish_write import compact_after_write
+from paimon_spark.tables.open import open_table
 
 VECTORS = {"deletion-vectors.enabled": "true"}
 FIRST_ROW = {"merge-engine": "first-row"}

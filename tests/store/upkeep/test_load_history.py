@@ -15,9 +15,9 @@ from paimon_spark.format.load_history import PendingLoad, SourceFile, encode_pen
 from paimon_spark.store.clean.orphans import remove_orphan_files
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.upkeep.load_history import LoadHistory
 from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.tables.open import open_table
 
 A, B = SourceFile("file:/in/ä b.csv", 20, 1), SourceFile("file:/in/b.csv", 30, 2)
 DAY = 24 * 3_600_000

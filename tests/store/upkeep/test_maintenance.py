@@ -14,8 +14,8 @@ from support.tables.expiring import KEEP_TWO, live_on, new_table
 
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.upkeep.maintenance import finish_maintenance, maintain
+from paimon_spark.tables.open import open_table
 
 
 def lived(path: Path, **more: str) -> Table:

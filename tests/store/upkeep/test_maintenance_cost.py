@@ -14,8 +14,8 @@ from support.tables.expiring import consumer, live_on, new_table
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.store.history.tags import create_tag
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.upkeep.maintenance import maintain
+from paimon_spark.tables.open import open_table
 
 LONGER_CHANGELOGS = {"changelog.num-retained.min": "100000", "changelog.num-retained.max": "200000"}
 

@@ -19,7 +19,6 @@ from paimon_spark.store.evolution.schema_update import SchemaUpdate
 from paimon_spark.store.expire.snapshots import expire_snapshots
 from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.upkeep import rewrite_indexes
 from paimon_spark.store.upkeep.copy_files import copy_table
 from paimon_spark.store.upkeep.rewrite_indexes import (
@@ -29,6 +28,7 @@ from paimon_spark.store.upkeep.rewrite_indexes import (
     rewrite_file_index,
     settled,
 )
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([("k", pa.int64()), ("s", pa.string()), ("p", pa.string())])
 INDEX = {"file-index.bitmap.columns": "s"}

@@ -15,10 +15,10 @@ from paimon_spark.errors import RowsNotVisible
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.rescale.postpone_compact import compact_postponed
 from paimon_spark.store.upkeep.finish_write import wait_until_visible
 from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.tables.open import open_table
 
 WAITS = {"visibility-callback.enabled": "true", "visibility-callback.check-interval": "1 ms"}
 

@@ -14,8 +14,8 @@ from support.tables.staging import put
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.format.rules.missing_columns import DEFAULT, NULL
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.write.absent_columns import omissible_columns
+from paimon_spark.tables.open import open_table
 
 INT = pa.int32()
 ALL = ("a", "b", "g", "h")

@@ -17,10 +17,10 @@ from paimon_spark.errors import CommitConflict, DataError, UnsupportedFeature
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.write.cross_partition import NEW, CrossPartitionAssigner, KeyRows, check_cross_partition_job
 from paimon_spark.store.write.table_write import TableWrite
 from paimon_spark.store.write.write_plan import DynamicPlan, plan_write
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([
     pa.field("pt", pa.int32()), pa.field("pk", pa.int32(), False), pa.field("col", pa.int32()),

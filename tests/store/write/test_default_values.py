@@ -21,8 +21,8 @@ from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import DataField
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.tables.open import open_table
 
 Row = tuple[Any, ...]
 

@@ -23,12 +23,12 @@ from paimon_spark.store.buckets.hash_index_files import hash_file_path, read_has
 from paimon_spark.store.commit.table_commit import CommitResult, Replaced, TableCommit
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.read.splits import Split
 from paimon_spark.store.write import placement
 from paimon_spark.store.write.hash_assigner import HashAssigner, key_numbers, plan_channels
 from paimon_spark.store.write.table_write import TableWrite
 from paimon_spark.store.write.write_plan import WritePlan, plan_write
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([pa.field("k", pa.int32(), False), pa.field("p", pa.string()), pa.field("v", pa.int64())])
 Row = tuple[int, str | None, int]

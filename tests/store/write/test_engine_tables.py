@@ -15,8 +15,8 @@ from paimon_spark.errors import DataError, OptionError, UnsupportedFeature
 from paimon_spark.format.row_kind import KIND_TEXTS
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([pa.field("k", pa.int32(), False), ("a", pa.int32()), ("b", pa.string()), ("g", pa.int32())])
 Rows = Sequence[tuple[Any, ...]]

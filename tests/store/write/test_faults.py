@@ -17,8 +17,8 @@ from paimon_spark.errors import CommitStateUnknown, PaimonError
 from paimon_spark.file_io import FileIO, LocalFileIO
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.store.commit.table_commit import TableCommit
-from paimon_spark.store.open import open_table
 from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([("part", pa.string()), ("id", pa.int64()), ("value", pa.string())])
 Rows = frozenset[tuple[str, int, str]]

@@ -18,7 +18,7 @@ from paimon_spark.store.evolution.alter import alter_table
 from paimon_spark.store.evolution.schema_update import SchemaUpdate
 from paimon_spark.store.expire.snapshots import expire_snapshots
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([("k", pa.int64()), ("s", pa.string()), ("m", pa.map_(pa.string(), pa.int32()))])
 ROWS = [(1, "a", [("x", 1)]), (2, None, None), (3, "a", [("y", 2)])]

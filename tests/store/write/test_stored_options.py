@@ -14,7 +14,7 @@ from paimon_spark.errors import PaimonError, UnsupportedFeature
 from paimon_spark.format.avro import container
 from paimon_spark.format.options.catalogue import CATALOGUE, Status
 from paimon_spark.format.rules.new_tables import CODECS, NOT_WRITTEN
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([("id", pa.int32()), ("dt", pa.string()), ("v", pa.int64())])
 KEY = ("id", "dt")

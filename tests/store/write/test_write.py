@@ -29,9 +29,9 @@ from paimon_spark.format.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.write.table_write import TableWrite
 from paimon_spark.store.write.write_plan import TASK_STRIDE, WritePlan, plan_write
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([("part", pa.string()), ("id", pa.int64()), ("value", pa.string())])
 Row = tuple[Any, ...]

@@ -13,8 +13,8 @@ from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.format.options.option import MB
 from paimon_spark.merge.engines.deduplicate import deduplicate
 from paimon_spark.store.metadata.table import BucketMode, Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.write.write_rules import write_rules
+from paimon_spark.tables.open import open_table
 
 OPTIONS = {
     "bucket": "-2",

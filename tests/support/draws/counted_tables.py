@@ -22,9 +22,9 @@ from paimon_spark.store.commit.vector_files import find_vector_files, vector_cha
 from paimon_spark.store.history.branches import create_branch
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.read.splits import Split
 from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.tables.open import open_table
 from support.draws.indexed_tables import POOLS, TYPES
 from support.tables.commit_states import latest
 from support.tables.compacting import compact

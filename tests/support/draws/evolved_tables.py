@@ -21,9 +21,9 @@ from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.commit.vector_files import find_vector_files, vector_changes
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.read.splits import Split
 from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.tables.open import open_table
 from support.draws.typed_batches import Limits, data_types, values
 from support.tables.commit_states import latest
 from support.tables.compacting import compact

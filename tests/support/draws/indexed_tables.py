@@ -29,8 +29,9 @@ from paimon_spark.arrow.predicates.predicate import (
 from paimon_spark.arrow.types import to_internal
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.store.commit.table_commit import TableCommit
-from paimon_spark.store.open import ReadableTable, open_table
+from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.tables.open import open_table
 
 _PREFIX = "a long prefix that many have in common " * 8
 _MICROS = [0, 1, -1, 999, 1000, -1000, 1_600_000_000_000_000, 1_600_000_000_000_001, -62_135_596_800_000_000]

@@ -19,8 +19,8 @@ from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.tables.open import open_table
 from support.draws.counted_tables import delete_some, publish
 from support.draws.indexed_tables import POOLS, TYPES
 from support.tables.compacting import compact

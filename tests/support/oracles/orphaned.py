@@ -15,7 +15,7 @@ from paimon_spark.format.manifests.codec import decode_manifest, decode_manifest
 from paimon_spark.format.manifests.index_manifest import decode_index_manifest
 from paimon_spark.store.clean.orphans import remove_orphan_files
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 from support.tables.compacted_tables import NotedFileIO
 from support.tables.expiring import NO_OPTIONS, live_on, new_table, states
 

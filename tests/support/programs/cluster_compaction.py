@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from paimon_spark.procedures.rewrites import Compact
 from paimon_spark.spark.jobs.spark_engine import SparkEngine
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 from support.tables.compacted_tables import NotedFileIO
 
 

@@ -9,8 +9,8 @@ from paimon_spark.catalogs.create import create_table
 from paimon_spark.file_io import file_io_for
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.store.commit.table_commit import TableCommit
-from paimon_spark.store.open import open_table
 from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.tables.open import open_table
 
 
 def commit_many(location: str, storage: dict[str, str], schema: TableSchema, writer: int, commits: int) -> list[int]:

@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from paimon_spark.file_io import FileIO, LocalFileIO
-from paimon_spark.store.open import open_table
 from paimon_spark.store.upkeep.maintenance import maintain
+from paimon_spark.tables.open import open_table
 
 
 @dataclass

@@ -20,12 +20,12 @@ from pyspark.sql.types import IntegerType, LongType, StringType, StructType
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import CommitConflict
 from paimon_spark.spark.stream_sink.writer import BatchFiles, open_stream_writer
-from paimon_spark.spark.write.task_rows import write_rows
 from paimon_spark.store.compact.compaction import compact_table
 from paimon_spark.store.compact.local_pool import LocalRunner
 from paimon_spark.store.expire.snapshots import expire_snapshots
-from paimon_spark.store.open import open_table
 from paimon_spark.store.stream_notes.notes import find_note
+from paimon_spark.tables.open import open_table
+from paimon_spark.writes.task_rows import write_rows
 
 GROUPS, KEYS, ROWS = 7, 2_000, 200
 QUERY = "generator"

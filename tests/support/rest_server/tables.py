@@ -17,7 +17,8 @@ from paimon_spark.format.type_text import format_field
 from paimon_spark.store.clean.truncate import truncate_table
 from paimon_spark.store.evolution.alter import alter_table
 from paimon_spark.store.metadata.alter import next_schema, replace_schema
-from paimon_spark.store.open import ReadableTable, find_stored_table, open_table
+from paimon_spark.store.open import ReadableTable, find_stored_table
+from paimon_spark.tables.open import open_table
 from support.rest_server.answers import Failure, Json, missing, page, taken
 from support.rest_server.schema_changes import change_of, schema_of
 

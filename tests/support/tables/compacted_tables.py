@@ -23,8 +23,8 @@ from paimon_spark.store.compact.local_pool import LocalRunner
 from paimon_spark.store.compact.task import CompactTask
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([pa.field("k", pa.int32(), False), ("a", pa.int64()), ("b", pa.string())])
 Row = tuple[int, int | None, str | None]

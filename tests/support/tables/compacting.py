@@ -24,9 +24,9 @@ from paimon_spark.store.compact.plan import plan_compaction
 from paimon_spark.store.compact.task import CompactTask, CompactTaskResult
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.write.table_write import TableWrite
 from paimon_spark.store.write.write_rules import write_rules
+from paimon_spark.tables.open import open_table
 
 Row = tuple[Any, ...]
 KINDS = ("+I", "-U", "+U", "-D")

@@ -12,7 +12,7 @@ import pyarrow as pa
 from paimon_spark.format.snapshot import Tag, encode_snapshot, encode_tag
 from paimon_spark.store.holds.retention import Retention, RetentionRules
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 from support.tables.compacting import Row, compact, make, write
 
 COLUMNS = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.int64())])

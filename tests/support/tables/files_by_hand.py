@@ -14,7 +14,7 @@ from paimon_spark.format.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta, F
 from paimon_spark.format.types import DataType, Root
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
 
 STRING = DataType(Root.VARCHAR, length=2**31 - 1)
 BIGINT = DataType(Root.BIGINT)

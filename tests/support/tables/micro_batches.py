@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.stream_source.position import Position, parse_position
 from paimon_spark.store.stream_source.settings import split_stream_options
 from paimon_spark.store.stream_source.stream import TableStream
 from paimon_spark.store.stream_source.stream_read import StreamRead, stream_read
+from paimon_spark.tables.open import open_table
 
 FROM_FIRST = {"scan.mode": "from-snapshot", "scan.snapshot-id": "1"}
 Rows = list[dict[str, Any]]

@@ -13,8 +13,8 @@ from pyspark.sql.types import IntegerType, LongType, StringType, StructField, St
 from paimon_spark.file_io import FileIO
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.spark.stream_sink.writer import BatchFiles, PaimonStreamWriter, open_stream_writer
-from paimon_spark.spark.write.task_rows import write_rows
-from paimon_spark.store.open import open_table
+from paimon_spark.tables.open import open_table
+from paimon_spark.writes.task_rows import write_rows
 
 QUERY = "5bd55964-2e1e-43d8-b893-06fbce12a43c"
 SCHEMA = StructType([StructField("k", IntegerType()), StructField("p", StringType()), StructField("v", LongType())])

@@ -13,8 +13,8 @@ from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.commit.vector_files import find_vector_files, vector_changes
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.upkeep.copy_files import copy_table
+from paimon_spark.tables.open import open_table
 from support.tables.commit_states import latest
 from support.tables.compacting import make, write
 from support.tables.files_by_hand import partition

@@ -17,8 +17,8 @@ from paimon_spark.procedures.engine import Engine
 from paimon_spark.procedures.local_engine import LocalEngine
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import open_table
 from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([("id", pa.int64()), ("dt", pa.string())])
 NO_OPTIONS: Mapping[str, str] = {}

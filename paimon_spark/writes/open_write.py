@@ -7,22 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.sql.types import StringType, StructType
 
 from paimon_spark.errors import OptionError, TableNotFound
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.rules.supported import check_writable
-from paimon_spark.spark.adapters.batches import spark_arrow_schema
-from paimon_spark.spark.adapters.options import (
-    CREATES_TABLE,
-    DYNAMIC_OVERWRITE,
-    OVERWRITE_SCHEMA,
-    OVERWRITE_WHERE,
-    ROW_KIND_COLUMN,
-    WriteOptions,
-)
-from paimon_spark.spark.write.task_rows import align_rows
-from paimon_spark.spark.write.write_job import Evolution, WriteJob
 from paimon_spark.store.commit.commit_user import new_user
 from paimon_spark.store.commit.partition_registration import check_registration
 from paimon_spark.store.metadata.table import BucketMode, Table
@@ -30,6 +18,17 @@ from paimon_spark.store.metadata.table_options import split_storage_options
 from paimon_spark.store.open import find_table, open_data_table
 from paimon_spark.store.write.absent_columns import omissible_columns
 from paimon_spark.store.write.write_plan import plan_write
+from paimon_spark.writes.options import (
+    CREATES_TABLE,
+    DYNAMIC_OVERWRITE,
+    OVERWRITE_SCHEMA,
+    OVERWRITE_WHERE,
+    ROW_KIND_COLUMN,
+    WriteOptions,
+)
+from paimon_spark.writes.row_columns import RowColumns
+from paimon_spark.writes.task_rows import align_rows
+from paimon_spark.writes.write_job import Evolution, WriteJob
 
 if TYPE_CHECKING:
     from paimon_spark.store.commit.table_commit import Replaced
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
 def open_job(
     options: WriteOptions,
-    schema: StructType,
+    columns: RowColumns,
     overwrite: bool,
     before_creation: Callable[[], None] | None = None,
     finds_keys: bool = False,
@@ -46,7 +45,7 @@ def open_job(
 
     Args:
         options: of the write.
-        schema: of the DataFrame.
+        columns: of the rows.
         overwrite: whether rows are replaced: all, those of `overwrite-where`, or the partitions of the rows.
         before_creation: called if there is no table; it may raise, and nothing is made then.
         finds_keys: whether the write looks up the partitions of existing keys, as a table needs whose key is unique in
@@ -68,16 +67,16 @@ def open_job(
                 f"'{CREATES_TABLE}' = 'false' says that a write makes none. Nothing was written"
             )
         from paimon_spark.catalogs.create import create_table
-        from paimon_spark.spark.write.table_creation import table_for_rows
+        from paimon_spark.writes.table_creation import table_for_rows
 
-        stored = _stored(options, schema)
+        stored = _stored(options, columns)
         unmade = replace(table_for_rows(options.path, options.table, stored), time_zone=options.time_zone)
         _check_keys_found(unmade, finds_keys)
-        job_for(unmade, options, schema, overwrite)  # what is refused leaves no table
+        job_for(unmade, options, columns, overwrite)  # what is refused leaves no table
         create_table(options.path, unmade.schema, unmade.file_io, ignore_if_exists=True)
         table = open_data_table(options.path, options.table, time_zone=options.time_zone)
     _check_keys_found(table, finds_keys)
-    return job_for(table, options, schema, overwrite)
+    return job_for(table, options, columns, overwrite)
 
 
 def _check_keys_found(table: Table, finds_keys: bool) -> None:
@@ -88,19 +87,19 @@ def _check_keys_found(table: Table, finds_keys: bool) -> None:
         raise cross_partition_refusal(table.location)
 
 
-def job_for(table: Table, options: WriteOptions, schema: StructType, overwrite: bool) -> WriteJob:
+def job_for(table: Table, options: WriteOptions, columns: RowColumns, overwrite: bool) -> WriteJob:
     """A write to a table that is open, with everything checked as by open_job.
 
     Raises:
         PaimonError: options, DataFrame and table do not fit together; nothing was written.
     """
-    kind_column = None if options.row_kind_column is None else _kind_column(options.row_kind_column, schema)
-    stored = _stored(options, schema)
+    kind_column = None if options.row_kind_column is None else _kind_column(options.row_kind_column, columns)
+    stored = _stored(options, columns)
     before = table.schema
     if options.overwrite_schema:
         table = _with_new_columns(table, options, stored, overwrite)
     elif options.merging is not None:
-        from paimon_spark.spark.write.evolved_table import merged_table
+        from paimon_spark.writes.evolved_table import merged_table
 
         table = merged_table(table, stored, options.merging)
     evolution = None if table.schema is before else Evolution(before, empties=options.overwrite_schema)
@@ -115,14 +114,14 @@ def job_for(table: Table, options: WriteOptions, schema: StructType, overwrite: 
     align_rows(_no_rows(stored), table.schema.fields, omissible, completes)
     replaced: Replaced = "dynamic" if options.overwrite_dynamic else None
     if options.overwrite_where is not None:
-        from paimon_spark.spark.write.replaced_partitions import replaced_partitions
+        from paimon_spark.writes.replaced_partitions import replaced_partitions
 
         replaced = replaced_partitions(table.schema, options.overwrite_where, table.time_zone)
     plan = plan_write(table, overwrite)
     job = WriteJob(table, new_user(table), plan, overwrite, replaced, kind_column, omissible, completes, evolution)
     if options.once is None:
         return job
-    from paimon_spark.spark.write.named_write import named_job
+    from paimon_spark.writes.named_write import named_job
 
     return named_job(job, options.once, options.unknown)
 
@@ -133,32 +132,35 @@ def _to_open(options: WriteOptions) -> dict[str, str]:
     return {**storage, **{key: value for key, value in given.items() if key.lower() == TableSettings.branch.key}}
 
 
-def _with_new_columns(table: Table, options: WriteOptions, stored: StructType, overwrite: bool) -> Table:
+def _with_new_columns(table: Table, options: WriteOptions, stored: RowColumns, overwrite: bool) -> Table:
     if not overwrite or options.overwrite_where is not None or options.overwrite_dynamic:
         raise OptionError(
             f"'{OVERWRITE_SCHEMA}' replaces the columns of all rows: use it with mode('overwrite'), and without "
             f"'{OVERWRITE_WHERE}' and '{DYNAMIC_OVERWRITE}'"
         )
-    from paimon_spark.spark.write.evolved_table import replaced_table
+    from paimon_spark.writes.evolved_table import replaced_table
 
     return replaced_table(table, stored, options.table)
 
 
-def _stored(options: WriteOptions, schema: StructType) -> StructType:
-    """The columns of the DataFrame without the one that holds row kinds."""
-    kind_column = None if options.row_kind_column is None else _kind_column(options.row_kind_column, schema)
-    return StructType([field for field in schema.fields if field.name != kind_column])
+def _stored(options: WriteOptions, columns: RowColumns) -> RowColumns:
+    """The columns of the rows without the one that holds row kinds."""
+    return (
+        columns
+        if options.row_kind_column is None
+        else columns.without([_kind_column(options.row_kind_column, columns)])
+    )
 
 
-def _kind_column(name: str, schema: StructType) -> str:
-    """The DataFrame's name of the row kind column."""
-    alike = [f for f in schema.fields if f.name == name] or [f for f in schema.fields if f.name.lower() == name.lower()]
-    if len(alike) != 1 or not isinstance(alike[0].dataType, StringType):
-        columns = ", ".join(f"{f.name} {f.dataType.simpleString()}" for f in schema.fields)
-        raise OptionError(f"'{ROW_KIND_COLUMN}' = '{name}' must name one string column of the DataFrame: {columns}")
-    return alike[0].name
+def _kind_column(name: str, columns: RowColumns) -> str:
+    """The rows' name of the row kind column."""
+    alike = [known for known in columns.names if known == name]
+    alike = alike or [known for known in columns.names if known.lower() == name.lower()]
+    if len(alike) != 1 or alike[0] not in columns.texts:
+        raise OptionError(f"'{ROW_KIND_COLUMN}' = '{name}' must name one string column of the rows: {columns.words()}")
+    return alike[0]
 
 
-def _no_rows(schema: StructType) -> pa.RecordBatch:
-    arrow = spark_arrow_schema(schema)
+def _no_rows(columns: RowColumns) -> pa.RecordBatch:
+    arrow = columns.arrow_schema()
     return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in arrow], schema=arrow)

@@ -10,15 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from pyspark.sql import types as st
-
 from paimon_spark.errors import CommitConflict, PaimonError, SchemaError
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.rules.new_tables import assign_field_ids, validate_table
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField, DataType, Root
-from paimon_spark.spark.write.table_creation import check_names, new_table_schema, nullable_fields
-from paimon_spark.spark.write.write_job import WriteJob
 from paimon_spark.store.clean.truncate import truncate_table
 from paimon_spark.store.evolution.alter import has_snapshots
 from paimon_spark.store.evolution.changed_schema import changed_schema
@@ -27,25 +23,27 @@ from paimon_spark.store.evolution.merged_schema import Merging, merge_changes
 from paimon_spark.store.metadata.alter import next_schema, publish_schema, replace_schema
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import resolve_keys, split_storage_options
+from paimon_spark.writes.row_columns import RowColumns
+from paimon_spark.writes.table_creation import check_names, new_table_schema
+from paimon_spark.writes.write_job import WriteJob
 
 _SHOWN_AS = {(Root.VECTOR, Root.ARRAY), (Root.TIME, Root.INT), (Root.TIME, Root.TIME), (Root.MULTISET, Root.MAP)}
 """Types that Spark does not have, each with the one that it shows instead."""
 AnyTable = TypeVar("AnyTable", bound=Table)
 
 
-def merged_table(table: AnyTable, rows: st.StructType, merging: Merging) -> AnyTable:
+def merged_table(table: AnyTable, rows: RowColumns, merging: Merging) -> AnyTable:
     """The table with the columns that rows need; the same object if it has them.
 
     Raises:
         SchemaError: the columns cannot become what the rows need; nothing was changed.
     """
-    typed = [field for field in rows.fields if not isinstance(field.dataType, st.NullType)]
     known = {field.name.lower() for field in table.schema.fields}
-    untyped = [f.name for f in rows.fields if isinstance(f.dataType, st.NullType) and f.name.lower() not in known]
+    untyped = [name for name in rows.untyped if name.lower() not in known]
     if untyped:
         raise SchemaError(f"writing to {table.location}: column '{untyped[0]}' has no type; cast it to the one it gets")
     try:
-        given = _as_declared(table.schema.fields, nullable_fields(st.StructType(typed)))
+        given = _as_declared(table.schema.fields, rows.without(rows.untyped).fields())
         changes = merge_changes(table.schema.fields, given, merging)
         changed = changed_schema(table.schema, changes, has_snapshots(table), merging.case_sensitive)
     except SchemaError as error:
@@ -73,7 +71,7 @@ def _type_as_declared(own: DataType | None, given: DataType) -> DataType:
     return given
 
 
-def replaced_table(table: Table, rows: st.StructType, options: Mapping[str, str]) -> Table:
+def replaced_table(table: Table, rows: RowColumns, options: Mapping[str, str]) -> Table:
     """The table with the columns of rows in the place of its own, and with the keys and options that are given.
 
     Keys, partitions and options that are not given stay as they are.
@@ -92,7 +90,7 @@ def replaced_table(table: Table, rows: st.StructType, options: Mapping[str, str]
         TableSettings.partition.key: ",".join(old.partition_keys),
     }
     check_names(table.location, rows.names)
-    fields = nullable_fields(rows)
+    fields = rows.fields()
     given = resolve_keys(given, [field.name for field in fields])
     wanted = new_table_schema(table.location, {**old.options, **keys, **given}, fields, old.comment)
     missing = [name for name in (*wanted.partition_keys, *wanted.primary_keys) if name not in wanted.by_name]

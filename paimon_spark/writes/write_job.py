@@ -6,6 +6,7 @@ A job is frozen and picklable; its commit user is drawn when it is opened, so th
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,12 +14,14 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from paimon_spark.arrow.alignment import StoreRules
+from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.errors import StorageError
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER
 from paimon_spark.format.types import MAX_LENGTH, STRINGS, DataField, DataType, Root
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.upkeep.write_rules import Committed
 from paimon_spark.store.write.write_plan import WritePlan
 
 if TYPE_CHECKING:
@@ -92,7 +95,7 @@ class WriteJob:
         chosen = self.table.schema.fields if fields is None else fields
         return texts_as_they_are(chosen) if self.texts is Texts.FREE else tuple(chosen)
 
-    def store_rules(self, zone: str | None = None) -> StoreRules:
+    def store_rules(self, zone: TimeZone | None = None) -> StoreRules:
         """How values are brought to the types of row_fields.
 
         Args:
@@ -128,6 +131,20 @@ class WriteResult(Result):
     snapshot_id: int | None
     compaction: CompactResult | None = None
     repeated: bool = False
+
+    @staticmethod
+    def of(done: Committed, began: float, repeated: bool) -> WriteResult:
+        """What became of a write.
+
+        Args:
+            done: how it ended.
+            began: when the call came, as ``time.monotonic`` tells it.
+            repeated: whether it had happened before, under the same name and number.
+        """
+        millis, made = round((time.monotonic() - began) * 1000), done.result
+        if made is None:
+            return WriteResult(0, 0, 0, millis, done.snapshot_id, done.compaction, repeated)
+        return WriteResult(made.rows, made.files, made.bytes, millis, made.snapshot_id, done.compaction, made.found)
 
 
 def texts_as_they_are(fields: Sequence[DataField]) -> tuple[DataField, ...]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from paimon_spark.spark.adapters.options import FAIL, Once
-from paimon_spark.spark.write.write_job import WriteJob
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.stream_sink.batch import Batch, UnknownBatch, stream_user
+from paimon_spark.writes.options import FAIL, Once
+from paimon_spark.writes.write_job import WriteJob
 
 
 def batch_of(table: Table, once: Once, operation: str, unknown: str = FAIL) -> Batch:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from paimon_spark.errors import CommitConflict, DataError, RetriesExhausted, StorageError, TableNotFound
-from paimon_spark.spark.write.write_job import WriteJob, nothing_committed
 from paimon_spark.store.commit.table_commit import CommitResult, TableCommit
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import BucketMode
+from paimon_spark.writes.write_job import WriteJob, nothing_committed
 
 if TYPE_CHECKING:
     from paimon_spark.store.commit.row_conflicts import ReadState
@@ -52,7 +52,7 @@ def commit_job(job: WriteJob, messages: Sequence[CommitMessage]) -> CommitResult
     except _FAILED as error:
         if job.evolution is None:
             raise
-        from paimon_spark.spark.write.evolved_table import with_schema_note
+        from paimon_spark.writes.evolved_table import with_schema_note
 
         raise with_schema_note(job, error) from error
 
@@ -86,7 +86,7 @@ def publish_schema_of(job: WriteJob, messages: Sequence[CommitMessage]) -> None:
     """
     if job.evolution is None:
         return
-    from paimon_spark.spark.write.evolved_table import publish_job_schema
+    from paimon_spark.writes.evolved_table import publish_job_schema
 
     with nothing_committed():
         try:

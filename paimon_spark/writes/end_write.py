@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from paimon_spark.spark.write.commit_write import commit_job, place_job
-from paimon_spark.spark.write.write_job import WriteJob
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.upkeep.finish_write import finish_write
 from paimon_spark.store.upkeep.write_rules import Committed
+from paimon_spark.writes.commit_write import commit_job, place_job
+from paimon_spark.writes.write_job import WriteJob
 
 if TYPE_CHECKING:
     from paimon_spark.store.commit.table_commit import CommitResult
@@ -101,17 +101,23 @@ def _finish(
     return lambda messages: finish_write(table, messages, runner, rules)
 
 
-class _LateRunner:
+class LateRunner:
     """Runs compactions in processes of this machine, which has no Spark session here; made when there is a task."""
 
-    def __init__(self) -> None:
+    def __init__(self, processes: int | None = None) -> None:
+        """
+        Args:
+            processes: as of LocalRunner, 1 for compactions in this process alone; None: its default.
+        """
+        self._processes = processes
         self._runner: LocalRunner | None = None
 
     def run(self, table: Table, tasks: Sequence[CompactTask]) -> list[Outcome]:
         """See TaskRunner."""
         from paimon_spark.store.compact.local_pool import LocalRunner
 
-        self._runner = self._runner or LocalRunner()
+        if self._runner is None:
+            self._runner = LocalRunner() if self._processes is None else LocalRunner(self._processes)
         return self._runner.run(table, tasks)
 
     def stop(self) -> None:
@@ -124,7 +130,7 @@ def commit_without_session(job: WriteJob, files: Sequence[CommitMessage], budget
     """Ends a job of the data source, in a process that Spark has started for it; arguments and errors as above."""
     from paimon_spark.store.upkeep.maintenance import finish_maintenance
 
-    runner = _LateRunner()
+    runner = LateRunner()
     done = find_committed(job.table, job.batch, runner, budget, files)
     if done is None:
         done = commit_and_finish(job, place_job(job, files), runner, budget)

@@ -1,12 +1,9 @@
-"""Making the table a DataFrame is to be written to."""
+"""Making the table that rows are to be written to."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-
-from pyspark.sql import SparkSession
-from pyspark.sql.types import StructType
 
 from paimon_spark.catalogs.create import check_written_here, create_table
 from paimon_spark.errors import OptionError, SchemaError, TableNotFound, UnsupportedFeature
@@ -19,25 +16,24 @@ from paimon_spark.format.rules.new_tables import assign_field_ids, validate_tabl
 from paimon_spark.format.rules.object_tables import object_table_schema
 from paimon_spark.format.rules.supported import check_call
 from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.types import DataField, DataType, Root
-from paimon_spark.spark.adapters.session_options import is_case_sensitive
-from paimon_spark.spark.adapters.types import paimon_fields
+from paimon_spark.format.types import DataField, Root
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import resolve_keys, resolve_properties, split_storage_options
 from paimon_spark.store.storage.served import is_served
+from paimon_spark.writes.row_columns import RowColumns
 
 _VECTORS = "vector-field"
 
 
-def table_for_rows(location: str, options: Mapping[str, str], schema: StructType) -> Table:
-    """The table for the rows of a DataFrame, which is not there yet; ``create_table`` makes it.
+def table_for_rows(location: str, options: Mapping[str, str], columns: RowColumns) -> Table:
+    """The table for rows, which is not there yet; ``create_table`` makes it.
 
     All columns may hold NULL, as in every table Spark makes from a query, except those of the primary key.
 
     Args:
         location: the table directory.
         options: of the new table, `primary-key` and `partition` among them; storage options.
-        schema: of the DataFrame, without columns that are not stored.
+        columns: of the rows, without those that are not stored.
 
     Raises:
         SchemaError: a column's type cannot be stored, or keys and options break a rule of table creation.
@@ -46,9 +42,9 @@ def table_for_rows(location: str, options: Mapping[str, str], schema: StructType
     """
     _refuse_served(location)
     storage, given = split_storage_options(options)
-    resolve_keys(given, schema.names)  # options of a write: a label would be a typing error
-    check_names(location, schema.names)
-    made = new_table_schema(location, given, nullable_fields(schema), with_rows=True)
+    resolve_keys(given, columns.names)  # options of a write: a label would be a typing error
+    check_names(location, columns.names)
+    made = new_table_schema(location, given, columns.fields(), with_rows=True)
     validate_table(made)
     return Table(absolute_location(location), file_io_for(location, storage), made, TableSettings(made.options))
 
@@ -89,17 +85,16 @@ def create(
     return create_table(location, schema, file_io_for(location, storage), ignore_if_exists)
 
 
-def check_names(location: str, names: Sequence[str], spark: SparkSession | None = None) -> None:
+def check_names(location: str, names: Sequence[str], is_exact: bool = False) -> None:
     """Refuses columns that queries could not tell apart (Spark: PreprocessTableCreation).
 
     Args:
         location: the table directory, or its name, for messages.
-        spark: the session, which says whether letter case counts; None: nobody says, as to a data source.
+        is_exact: whether letter case counts, as a session may say.
 
     Raises:
         SchemaError: there are two of one name.
     """
-    is_exact = spark is not None and is_case_sensitive(spark)
     found = alike_names(names, is_exact)
     if found is not None:
         declare = "with PaimonTable.create or CREATE TABLE, and then appends to it"
@@ -209,22 +204,3 @@ def _columns(text: str, names: Sequence[str]) -> tuple[str, ...]:
         alike = [item] if item in names else [name for name in names if name.lower() == item.lower()]
         found.append(alike[0] if len(alike) == 1 else item)  # an unknown one is the rules' to refuse
     return tuple(found)
-
-
-def nullable_fields(schema: StructType) -> list[DataField]:
-    """The columns of a table for the rows of a DataFrame, which may hold NULL at any depth; without ids.
-
-    Raises:
-        SchemaError: a column's type cannot be stored.
-    """
-    return [replace(field, type=all_nullable(field.type)) for field in paimon_fields(schema)]
-
-
-def all_nullable(data_type: DataType) -> DataType:
-    """The type with NULL allowed at every depth, as Spark has the types of a new table's columns."""
-    return replace(
-        data_type,
-        nullable=True,
-        element=None if data_type.element is None else all_nullable(data_type.element),
-        fields=tuple(replace(f, type=all_nullable(f.type)) for f in data_type.fields),
-    )

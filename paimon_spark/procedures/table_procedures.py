@@ -1,0 +1,82 @@
+"""The procedures of a table as methods, each with the arguments and the documentation of its procedure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from paimon_spark.procedures.analysis import Analyze
+from paimon_spark.procedures.branches import CreateBranch, DeleteBranch, FastForward, RenameBranch
+from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
+from paimon_spark.procedures.partitions import ExpirePartitions, MarkPartitionDone
+from paimon_spark.procedures.procedure import Procedure, method_of
+from paimon_spark.procedures.rewrites import Compact, CompactManifest, Rescale, RewriteFileIndex
+from paimon_spark.procedures.rollbacks import (
+    MergeBranch,
+    Rollback,
+    RollbackToAsLatest,
+    RollbackToTimestamp,
+    RollbackToWatermark,
+)
+from paimon_spark.procedures.row_removal import DropPartitions, PurgeFiles, RemoveUnexistingFiles, Truncate
+from paimon_spark.procedures.snapshots import (
+    ClearConsumers,
+    ExpireChangelogs,
+    ExpireSnapshots,
+    RepairEarliestSnapshot,
+    ResetConsumer,
+)
+from paimon_spark.procedures.tags import (
+    CreateTag,
+    CreateTagFromTimestamp,
+    DeleteTag,
+    ExpireTags,
+    RenameTag,
+    ReplaceTag,
+    TriggerTagAutomaticCreation,
+)
+
+R = TypeVar("R")
+
+
+class TableProcedures:
+    """Methods that run procedures on a table."""
+
+    if TYPE_CHECKING:
+
+        def _run(self, procedure: Procedure[R]) -> R:
+            """Runs a procedure on the table as it is then."""
+            ...
+
+    compact = method_of(Compact)
+    compact_manifest = method_of(CompactManifest)
+    rescale = method_of(Rescale)
+    rewrite_file_index = method_of(RewriteFileIndex)
+    expire_snapshots = method_of(ExpireSnapshots)
+    expire_changelogs = method_of(ExpireChangelogs)
+    expire_partitions = method_of(ExpirePartitions)
+    mark_partition_done = method_of(MarkPartitionDone)
+    truncate = method_of(Truncate)
+    drop_partitions = method_of(DropPartitions)
+    create_tag = method_of(CreateTag)
+    create_tag_from_timestamp = method_of(CreateTagFromTimestamp)
+    replace_tag = method_of(ReplaceTag)
+    rename_tag = method_of(RenameTag)
+    delete_tag = method_of(DeleteTag)
+    expire_tags = method_of(ExpireTags)
+    trigger_tag_automatic_creation = method_of(TriggerTagAutomaticCreation)
+    rollback = method_of(Rollback)
+    rollback_to_timestamp = method_of(RollbackToTimestamp)
+    rollback_to_watermark = method_of(RollbackToWatermark)
+    rollback_to_as_latest = method_of(RollbackToAsLatest)
+    create_branch = method_of(CreateBranch)
+    rename_branch = method_of(RenameBranch)
+    delete_branch = method_of(DeleteBranch)
+    fast_forward = method_of(FastForward)
+    merge_branch = method_of(MergeBranch)
+    reset_consumer = method_of(ResetConsumer)
+    clear_consumers = method_of(ClearConsumers)
+    analyze = method_of(Analyze)
+    remove_orphan_files = method_of(RemoveOrphanFiles)
+    purge_files = method_of(PurgeFiles)
+    remove_unexisting_files = method_of(RemoveUnexistingFiles)
+    repair_earliest_snapshot = method_of(RepairEarliestSnapshot)

@@ -1,0 +1,315 @@
+"""Opens and makes tables for a process without Spark, and what such a table offers: reads, writes, procedures.
+
+Writes, procedures and catalogs are imported when they are first asked for: a process that only reads does not wait for
+them.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+
+from paimon_spark.arguments.checks import checks_arguments
+from paimon_spark.arrow.zones import TimeZone
+from paimon_spark.errors import OptionError
+from paimon_spark.file_io import absolute_location, file_io_for
+from paimon_spark.format.options.other_systems import ARGUMENT_ADVICE
+from paimon_spark.store.metadata.table_options import split_storage_options
+from paimon_spark.store.open import ReadableTable, open_any_table, open_data_table, state_options
+
+if TYPE_CHECKING:
+    from paimon_spark.catalogs.catalog import Catalog
+    from paimon_spark.catalogs.create import Columns
+    from paimon_spark.procedures.procedure import Procedure
+    from paimon_spark.procedures.table_procedures import TableProcedures
+    from paimon_spark.store.evolution.alter import AlterResult
+    from paimon_spark.store.evolution.schema_update import SchemaBlock
+    from paimon_spark.writes.write_job import WriteResult
+else:
+    TableProcedures = object
+
+R = TypeVar("R")
+NO_OPTIONS: Mapping[str, str] = {}
+
+
+@checks_arguments
+@dataclass(frozen=True, repr=False)
+class WritableTable(ReadableTable, TableProcedures):
+    """An open table that can be read and written; picklable.
+
+    Each write opens the table that is there then. What is read has the columns that the table had when this object was
+    made.
+
+    - Read: ``scan``, ``system_table``, ``history``; libraries that know Arrow's streams take all its rows
+    - Write: ``append``, ``overwrite``, ``dynamic_partition_overwrite``, ``truncate``, ``drop_partitions``
+    - Columns and options: ``update_schema``, ``set_options``, ``unset_options``
+    - Procedures: ``compact``, ``expire_snapshots``, ``create_tag``, ``rollback``, ... with the names and arguments that
+      they have in ``PaimonTable``
+
+    Attributes:
+        place: the location that the caller gave.
+        given: the options that the caller gave, those of the storage among them.
+    """
+
+    _advice: ClassVar = ARGUMENT_ADVICE
+
+    place: str = field(default="", compare=False)
+    given: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    @classmethod
+    def of(cls, table: ReadableTable, place: str, given: Mapping[str, str]) -> WritableTable:
+        """An open table as one that can be written.
+
+        Args:
+            place: where it was opened.
+            given: the options of the call.
+        """
+        of_table = {item.name: getattr(table, item.name) for item in fields(ReadableTable)}
+        return cls(**of_table, place=place, given=given)
+
+    def append(
+        self,
+        rows: Any,
+        options: Mapping[str, str] = NO_OPTIONS,
+        once: tuple[str, int] | None = None,
+        once_skips_older: bool = False,
+    ) -> WriteResult:
+        """Adds the rows, or upserts them if the table has a primary key.
+
+        Args:
+            rows: what has Arrow's stream (a pyarrow Table, a reader of record batches, a scan, a DataFrame of Polars, a
+                relation of DuckDB), a pandas DataFrame, a dictionary from column to values, a list of dictionaries, or
+                an iterable of RecordBatches. Columns are matched by name, values are cast as ``df.write`` does. Of a
+                reader no more than the write buffer is held.
+            options: of this write; ``row-kind-column`` and ``write.merge-schema`` among them.
+            once: the name of an application and a number that grows from write to write, such as that of a batch: the
+                write happens once. A repeated call does nothing and says so (``repeated``).
+            once_skips_older: whether a lower number than the last one is skipped; else it is an error.
+
+        Raises:
+            DataError: the rows do not fit the table; nothing was written.
+            TableNotFound: the table was dropped; a write makes none.
+            StaleBatch: the application has written a later number.
+            CommitStateUnknown: nobody can tell whether the rows are in the table; nothing was deleted.
+            PaimonError: the options and the table do not fit, or the commit failed.
+        """
+        return self._write(rows, options, False, once, once_skips_older)
+
+    def overwrite(
+        self,
+        rows: Any,
+        where: str | None = None,
+        options: Mapping[str, str] = NO_OPTIONS,
+        once: tuple[str, int] | None = None,
+        once_skips_older: bool = False,
+    ) -> WriteResult:
+        """Replaces all rows, or those of some partitions, in one snapshot.
+
+        Args:
+            rows: as for append.
+            where: SQL text that gives partition columns their values, such as ``dt = '2026-11-01'``; rows of other
+                partitions are refused.
+            options, once, once_skips_older: as for append.
+
+        Raises:
+            As for append.
+        """
+        from paimon_spark.writes.options import OVERWRITE_WHERE
+
+        chosen = NO_OPTIONS if where is None else {OVERWRITE_WHERE: where}
+        return self._write(rows, {**options, **chosen}, True, once, once_skips_older)
+
+    def dynamic_partition_overwrite(
+        self,
+        rows: Any,
+        options: Mapping[str, str] = NO_OPTIONS,
+        once: tuple[str, int] | None = None,
+        once_skips_older: bool = False,
+    ) -> WriteResult:
+        """Replaces the partitions that the rows belong to, and no other; arguments and errors as for append.
+
+        Raises:
+            OptionError: the table has no partitions, so that all its rows would go.
+        """
+        from paimon_spark.writes.options import DYNAMIC_OVERWRITE
+
+        if not self.schema.partition_keys:
+            raise OptionError(
+                f"dynamic_partition_overwrite of {self.place}: the table has no partitions; overwrite(rows) replaces "
+                "all its rows"
+            )
+        return self._write(rows, {**options, DYNAMIC_OVERWRITE: "true"}, True, once, once_skips_older)
+
+    def update_schema(self, dry_run: bool = False) -> SchemaBlock:
+        """Changes columns, comments and options: all of them at the end of the block, or none if it raises.
+
+        ``with table.update_schema() as change: change.add_column("city", "STRING")``. Columns are found in any letter
+        case. The ``result`` of the update is there after the block. This object keeps the columns that it was opened
+        with.
+
+        Args:
+            dry_run: True only says, in ``result.difference``, what would be different.
+
+        Raises:
+            SchemaError: a change cannot be made; nothing was changed.
+        """
+        from paimon_spark.store.evolution.alter import alter
+        from paimon_spark.store.evolution.schema_update import SchemaBlock, SchemaUpdate
+
+        return SchemaBlock(SchemaUpdate(), lambda changes: alter(self.reopened(), changes, False, dry_run))
+
+    def set_options(self, options: Mapping[str, str], dry_run: bool = False) -> AlterResult:
+        """Sets options of the table; dry_run: as for update_schema.
+
+        Raises:
+            OptionError: an option is unknown, or cannot be changed.
+        """
+        from paimon_spark.store.evolution.alter import alter
+        from paimon_spark.store.evolution.schema_update import option_changes
+
+        return alter(self.reopened(), option_changes(options), False, dry_run)
+
+    def unset_options(self, keys: str | list[str], dry_run: bool = False) -> AlterResult:
+        """Gives options their defaults again; dry_run: as for update_schema.
+
+        Raises:
+            OptionError: an option cannot be changed.
+        """
+        from paimon_spark.store.evolution.alter import alter
+        from paimon_spark.store.evolution.schema_update import unset_changes
+
+        return alter(self.reopened(), unset_changes(keys), False, dry_run)
+
+    def with_options(self, options: Mapping[str, str]) -> WritableTable:
+        """This table with further dynamic options, given as for open_table; storage options are ignored."""
+        made = super().with_options(options)
+        return WritableTable.of(made, self.place, {**self.given, **options})
+
+    def reopened(self, options: Mapping[str, str] = NO_OPTIONS) -> ReadableTable:
+        """The table that is there now.
+
+        Args:
+            options: on top of those that the caller gave.
+
+        Raises:
+            TableNotFound: it was dropped, or renamed.
+        """
+        return open_data_table(self.place, {**self.given, **options}, time_zone=self.time_zone)
+
+    def _write(
+        self, rows: Any, options: Mapping[str, str], overwrite: bool, once: tuple[str, int] | None, skips: bool
+    ) -> WriteResult:
+        from paimon_spark.writes.options import Once
+        from paimon_spark.writes.write_here import write_here
+
+        given = {**self.given, **options}
+        return write_here(self.place, rows, given, overwrite, Once.of(once, skips), self.time_zone)
+
+    def _run(self, procedure: Procedure[R]) -> R:
+        from paimon_spark.procedures.local_engine import LocalEngine
+        from paimon_spark.store.compact.local_pool import LocalRunner
+
+        return procedure.run(self.reopened(), LocalEngine(LocalRunner(max_processes=1)))
+
+    def __dir__(self) -> list[str]:
+        from paimon_spark.procedures.table_procedures import TableProcedures
+
+        return sorted({*super().__dir__(), *(name for name in vars(TableProcedures) if not name.startswith("_"))})
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """A procedure; they are imported for the first one."""
+            if not name.startswith("_"):
+                from paimon_spark.procedures.table_procedures import TableProcedures
+
+                found = getattr(TableProcedures, name, None)
+                if found is not None:
+                    return found.__get__(self)
+            return super().__getattr__(name)
+
+
+def open_table(
+    location: str,
+    options: Mapping[str, str] | None = None,
+    *,
+    version: int | str | None = None,
+    timestamp: dt.datetime | str | None = None,
+    time_zone: TimeZone | None = None,
+) -> WritableTable:
+    """The table at a location, to be read and written.
+
+    Of an object table, whose rows are the files of its directory, the result has ``scan``, ``schema`` and
+    ``open_file``.
+
+    Args:
+        location: the table directory, a local path or a URI; ``<path>$branch_<name>`` opens a branch.
+        options: table options for this use only (``scan.snapshot-id``, ...) and storage options (``s3.endpoint``, ...).
+        version: reads a snapshot, by its id, or a tag, by its name, instead of the latest state; a number is an id.
+        timestamp: reads the state at that time; one without a zone is in ``time_zone``.
+        time_zone: the zone for conditions, and for values that go from an instant to a local time or back in a write: a
+            tzinfo or a name as in Spark (``Europe/Berlin``, ``+01:00``); None: what depends on the zone is an error.
+
+    Raises:
+        TableNotFound: the location has no table; the message says what was found there.
+        OptionError: an option or the time zone is unknown, has a bad value or contradicts the table.
+        UnsupportedFeature: the table uses a feature this release cannot read.
+        SnapshotNotFound: an option names a snapshot, tag, time or branch that does not exist.
+    """
+    given = {**(options or {}), **state_options(version, timestamp, time_zone, options or ())}
+    found = open_any_table(location, given, time_zone=time_zone)
+    if not isinstance(found, ReadableTable):
+        return cast(WritableTable, found)  # which a table of files is for those who only read
+    return WritableTable.of(found, location, given)
+
+
+def create_table(
+    location: str,
+    columns: Columns,
+    primary_keys: str | Sequence[str] = (),
+    partition_keys: str | Sequence[str] = (),
+    options: Mapping[str, str] | None = None,
+    comment: str | None = None,
+    ignore_if_exists: bool = False,
+) -> WritableTable:
+    """Makes a table at a path, and opens it.
+
+    Args:
+        location: the table directory, a local path or a URI.
+        columns: a schema of pyarrow, or types by the names of columns: ``{"id": "BIGINT NOT NULL", "name": "STRING"}``.
+        primary_keys, partition_keys: names of columns, or one text with commas between the names.
+        options: of the table (``bucket``, ...), labels of the user, and storage options.
+        comment: of the table.
+        ignore_if_exists: take the table that is there, whatever its columns.
+
+    Raises:
+        TableAlreadyExists: there is a table, and ignore_if_exists is false.
+        SchemaError: a column has a type that cannot be stored, or a rule of tables is broken.
+        OptionError: an option is misspelt, or has a bad value.
+        UnsupportedFeature: this release could not write to such a table.
+    """
+    from paimon_spark.catalogs import create
+
+    storage, given = split_storage_options(options or {})
+    schema = create.new_schema(columns, primary_keys, partition_keys, given, comment)
+    create.create_table(location, schema, file_io_for(absolute_location(location), storage), ignore_if_exists)
+    return open_table(location, storage)
+
+
+def open_catalog(options: str | Mapping[str, str], name: str = "paimon") -> Catalog:
+    """The catalog of a warehouse, whose tables can be read and written. No table is read, and nothing is created.
+
+    Args:
+        options: the options of a Paimon catalog, as Java, Flink and pypaimon take them (``warehouse``, ``metastore``,
+            ``table-default.*``, ``s3.*``, ...); a text means the warehouse alone.
+        name: the first part of the names of its tables in SQL: letters, digits, ``_`` and ``-``.
+
+    Raises:
+        OptionError: an option is unknown or has a bad value, the warehouse is missing, or the name is none.
+        UnsupportedFeature: an option asks for what this release does not have, or a package is missing.
+    """
+    from paimon_spark.catalogs import factory
+
+    return factory.open_catalog(options, name).opening(WritableTable.of)
