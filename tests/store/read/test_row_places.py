@@ -119,10 +119,13 @@ def test_a_column_of_that_name_is_the_one_of_the_table(tmp_path: Path) -> None:
     assert table.scan().to_arrow().column_names == ["k", BUCKET]
 
 
-def test_a_read_of_all_columns_has_none_of_them(tmp_path: Path) -> None:
-    table = open_table(make(tmp_path / "t", COLUMNS, [], {"bucket": "-1"}).location)
+@pytest.mark.parametrize("tracked", ["true", "false"])
+def test_a_read_of_all_columns_has_none_of_them(tmp_path: Path, tracked: str) -> None:
+    options = {"bucket": "-1", "row-tracking.enabled": tracked}
+    table = open_table(make(tmp_path / "t", COLUMNS, [], options).location)
     assert not set(METADATA_COLUMNS) & set(table.scan().arrow_schema.names)
-    empty = table.scan(list(METADATA_COLUMNS)).to_arrow()
-    assert (empty.num_rows, empty.column_names) == (0, list(METADATA_COLUMNS))
+    hidden = list(METADATA_COLUMNS[: 6 if tracked == "true" else 4])
+    empty = table.scan(hidden).to_arrow()
+    assert (empty.num_rows, empty.column_names) == (0, hidden)
     with pytest.raises(OptionError, match="no column"):
         table.system_table("files", BUCKET)
