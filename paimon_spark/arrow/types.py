@@ -25,9 +25,8 @@ NANOS_PER_UNIT = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _MILLIS_PER_TIME_UNIT = {"s": (1000, 1), "ms": (1, 1), "us": (1, 1000), "ns": (1, 10**6)}
 
 _EXACT = Context(prec=80)
-_MOST_ELEMENTS = (
-    2**16
-)  # of a VECTOR: a column that a file lacks becomes a batch of them. Embeddings have some thousand.
+_MOST_ELEMENTS = 2**16
+"""Of a VECTOR: a column that a file lacks becomes a batch of them. Embeddings have some thousand."""
 _VARIANT_MARK = {b"variant": b"true"}
 VARIANT = pa.struct([
     pa.field("value", pa.binary(), nullable=False),
