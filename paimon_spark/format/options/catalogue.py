@@ -120,10 +120,21 @@ NO_EFFECT = (
         """,
     ),
     NoEffect(
-        "updates of tables with data evolution, which this release refuses",
+        "writes to tables with data evolution and with BLOB columns, which this release refuses",
         """
         write.data-evolution.update-conflict-retry.max-attempts write.data-evolution.update-conflict-retry.wait-ms
+        data-evolution.merge-into.file-pruning data-evolution.merge-into.source-persist
+        data-evolution.reassign.skip-contiguous-row-count data-evolution.row-id-conflict-rewrite.max-size
+        data-evolution.row-sidecar.enabled data-evolution.row-sidecar.max-selected-rows
+        data-evolution.row-sidecar.max-selection-ratio data-evolution.compaction.rewrite-row-ids
+        blob-descriptor.source-table blob-write-null-on-missing-file blob-write-null-on-fetch-failure
+        blob.target-file-size blob.copy-buffer-size blob-compaction.enabled blob-external-storage-path
+        blob-external-storage-field vector.target-file-size
         """,
+    ),
+    NoEffect(
+        "the size of splits: a file of a BLOB column counts as any other",
+        "blob.split-by-file-size",
     ),
     NoEffect(
         "catalogs and metastores, which the official system does not tell either when a table is written by its path",
@@ -144,14 +155,7 @@ NO_EFFECT = (
         data-file.external-paths.specific-fs data-file.external-paths.weights
         commit.callback.#.param tag.callback.#.param partition.mark-done-action.custom.class
         scan.fallback-snapshot-branch scan.fallback-delta-branch chain-table.chain-partition-keys
-        chain-table.split.key-range-enabled chain-table.streaming.merge-snapshot data-evolution.merge-into.file-pruning
-        data-evolution.merge-into.source-persist data-evolution.reassign.skip-contiguous-row-count
-        data-evolution.row-id-conflict-rewrite.max-size data-evolution.row-sidecar.enabled
-        data-evolution.row-sidecar.max-selected-rows data-evolution.row-sidecar.max-selection-ratio
-        data-evolution.compaction.rewrite-row-ids blob-view.resolve.enabled
-        blob-descriptor.source-table blob-write-null-on-missing-file blob-write-null-on-fetch-failure
-        blob.target-file-size blob.split-by-file-size blob.copy-buffer-size blob-compaction.enabled
-        blob-external-storage-path blob-external-storage-field vector.target-file-size
+        chain-table.split.key-range-enabled chain-table.streaming.merge-snapshot blob-view.resolve.enabled
         fields.<column>.map.shared-shredding.max-columns fields.<column>.map.shared-shredding.column-placement-policy
         format-table.implementation format-table.partition-path-only-value format-table.file.compression
         format-table.commit-hive-sync-url format-table.scan.list-parallelism format-table.repair.collect-statistics
