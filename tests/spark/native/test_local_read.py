@@ -28,7 +28,7 @@ from paimon_spark.store.system_tables.names import METADATA_NAMES
 
 LOCAL = {"read.local": "true"}
 COLUMNS = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", pa.string())])
-TABLES = readable_tables()
+TABLES = [t for t in readable_tables() if t.name != "variant"]  # PySpark's toArrow fails on a NULL of that type
 
 
 @pytest.mark.parametrize("table", TABLES if LONG else draws().sample(TABLES, 20), ids=str)

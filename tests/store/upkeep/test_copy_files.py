@@ -30,7 +30,8 @@ from paimon_spark.store.metadata.postponed import in_write_order
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.upkeep.copy_files import copy_table
 
-GOLDEN = [golden for golden in readable_tables() if golden.name != "row_tracking"]
+ONLY_READ = {"row_tracking", "data_evolution", "blob"}
+GOLDEN = [golden for golden in readable_tables() if golden.name not in ONLY_READ]
 
 
 @pytest.fixture
@@ -73,9 +74,10 @@ def test_golden_tables(golden: GoldenTable, tmp_path: Path) -> None:
         check_table(made.location)
 
 
-def test_a_table_that_we_only_read(tmp_path: Path) -> None:
-    table = open_table(str(GoldenTable("java-2.1", "row_tracking").unpack(tmp_path / "golden")))
-    with pytest.raises(UnsupportedFeature, match=r"row-tracking\.enabled"):
+@pytest.mark.parametrize("name", sorted(ONLY_READ))
+def test_a_table_that_we_only_read(name: str, tmp_path: Path) -> None:
+    table = open_table(str(GoldenTable("java-2.1", name).unpack(tmp_path / "golden")))
+    with pytest.raises(UnsupportedFeature, match=r"row-tracking\.enabled|data-evolution\.enabled|BLOB"):
         copy_table(table, f"{tmp_path}/copy")
     assert not Path(tmp_path, "copy").exists()
 
