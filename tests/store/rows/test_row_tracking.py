@@ -33,12 +33,13 @@ from paimon_spark.store.history.fast_forward import fast_forward
 from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.history.rollback_as_latest import rollback_to_as_latest
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import ReadableTable, open_table
+from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.read.splits import Split
 from paimon_spark.store.rows.live_files import append_tasks, bucket_places, delete_rows, files_by_name
 from paimon_spark.store.rows.rewrite_file import RowChanges, rewrite_file
 from paimon_spark.store.upkeep.copy_files import copy_table
 from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([("p", pa.string()), ("k", pa.int64()), ("v", pa.string())])
 TRACKED = {"bucket": "-1", "row-tracking.enabled": "true"}
