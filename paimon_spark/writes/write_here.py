@@ -19,6 +19,7 @@ from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.errors import DataError
 from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.remembered import remembering
 from paimon_spark.store.metadata.table import BucketMode
 from paimon_spark.store.open import open_data_table
 from paimon_spark.store.read.splits import Split
@@ -39,6 +40,7 @@ from paimon_spark.writes.write_job import WriteJob, WriteResult, nothing_committ
 _OLD_PLACE = -1
 
 
+@remembering()
 def write_here(
     location: str,
     rows: Any,
