@@ -23,7 +23,7 @@ from paimon_spark.store.metadata.remembered import remembering
 from paimon_spark.store.metadata.table import BucketMode
 from paimon_spark.store.open import open_data_table
 from paimon_spark.store.read.splits import Split
-from paimon_spark.store.scan.stored_keys import key_reader, plan_keys
+from paimon_spark.store.scan.stored_keys import key_columns, key_reader, plan_keys, with_all_columns
 from paimon_spark.store.scan.time_travel import at_id
 from paimon_spark.store.write.cross_partition import NEW, CrossPartitionAssigner, KeyRows, check_cross_partition_job
 from paimon_spark.store.write.row_rules import row_rules
@@ -144,31 +144,22 @@ def _with_old_keys(job: WriteJob, new: KeyRows) -> KeyRows:
         return new
     table = job.table
     keys = tuple(table.schema.by_name[name] for name in table.schema.primary_keys)
-    names = {*table.schema.primary_keys, *table.schema.partition_keys}
-    reader = key_reader(table, tuple(field for field in table.schema.fields if field.name in names))
+    reader = key_reader(table, key_columns(table))
     wanted = np.unique(hash_rows(new.rows, keys))
-    schema = pa.schema([field.with_nullable(True) for field in arrow_schema(table.schema.fields)])
     rows, buckets = [], []
     for split in plan_keys(table, at_id(job.plan.since, table.settings, table.snapshots)):
         assert isinstance(split, Split), "keys of a table with dynamic buckets are in splits"
         for batch in reader.read(split):
             alike = batch.filter(pa.array(np.isin(hash_rows(batch, keys), wanted)))
             if alike.num_rows:
-                rows.append(_completed(alike, schema))
+                rows.append(with_all_columns(table, alike))
                 buckets.append(np.full(alike.num_rows, split.bucket, np.int32))
     if not rows:
         return new
     old = pa.concat_batches(rows)
     return KeyRows(
-        pa.concat_batches([old, _completed(new.rows, schema)]),
+        pa.concat_batches([old, with_all_columns(table, new.rows)]),
         np.concatenate([np.zeros(old.num_rows, np.int8), new.kinds]),
         np.concatenate([*buckets, new.buckets]),
         np.concatenate([np.full(old.num_rows, _OLD_PLACE, np.int64), new.places]),
     )
-
-
-def _completed(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The rows with all columns of a schema; those that they lack are NULL."""
-    known = set(rows.schema.names)
-    columns = [rows.column(f.name) if f.name in known else pa.nulls(rows.num_rows, f.type) for f in schema]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -17,9 +17,7 @@ from pyspark.sql import types as st
 
 from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.row_hash import hash_rows
-from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.format.row_kind import Kinds
-from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.tasks import (
@@ -38,7 +36,7 @@ from paimon_spark.store.buckets.bucket_assigner import bucket_rules
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.splits import Split, group_splits
-from paimon_spark.store.scan.stored_keys import key_reader, plan_keys
+from paimon_spark.store.scan.stored_keys import key_columns, key_reader, plan_keys, with_all_columns
 from paimon_spark.store.scan.time_travel import at_id
 from paimon_spark.store.write.cross_partition import NEW, CrossPartitionAssigner, KeyRows, check_cross_partition_job
 from paimon_spark.store.write.row_rules import row_rules
@@ -99,11 +97,6 @@ def _table_keys(spark: SparkSession, job: WriteJob) -> DataFrame | None:
     return one_a_task(spark, groups).mapInArrow(plainly(_keys_task(table)), _travel_schema(table))
 
 
-def _key_and_partition(table: Table) -> tuple[DataField, ...]:
-    names = {*table.schema.primary_keys, *table.schema.partition_keys}
-    return tuple(f for f in table.schema.fields if f.name in names)
-
-
 def _rows_task(job: WriteJob, names: Sequence[str]) -> Task:
     """Rows as Spark hands them over become rows of the table: defaults filled in, ignored kinds left out."""
     table, schema = job.table, spark_arrow_schema(_travel_schema(job.table))
@@ -122,17 +115,12 @@ def _rows_task(job: WriteJob, names: Sequence[str]) -> Task:
 
 
 def _keys_task(table: Table) -> Task:
-    schema, fields = spark_arrow_schema(_travel_schema(table)), table.schema.fields
-    arrow = arrow_schema(fields)
-    reader = key_reader(table, _key_and_partition(table))
+    schema = spark_arrow_schema(_travel_schema(table))
+    reader = key_reader(table, key_columns(table))
 
     def rows_of(split: Split) -> Iterator[pa.RecordBatch]:
         for batch in reader.read(split):
-            count = batch.num_rows
-            known = set(batch.schema.names)
-            columns = [batch.column(f.name) if f.name in known else pa.nulls(count, f.type) for f in arrow]
-            nullable = pa.schema([f.with_nullable(True) for f in arrow])
-            rows = pa.RecordBatch.from_arrays(columns, schema=nullable)
+            count, rows = batch.num_rows, with_all_columns(table, batch)
             buckets = np.full(count, split.bucket, np.int32)
             found = KeyRows(rows, np.zeros(count, np.int8), buckets, np.full(count, OLD_PLACE))
             yield _travelling(found, _hashes(table, rows), schema)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pyarrow as pa
+
 from paimon_spark.arrow.predicates.predicate import TRUE
+from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField
@@ -39,3 +42,16 @@ def key_reader(table: Table, fields: Sequence[DataField]) -> SplitReader:
     """
     first_row = table.settings.merge_engine == MergeEngine.FIRST_ROW
     return SplitReader(table, tuple(fields), TRUE, engine=deduplicate_engine() if first_row else None)
+
+
+def key_columns(table: Table) -> tuple[DataField, ...]:
+    """The columns of the primary key and of the partitions, in the order of the table."""
+    names = {*table.schema.primary_keys, *table.schema.partition_keys}
+    return tuple(field for field in table.schema.fields if field.name in names)
+
+
+def with_all_columns(table: Table, rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Rows with all columns of a table, each of which may hold NULL; those that they lack are NULL."""
+    known, schema = set(rows.schema.names), arrow_schema(table.schema.fields)
+    columns = [rows.column(f.name) if f.name in known else pa.nulls(rows.num_rows, f.type) for f in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=pa.schema([field.with_nullable(True) for field in schema]))
