@@ -309,7 +309,7 @@ class _Opening(Catalog, Protocol):
     """A catalog that knows what its ``table`` returns."""
 
     @property
-    def opened(self) -> Opened: ...
+    def _opened(self) -> Opened: ...
 
 
 @dataclass(frozen=True)
@@ -317,15 +317,15 @@ class OpensByName(ForeignNames):
     """The part of a catalog that opens tables by names as people write them; see Catalog.
 
     Attributes:
-        opened: makes what ``table`` returns.
+        _opened: makes what ``table`` returns.
     """
 
     _advice = STORE_CATALOG_ADVICE
-    opened: Opened = field(default=as_it_is, kw_only=True, repr=False)
+    _opened: Opened = field(default=as_it_is, kw_only=True, repr=False)
 
     def opening(self, opened: Opened) -> Self:
         """See Catalog."""
-        return replace(self, opened=opened)
+        return replace(self, _opened=opened)
 
     def table(
         self: _Opening,
@@ -342,7 +342,7 @@ class OpensByName(ForeignNames):
         table = self.load_any_table(found, chosen, time_zone)
         if not isinstance(table, ReadableTable):
             return cast(ReadableTable, table)  # which a table of files is for those who only read
-        return self.opened(table, self.table_location(found), {**self.table_options(found), **chosen})
+        return self._opened(table, self.table_location(found), {**self.table_options(found), **chosen})
 
     def new_table(
         self: Catalog,

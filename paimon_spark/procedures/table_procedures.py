@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.procedures.analysis import Analyze
 from paimon_spark.procedures.branches import CreateBranch, DeleteBranch, FastForward, RenameBranch
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
@@ -38,6 +39,7 @@ from paimon_spark.procedures.tags import (
 R = TypeVar("R")
 
 
+@checks_arguments
 class TableProcedures:
     """Methods that run procedures on a table."""
 

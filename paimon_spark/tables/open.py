@@ -58,17 +58,6 @@ class WritableTable(ReadableTable, TableProcedures):
     place: str = field(default="", compare=False)
     given: Mapping[str, str] = field(default_factory=dict, compare=False)
 
-    @classmethod
-    def of(cls, table: ReadableTable, place: str, given: Mapping[str, str]) -> WritableTable:
-        """An open table as one that can be written.
-
-        Args:
-            place: where it was opened.
-            given: the options of the call.
-        """
-        of_table = {item.name: getattr(table, item.name) for item in fields(ReadableTable)}
-        return cls(**of_table, place=place, given=given)
-
     def append(
         self,
         rows: Any,
@@ -133,8 +122,10 @@ class WritableTable(ReadableTable, TableProcedures):
         Raises:
             OptionError: the table has no partitions, so that all its rows would go.
         """
+        from paimon_spark.writes.arrow_input import record_batches
         from paimon_spark.writes.options import DYNAMIC_OVERWRITE
 
+        rows = record_batches(rows)
         if not self.schema.partition_keys:
             raise OptionError(
                 f"dynamic_partition_overwrite of {self.place}: the table has no partitions; overwrite(rows) replaces "
@@ -185,7 +176,7 @@ class WritableTable(ReadableTable, TableProcedures):
     def with_options(self, options: Mapping[str, str]) -> WritableTable:
         """This table with further dynamic options, given as for open_table; storage options are ignored."""
         made = super().with_options(options)
-        return WritableTable.of(made, self.place, {**self.given, **options})
+        return _writable(made, self.place, {**self.given, **options})
 
     def reopened(self, options: Mapping[str, str] = NO_OPTIONS) -> ReadableTable:
         """The table that is there now.
@@ -231,6 +222,17 @@ class WritableTable(ReadableTable, TableProcedures):
             return super().__getattr__(name)
 
 
+def _writable(table: ReadableTable, place: str, given: Mapping[str, str]) -> WritableTable:
+    """An open table as one that can be written.
+
+    Args:
+        place: where it was opened.
+        given: the options of the call.
+    """
+    of_table = {item.name: getattr(table, item.name) for item in fields(ReadableTable)}
+    return WritableTable(**of_table, place=place, given=given)
+
+
 def open_table(
     location: str,
     options: Mapping[str, str] | None = None,
@@ -262,7 +264,7 @@ def open_table(
     found = open_any_table(location, given, time_zone=time_zone)
     if not isinstance(found, ReadableTable):
         return cast(WritableTable, found)  # which a table of files is for those who only read
-    return WritableTable.of(found, location, given)
+    return _writable(found, location, given)
 
 
 def create_table(
@@ -312,4 +314,4 @@ def open_catalog(options: str | Mapping[str, str], name: str = "paimon") -> Cata
     """
     from paimon_spark.catalogs import factory
 
-    return factory.open_catalog(options, name).opening(WritableTable.of)
+    return factory.open_catalog(options, name).opening(_writable)

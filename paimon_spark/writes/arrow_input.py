@@ -140,8 +140,8 @@ def _is_beyond_64_bits(value: Any) -> bool:
 
 def _unread(rows: Any) -> DataError:
     return DataError(
-        f"writing rows given as {type(rows).__name__}: expected a pyarrow Table, a pandas DataFrame, or what has "
-        f"Arrow's stream, such as a scan or a DataFrame of Polars; {_made_of(rows)}"
+        f"writing rows given as {type(rows).__name__}: expected a DataFrame of pandas, Polars or, in a session, Spark; "
+        f"a pyarrow Table; or what has Arrow's stream, such as a scan; {_made_of(rows)}"
     )
 
 

@@ -12,15 +12,25 @@ import pytest
 from paimon_spark import open_catalog
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.catalogs.identifier import Identifier
-from paimon_spark.errors import OptionError
+from paimon_spark.errors import OptionError, SchemaError
 
 COLUMNS = pa.schema([("id", pa.int64()), ("dt", pa.string())])
 
 
-@pytest.mark.parametrize("columns", ["id int", {"id": "int"}, pd.DataFrame({"id": [1]}), None])
+@pytest.mark.parametrize("columns", ["id int", [("id", "int")], pd.DataFrame({"id": [1]}), None])
 def test_what_are_no_columns(columns: Any) -> None:
-    with pytest.raises(OptionError, match=r"^new_schema: the argument 'columns' .*: expected a pyarrow\.Schema$"):
+    expected = r"expected a pyarrow\.Schema or a mapping from names to texts$"
+    with pytest.raises(OptionError, match=rf"^new_schema: the argument 'columns' .*: {expected}"):
         new_schema(columns)
+
+
+def test_columns_are_named_with_their_types() -> None:
+    schema = new_schema({"id": "BIGINT", "of": "ROW<a INT NOT NULL>", "v": "DECIMAL(5, 2) NOT NULL"}, "id")
+    assert repr(schema) == (
+        "schema 0 (id BIGINT NOT NULL, of ROW<`a` INT NOT NULL>, v DECIMAL(5, 2) NOT NULL; primary key id)"
+    )
+    with pytest.raises(SchemaError, match=r"^column 'v': "):
+        new_schema({"v": "DECIMAL(99, 2)"})
 
 
 def test_keys_are_names_or_one_text() -> None:

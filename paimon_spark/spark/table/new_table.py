@@ -147,7 +147,8 @@ class NewTable(ForeignNames, Generic[T]):
         if not self._fields and kind.strip().lower() != TableKind.OBJECT_TABLE:
             where = self._name if location is None else location
             raise SchemaError(f"creating {where}: a table needs at least one column; call addColumn or addColumns")
-        check_names(location or str(self._name), [f.name for f in self._fields], is_case_sensitive(self._spark))
+        is_exact = self._spark is not None and is_case_sensitive(self._spark)
+        check_names(location or str(self._name), [f.name for f in self._fields], is_exact)
         given = {**storage, **self._properties}
         if location is None:
             return self._create_in_catalog(storage)

@@ -128,9 +128,9 @@ def test_what_is_called_honoured_is_read_somewhere() -> None:
 def test_options_are_read_through_settings_alone() -> None:
     """No module parses the text of an option by itself: what makes values of texts is called in declarations."""
     declaring = {  # connector options, which no table has
-        Path("spark/adapters/options.py"),
         Path("spark/stream_sink/options.py"),
         Path("store/stream_source/settings.py"),
+        Path("writes/options.py"),
     }
     found = set()
     for file, tree in parsed_modules().items():

@@ -99,6 +99,7 @@ def test_every_parameter_of_every_public_call_refuses_an_object_of_another_kind(
         "View": View((), "SELECT 1"),
         "Function": Function(),
         "TableSchema": schema,
+        "Columns": {"id": "BIGINT"},
     }
     seen = 0
     for owner in owners:
@@ -129,7 +130,9 @@ def test_a_refusal_names_the_call_the_argument_and_what_is_expected(
         "in place of the warehouse, which is one of them: catalog(spark, {'warehouse': '/lake', ...})"
     )
     assert said(table.optimize().where, 5).startswith("TableOptimizer.where: the argument 'condition' is 5")
-    assert said(table.append, None).startswith("writing rows given as NoneType: expected a Spark DataFrame")
+    assert said(table.append, None).startswith(
+        "writing rows given as NoneType: expected a DataFrame of pandas, Polars or, in a session, Spark"
+    )
     for wrong in ("x", None, 5):
         assert said(paimon_spark.register, wrong).endswith(": expected a SparkSession")
     assert said(PaimonTable.forPath, None, "/lake").endswith("the argument 'spark' is None: expected a SparkSession")
@@ -229,7 +232,7 @@ def test_rows_of_other_libraries_and_empty_ones_are_taken(table: PaimonTable, ca
     for empty in (pd.DataFrame({"id": [], "v": []}), pd.DataFrame({"id": pd.Series([], dtype="int64"), "v": []})):
         assert table.append(empty).rows == 0
     assert table.toDF().count() == 3
-    assert "Scanner: expected a Spark DataFrame, " in said(table.append, dataset.dataset(rows).scanner())
+    assert table.append(dataset.dataset(rows).scanner()).rows == 2
     for held in (catalog, catalog.catalog):
         assert ("default.t" in held, "default.u" in held) == (True, False)
         with pytest.raises(UnsupportedFeature, match=r"is no iterator: \w+\('<database>'\) names the tables"):
