@@ -23,17 +23,7 @@ _NAME = re.compile(r"[\w-]+")
 
 @checked
 def open_catalog(options: str | Mapping[str, str], name: str = "paimon") -> Catalog:
-    """The catalog of a warehouse. No table is read, and nothing is created.
-
-    Args:
-        options: the options of a Paimon catalog, as Java, Flink and pypaimon take them (``warehouse``, ``metastore``,
-            ``table-default.*``, ``s3.*``, ...); a text means the warehouse alone.
-        name: the first part of the names of its tables in SQL: letters, digits, ``_`` and ``-``.
-
-    Raises:
-        OptionError: an option is unknown or has a bad value, the warehouse is missing, or the name is none.
-        UnsupportedFeature: an option asks for what this release does not have, or a package is missing.
-    """
+    """The catalog of a warehouse, whose tables are read; arguments and errors as of ``paimon_spark.open_catalog``."""
     if not _NAME.fullmatch(name):
         raise OptionError(
             f"the name of the catalog is '{name}': expected letters, digits, '_' and '-', such as 'lake'"

@@ -38,7 +38,7 @@ def open_job(
     options: WriteOptions,
     columns: RowColumns,
     overwrite: bool,
-    before_creation: Callable[[], None] | None = None,
+    before_creation: Callable[[], object] | None = None,
     finds_keys: bool = False,
 ) -> WriteJob:
     """Opens the table, or creates it for the rows, and checks all that can be checked before a row is written.

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.errors import OptionError
 from paimon_spark.format.options.option import Option, Settings
 from paimon_spark.format.options.value_texts import parse_bool, parse_choice
@@ -117,7 +118,7 @@ class WriteOptions:
     overwrite_dynamic: bool | None = None
     table: Mapping[str, str] = field(default_factory=dict)
     missing_columns: str = ERROR
-    time_zone: str | None = None
+    time_zone: TimeZone | None = None
     merging: Merging | None = None
     overwrite_schema: bool = False
     once: Once | None = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ from paimon_spark.store.write.table_write import TableWrite
 from paimon_spark.writes.arrow_input import record_batches
 from paimon_spark.writes.commit_write import place_job
 from paimon_spark.writes.end_write import LateRunner, commit_and_finish, find_committed
-from paimon_spark.writes.open_write import job_for
+from paimon_spark.writes.open_write import open_job
 from paimon_spark.writes.options import Once, write_options_of
 from paimon_spark.writes.row_columns import ArrowColumns
 from paimon_spark.writes.task_rows import align_rows, job_rows, write_rows
@@ -56,9 +57,9 @@ def write_here(
         rows: as for record_batches.
         options: of the write, of the table for this write, and of the storage.
         overwrite: whether rows are replaced: all, those of `overwrite-where`, or the partitions of the rows.
-        once: the name and number under which it happens once; None: each call writes.
-        time_zone: in which values go from an instant to a local time or back, and conditions are read; None: a value
-            or a condition that needs one is refused.
+        once: the name and number under which it happens once; None: as the options say.
+        time_zone: unless the options name one, that in which values go from an instant to a local time or back, and
+            conditions are read; None: a value or a condition that needs one is refused.
 
     Raises:
         TableNotFound: there is no table; a write makes none.
@@ -67,10 +68,11 @@ def write_here(
         PaimonError: options, rows and table do not fit together, or the commit failed.
     """
     began = time.monotonic()
-    write = replace(write_options_of(location, options), once=once)
-    table = open_data_table(location, write.table, time_zone=time_zone)
+    read = write_options_of(location, options)
+    write = replace(read, creates=False, once=once or read.once, time_zone=read.time_zone or time_zone)
     reader = record_batches(rows)
-    job = job_for(table, write, ArrowColumns(reader.schema), overwrite)
+    lost = partial(open_data_table, location, write.table)  # says what is there instead of the table
+    job = open_job(write, ArrowColumns(reader.schema), overwrite, lost, finds_keys=True)
     runner = LateRunner(processes=1)  # others would run the script of the caller once more
     done, repeated = find_committed(job.table, job.batch, runner), True
     if done is None:

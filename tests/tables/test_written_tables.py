@@ -207,6 +207,28 @@ def test_a_write_with_a_name_happens_once(tmp_path: Path) -> None:
     assert rows_of(table) == [(1, "a", "x")] * 2
 
 
+def test_the_options_of_a_call_name_a_write_too(tmp_path: Path) -> None:
+    table, rows = made(tmp_path / "t", "without a key"), {"id": [1], "dt": ["a"], "v": ["x"]}
+    named = {"once.application": "loader", "once.version": "3"}
+    assert [table.append(rows, named).repeated for _ in range(2)] == [False, True]
+    assert table.append(rows, once=("loader", 3)).repeated
+    assert rows_of(table) == [(1, "a", "x")]
+
+
+def test_what_an_overwrite_replaces_is_no_option_of_an_append(tmp_path: Path) -> None:
+    table, rows = made(tmp_path / "t"), {"id": [1], "dt": ["a"], "v": ["x"]}
+    for options, message in (
+        ({"overwrite-where": "dt = 'a'"}, "'overwrite-where' says what an overwrite replaces"),
+        ({"overwrite-schema": "true"}, "'overwrite-schema' replaces the columns of all rows"),
+    ):
+        with pytest.raises(OptionError, match=message):
+            table.append(rows, options)
+    assert table.history().num_rows == 0
+    table.append(rows)
+    table.overwrite({"id": [2], "dt": ["a"], "n": [5]}, options={"overwrite-schema": "true"})
+    assert rows_of(open_table(table.location)) == [(2, "a", 5)]
+
+
 def test_kinds_of_rows_and_new_columns(tmp_path: Path) -> None:
     table = made(tmp_path / "t")
     table.append({"id": [1, 2], "dt": ["a", "a"], "v": ["x", "y"]})

@@ -33,6 +33,7 @@ from paimon_spark.store.metadata.schemas import schema_of_file
 from paimon_spark.store.read.blob_column import BlobColumn, BlobFile
 from paimon_spark.store.read.deletion_files import read_deleted_positions
 from paimon_spark.store.read.file_rows import FileRequest, StoredFile, read_file
+from paimon_spark.store.read.file_statistics import ids_of_file
 from paimon_spark.store.read.lenient_read import tolerate
 from paimon_spark.store.read.open_file import within
 from paimon_spark.store.read.split_files import SplitFiles
@@ -134,7 +135,8 @@ class ColumnMerge:
         wide: dict[str, tuple[DataFileMeta, list[DataField]]] = {}
         parts: list[tuple[DataField, tuple[DataFileMeta, ...]]] = []
         blobs: list[tuple[DataField, tuple[DataFileMeta, ...]]] = []
-        held = {file.file_name: self._ids(file) for file in (*group.wide, *group.parts)}
+        table = self.files.table
+        held = {f.file_name: ids_of_file(f, table.schema, table.schemas.load) for f in (*group.wide, *group.parts)}
         for field in self.fields:
             file = next((file for file in group.wide if field.id in held[file.file_name]), None)
             if file is not None:
@@ -144,11 +146,6 @@ class ColumnMerge:
             if files:
                 (blobs if is_blob_file(files[0]) else parts).append((field, files))
         return Sources([(file, tuple(fields)) for file, fields in wide.values()], parts, blobs)
-
-    def _ids(self, file: DataFileMeta) -> frozenset[int]:
-        table = self.files.table
-        written = table.schema if file.schema_id == table.schema.id else table.schemas.load(file.schema_id)
-        return frozenset(field.id for field in written.columns_of_file(file.write_cols))
 
     def _deleted(self, split: Split, group: ColumnFiles) -> Ints | None:
         anchor = group.anchor

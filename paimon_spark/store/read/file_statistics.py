@@ -119,6 +119,12 @@ class FileStatistics:
         )
 
 
+def ids_of_file(file: DataFileMeta, schema: TableSchema, load: Callable[[int], TableSchema]) -> frozenset[int]:
+    """The ids of the columns that a file has; for schema and load see FileStatistics."""
+    written = schema if file.schema_id == schema.id else load(file.schema_id)
+    return frozenset(field.id for field in written.columns_of_file(file.write_cols))
+
+
 class ColumnStatistics:
     """Reads the statistics of columns of rows whose columns lie in several files (Java: EvolutionStats)."""
 
@@ -153,8 +159,7 @@ class ColumnStatistics:
     def _ids(self, file: DataFileMeta) -> frozenset[int]:
         key = (file.schema_id, file.write_cols)
         if key not in self._held:
-            schema = self._schema if file.schema_id == self._schema.id else self._load(file.schema_id)
-            self._held[key] = frozenset(field.id for field in schema.columns_of_file(file.write_cols))
+            self._held[key] = ids_of_file(file, self._schema, self._load)
         return self._held[key]
 
 
