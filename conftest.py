@@ -1,9 +1,10 @@
 """Fixtures and rules shared by all tests.
 
-``PAIMON_CI=1`` turns the skip of a test marked ``interop`` into a failure: a run that claims interop must have had it.
-Tests with the fixture ``spark`` share two workers of pytest-xdist, those of one file the same, and tests marked
-``interop`` a third, so that each JVM starts once: a single session would leave a core idle while it waits. Of the other
-tests, those of one file share a worker, so that the fixtures of a file are made once.
+``PAIMON_CI=1`` turns the skip of a test marked ``interop`` or ``server`` into a failure: a run that claims interop, or
+real storage servers, must have had them. Tests with the fixture ``spark`` share two workers of pytest-xdist, those of
+one file the same, tests marked ``interop`` a third, and those marked ``server`` one, so that each JVM and each server
+starts once: a single session would leave a core idle while it waits. Of the other tests, those of one file share a
+worker, so that the fixtures of a file are made once.
 """
 
 from __future__ import annotations
@@ -78,6 +79,8 @@ def _group_of_worker(item: pytest.Item) -> str:
     names = getattr(item, "fixturenames", ())
     if item.get_closest_marker("interop") or "interop" in names:
         return "interop"
+    if item.get_closest_marker("server"):
+        return "server"
     path = item.path.relative_to(ROOT).as_posix()
     return f"spark-{zlib.crc32(path.encode()) % 2}" if "spark" in names else path
 
@@ -94,11 +97,13 @@ def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> Generator[None, Any, Any]:
     report = yield
-    if IN_CI and report.skipped and not hasattr(report, "wasxfail") and item.get_closest_marker("interop"):
-        report.outcome = "failed"
-        report.longrepr = (
-            f"{item.nodeid} was skipped, and PAIMON_CI=1 allows no skipped interop test: {report.longrepr}"
-        )
+    if IN_CI and report.skipped and not hasattr(report, "wasxfail"):
+        kinds = [kind for kind in ("interop", "server") if item.get_closest_marker(kind)]
+        if kinds:
+            report.outcome = "failed"
+            report.longrepr = (
+                f"{item.nodeid} was skipped, and PAIMON_CI=1 allows no skipped {kinds[0]} test: {report.longrepr}"
+            )
     return report
 
 

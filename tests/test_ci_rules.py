@@ -1,4 +1,4 @@
-"""The rule of conftest.py: where PAIMON_CI=1, a skipped interop test is a failed one."""
+"""The rule of conftest.py: where PAIMON_CI=1, a skipped test with Java or a real storage server is a failed one."""
 
 from __future__ import annotations
 
@@ -25,12 +25,16 @@ def jar():
 def test_with_jar(jar):
     pass
 
+@pytest.mark.server
+def test_with_server():
+    pytest.skip("no server here")
+
 def test_other():
     pytest.skip("some reason")
 """
 
 
-@pytest.mark.parametrize(("in_ci", "failed", "skipped"), [("1", 2, 1), ("0", 0, 3)])
+@pytest.mark.parametrize(("in_ci", "failed", "skipped"), [("1", 3, 1), ("0", 0, 4)])
 def test_skipped_interop_tests(
     in_ci: str, failed: int, skipped: int, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -44,7 +48,8 @@ def test_skipped_interop_tests(
     assert outcomes.get("failed", 0) + outcomes.get("errors", 0) == failed
     assert outcomes.get("skipped", 0) == skipped
     if failed:
-        result.stdout.fnmatch_lines(["*PAIMON_CI=1 allows no skipped interop test*"])
+        for kind in ("interop", "server"):
+            result.stdout.fnmatch_lines([f"*PAIMON_CI=1 allows no skipped {kind} test*"])
 
 
 def test_the_shares_name_modules_that_are_there() -> None:

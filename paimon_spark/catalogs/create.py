@@ -93,7 +93,11 @@ def _declared(columns: Columns) -> Iterator[tuple[str, DataType]]:
 
 @checked
 def create_table(
-    location: str, schema: TableSchema, file_io: FileIO | None = None, ignore_if_exists: bool = False
+    location: str,
+    schema: TableSchema,
+    file_io: FileIO | None = None,
+    ignore_if_exists: bool = False,
+    locked: bool = False,
 ) -> TableSchema:
     """Makes a table with this schema.
 
@@ -104,6 +108,7 @@ def create_table(
         schema: complete, with field ids; its id and time are set here.
         file_io: reaches the location; None for one that needs no storage options.
         ignore_if_exists: take the table that is there, whatever its schema.
+        locked: the caller holds a lock on the table that all who make it take.
 
     Returns:
         The schema of the table that is there now.
@@ -131,7 +136,7 @@ def create_table(
             if not is_of_files:
                 _refuse_foreign_files(store, root)
             try:
-                if publish_file(store, schema_path(root, 0), encode_schema(first)):
+                if publish_file(store, schema_path(root, 0), encode_schema(first), locked):
                     return first
             except (FileNotFoundError, NotCreated) as error:
                 if isinstance(error, NotCreated) and error.errno != errno.ENOENT:

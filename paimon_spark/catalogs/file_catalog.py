@@ -273,7 +273,7 @@ class FileCatalog(OpensByName, NoFunctions):
                 if there is not None:
                     made = same_schema(identifier, schema, there, place.location)
                 else:
-                    made = create_table(place.location, schema, file_io)
+                    made = create_table(place.location, schema, file_io, locked=self.names.has_locks)
                 break
             except TableAlreadyExists:  # files without a name, of a call that is at work, or of an interrupted one
                 found = self._existing(identifier, ignore_if_exists)

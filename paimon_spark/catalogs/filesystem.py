@@ -37,6 +37,7 @@ class DirectoryNames:
 
     title: ClassVar[str] = "the warehouse"
     files_decide: ClassVar[bool] = True
+    has_locks: ClassVar[bool] = False
     has_external_tables: ClassVar[bool] = False
     views: ClassVar[ViewNames | None] = None
     hive_tables: ClassVar[HiveTables | None] = None

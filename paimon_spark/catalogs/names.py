@@ -70,6 +70,11 @@ class Names(Protocol):
         ...
 
     @property
+    def has_locks(self) -> bool:
+        """True if ``lock`` keeps others out: all clients of the catalog take it to publish a schema or a snapshot."""
+        ...
+
+    @property
     def views(self) -> ViewNames | None:
         """The views; None: it stores none."""
         ...

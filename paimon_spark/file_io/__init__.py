@@ -13,6 +13,8 @@ from paimon_spark.file_io.base import (
     NotCreated,
     OutputStream,
     Publisher,
+    UnprovedStore,
+    create_locked,
     named_location,
 )
 from paimon_spark.file_io.confined import ConfinedFileIO
@@ -28,7 +30,9 @@ __all__ = [
     "NotCreated",
     "OutputStream",
     "Publisher",
+    "UnprovedStore",
     "absolute_location",
+    "create_locked",
     "file_io_for",
     "is_relative",
     "is_same_store",

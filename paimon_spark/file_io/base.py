@@ -9,7 +9,7 @@ from functools import wraps
 from types import TracebackType
 from typing import IO, Any, Protocol, Self, TypeVar, cast
 
-from paimon_spark.errors import CorruptFile, StorageError
+from paimon_spark.errors import CorruptFile, StorageError, UnsupportedFeature
 from paimon_spark.limits import ADVICE, MAX_FILE_BYTES
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -50,6 +50,10 @@ class NotCreated(StorageError):
 
     Any other StorageError of create_if_absent leaves the outcome unknown.
     """
+
+
+class UnprovedStore(UnsupportedFeature):
+    """A store was asked to create a file only if it is absent, and cannot do it; nothing was created."""
 
 
 class OutputStream(Protocol):
@@ -188,6 +192,29 @@ class Publisher(Protocol):
     def create_if_absent(self, store: FileIO, path: str, data: bytes) -> bool:
         """As FileIO.create_if_absent, by means of the store or of something that decides in its place."""
         ...
+
+
+def create_alone(store: FileIO, path: str, data: bytes) -> bool:
+    """Creates a file if it is absent, for a caller of whom nobody else creates it meanwhile.
+
+    Raises:
+        StorageError: the outcome is unknown.
+    """
+    if store.exists(path):
+        return False
+    store.write_bytes(path, data)
+    return True
+
+
+def create_locked(store: FileIO, path: str, data: bytes) -> bool:
+    """As FileIO.create_if_absent, by a caller that holds a lock which all who create this file take.
+
+    The store need not be able to create a file only if it is absent.
+    """
+    try:
+        return store.create_if_absent(path, data)
+    except UnprovedStore:
+        return create_alone(store, path, data)
 
 
 class DirectoryIO(FileIO, Protocol):

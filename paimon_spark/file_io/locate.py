@@ -33,7 +33,7 @@ def file_io_for(location: str, storage_options: Mapping[str, str]) -> DirectoryI
     match scheme:
         case "file":
             return LocalFileIO()
-        case "s3" | "s3a" | "s3n" | "gs" | "az" | "abfs" | "abfss" | "memory":
+        case "s3" | "s3a" | "s3n" | "gs" | "az" | "abfs" | "abfss" | "oss" | "cosn" | "obs" | "memory":
             _check_two_slashes(location, scheme)
             from paimon_spark.file_io.object_store import object_store
 
@@ -46,7 +46,7 @@ def file_io_for(location: str, storage_options: Mapping[str, str]) -> DirectoryI
     local = "" if "://" in location else f"; './{location}' is a local directory of that name"
     raise UnsupportedFeature(
         f"no store serves '{scheme}://' (location '{location}'); use a local path, file, s3, s3a, s3n, gs, az, abfs, "
-        f"abfss, hdfs or viewfs, in lower case{local}"
+        f"abfss, oss, cosn, obs, hdfs or viewfs, in lower case{local}"
     )
 
 

@@ -44,6 +44,11 @@ _GCS = _Service(
 _AZURE = _Service(
     "the option fs.azure.account.key.<account>.dfs.core.windows.net, or AZURE_STORAGE_ACCOUNT_KEY in the environment"
 )
+_KIN = {
+    "oss": _Service("the options fs.oss.accessKeyId and fs.oss.accessKeySecret", "fs.oss.endpoint"),
+    "cosn": _Service("the options fs.cosn.userinfo.secretId and fs.cosn.userinfo.secretKey", "fs.cosn.bucket.region"),
+    "obs": _Service("the options fs.obs.access.key and fs.obs.secret.key", "fs.obs.endpoint"),
+}
 
 # The places where a virtual machine or a container is asked for credentials of its own, when none are given.
 _MACHINE = re.compile(r"//(169\.254\.169\.254|169\.254\.170\.2|metadata\.google\.internal)\b")
@@ -121,6 +126,7 @@ _CODES: dict[str, tuple[Callable[[_Refusal], str], bool]] = {
     "NoSuchBucket": (_no_bucket, False),
     "ContainerNotFound": (_no_bucket, False),
     "InvalidAccessKeyId": (_unknown_key, True),
+    "XAdminUserNotFound": (_unknown_key, True),  # of versitygw, with the status 404
     "SignatureDoesNotMatch": (_wrong_secret, True),
     "AuthenticationFailed": (_wrong_secret, True),
     "ExpiredToken": (_expired, True),
@@ -136,6 +142,8 @@ _CODES: dict[str, tuple[Callable[[_Refusal], str], bool]] = {
     "AuthorizationPermissionMismatch": (_denied, True),
 }
 """By the code of the store: what says it, and whether access was denied."""
+_MISSING = frozenset(("", "NoSuchKey", "NoSuchVersion", "BlobNotFound", "ResourceNotFound", "PathNotFound", "NotFound"))
+"""Codes of the status 404 that mean the object. An answer without a body, as that to HEAD, has none."""
 
 
 @contextmanager
@@ -155,7 +163,7 @@ def named_errors(doing: str, path: str) -> Iterator[None]:
     except StorageError:
         raise
     except (exceptions.BaseError, OSError) as error:
-        if isinstance(error, FileNotFoundError) and doing != "writing":
+        if isinstance(error, FileNotFoundError) and doing != "writing" and _answer(error)[0] in _MISSING:
             raise FileNotFoundError(f"there is no {path}") from error
         _log.debug("%s %s failed", doing, path, exc_info=error)
         raise fault(doing, path, error) from None  # the client's error is dozens of lines that repeat the request
@@ -182,6 +190,12 @@ def cannot_connect(root: str, error: Exception) -> OptionError:
     if re.search(r"Missing (SecretAccessKey|AccessKeyId)|credential error|Invalid Access Key", message):
         return OptionError(f"cannot use the store of {root}: {message}: set {service.credentials} ({_PAGE})")
     return OptionError(f"cannot use the store of {root}: {message}")
+
+
+def lacks_request(error: Exception) -> bool:
+    """True if the store says that it does not have such a request at all."""
+    status = _STATUS.search(str(error))
+    return _answer(error)[0] in ("NotImplemented", "MethodNotAllowed") or (status is not None and status[1] == "501")
 
 
 def words_of(error: Exception) -> str:
@@ -242,4 +256,4 @@ def _service(path: str) -> _Service:
     scheme = path.partition(":")[0]
     if scheme == "gs":
         return _GCS
-    return _AZURE if scheme in ("az", "abfs", "abfss") else _S3
+    return _AZURE if scheme in ("az", "abfs", "abfss") else _KIN.get(scheme, _S3)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import logging
-import re
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -18,21 +16,25 @@ from obstore import exceptions
 from obstore.store import MemoryStore, from_url
 
 from paimon_spark.errors import AccessDenied, OptionError, UnsupportedFeature
-from paimon_spark.file_io.base import FileStatus, NotCreated, WholeOrNothing, check_size
-from paimon_spark.file_io.object_faults import cannot_connect, fault, named_errors, words_of
-from paimon_spark.file_io.s3_options import S3_OPTIONS, S3_PREFIXES
+from paimon_spark.file_io.base import FileStatus, NotCreated, UnprovedStore, WholeOrNothing, check_size, create_alone
+from paimon_spark.file_io.conditional_put import allows_unproved, is_proved, promises_conditions, refusal
+from paimon_spark.file_io.object_faults import cannot_connect, fault, lacks_request, named_errors
+from paimon_spark.file_io.object_settings import (
+    AZURE_SCHEMES,
+    KIN,
+    Settings,
+    adapted_s3,
+    azure_config,
+    gcs_config,
+    kin_config,
+    s3_config,
+)
 
 _log = logging.getLogger(__name__)
 
 _DIRECTORY_FILE, _LAST_PREFIX = ".paimon-directory", ".paimon-"
 UPLOAD_PART_BYTES = 8 * 2**20
 _RETRIES = {"max_retries": 6, "retry_timeout": timedelta(seconds=90)}
-
-_ENDPOINT = re.compile(r"https?://([\w.-]+|\[[0-9a-fA-F:.]+\])(:\d+)?(/[\w./-]*)?")
-_GCS_OPTIONS: Mapping[str, str] = {
-    "fs.gs.auth.service.account.json.keyfile": "service_account",
-    "google.cloud.auth.service.account.json.keyfile": "service_account",
-}
 
 
 class ObjectOutput(WholeOrNothing):
@@ -115,10 +117,12 @@ class ObstoreFileIO:
     """Publishes files by a put with ``If-None-Match: *`` (or its equivalent).
 
     Attributes:
-        config: the sorted settings of the store under obstore's names, plus path_style; no repr shows their secrets.
+        config: the settings of the store; no repr shows their secrets.
+        unproved: the user says that only one job at a time writes, so that the store may be one without that put.
     """
 
-    config: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    config: Settings = field(default=(), repr=False)
+    unproved: bool = False
 
     def read_bytes(self, path: str) -> bytes:
         store, key = self._locate(path)
@@ -142,9 +146,12 @@ class ObstoreFileIO:
 
     def create_if_absent(self, path: str, data: bytes) -> bool:
         store, key = self._locate(path)
-        root, _ = split_root(path)
-        if _needs_probe(root, self.config):
-            _probe_conditional_put(root, self.config, key)
+        try:
+            _check_conditional_put(split_root(path)[0], self.config, key)
+        except UnprovedStore:
+            if not self.unproved:
+                raise
+            return create_alone(self, path, data)
         return _put_if_absent(store, key, data, path)
 
     def overwrite(self, path: str, data: bytes) -> None:
@@ -181,22 +188,22 @@ class ObstoreFileIO:
             return any(meta["path"] == key for meta in obstore.list_with_delimiter(store, key)["objects"])
 
     def delete(self, path: str) -> None:
-        store, key = self._locate(path)
+        root, key = split_root(path)
         try:
             with named_errors("deleting", path):
-                obstore.delete(store, key)
+                _delete(root, self.config, [key])
         except FileNotFoundError:
             return
 
     def delete_many(self, paths: Sequence[str]) -> None:
-        groups: dict[int, tuple[Any, list[tuple[str, str]]]] = {}
+        groups: dict[str, list[tuple[str, str]]] = {}
         for path in paths:  # files of other buckets are in other stores
-            store, key = self._locate(path)
-            groups.setdefault(id(store), (store, []))[1].append((path, key))
-        for store, files in groups.values():
+            root, key = split_root(path)
+            groups.setdefault(root, []).append((path, key))
+        for root, files in groups.items():
             try:
                 with named_errors("deleting", files[0][0]):
-                    obstore.delete(store, [key for _, key in files])
+                    _delete(root, self.config, [key for _, key in files])
             except FileNotFoundError:  # some stores report a missing file, and stop there
                 for path, _ in files:
                     self.delete(path)
@@ -214,8 +221,11 @@ class ObstoreFileIO:
         return False
 
     def make_directory(self, path: str, parents: bool = True) -> bool:
-        existed = self.exists(path)
-        return self.create_if_absent(f"{path.rstrip('/')}/{_DIRECTORY_FILE}", b"") and not existed
+        existed, mark = self.exists(path), f"{path.rstrip('/')}/{_DIRECTORY_FILE}"
+        try:
+            return self.create_if_absent(mark, b"") and not existed
+        except UnprovedStore:  # a second mark of an empty directory does no harm
+            return create_alone(self, mark, b"") and not existed
 
     def move_directory(self, path: str, target: str) -> bool:
         raise UnsupportedFeature(
@@ -247,102 +257,112 @@ def split_root(path: str) -> tuple[str, str]:
 
 
 def object_store(scheme: str, options: Mapping[str, str]) -> ObstoreFileIO:
-    """The store for locations of a scheme: s3, s3a, s3n, gs, az, abfs, abfss, or memory, which is for tests."""
-    if scheme == "gs":
-        return ObstoreFileIO(gcs_config(options))
-    if scheme in ("az", "abfs", "abfss"):
-        return ObstoreFileIO(azure_config(options))
-    return ObstoreFileIO() if scheme == "memory" else ObstoreFileIO(s3_config(options))
+    """The store for locations of a scheme: of S3, Google or Azure, of KIN, or memory, which is for tests.
 
-
-def s3_config(options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """The settings of an S3 store, from table or storage options (``s3.*``, ``fs.s3a.*``); sorted.
-
-    Hadoop has many more keys under these prefixes, which do nothing here.
+    Raises:
+        OptionError, UnsupportedFeature: of its options.
     """
-    found: dict[str, str] = {}
-    for setting, names in S3_OPTIONS.items():
-        keys = [prefix + name for prefix in S3_PREFIXES for name in names]
-        value = next((options[key] for key in keys if key in options), None)
-        if value is not None:
-            found[setting] = value.strip()
-    return tuple(sorted(found.items()))
-
-
-def gcs_config(options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """The settings of a Google store, from storage options; the environment supplies missing ones."""
-    return tuple(sorted((ours, options[key]) for key, ours in _GCS_OPTIONS.items() if key in options))
-
-
-def azure_config(options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """The account key, from storage options (``fs.azure.account.key.<account>...``) or else from the environment."""
-    keys = [value for key, value in sorted(options.items()) if key.startswith("fs.azure.account.key")]
-    return (("account_key", keys[0]),) if keys else ()
+    if scheme == "memory":
+        return ObstoreFileIO()
+    if scheme == "gs":
+        config = gcs_config(options)
+    elif scheme in AZURE_SCHEMES:
+        config = azure_config(options)
+    else:
+        config = kin_config(scheme, options) if scheme in KIN else s3_config(options)
+    return ObstoreFileIO(config, allows_unproved(options))
 
 
 @lru_cache(maxsize=64)
-def _connect(root: str, config: tuple[tuple[str, str], ...]) -> Any:
+def _connect(root: str, config: Settings) -> Any:
     scheme, _, authority = root.partition("://")
     if scheme == "memory":
         return MemoryStore()
     settings = dict(config)
     client: dict[str, Any] = {"timeout": timedelta(seconds=60)}
     connect: Any = from_url  # its overloads want one type for each cloud's settings
-    if scheme in ("s3", "s3a", "s3n"):
-        root = f"s3://{authority}"
-        _adapt_s3(settings, authority)
-        if settings.get("endpoint", "").startswith("http://"):
-            client["allow_http"] = True
+    if _kind(root) == "s3":
+        root, settings = f"s3://{authority}", adapted_s3(settings, authority)
+    if any(settings.get(name, "").startswith("http://") for name in ("endpoint", "base_url")):
+        client["allow_http"] = True
     try:
         return connect(root, config=settings, client_options=client, retry_config=_RETRIES)
     except (exceptions.BaseError, ValueError) as error:
         raise cannot_connect(root, error) from error
 
 
-def _adapt_s3(settings: dict[str, str], bucket: str) -> None:
-    """Translates Hadoop's settings of path style and anonymous access to those of obstore."""
-    path_style = settings.pop("path_style", "true").strip().lower()
-    if path_style not in ("true", "false"):
-        raise OptionError(f"the option 's3.path-style-access' is '{path_style}': expected true or false")
-    if "Anonymous" in settings.pop("credentials_provider", ""):
-        settings["skip_signature"] = "true"
-    endpoint = settings.get("endpoint")
-    if endpoint is None:
+_proved: dict[tuple[str, Settings], bool] = {}
+"""By bucket and the settings that reach it: whether this process has seen its conditional put work."""
+
+
+def _check_conditional_put(root: str, config: Settings, key: str) -> None:
+    """Checks, once per bucket and process, that a store creates an object only if it is absent.
+
+    Args:
+        key: what is about to be created; the probes lie beside it, where this process has the right to write.
+
+    Raises:
+        UnprovedStore: it does not.
+        OSError: the store refuses the probes, or does not answer.
+    """
+    scheme = _kind(root)
+    if scheme == "memory" or promises_conditions(scheme, dict(config)):
         return
-    if "://" not in endpoint:
-        endpoint = f"https://{endpoint}"
-    if not _ENDPOINT.fullmatch(endpoint):
-        raise OptionError(f"the option 's3.endpoint' is '{endpoint}': expected an address such as http://minio:9000")
-    if path_style == "false":
-        scheme, _, host = endpoint.partition("://")
-        endpoint = f"{scheme}://{bucket}.{host}"
-        settings["virtual_hosted_style_request"] = "true"
-    settings["endpoint"] = endpoint
+    if (root, config) not in _proved:
+        _proved[(root, config)] = _tried(root, config, key)
+    if not _proved[(root, config)]:
+        raise UnprovedStore(refusal(root))
 
 
-def _needs_probe(root: str, config: tuple[tuple[str, str], ...]) -> bool:
-    """True if the store may ignore conditional requests: a compatible store behind an endpoint of its own."""
-    endpoint = dict(config).get("endpoint", "")
-    return root.startswith("s3") and bool(endpoint) and "amazonaws.com" not in endpoint
+def _tried(root: str, config: Settings, key: str) -> bool:
+    """True if several that create one object at once were answered rightly; see _check_conditional_put."""
+    store, folder = _connect(root, config), key.rpartition("/")[0]
 
+    def create(probe: str) -> bool:
+        return _put_if_absent(store, probe, b"", f"{root}/{probe}")
 
-@lru_cache(maxsize=64)
-def _probe_conditional_put(root: str, config: tuple[tuple[str, str], ...], key: str) -> None:
-    """Checks, once per process, that the store honours If-None-Match: otherwise writers would overwrite each other."""
-    store = _connect(root, config)
-    probe = f"{key.rpartition('/')[0]}/.probe-{uuid.uuid4()}".lstrip("/")
-    path = f"{root}/{probe}"
-    first, second = (_put_if_absent(store, probe, b"", path) for _ in range(2))
+    def delete(probes: Sequence[str]) -> None:
+        try:
+            with named_errors("deleting", f"{root}/{probes[0]}"):
+                _delete(root, config, list(probes))
+        except OSError as error:
+            _log.warning("could not remove the empty probes %s: %s", [f"{root}/{probe}" for probe in probes], error)
+
     try:
-        with named_errors("deleting", path):
-            obstore.delete(store, probe)
-    except OSError as error:
-        _log.warning("could not remove the empty probe %s: %s", path, error)
-    if not first or second:
-        raise UnsupportedFeature(
-            f"cannot write to {root}: its store does not honour conditional puts (If-None-Match), so two writers "
-            "could overwrite each other; use a store that does (AWS S3, MinIO of 2024 or newer, GCS, Azure)"
-        )
+        return is_proved(create, delete, f"{folder}/" if folder else "")
+    except UnprovedStore:
+        return False
+
+
+def _kind(root: str) -> str:
+    """ "s3", "gs", "az" or "memory": the kind of the store of ``s3a://bucket``."""
+    scheme = root.partition("://")[0]
+    if scheme in AZURE_SCHEMES:
+        return "az"
+    return scheme if scheme in ("gs", "memory") else "s3"
+
+
+_without_bulk_delete: set[tuple[str, Settings]] = set()
+"""The buckets, with the settings that reach them, whose store has no bulk delete of S3, as this process has seen."""
+
+
+def _delete(root: str, config: Settings, keys: list[str]) -> None:
+    """Deletes by bulk requests, or by one request for each object in a store that is like S3 and has no such request.
+
+    Raises:
+        FileNotFoundError, obstore.exceptions.BaseError: as the client does.
+    """
+    if (root, config) not in _without_bulk_delete:
+        try:
+            obstore.delete(_connect(root, config), keys)
+        except exceptions.BaseError as error:
+            if not (_kind(root) == "s3" and lacks_request(error)):
+                raise
+            _log.info("%s has no bulk delete; its objects are deleted one by one", root)
+            _without_bulk_delete.add((root, config))
+        else:
+            return
+    obstore.delete(_connect(root, tuple(sorted({*config, ("disable_bulk_delete", "true")}))), keys)
 
 
 def _put_if_absent(store: Any, key: str, data: bytes, path: str) -> bool:
@@ -350,12 +370,9 @@ def _put_if_absent(store: Any, key: str, data: bytes, path: str) -> bool:
         obstore.put(store, key, data, mode="create", use_multipart=False)
     except (exceptions.AlreadyExistsError, exceptions.PreconditionError):
         return False
-    except exceptions.NotSupportedError as error:
-        raise UnsupportedFeature(
-            f"cannot publish {path}: the store has no conditional put ({words_of(error)}); keep the table on one that "
-            "has it"
-        ) from error
     except (exceptions.BaseError, FileNotFoundError) as error:
+        if isinstance(error, exceptions.NotSupportedError) or lacks_request(error):
+            raise UnprovedStore(refusal(split_root(path)[0])) from error
         found = fault("writing", path, error)
         if isinstance(found, AccessDenied) or isinstance(error, FileNotFoundError):
             raise NotCreated(str(found), of_store=found.of_store) from error

@@ -15,6 +15,7 @@ S3_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "region": ("region", "endpoint.region"),
     "path_style": ("path-style-access", "path.style.access"),
     "credentials_provider": ("aws.credentials.provider",),
+    "bulk_delete": ("multiobjectdelete.enable",),
 }
 S3_PREFIXES = ("s3.", "fs.s3a.", "s3a.", "fs.s3.")
 _KNOWN = frozenset(prefix + name for prefix in S3_PREFIXES for names in S3_OPTIONS.values() for name in names)

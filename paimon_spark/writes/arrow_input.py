@@ -80,8 +80,8 @@ def _reader_of(rows: Iterable[Any]) -> pa.RecordBatchReader:
 
 def is_pandas(rows: Any) -> bool:
     """True if this is a DataFrame of pandas, which whoever has one has imported."""
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(rows, pandas.DataFrame)
+    frame = getattr(sys.modules.get("pandas"), "DataFrame", None)  # None too while another thread imports pandas
+    return frame is not None and isinstance(rows, frame)
 
 
 def _pandas_reader(rows: Any) -> pa.RecordBatchReader:

@@ -24,7 +24,8 @@ from paimon_spark.catalogs.factory import open_catalog
 from paimon_spark.errors import OptionError, StorageError, UnsupportedFeature
 from paimon_spark.file_io import DirectoryIO, LocalFileIO, NotCreated, file_io_for, is_same_store, named_location
 from paimon_spark.file_io.hadoop import HadoopClient, HadoopFileIO, split_hadoop
-from paimon_spark.file_io.object_store import ObstoreFileIO, azure_config, gcs_config, s3_config
+from paimon_spark.file_io.object_settings import azure_config, gcs_config, s3_config
+from paimon_spark.file_io.object_store import ObstoreFileIO
 
 Store = tuple[DirectoryIO, str]
 
@@ -53,6 +54,8 @@ def test_first_creator_wins_and_its_bytes_stay(store: Store, name: str) -> None:
 
 def test_one_of_many_threads_creates(store: Store) -> None:
     io, root = store
+    if getattr(io, "unproved", False):
+        return  # the user has said that one job writes
     won: list[tuple[int, int]] = []
 
     def race(writer: int) -> None:
@@ -407,8 +410,8 @@ def test_locations() -> None:
     assert isinstance(file_io_for("hdfs://h/t", {}), HadoopFileIO)
     assert isinstance(file_io_for("abfss://c@a.dfs.core.windows.net/t", {}), ObstoreFileIO)
     assert isinstance(file_io_for("gs://b/t", {}), ObstoreFileIO)
-    with pytest.raises(UnsupportedFeature, match="oss://"):
-        file_io_for("oss://b/t", {})
+    with pytest.raises(UnsupportedFeature, match="tos://"):
+        file_io_for("tos://b/t", {})
     with pytest.raises(OptionError, match="address of an object"):
         ObstoreFileIO().read_bytes("b/t")
     with pytest.raises(OptionError, match="cannot use the store"):

@@ -39,6 +39,7 @@ SHARES = {
     ),
     8: (
         "docs/test_docs_snippets.py",
+        "file_io/test_tables_on_servers.py",
         "hostile/test_bombs.py",
         "hostile/test_mutants.py",
         "store/clean/test_lost_files.py",

@@ -10,6 +10,7 @@ import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import hypothesis.strategies as st
@@ -333,6 +334,15 @@ def test_threads_write_at_once(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert [row[0] for row in rows_of(table)] == list(range(20))
+
+
+def test_a_thread_writes_while_another_one_imports_pandas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyArrow imports it when it is first needed; until that is done the module has nothing in it."""
+    table = made(tmp_path / "t")
+    monkeypatch.setitem(sys.modules, "pandas", ModuleType("pandas"))
+    table.append({"id": [1], "dt": ["a"], "v": ["x"]})
+    monkeypatch.undo()
+    assert rows_of(table) == [(1, "a", "x")]
 
 
 def test_spark_is_not_imported(tmp_path: Path) -> None:

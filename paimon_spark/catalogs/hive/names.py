@@ -96,6 +96,10 @@ class HiveNames:
         return bool_option(self.options, False, CASE_SENSITIVE, "allow-upper-case")
 
     @property
+    def has_locks(self) -> bool:
+        return self.metastore.settings.locked
+
+    @property
     def views(self) -> ViewNames | None:
         return HiveViews(self.metastore)
 

@@ -17,7 +17,7 @@ from paimon_spark.catalogs.hive.places import HiveTable
 from paimon_spark.catalogs.hive.travel import read_connection
 from paimon_spark.catalogs.identifier import Identifier, Missing, Refused
 from paimon_spark.errors import CatalogUnavailable, PaimonError
-from paimon_spark.file_io import FileIO, NotCreated
+from paimon_spark.file_io import FileIO, NotCreated, create_locked
 from paimon_spark.format.schema import TableSchema, decode_schema
 from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.metadata.snapshots import SnapshotStore
@@ -97,6 +97,8 @@ class HivePublisher:
         except CatalogUnavailable as error:
             raise NotCreated(f"publishing {path}: {error}") from error
         try:
+            if self.metastore.settings.locked:
+                return create_locked(store, path, data)
             return store.create_if_absent(path, data)
         finally:
             holding.__exit__(None, None, None)

@@ -25,7 +25,7 @@ _SCHEME = "thrift://"
 _SITE = "hive-site.xml"
 _PORT = 9083
 _EIGHT_MINUTES, _EIGHT_SECONDS, _TEN_MINUTES = 480_000, 8_000, 600_000
-_OBJECT_STORES = ("s3", "s3a", "s3n", "gs", "az", "abfs", "abfss", "oss", "memory")
+_OBJECT_STORES = ("s3", "s3a", "s3n", "gs", "az", "abfs", "abfss", "oss", "cosn", "obs", "memory")
 _OPTIONS: Mapping[str, Callable[[str], Any]] = {
     SITE_DIRECTORY: str,
     _CLIENT_CLASS: str,

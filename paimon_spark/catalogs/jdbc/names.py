@@ -76,6 +76,10 @@ class JdbcNames:
         return False
 
     @property
+    def has_locks(self) -> bool:
+        return self.connection.settings.locked
+
+    @property
     def views(self) -> JdbcViews:
         return JdbcViews(self.name, self.connection)
 

@@ -15,7 +15,7 @@ from paimon_spark.catalogs.identifier import DATABASE_SUFFIX, Identifier
 from paimon_spark.catalogs.jdbc.connection import JdbcConnection, read_connection
 from paimon_spark.catalogs.jdbc.properties import table_properties
 from paimon_spark.errors import CatalogUnavailable, OptionError
-from paimon_spark.file_io import FileIO, NotCreated, absolute_location, plain_location
+from paimon_spark.file_io import FileIO, NotCreated, absolute_location, create_locked, plain_location
 from paimon_spark.format.schema import decode_schema
 from paimon_spark.store.storage.publishers import KnownTable
 
@@ -60,7 +60,10 @@ class JdbcPublisher:
         if copies:
             table_properties(decode_schema(data, path))  # refused before anything is published
         with self._locked(path, _locked_name(identifier, branch)):
-            created = store.create_if_absent(path, data)
+            if self.connection.settings.locked:
+                created = create_locked(store, path, data)
+            else:
+                created = store.create_if_absent(path, data)
             if created and copies:
                 self._copy_options(store, path.rpartition("/schema/")[0], identifier)
             return created

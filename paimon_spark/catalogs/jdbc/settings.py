@@ -18,7 +18,7 @@ LOCK_ENABLED = "lock.enabled"
 _LOCK_TYPE = "lock.type"
 _KEY_LENGTH = "lock-key-max-length"
 _EIGHT_MINUTES, _EIGHT_SECONDS = 480_000, 8_000
-_OBJECT_STORES = ("s3", "s3a", "s3n", "gs", "az", "abfs", "abfss", "oss", "memory")
+_OBJECT_STORES = ("s3", "s3a", "s3n", "gs", "az", "abfs", "abfss", "oss", "cosn", "obs", "memory")
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Sequence
 
 from paimon_spark.errors import CommitStateUnknown
-from paimon_spark.file_io import FileIO, NotCreated
+from paimon_spark.file_io import FileIO, NotCreated, create_locked
 from paimon_spark.format.paths import snapshot_path
 from paimon_spark.format.snapshot import Snapshot, encode_snapshot
 from paimon_spark.store.metadata.snapshots import SnapshotStore
@@ -108,8 +108,11 @@ def _creation(
     return lambda: snapshots.file_io.create_if_absent(path, data)
 
 
-def publish_file(store: FileIO, path: str, data: bytes) -> bool:
+def publish_file(store: FileIO, path: str, data: bytes, locked: bool = False) -> bool:
     """Creates a file that other processes may create concurrently.
+
+    Args:
+        locked: the caller holds a lock that all who create this file take.
 
     Returns:
         True: the file holds these bytes. False: it holds others.
@@ -118,7 +121,7 @@ def publish_file(store: FileIO, path: str, data: bytes) -> bool:
         StorageError: the storage failed.
     """
     try:
-        if store.create_if_absent(path, data):
+        if create_locked(store, path, data) if locked else store.create_if_absent(path, data):
             return True
     except NotCreated:
         raise

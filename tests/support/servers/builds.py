@@ -1,0 +1,115 @@
+"""Where the programs of storage servers come from: a cache folder, else a package registry, once on a machine.
+
+``PAIMON_SERVERS`` moves the cache. Go, npm and Maven fetch what is not there, with the settings that each has on the
+machine; a first build of a Go program takes some minutes.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+_BUILD_SECONDS = 1500
+_LAST_LINES = 3
+
+_POM = """<project><modelVersion>4.0.0</modelVersion>
+<groupId>tests</groupId><artifactId>server</artifactId><version>1</version>
+<dependencies><dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>
+<exclusions>{exclusions}</exclusions></dependency></dependencies></project>"""
+_EXCLUSION = "<exclusion><groupId>{group}</groupId><artifactId>*</artifactId></exclusion>"
+
+
+class ServerUnavailable(Exception):
+    """A server cannot be had or started here; the text is the reason to skip."""
+
+
+def go_program(module: str, version: str) -> Path:
+    """The program that ``go install module@version`` makes.
+
+    Raises:
+        ServerUnavailable: it is not in the cache, and cannot be built here.
+    """
+    name = module.rpartition("/")[2]
+
+    def build(folder: Path) -> None:
+        environment = {"GOBIN": str(folder), "GOFLAGS": "-buildvcs=false -trimpath", "CGO_ENABLED": "0"}
+        _run(["go", "install", "-ldflags=-s -w", f"{module}@{version}"], folder, environment)
+
+    return _cached(f"{name}-{version}", build) / name
+
+
+def npm_script(package: str, version: str, script: str) -> Path:
+    """A script of a package of npm, for Node.js; see go_program. script: its path within the package."""
+
+    def build(folder: Path) -> None:
+        _run(
+            ["npm", "install", "--no-save", "--omit=optional", "--prefix", str(folder), f"{package}@{version}"], folder
+        )
+
+    return _cached(f"{package}-{version}", build) / "node_modules" / package / script
+
+
+def maven_classpath(coordinate: str, without: Sequence[str] = ()) -> str:
+    """The jars of ``group:artifact:version`` with all that they depend on, for ``java -cp``; see go_program.
+
+    Args:
+        without: groups that it depends on, and that are left out with what they need.
+    """
+    group, artifact, version = coordinate.split(":")
+
+    def build(folder: Path) -> None:
+        exclusions = "".join(_EXCLUSION.format(group=left_out) for left_out in without)
+        pom = _POM.format(group=group, artifact=artifact, version=version, exclusions=exclusions)
+        (folder / "pom.xml").write_text(pom)
+        copying = ("dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={folder}/lib")
+        _run(["mvn", "-q", "-B", "-f", str(folder / "pom.xml"), *copying], folder)
+
+    return str(_cached(f"{artifact}-{version}", build) / "lib" / "*")
+
+
+def _cached(name: str, build: Callable[[Path], None]) -> Path:
+    """The folder of this name in the cache. One process builds it, others wait; it appears as a whole."""
+    cache = Path(os.environ.get("PAIMON_SERVERS") or Path.home() / ".cache" / "paimon-spark-servers")
+    folder = cache / name
+    if folder.is_dir():
+        return folder
+    cache.mkdir(parents=True, exist_ok=True)
+    with _locked(cache / f".{name}.lock"):
+        if not folder.is_dir():
+            scratch = cache / f".{name}.new"
+            shutil.rmtree(scratch, ignore_errors=True)
+            scratch.mkdir()
+            build(scratch)
+            scratch.rename(folder)
+    return folder
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _run(command: list[str], folder: Path, environment: dict[str, str] | None = None) -> None:
+    """Runs a command; its output goes into a file, because a program that it leaves behind would hold a pipe open."""
+    output = folder / "build-output"
+    try:
+        with output.open("wb") as file:
+            subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **(environment or {})},
+                timeout=_BUILD_SECONDS,
+                check=True,
+            )
+    except (OSError, subprocess.SubprocessError) as error:
+        message = output.read_text(errors="replace").strip().splitlines()[-_LAST_LINES:] if output.exists() else []
+        raise ServerUnavailable(f"{' '.join(command)}: {error}: {' / '.join(message)}") from error
