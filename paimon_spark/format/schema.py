@@ -113,8 +113,9 @@ class TableSchema:
     @cached_property
     def with_tracking(self) -> TableSchema:
         """The schema of files that hold rows that are written again, with the columns of row tracking (format section
-        10; Java: SpecialFields.rowTypeWithRowTracking). The same schema if the table does not track its rows."""
-        if not self.tracking_fields:
+        10; Java: SpecialFields.rowTypeWithRowTracking). The same schema if the table does not track its rows, or has
+        data evolution: then the ids of rows follow from the first one of their file."""
+        if not self.tracking_fields or self.options.get("data-evolution.enabled", "false").strip().lower() == "true":
             return self
         row_id, number = self.tracking_fields
         return replace(self, fields=(*self.fields, replace(row_id, type=row_id.type.with_nullable(False)), number))

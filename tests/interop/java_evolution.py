@@ -99,3 +99,17 @@ def read_tracked(paimon: Any, path: str) -> list[tuple[Any, ...]]:
             row = cursor.next()
             rows.append(tuple(c.decode(row, i) for i, c in enumerate(codecs)))
     return rows
+
+
+def keys_where(paimon: Any, path: str, column: str, value: Any) -> list[Any]:
+    """The first column of the rows in which a column has a value, as Java finds them by statistics and indexes."""
+    table = table_at(paimon, path)
+    shape = table.rowType()
+    place = shape.getFieldIndex(column)
+    encoded = codec(shape.getTypeAt(place)).encode(value)
+    builder = table.newReadBuilder().withFilter(paimon.predicate.PredicateBuilder(shape).equal(place, encoded))
+    first, found = codec(shape.getTypeAt(0)), []
+    with builder.newRead().executeFilter().createReader(builder.newScan().plan()).toCloseableIterator() as cursor:
+        while cursor.hasNext():
+            found.append(first.decode(cursor.next(), 0))
+    return found

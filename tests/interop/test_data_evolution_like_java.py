@@ -1,4 +1,8 @@
-"""Tables with data evolution that Java writes: the same rows at every snapshot, of any columns, under any condition."""
+"""Tables with data evolution that Java writes: the same rows at every snapshot, of any columns, under any condition.
+
+Then tables that we and Java write in turn. ``PAIMON_EVOLUTION_HISTORIES`` and ``PAIMON_EVOLVED_TURNS`` set how many
+histories of each kind are tried.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +15,16 @@ from typing import Any
 
 import our_engine
 import pytest
+from evolved_lives import TYPES, EvolvedLife
 from genuine import Genuine, table_path
 from java_evolution import compact_columns, live_groups, read_tracked, write_columns
-from readers import assert_same, java_read
+from pyspark.sql import SparkSession
+from readers import assert_same, java_read, telling
 from support.long_runs import tries
 from support.oracles.checker import check_table
 from support.oracles.comparing import Row, comparable, comparable_rows, satisfies
 
+import paimon_spark
 from paimon_spark import open_table
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Op
 from paimon_spark.errors import UnsupportedFeature
@@ -224,3 +231,88 @@ def test_a_stream_reads_new_rows(two_writes: str) -> None:
     assert read(3, full=True) == [(1, "x"), (2, "y"), (3, "z"), *((k, "n") for k in (4, 5, 6, 7))]
     with pytest.raises(UnsupportedFeature, match="a commit changed some columns of rows"):
         read(2)
+
+
+# ------------------------------------------------------------------------------------------------------------- in turns
+
+
+class JavaTurn:
+    """What Java does to the table of a life by its own interfaces, which know no statements."""
+
+    def __init__(self, life: EvolvedLife) -> None:
+        self.life, self.java, self.path, self.random = life, life.java, life.path, life.random
+
+    def step(self) -> None:
+        deeds = [self.insert, self.compact, *([self.delete] * self.life.deletes)]
+        deeds += [self.update, self.update] if not self.life.parts else []
+        deed = self.random.choice(deeds)
+        self.life.log.append(f"java: {deed.__name__}")
+        deed()
+
+    def insert(self) -> None:
+        rows = self.life.new(self.random.randint(1, 6))
+        self.life.rows |= rows
+        self.java.write(self.path, [(key, *row.values()) for key, row in rows.items()])
+
+    def update(self) -> None:
+        """Some columns of all rows of some files; deleted ones get values too."""
+        names = sorted(self.life.some_columns())
+        keys, parts = {row_id: key for key, row_id in self.life.ids.items()}, []
+        for first, count, _ in self.java.run(live_groups, self.path):
+            if self.random.random() < 0.6:
+                drawn = [self.life.drawn(names) for _ in range(count)]
+                parts.append((first, [tuple(values.values()) for values in drawn]))
+                for place, values in enumerate(drawn):
+                    if first + place in keys:
+                        self.life.rows[keys[first + place]] |= values
+        if parts:
+            whole = {"target-file-row-num": str(2**63 - 1)}  # as the official connector writes them
+            self.java.run(write_columns, self.path, names, parts, whole)
+
+    def delete(self) -> None:
+        keys = {row_id: key for key, row_id in self.life.ids.items()}
+        positions = {}
+        for first, count, name in self.java.run(live_groups, self.path):
+            gone = [place for place in range(count) if self.random.random() < 0.2]
+            positions |= {name: gone} if gone else {}
+            for place in gone:
+                self.life.rows.pop(keys.get(first + place, -1), None)
+        if positions:
+            self.java.delete_positions(self.path, positions)
+
+    def compact(self) -> None:
+        self.java.run(compact_columns, self.path)
+
+
+IN_TURNS: dict[str, tuple[dict[str, str], Sequence[str]]] = {
+    "plain": ({}, ()),
+    "vectors": ({"deletion-vectors.enabled": "true"}, ()),
+    "partitions": ({"deletion-vectors.enabled": "true", "deletion-vectors.bitmap64": "true"}, ("p",)),
+    "orc": ({"file.format": "orc", "deletion-vectors.enabled": "true"}, ()),
+    "avro": ({"file.format": "avro", "deletion-vectors.enabled": "true"}, ()),
+    "small splits": ({"source.split.target-size": "1 b", "target-file-row-num": "2"}, ()),
+}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("kind", IN_TURNS)
+@pytest.mark.parametrize("seed", range(tries("PAIMON_EVOLVED_TURNS", ci=1, long=40)))
+def test_both_write_in_turn(kind: str, seed: int, java: Genuine, quick_spark: SparkSession, tmp_path: Path) -> None:
+    path, random = table_path(tmp_path), Random(f"{kind} {seed} in turns")
+    options, parts = IN_TURNS[kind]
+    columns = {name: java_type.upper() for name, java_type in TYPES.items()}
+    random.choice([our_engine, java]).create(path, columns, (), parts, {**EVOLVED, **options})
+    catalog = paimon_spark.catalog(quick_spark, str(Path(path).parents[1]))
+
+    def ours(statement: str) -> list[Any]:
+        return catalog.sql(statement.format(table="paimon.lake.t", catalog="paimon")).collect()
+
+    life = EvolvedLife(random, path, java, {"ours": ours}, "deletion-vectors.enabled" in options, bool(parts))
+    turn = JavaTurn(life)
+    with telling(life.log):
+        life.say("ours", life.insert())
+        life.check()
+        for _ in range(10):
+            (life if random.random() < 0.6 else turn).step()
+            life.check()
+        life.check_history(our_engine.snapshot_ids(path))

@@ -1,6 +1,7 @@
 """Tables with data evolution that the official connector for Spark changes by statements; see genuine_spark.py.
 
-``PAIMON_EVOLUTION_HISTORIES`` sets how many histories of each kind of table are tried.
+``PAIMON_EVOLUTION_HISTORIES`` sets how many histories of each kind of table are tried, and ``PAIMON_EVOLVED_TURNS`` how
+many of those in which we write the table too.
 """
 
 from __future__ import annotations
@@ -13,14 +14,17 @@ from typing import Any
 
 import our_engine
 import pytest
+from evolved_lives import CREATE, EvolvedLife
 from genuine import Genuine, table_path
 from genuine_spark import GenuineSpark, is_there
 from java_evolution import compact_columns
+from pyspark.sql import SparkSession
 from readers import assert_same, telling
 from support.long_runs import tries
 from support.oracles.checker import check_table
 from support.oracles.comparing import comparable
 
+import paimon_spark
 from paimon_spark import open_table
 
 pytestmark = [
@@ -152,3 +156,46 @@ def test_statements(kind: str, seed: int, official: GenuineSpark, java: Genuine,
             place = [f.name for f in open_table(path).schema.fields].index("v")
             assert some.num_rows == sum(1 for row in rows.elements() if row[place] is not None and row[place][0] == 0.5)
     check_table(path)
+
+
+IN_TURNS = {
+    "plain": ("", ""),
+    "vectors": ("", ", 'deletion-vectors.enabled' = 'true'"),
+    "partitions": ("partitioned by (p)", ", 'deletion-vectors.enabled' = 'true'"),
+    "orc": ("", ", 'deletion-vectors.enabled' = 'true', 'file.format' = 'orc'"),
+    "indexes": (
+        "",
+        ", 'deletion-vectors.enabled' = 'true', 'file-index.bloom-filter.columns' = 'k,v,w,n', "
+        "'file-index.bitmap.columns' = 'k,v,n'",
+    ),
+}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("kind", IN_TURNS)
+@pytest.mark.parametrize("seed", range(tries("PAIMON_EVOLVED_TURNS", ci=1, long=40)))
+def test_both_write_in_turn(
+    kind: str, seed: int, official: GenuineSpark, java: Genuine, quick_spark: SparkSession, tmp_path: Path
+) -> None:
+    path, random = table_path(tmp_path), Random(f"{kind} {seed} in turns")
+    catalog = paimon_spark.catalog(quick_spark, str(Path(path).parents[1]))
+    Path(path).parent.mkdir()
+
+    def ours(statement: str) -> list[Any]:
+        return catalog.sql(statement.format(table="paimon.lake.t", catalog="paimon")).collect()
+
+    def theirs(statement: str) -> None:
+        official.run(statement, path)
+
+    parts, options = IN_TURNS[kind]
+    ways = {"ours": ours, "official": theirs}
+    changers = ["ours"] if "file-index" in options else []  # Java makes no file without the columns of indexes
+    life = EvolvedLife(random, path, java, ways, "deletion-vectors" in options, bool(parts), changers)
+    with telling(life.log):
+        life.say("official", CREATE % (parts, options))
+        life.say(random.choice(["ours", "official"]), life.insert())
+        life.check()
+        for _ in range(12):
+            life.step()
+            life.check()
+        life.check_history(our_engine.snapshot_ids(path))

@@ -120,13 +120,19 @@ NO_EFFECT = (
         """,
     ),
     NoEffect(
-        "writes to tables with data evolution and with BLOB columns, which this release refuses",
+        "how changes of rows of tables with data evolution find their files, keep their source and are tried again "
+        "(`commit.max-retries` says how often), and files beside them that speed up reads of few rows",
         """
         write.data-evolution.update-conflict-retry.max-attempts write.data-evolution.update-conflict-retry.wait-ms
         data-evolution.merge-into.file-pruning data-evolution.merge-into.source-persist
         data-evolution.reassign.skip-contiguous-row-count data-evolution.row-id-conflict-rewrite.max-size
         data-evolution.row-sidecar.enabled data-evolution.row-sidecar.max-selected-rows
-        data-evolution.row-sidecar.max-selection-ratio data-evolution.compaction.rewrite-row-ids
+        data-evolution.row-sidecar.max-selection-ratio
+        """,
+    ),
+    NoEffect(
+        "writes to tables with BLOB columns, which this release refuses",
+        """
         blob-descriptor.source-table blob-write-null-on-missing-file blob-write-null-on-fetch-failure
         blob.target-file-size blob.copy-buffer-size blob-compaction.enabled blob-external-storage-path
         blob-external-storage-field vector.target-file-size

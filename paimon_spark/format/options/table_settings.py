@@ -179,9 +179,11 @@ class TableSettings(Settings, Mapping[str, str]):
     changelog_row_deduplicate_ignore_fields = words("changelog-producer.row-deduplicate-ignore-fields",
         "Columns that do not count for `changelog-producer.row-deduplicate`.")
     data_evolution_enabled = boolean("data-evolution.enabled", False,
-        "Columns of the same rows may lie in several files, which reads put together by row ids. This release reads "
-        "such tables, and does not write to them.",
-        refuses=(Refused(Moment.WRITE, ("false",), "writing to tables with data evolution"),))
+        "Columns of the same rows may lie in several files, which reads put together by row ids: an UPDATE or MERGE "
+        "writes the columns that it assigns, and no others. Needs `row-tracking.enabled`.")
+    data_evolution_rewrite_row_ids = boolean("data-evolution.compaction.rewrite-row-ids", False,
+        "Compactions of tables with data evolution and deletion vectors leave deleted rows out, and give those that "
+        "stay new ids. This release keeps the ids, and refuses such a compaction.")
     blob_descriptor_field = words("blob-descriptor-field",
         "BLOB columns of which the files of the table have references to bytes elsewhere.",
         older=("blob.stored-descriptor-fields",))

@@ -380,6 +380,8 @@ def _check_modes(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
         yield "row-tracking.enabled is for tables without a primary key and without a number of buckets"
     if settings.data_evolution_enabled and not settings.row_tracking:
         yield "data-evolution.enabled needs row-tracking.enabled"
+    if settings.data_evolution_enabled and settings.clustering.incremental:
+        yield "clustering.incremental does not go with data-evolution.enabled"
     if settings.clustering.incremental and schema.primary_keys:
         yield "clustering.incremental is for tables without a primary key"
     elif settings.clustering.incremental and settings.bucket != -1:

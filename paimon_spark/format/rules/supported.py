@@ -97,6 +97,9 @@ def check_writable(schema: TableSchema, settings: TableSettings) -> None:
                 f"cannot write to the table: column '{field.name}' has the type {type_sql(field.type)}, and this "
                 f"release does not write BLOB columns; {OFFICIAL}"
             )
+    if "vector.file.format" in settings and any(field.type.root is Root.VECTOR for field in schema.fields):
+        what = "writing VECTOR columns to files of their own"
+        raise _refused(Moment.WRITE, "vector.file.format", settings["vector.file.format"], what)
     _apply(Moment.WRITE, settings)
     for field in (schema.by_name[name] for name in schema.partition_keys if name in schema.by_name):
         if field.type.root in BINARIES and settings.partitions.legacy_name:
@@ -110,6 +113,24 @@ def check_writable(schema: TableSchema, settings: TableSettings) -> None:
             if why is not None:
                 raise _refused(Moment.WRITE, PartitionSettings.mark_done_action.key, action, f"this action, {why}")
     _refuse_unknown(settings, schema.names, WRITE_NAMESPACES, Moment.WRITE)
+
+
+def refuse_evolution(settings: TableSettings, what: str) -> None:
+    """Refuses work that takes each data file for whole rows, where files may have some columns of rows only.
+
+    Args:
+        settings: of the table.
+        what: is done, for the error: "sorting /lake/t".
+
+    Raises:
+        UnsupportedFeature: the table has data evolution.
+    """
+    if settings.data_evolution_enabled:
+        raise UnsupportedFeature(
+            f"{what}: the columns of its rows may lie in several files ('data-evolution.enabled'), and this release "
+            "does this only for tables whose files have whole rows; create a table without the option, and append the "
+            "rows to it"
+        )
 
 
 def check_tagging(settings: TableSettings) -> None:

@@ -111,6 +111,20 @@ def column_files(section: Section) -> ColumnFiles:
     return ColumnFiles(tuple(wide), tuple(parts), first, end - first)
 
 
+def anchor_of(group: ColumnFiles) -> DataFileMeta:
+    """The anchor of files that hold the columns of some rows.
+
+    Raises:
+        CorruptFile: there is none, but files of BLOB or VECTOR columns.
+    """
+    if group.anchor is None:
+        raise CorruptFile(
+            f"reading the data file {group.parts[0].file_name}: no other file has the other columns of its rows; a "
+            "file is missing in the metadata, or they are damaged"
+        )
+    return group.anchor
+
+
 def newest_first(files: Sequence[DataFileMeta]) -> list[DataFileMeta]:
     """Files by their sequence numbers, the newest first; those of one write keep their order."""
     return sorted(files, key=lambda file: file.max_sequence_number, reverse=True)

@@ -29,7 +29,7 @@ from paimon_spark.procedures.procedure import (
 _ALL_TABLES = ".*"  # behind the name of a database
 _NOTHING: Mapping[str, object] = {}
 _CHAIN = "chain tables are not supported; each of their branches can be compacted by its own name"
-_EVOLUTION = "it changes data evolution tables only, and these are not supported"
+_EVOLUTION = "it gives the rows of a table with data evolution new ids, and this release keeps the ids of rows"
 _GLOBAL_INDEX = "global indexes are not supported"
 _FUNCTIONS = "functions of a catalog are not supported"
 REFUSED: Mapping[str, str] = MappingProxyType(

@@ -6,7 +6,7 @@ Java: MergeSchemaEvolutionHelper (2.0).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -30,14 +30,20 @@ from paimon_spark.spark.adapters.errors import not_logged, raised
 from paimon_spark.spark.adapters.session_options import is_case_sensitive, sql_dialect
 from paimon_spark.spark.adapters.types import loses_digits, spark_schema
 from paimon_spark.spark.merge_into.clauses import Action, Clause, When, check_clauses
-from paimon_spark.spark.merge_into.merge_join import MergePlan, assignments_of, merged_rows, several_rows
+from paimon_spark.spark.merge_into.merge_join import (
+    MergePlan,
+    assigned_columns,
+    assignments_of,
+    merged_rows,
+    several_rows,
+)
 from paimon_spark.spark.merge_into.merge_keys import same_columns, source_range
 from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER
 from paimon_spark.spark.rows.appended import write_appended
 from paimon_spark.spark.rows.assignments import Expression, new_values, read_assignments, without_alias
 from paimon_spark.spark.rows.attempts import Job, run_attempts
 from paimon_spark.spark.rows.changes import KIND, Changes, Wanted, with_kept_ids
-from paimon_spark.spark.rows.checks import check_kept_digits, insert_kind
+from paimon_spark.spark.rows.checks import check_digits, check_kept_digits, insert_kind
 from paimon_spark.spark.rows.expression_errors import Reading, empty_rows, expression_errors
 from paimon_spark.spark.rows.expressions import QUERIES, check_names, check_no_star
 from paimon_spark.spark.rows.keyed import wanted_of, write_keyed
@@ -53,6 +59,8 @@ from paimon_spark.store.rows.change_strategies import (
     ChangeStrategy,
     Statement,
     change_strategy,
+    check_column_files,
+    check_deletes,
     deletes_by_kind,
     ids_to_keep,
 )
@@ -140,11 +148,9 @@ def run_merge(merge: Merge) -> RowChangeResult:
         plan = MergePlan(table, merge.alias, name, merge.condition, merge.clauses, same, wanted, what, naming)
         if keyed and _is_upsert(plan) and has_fields(merge.source.schema, spark_schema(plan.fields), naming):
             return _upsert(target, plan, merge.source)
-        for clause in plan.clauses:
-            if clause.action is Action.UPDATE:
-                check_kept_digits(table, assignments_of(plan, clause))
+        plan, kept_columns = _of_strategy(plan, strategy)
         rows = source()
-        fields = table.schema.fields if plan.needs_target_rows else _needed(plan, merge.expressions)
+        fields = table.schema.fields if plan.needs_target_rows else _needed(plan, merge.expressions, kept_columns)
         moves = not keyed and _moves(plan)
         named, ids = _metadata(merge, table), ids_to_keep(table, strategy, moves)
         plan = replace(plan, wanted=replace(wanted, ids=bool(ids)))
@@ -153,10 +159,8 @@ def run_merge(merge: Merge) -> RowChangeResult:
         targeted = with_kept_ids(found.frame, ids, named)
         identity = [stored_name(f) for f in _keys(table)] if keyed else (ROW_FILE, ROW_NUMBER)
         frame = merged_rows(plan, targeted, rows, identity)
-        changes = Changes(frame, found.file_count, dict(found.files), moves)
-        if keyed:
-            return write_keyed(target, changes)
-        return write_appended(target, changes, strategy is ChangeStrategy.DELETION_VECTORS)
+        changes = Changes(frame, found.file_count, dict(found.files), moves, columns=tuple(plan.assigned or ()))
+        return write_keyed(target, changes) if keyed else write_appended(target, changes, strategy)
 
     values = [value for clause in merge.clauses for value in (clause.values or {}).values()]
     sides = lambda: {merge.alias: merge.job.open_table().schema.names, name: merge.source.columns}  # noqa: E731
@@ -202,7 +206,28 @@ def _keys(table: Table) -> list[DataField]:
     return [table.schema.by_name[name] for name in table.unique_names]
 
 
+def _of_strategy(plan: MergePlan, strategy: ChangeStrategy) -> tuple[MergePlan, Collection[str]]:
+    """The plan with the columns that its updates write, and those of them that some update leaves as they are.
+
+    Raises:
+        UnsupportedFeature: Spark would cut digits of values that stay, or a column cannot be written alone.
+    """
+    updates = [assignments_of(plan, clause) for clause in plan.clauses if clause.action is Action.UPDATE]
+    if strategy is not ChangeStrategy.COLUMN_FILES:
+        for given in updates:
+            check_kept_digits(plan.table, given)
+        return plan, ()
+    found = assigned_columns(plan)
+    check_column_files(plan.table, Statement.MERGE, found)
+    for given in updates:
+        names = {item.field.name for item in given}
+        check_digits(plan.table, [name for name in found if name not in names], "rows that are updated would lose them")
+    return replace(plan, assigned=frozenset(found)), [name for name, stays in found.items() if stays]
+
+
 def _check_deletes(table: Table, merge: Merge, keyed: bool) -> None:
+    if any(clause.action is Action.DELETE for clause in merge.clauses) and not keyed:
+        check_deletes(table, Statement.MERGE)
     if keyed and any(c.action is Action.DELETE for c in merge.clauses) and not deletes_by_kind(table):
         settings = table.settings
         if settings.ignore_delete:
@@ -217,10 +242,12 @@ def _check_deletes(table: Table, merge: Merge, keyed: bool) -> None:
         )
 
 
-def _needed(plan: MergePlan, expressions: Sequence[Expression | None]) -> Sequence[DataField]:
-    """The columns of the target that matter where only its keys are looked at."""
+def _needed(
+    plan: MergePlan, expressions: Sequence[Expression | None], kept: Collection[str] = ()
+) -> Sequence[DataField]:
+    """The columns of the target that matter where only its keys are looked at, and those whose values are kept."""
     fields = plan.fields
-    named = named_fields(fields, expressions)
+    named = [*named_fields(fields, expressions), *(field for field in fields if field.name in kept)]
     keys = [] if plan.wanted.places else [f for f in fields if f.name in plan.table.unique_names]
     return list({field.name: field for field in (*named, *keys)}.values()) or fields[:1]
 

@@ -59,6 +59,8 @@ class MergePlan:
         wanted: what the writer needs of the changes.
         what: is done, for messages.
         naming: how names of columns meet; it completes where the schema may change.
+        assigned: with data evolution, the columns that updates write, which are all that they have; None: they write
+            whole rows.
     """
 
     table: Table
@@ -70,11 +72,19 @@ class MergePlan:
     wanted: Wanted
     what: str
     naming: Naming
+    assigned: frozenset[str] | None = None
 
     @property
     def fields(self) -> Sequence[DataField]:
         """The columns of the target."""
         return self.table.schema.fields
+
+    @property
+    def made(self) -> Sequence[DataField]:
+        """The columns of rows that change, as far as any of them has values of them."""
+        if self.assigned is None or self.of(When.NOT_MATCHED):
+            return self.fields
+        return [field for field in self.fields if field.name in self.assigned]
 
     def of(self, when: When) -> list[Clause]:
         """The clauses for some rows."""
@@ -90,7 +100,8 @@ class MergePlan:
     def needs_target_rows(self) -> bool:
         """True if more than the columns that expressions name are needed of the target."""
         changes = [clause for clause in self.clauses if clause.action is not Action.INSERT]
-        return any(clause.action is Action.UPDATE or not self.wanted.places for clause in changes)
+        writes_rows = self.assigned is None
+        return any((clause.action is Action.UPDATE and writes_rows) or not self.wanted.places for clause in changes)
 
 
 def merged_rows(plan: MergePlan, target: DataFrame, source: DataFrame, identity: Sequence[str]) -> DataFrame:
@@ -147,7 +158,7 @@ def _made_name(when: When) -> str:
 
 
 def _out(plan: MergePlan) -> list[Column]:
-    names = [KIND, *(field.name for field in plan.fields)]
+    names = [KIND, *(field.name for field in plan.made)]
     return [sf.col(f"{_MADE}.{quoted(name)}").alias(name) for name in names]
 
 
@@ -255,16 +266,38 @@ def _made(plan: MergePlan, rows: DataFrame, when: When) -> Column:
 def _result(plan: MergePlan, rows: DataFrame, clause: Clause) -> Column:
     fields = plan.fields
     if clause.action is Action.DELETE:
-        values = [_old(plan, field).alias(field.name) for field in fields]
+        values = [_old(plan, field).alias(field.name) for field in plan.made]
         kind = sf.lit(DELETE) if plan.wanted.places else delete_kind(plan.table, plan.alias)
         return sf.struct(kind.alias(KIND), *values)
     given = assignments_of(plan, clause)
     if clause.action is Action.INSERT:
         values = new_values(rows, None, fields, given, plan.what)
         return sf.struct(insert_kind(plan.table, values).alias(KIND), *values)
+    if plan.assigned is not None:
+        return sf.struct(sf.lit(UPDATE).alias(KIND), *_assigned_values(plan, rows, given))
     values = new_values(rows, plan.alias, fields, given, plan.what)
     kind = sf.lit(UPDATE) if plan.wanted.places else update_kind(plan.table, given, values, plan.alias)
     return sf.struct(kind.alias(KIND), *values)
+
+
+def _assigned_values(plan: MergePlan, rows: DataFrame, given: Sequence[Assignment]) -> list[Column]:
+    """The values of the columns that updates write, whichever of them this one assigns; no others."""
+    own = [field for field in plan.made if field.name in (plan.assigned or ())]
+    found = new_values(rows, plan.alias, own, given, plan.what)
+    values = {field.name: value for field, value in zip(own, found, strict=True)}
+    return [values.get(f.name, sf.lit(None).cast(spark_type(f.type)).alias(f.name)) for f in plan.made]
+
+
+def assigned_columns(plan: MergePlan) -> dict[str, bool]:
+    """The columns that updates assign; each with whether some update leaves it, or a part of it, as it is.
+
+    Raises:
+        SqlError: as of assignments_of.
+    """
+    clauses = [assignments_of(plan, clause) for clause in plan.clauses if clause.action is Action.UPDATE]
+    whole = [{item.field.name for item in given if not item.inner and not item.keeps} for given in clauses]
+    names = dict.fromkeys(item.field.name for given in clauses for item in given)
+    return {name: not all(name in found for found in whole) for name in names}
 
 
 def _old(plan: MergePlan, field: DataField) -> Column:

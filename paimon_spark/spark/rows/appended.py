@@ -1,4 +1,5 @@
-"""Changes of an append table: files are copied without the old rows, or deletion vectors hide these.
+"""Changes of an append table: files are copied without the old rows, or deletion vectors hide these, or files of some
+columns get their new values.
 
 The changes are computed once and kept by Spark (`localCheckpoint`), or by this process if they are few, so that a
 condition or a source that is not deterministic is read once, and all files are made of the same changes. Only changed
@@ -11,7 +12,7 @@ from __future__ import annotations
 import itertools
 import operator
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -27,6 +28,8 @@ from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import CommitConflict
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.schema import ROW_ID, SEQUENCE_NUMBER
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.batches import FrameColumns
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.tasks import (
@@ -47,7 +50,9 @@ from paimon_spark.store.commit.vector_files import find_vector_files
 from paimon_spark.store.compact.task import AppendTask
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.rows.live_files import LiveFile, append_tasks, bucket_places, delete_rows
+from paimon_spark.store.rows.change_strategies import ChangeStrategy
+from paimon_spark.store.rows.column_files import write_columns
+from paimon_spark.store.rows.live_files import LiveFile, append_tasks, bucket_places, column_tasks, delete_rows
 from paimon_spark.store.rows.rewrite_file import RowChanges, rewrite_file
 from paimon_spark.writes.commit_write import abort_job
 from paimon_spark.writes.open_write import job_for
@@ -60,11 +65,11 @@ _OWNER = "_paimon_owner"
 _FILE, _ROW = 1, 2  # of what a task gets, behind the owner
 
 
-def write_appended(target: Target, changes: Changes, vectors: bool) -> Outcome:
+def write_appended(target: Target, changes: Changes, strategy: ChangeStrategy) -> Outcome:
     """Writes the changes.
 
     Args:
-        vectors: whether deletion vectors hide old rows; else their files are rewritten.
+        strategy: one of those for append tables.
 
     Raises:
         PaimonError: the rows do not fit the table, or its files are damaged.
@@ -79,16 +84,13 @@ def write_appended(target: Target, changes: Changes, vectors: bool) -> Outcome:
     kept = _kept(changes, job)
     counts = kept.counts()
     millis = round((time.monotonic() - began) * 1000)
-    touched = {name: changes.files[name] for name in counts if name is not None}
     has_values = all(field.name in kept.names for field in fields)
+    vectors = strategy is ChangeStrategy.DELETION_VECTORS
     messages: list[CommitMessage] = []
     try:
         with nothing_committed():
-            if touched:
-                tasks = _tasks(target, touched)
-                made = _hide if vectors else _copy
-                for message in made(target, kept, tasks, counts, changes):
-                    messages.append(message)  # so that its files are deleted if the next one fails
+            for message in _MAKERS[strategy](target, kept, counts, changes):
+                messages.append(message)  # so that its files are deleted if the next one fails
             if has_values:
                 messages += _write_new(kept, counts, job, vectors or changes.moves)
     except BaseException:
@@ -198,9 +200,24 @@ def _total(counts: Counts, kind: str) -> int:
     return sum(of_file.get(kind, 0) for of_file in counts.values())
 
 
-def _tasks(target: Target, touched: Mapping[str, LiveFile]) -> dict[str, AppendTask]:
+def _touched(changes: Changes, counts: Counts, *kinds: str) -> dict[str, LiveFile]:
+    """The files of which rows change in one of these ways."""
+    return {
+        name: changes.files[name]
+        for name, of_file in counts.items()
+        if name is not None and any(of_file.get(kind) for kind in kinds)
+    }
+
+
+def _tasks(
+    target: Target,
+    touched: Mapping[str, LiveFile],
+    tasks_of: Callable[[Table, Snapshot, Mapping[str, LiveFile]], dict[str, AppendTask]] = append_tasks,
+) -> dict[str, AppendTask]:
+    if not touched:
+        return {}
     assert target.snapshot is not None, "files of a table without a snapshot"
-    tasks = append_tasks(target.table, target.snapshot, touched)
+    tasks = tasks_of(target.table, target.snapshot, touched)
     missing = touched.keys() - tasks.keys()
     if missing:
         raise CommitConflict(f"changing rows of {target.table.location}: {min(missing)} is no longer live")
@@ -210,10 +227,9 @@ def _tasks(target: Target, touched: Mapping[str, LiveFile]) -> dict[str, AppendT
 # --------------------------------------------------------------------------------------------------------- copied files
 
 
-def _copy(
-    target: Target, kept: _Kept, tasks: Mapping[str, AppendTask], counts: Counts, changes: Changes
-) -> Iterator[CommitMessage]:
+def _copy(target: Target, kept: _Kept, counts: Counts, changes: Changes) -> Iterator[CommitMessage]:
     """Rewrites the files; one of which no row is left is removed without being read."""
+    tasks = _tasks(target, _touched(changes, counts, UPDATE, DELETE))
     gone = [name for name in tasks if _is_emptied(changes.files[name], counts[name], changes.moves)]
     yield from (_removal(tasks[name]) for name in gone)
     left = {name: task for name, task in tasks.items() if name not in set(gone)}
@@ -277,10 +293,20 @@ def _no_rows(table: Table) -> pa.RecordBatch:
 # ----------------------------------------------------------------------------------------------------- deletion vectors
 
 
-def _hide(
-    target: Target, kept: _Kept, tasks: Mapping[str, AppendTask], counts: Counts, changes: Changes
+def _hide(target: Target, kept: _Kept, counts: Counts, changes: Changes) -> Iterable[CommitMessage]:
+    """Writes the vectors of deleted rows, and of updated ones, which go to new files."""
+    tasks = _tasks(target, _touched(changes, counts, UPDATE, DELETE))
+    return _write_vectors(target, kept, tasks) if tasks else ()
+
+
+def _write_vectors(
+    target: Target, kept: _Kept, tasks: Mapping[str, AppendTask], deleted_only: bool = False
 ) -> Iterable[CommitMessage]:
-    """Writes the vectors, one task to a bucket."""
+    """Writes the vectors, one task to a bucket.
+
+    Args:
+        deleted_only: whether updated rows are left out.
+    """
     places = bucket_places(tasks)
     numbers = {place: number for number, place in enumerate(places)}
     owners = {name: numbers[task.partition, task.bucket] for name, task in tasks.items()}
@@ -291,6 +317,8 @@ def _hide(
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         found: dict[int, dict[str, list[np.ndarray[tuple[int], np.dtype[np.int64]]]]] = {}
         for batch in batches:
+            if deleted_only:
+                batch = batch.filter(pc.equal(batch.column(_ROW + 1), DELETE))
             for owner in np.unique(batch.column(0).to_numpy()).tolist():
                 for name, piece in _pieces(batch.filter(pa.array(batch.column(0).to_numpy() == owner))):
                     found.setdefault(owner, {}).setdefault(name, []).append(piece.column(_ROW).to_numpy())
@@ -299,4 +327,46 @@ def _hide(
                 positions = {name: np.concatenate(parts) for name, parts in files.items()}
                 yield from message_rows([delete_rows(table, live, ordered[owner], positions)])
 
-    return kept.by_owner(owners, (), task)
+    return kept.by_owner(owners, (KIND,) if deleted_only else (), task)
+
+
+# ----------------------------------------------------------------------------------------------- files of some columns
+
+
+def _evolve(target: Target, kept: _Kept, counts: Counts, changes: Changes) -> Iterator[CommitMessage]:
+    """Writes the columns that updates assign, of all rows of each file with such a row, and vectors of deleted rows."""
+    table = target.table
+    tasks = _tasks(target, _touched(changes, counts, UPDATE), column_tasks)
+    if tasks:
+        fields = [field for field in table.schema.fields if field.name in changes.columns]
+        owners = {name: number for number, name in enumerate(tasks)}
+        names = [field.name for field in fields]
+        yield from kept.by_owner(owners, [KIND, *names], _writing_columns(table, tasks, fields))
+    deleted = _tasks(target, _touched(changes, counts, DELETE))
+    if deleted:
+        yield from _write_vectors(target, kept, deleted, deleted_only=True)
+
+
+def _writing_columns(table: Table, tasks: Mapping[str, AppendTask], fields: Sequence[DataField]) -> Task:
+    def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with nothing_committed():
+            for name, parts in _by_file(batches):
+                changes = (change for part in parts if len((change := _column_values(part, fields)).positions))
+                yield from message_rows([write_columns(table, tasks[name], fields, changes)])
+
+    return task
+
+
+def _column_values(batch: pa.RecordBatch, fields: Sequence[DataField]) -> RowChanges:
+    """The new values of updated rows."""
+    updated = batch.filter(pc.equal(batch.column(_ROW + 1), UPDATE))
+    named = pa.RecordBatch.from_arrays(updated.columns[_ROW + 2 :], names=[field.name for field in fields])
+    rows = align_rows(named, fields, rules=StoreRules(pads=False))
+    return RowChanges(updated.column(_ROW).to_numpy(), np.ones(rows.num_rows, np.bool_), rows)
+
+
+_MAKERS: Mapping[ChangeStrategy, Callable[[Target, _Kept, Counts, Changes], Iterable[CommitMessage]]] = {
+    ChangeStrategy.COPIED_FILES: _copy,
+    ChangeStrategy.DELETION_VECTORS: _hide,
+    ChangeStrategy.COLUMN_FILES: _evolve,
+}

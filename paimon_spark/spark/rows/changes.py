@@ -33,6 +33,7 @@ class Changes:
         files: of an append table, those that may hold the rows, by their names.
         moves: whether updated rows may belong to another partition or bucket than before.
         few: whether all rows fit into the memory of this process.
+        columns: with data evolution, those that updated rows get new values of; of the others they have none.
     """
 
     frame: DataFrame
@@ -40,6 +41,7 @@ class Changes:
     files: dict[str, LiveFile]
     moves: bool = False
     few: bool = False
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,13 @@ from paimon_spark.store.clean.truncate import (
     truncate_table,
 )
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.rows.change_strategies import ChangeStrategy, change_strategy, ids_to_keep
+from paimon_spark.store.rows.change_strategies import (
+    ChangeStrategy,
+    change_strategy,
+    check_column_files,
+    check_deletes,
+    ids_to_keep,
+)
 
 _NUMBER = "_paimon_number"
 
@@ -121,6 +127,7 @@ def delete_where(statement: RowStatement) -> RowChangeResult:
                 *(stored_column(f).alias(f.name) for f in table.schema.fields),
             )
             return write_keyed(target, Changes(changes, found.file_count, {}, few=found.few))
+        check_deletes(table, statement.job.statement)
         needed = (*_needed(table.schema.fields, [statement.condition]), *more)
         found = target.rows(needed, pruning.predicate, placed=True)
         rows = _matching(found.frame, statement)
@@ -128,7 +135,7 @@ def delete_where(statement: RowStatement) -> RowChangeResult:
         return write_appended(
             target,
             Changes(changes, found.file_count, dict(found.files), few=found.few),
-            strategy is ChangeStrategy.DELETION_VECTORS,
+            strategy,
         )
 
     with expression_errors(statement.what, lambda: _readings(statement)):
@@ -152,14 +159,13 @@ def update_where(statement: RowStatement) -> RowChangeResult:
     def write(target: Target) -> Outcome:
         table = target.table
         strategy = change_strategy(table, statement.job.statement)
-        fields = table.schema.fields
-        given = changed_columns(table, _assignments(statement, fields), statement)
-        check_kept_digits(table, given)
+        given = changed_columns(table, _assignments(statement, table.schema.fields), statement)
+        fields, read = _columns(table, strategy, statement, given)
         pruning, keyed = _pruning(statement, table), strategy is ChangeStrategy.ROWS_WITH_KINDS
         moves = moves_rows(table, given)
         named = named_metadata_fields(table.schema, [statement.condition, *(statement.assignments or {}).values()])
         ids = ids_to_keep(table, strategy, moves)
-        found = target.rows((*fields, *dict.fromkeys((*named, *ids))), pruning.predicate, placed=not keyed)
+        found = target.rows((*read, *dict.fromkeys((*named, *ids))), pruning.predicate, placed=not keyed)
         rows = _matching(with_kept_ids(found.frame, ids, named), statement)
         values = new_values(rows, statement.alias, fields, given, statement.what)
         kind = update_kind(table, given, values, statement.alias) if keyed else sf.lit(UPDATE)
@@ -172,17 +178,34 @@ def update_where(statement: RowStatement) -> RowChangeResult:
             dict(found.files),
             moves,
             found.few,
+            tuple(field.name for field in fields),
         )
-        return (
-            write_keyed(target, changes)
-            if keyed
-            else write_appended(target, changes, strategy is ChangeStrategy.DELETION_VECTORS)
-        )
+        return write_keyed(target, changes) if keyed else write_appended(target, changes, strategy)
 
     if not statement.assignments:
         raise SqlError(f"{statement.what}: no assignment is given; name a column and its new value")
     with expression_errors(statement.what, lambda: _readings(statement), statement.assignments.values()):
         return run_attempts(statement.job, write)
+
+
+def _columns(
+    table: Table, strategy: ChangeStrategy, statement: RowStatement, given: Sequence[Assignment]
+) -> tuple[Sequence[DataField], Sequence[DataField]]:
+    """The columns that an UPDATE writes, and those that it reads.
+
+    Raises:
+        UnsupportedFeature: Spark would cut digits of values that stay, or a column cannot be written alone.
+    """
+    fields = table.schema.fields
+    if strategy is not ChangeStrategy.COLUMN_FILES:
+        check_kept_digits(table, given)
+        return fields, fields
+    names = {item.field.name for item in given}
+    check_column_files(table, statement.job.statement, names)
+    parts = {item.field.name for item in given if item.inner}
+    named = _needed(fields, [statement.condition, *(statement.assignments or {}).values()])
+    read = [field for field in fields if field in named or field.name in parts]
+    return [field for field in fields if field.name in names], read
 
 
 def changed_columns(table: Table, given: Sequence[Assignment], statement: RowStatement) -> list[Assignment]:

@@ -16,13 +16,14 @@ import pyarrow.compute as pc
 
 from paimon_spark.arrow.predicates.predicate import TRUE
 from paimon_spark.arrow.row_hash import hash_rows
-from paimon_spark.errors import PaimonError, StorageError
+from paimon_spark.errors import CorruptFile, PaimonError, StorageError
 from paimon_spark.format.deletion_vector import decode_vector, deleted_positions, range_to_read
 from paimon_spark.format.manifest import DataFileMeta, IndexManifestEntry
 from paimon_spark.format.paths import data_file_path
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataType
 from paimon_spark.merge.keys.key_order import key_range_of
+from paimon_spark.merge.keys.row_ids import column_files, sections_by_row_id
 from paimon_spark.merge.keys.sections import partition_sections
 from paimon_spark.merge.keys.window import MergeSpec, Window
 from paimon_spark.merge.runs.sort_merge import merge_runs
@@ -74,6 +75,30 @@ def vector_faults(index: Iterable[IndexManifestEntry], live: Mapping[str, DataFi
                 yield f"{entry.file_name} deletes rows of {place.data_file}, which is not live"
             if holders.setdefault(place.data_file, entry.file_name) != entry.file_name:
                 yield f"{holders[place.data_file]} and {entry.file_name} both delete rows of {place.data_file}"
+
+
+def unseen_vectors(index: Iterable[IndexManifestEntry], files: Iterable[DataFileMeta]) -> Iterator[str]:
+    """Descriptions of deletion vectors of a table with data evolution that readers do not look for.
+
+    Args:
+        index: the index files of a bucket.
+        files: the live data files of the bucket. Of those with columns of the same rows the oldest one has the vector.
+    """
+    hidden: dict[str, str] = {}
+    for section in sections_by_row_id(file for file in files if file.first_row_id is not None):
+        try:
+            group = column_files(section)
+        except CorruptFile:  # reported elsewhere
+            continue
+        if group.anchor is not None:
+            hidden |= {file.file_name: group.anchor.file_name for file in group.wide if file is not group.anchor}
+    for entry in index:
+        for place in entry.deletion_ranges or () if entry.index_type == DELETION_VECTORS else ():
+            if place.data_file in hidden:
+                yield (
+                    f"{entry.file_name} deletes rows of {place.data_file}, and readers look for them under "
+                    f"{hidden[place.data_file]}, which has columns of the same rows and is older"
+                )
 
 
 def check_vector_file(

@@ -28,11 +28,12 @@ from paimon_spark.store.checks.buckets import (
     check_vector_file,
     double_files,
     level_faults,
+    unseen_vectors,
     vector_faults,
 )
 from paimon_spark.store.checks.data_files import FileTask, check_changed_types, check_data_file
 from paimon_spark.store.checks.report import KEPT, Findings, Rule
-from paimon_spark.store.checks.snapshots import SnapshotState, place_in, row_id_faults
+from paimon_spark.store.checks.snapshots import SnapshotState, evolved_faults, place_in, row_id_faults
 from paimon_spark.store.checks.value_checks import StoredStatistics
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.live_files import Identity
@@ -104,9 +105,9 @@ class Collector:
         self.take_changelog(state.label, state.changelog)
         for place in state.changed:
             self._take_bucket(state, place)
-        evolves = self.table.settings.data_evolution_enabled  # several files have a row
-        if state.added and self.table.schema.tracking_fields and not evolves:
-            for found in row_id_faults(state):
+        if state.added and self.table.schema.tracking_fields:
+            evolves = self.table.settings.data_evolution_enabled  # several files have a row
+            for found in evolved_faults(state) if evolves else row_id_faults(state):
                 self.findings.add(Rule.ROW_IDS, state.label, state.label, found)
         if state.snapshot.statistics is not None:
             path = statistics_path(self.table.location, state.snapshot.statistics)
@@ -210,6 +211,8 @@ class Collector:
             faults += self._level_faults(files)
         if settings.deletion_vectors_enabled:
             faults += [(Rule.VECTORS, found) for found in vector_faults(index, {f.file_name: f for f in files})]
+            if settings.data_evolution_enabled:
+                faults += [(Rule.VECTORS, found) for found in unseen_vectors(index, files)]
         for rule, found in faults:
             self.findings.add(rule, state.label, self._where(place), found)
         for entry in index:

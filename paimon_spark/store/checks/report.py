@@ -32,11 +32,13 @@ class Rule(StrEnum):
     DELETES: the recorded number of retractions of a file.
     PARTITION, BUCKET: every row lies where its partition columns and its bucket key put it.
     LEVELS: the files of one level above 0 of a bucket share no key.
-    VECTORS: a deletion vector can be read, deletes rows that exist, as many as recorded, of a file that is live.
+    VECTORS: a deletion vector can be read, deletes rows that exist, as many as recorded, of a file that is live;
+    of several files with columns of the same rows it names the oldest one.
     ONE_ROW: where readers do not merge, a key has one row that no deletion vector deletes; where the key says nothing
     of the partition, it lives in one partition of the latest snapshot.
     ROW_IDS: with row tracking, a file has the ids of its rows, or the first of them; files of new rows have no id in
-    common, and the next id of the snapshot is above all of them.
+    common, and the next id of the snapshot is above all of them. With data evolution the files that have columns of
+    some rows have all of these rows and no others, and lie in one bucket.
     HASH_INDEX: the HASH index of a dynamic bucket knows the hash of every key of it (and of keys that were deleted: it
     only grows), and no other bucket of the partition knows it too.
     """

@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from paimon_spark.errors import PaimonError, StorageError
+from paimon_spark.errors import CorruptFile, PaimonError, StorageError
 from paimon_spark.format.bucket import Partition, Place
 from paimon_spark.format.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
 from paimon_spark.format.schema import ROW_ID
 from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.merge.keys.row_ids import anchor_of, column_files, end_id, sections_by_row_id
 from paimon_spark.store.checks.manifests import ManifestReader
 from paimon_spark.store.checks.report import Findings, Rule
 from paimon_spark.store.checks.value_checks import StoredStatistics
@@ -225,6 +226,37 @@ def row_id_faults(state: SnapshotState) -> Iterator[str]:
     for (_, end, one), (first, _, other) in itertools.pairwise([*sorted(ranges), *following]):
         if first < end:
             yield f"{one} has row ids up to {end - 1}, {other} those from {first} on"
+
+
+def evolved_faults(state: SnapshotState) -> Iterator[str]:
+    """Descriptions of live files of a table with data evolution that do not fit the others with columns of their rows.
+
+    All files of some rows, but those of BLOB and VECTOR columns, have just these rows, and lie in one bucket.
+    """
+    places: dict[str, Place] = {}
+    files = []
+    for place, entries in state.live.items():
+        for file in (entry.file for entry in entries.values()):
+            places[file.file_name] = place
+            if file.first_row_id is None:
+                yield f"the rows of {file.file_name} have no ids"
+            else:
+                files.append(file)
+    for section in sections_by_row_id(files):
+        found = [file for run in section for file in run.files]
+        try:
+            anchor = anchor_of(column_files(section))
+        except CorruptFile as error:
+            yield str(error)
+            continue
+        for file in found:
+            if places[file.file_name] != places[anchor.file_name]:
+                yield f"{file.file_name} has columns of the rows of {anchor.file_name}, which is in another bucket"
+        if max(map(end_id, found)) > (state.snapshot.next_row_id or 0):
+            yield (
+                f"{anchor.file_name} has row ids up to {end_id(anchor) - 1}, the next commit those from "
+                f"{state.snapshot.next_row_id} on"
+            )
 
 
 def place_in(entry: ManifestEntry | IndexManifestEntry) -> Place:

@@ -18,7 +18,7 @@ from paimon_spark.errors import OptionError, SnapshotNotFound
 from paimon_spark.format.bucket import Place
 from paimon_spark.format.manifest import FileKind, IndexManifestEntry, ManifestEntry
 from paimon_spark.format.paths import data_file_path, snapshot_path
-from paimon_spark.format.rules.supported import check_writable
+from paimon_spark.format.rules.supported import check_writable, refuse_evolution
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState, table_state
 from paimon_spark.store.commit.commit_loop import commit_request, discarding_if_failed
@@ -77,6 +77,7 @@ def remove_unexisting_files(table: Table, dry_run: bool = True) -> RemoveUnexist
     began = time.monotonic()
     if not dry_run:
         check_writable(table.schema, table.settings)
+        refuse_evolution(table.settings, f"removing lost files from {table.location}")
     refuse_travel(table, "looked at")
     latest = table.snapshots.latest()
     if latest is None:

@@ -16,7 +16,7 @@ from paimon_spark.arrow.predicates.predicate import Predicate
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.write_settings import ClusteringSettings
-from paimon_spark.format.rules.supported import check_writable
+from paimon_spark.format.rules.supported import check_writable, refuse_evolution
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.merge.clustering.strategy import Clustering, table_clustering
 from paimon_spark.merge.compaction.levels import CompactUnit, LevelRun, level_runs, unit_of_runs
@@ -54,6 +54,7 @@ def cluster_incrementally(
         CommitStateUnknown: the store did not answer; no file is deleted.
     """
     check_writable(table.schema, table.settings)
+    refuse_evolution(table.settings, f"clustering {table.location}")
     if table.schema.primary_keys or table.bucket_mode is not BucketMode.BUCKET_UNAWARE:
         raise UnsupportedFeature(
             f"cannot cluster {table.location}: this release clusters tables without a primary key and without buckets "

@@ -16,7 +16,7 @@ from paimon_spark.arrow.predicates.predicate import Predicate
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.bucket import Place
 from paimon_spark.format.options.write_settings import ClusteringSettings
-from paimon_spark.format.rules.supported import check_writable
+from paimon_spark.format.rules.supported import check_writable, refuse_evolution
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.merge.clustering.strategy import Clustering, new_clustering
 from paimon_spark.store.clustering.local import cluster_here
@@ -93,6 +93,7 @@ def check_sortable(table: Table) -> None:
         UnsupportedFeature: they have, or the table cannot be written.
     """
     check_writable(table.schema, table.settings)
+    refuse_evolution(table.settings, f"sorting {table.location}")
     if table.settings.clustering.incremental:
         raise UnsupportedFeature(
             f"cannot sort {table.location}: the table is clustered incrementally by "

@@ -179,6 +179,8 @@ def attempt(state: TableState, request: CommitRequest[Any], changes: CommitChang
 def _check(state: TableState, request: CommitRequest[Any], changes: CommitChanges) -> None:
     fields = state.table.schema.partition_fields
     rules = conflict_rules(state.table)
+    if request.brings_back:  # the files of rows that come back are those of the state that comes back
+        rules = replace(rules, evolves=False)
     if state.snapshot is None or not request.checks_files:
         check_total_buckets(rules, state.snapshot, changes.files)
         return
@@ -197,6 +199,7 @@ def conflict_rules(table: Table) -> ConflictRules:
         canonical=same_partition(types),
         partition_text=partial(describe_partition, table),
         has_expired=partial(_has_expired, table),
+        evolves=table.settings.data_evolution_enabled,
     )
 
 

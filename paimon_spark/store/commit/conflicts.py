@@ -11,6 +11,7 @@ from paimon_spark.format.manifest import FileKind, IndexManifestEntry, ManifestE
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.format.types import DataType
 from paimon_spark.merge.keys.key_order import key_range_of
+from paimon_spark.store.commit.row_ranges import check_row_ids
 from paimon_spark.store.metadata.live_files import AddedTwice, fold_entries
 from paimon_spark.store.metadata.messages import DELETION_VECTORS
 
@@ -27,6 +28,7 @@ class ConflictRules:
         canonical: gives all rows of one partition the same bytes.
         partition_text: formats a partition row, for messages.
         has_expired: whether a partition expires because of its age.
+        evolves: whether the table has data evolution.
     """
 
     table: str
@@ -34,6 +36,7 @@ class ConflictRules:
     canonical: Callable[[bytes], bytes]
     partition_text: Callable[[bytes], str]
     has_expired: Callable[[bytes], bool] = lambda row: False
+    evolves: bool = False
 
 
 def check_conflicts(
@@ -49,8 +52,9 @@ def check_conflicts(
         kind: the commit kind; an OVERWRITE may change the number of buckets.
 
     Raises:
-        CommitConflict: a file to delete is not live, a file to add is, key ranges of one level would overlap, or the
-            number of buckets of a partition would change. Nothing was committed; the message says which and why.
+        CommitConflict: a file to delete is not live, a file to add is, key ranges of one level would overlap, the
+            number of buckets of a partition would change, or a file has columns of rows that no other has. Nothing was
+            committed; the message says which and why.
     """
     if kind != CommitKind.OVERWRITE:
         check_total_buckets(rules, latest, [*live, *delta])
@@ -77,6 +81,8 @@ def check_conflicts(
         )
     if rules.key_types:
         _check_key_ranges(rules, latest, after)
+    if rules.evolves:
+        check_row_ids(_text(rules, latest), rules.canonical, live, delta, after, kind)
 
 
 def check_total_buckets(rules: ConflictRules, latest: Snapshot | None, entries: Iterable[ManifestEntry]) -> None:

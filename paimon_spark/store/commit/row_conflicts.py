@@ -5,6 +5,7 @@ same keys. If another job has written such keys since, the new rows were compute
 ones. Then the commit is refused. Java has no such check: there the later commit wins, and the earlier update is lost.
 
 For tables without keys the checks of ``conflicts`` suffice: a change replaces files or vectors, which must be live.
+With data evolution ``column_conflicts`` checks the columns that a change writes.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from paimon_spark.store.metadata.partitions import describe_partition
 from paimon_spark.store.metadata.table import Table
 
 _ROWS_KEPT = frozenset({CommitKind.COMPACT, CommitKind.ANALYZE})
-_AGAIN = "Nothing was committed: run the statement again on the new state of the table"
+AGAIN = "Nothing was committed: run the statement again on the new state of the table"
+"""How the message of a refused change of rows ends."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ def check_keys_unchanged(state: TableState, read: ReadState, changed: Sequence[M
         CorruptFile: a manifest is missing or damaged.
     """
     table = state.table
-    later = _snapshots_since(state, read)
+    later = snapshots_since(state, read)
     if not later or not changed:
         return
     key_range = key_range_of([field.type for field in table.schema.key_fields])
@@ -73,7 +75,7 @@ def check_keys_unchanged(state: TableState, read: ReadState, changed: Sequence[M
     for entry in changed:
         own.setdefault(_place(table, entry), []).append(key_range(entry.file))
     for snapshot in later:
-        for entry in _changes_of(table, snapshot):
+        for entry in changes_of(table, snapshot):
             first, last = key_range(entry.file)
             if any(low <= last and first <= high for low, high in own.get(_place(table, entry), ())):
                 verb = "written" if entry.kind == FileKind.ADD else "removed"
@@ -81,11 +83,11 @@ def check_keys_unchanged(state: TableState, read: ReadState, changed: Sequence[M
                     f"this change of rows of {table.location} read snapshot {read.snapshot_id}, and the job of user "
                     f"{snapshot.commit_user} has since {verb} rows in the same range of keys of "
                     f"{describe_partition(table, entry.partition)}, bucket {entry.bucket} (snapshot {snapshot.id}). "
-                    f"{_AGAIN}"
+                    f"{AGAIN}"
                 )
 
 
-def _snapshots_since(state: TableState, read: ReadState) -> list[Snapshot]:
+def snapshots_since(state: TableState, read: ReadState) -> list[Snapshot]:
     """The snapshots after the one that was read that may have changed rows, newest first.
 
     Raises:
@@ -97,19 +99,19 @@ def _snapshots_since(state: TableState, read: ReadState) -> list[Snapshot]:
     if now < read.snapshot_id or (base is not None and base.base_manifest_list != read.base):
         raise CommitConflict(
             f"this change of rows of {table.location} read snapshot {read.snapshot_id}, which a rollback has taken "
-            f"away since. {_AGAIN}"
+            f"away since. {AGAIN}"
         )
     found = [s for s in recent_snapshots(table.snapshots, latest, read.snapshot_id) if s.id > read.snapshot_id]
     if len(found) < now - read.snapshot_id:
         raise CommitConflict(
             f"this change of rows of {table.location} read snapshot {read.snapshot_id}, and some of the snapshots up "
-            f"to {now} have expired since, so that it cannot be checked whether they changed the same keys. {_AGAIN}, "
+            f"to {now} have expired since, so that it cannot be checked whether they changed the same keys. {AGAIN}, "
             "and keep snapshots longer than a statement runs (snapshot.num-retained.min)"
         )
     return [snapshot for snapshot in found if snapshot.commit_kind not in _ROWS_KEPT]
 
 
-def _changes_of(table: Table, snapshot: Snapshot) -> Iterator[ManifestEntry]:
+def changes_of(table: Table, snapshot: Snapshot) -> Iterator[ManifestEntry]:
     """The files in buckets that the commit of a snapshot added and deleted."""
     name, size = snapshot.delta_manifest_list, snapshot.delta_manifest_list_size
     manifests = read_manifest_list(table.file_io, table.location, name, size)

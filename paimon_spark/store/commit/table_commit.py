@@ -21,6 +21,7 @@ from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 from paimon_spark.format.types import DataType
 from paimon_spark.merge.keys.key_order import key_range_of
 from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState
+from paimon_spark.store.commit.column_conflicts import check_columns_unchanged
 from paimon_spark.store.commit.commit_loop import commit_request
 from paimon_spark.store.commit.dynamic_buckets import HashIndexUpdate, check_cross_partition
 from paimon_spark.store.commit.history import is_committed
@@ -105,7 +106,8 @@ class TableCommit:
             messages: the changes; may be empty.
             identifier, watermark, properties: stored in the snapshot.
             operation: what the user did, for people who read the snapshot.
-            read: the state that rows of a table with keys were read in, to change them; None: none were.
+            read: the state that rows were read in, to change them; None: none were. For tables with keys or with data
+                evolution.
 
         Returns:
             The result; None if the messages are empty and `snapshot.ignore-empty-commit` is true.
@@ -123,7 +125,7 @@ class TableCommit:
         keeps_empty = not self._table.settings.commits.ignore_empty
         if not new.is_empty or (keeps_empty and not compaction):
             changes = self._appended(messages, new, read)
-            requests.append(self._request(identifier, kind, operation, changes, new.deletes))
+            requests.append(self._request(identifier, kind, operation, changes, new.deletes or new.names_rows))
         return self._run([*requests, *compaction], messages, watermark, properties)
 
     def overwrite(
@@ -214,6 +216,8 @@ class TableCommit:
                 check_cross_partition(state, since, user, planned)
             if read is not None and self._table.schema.primary_keys:
                 check_keys_unchanged(state, read, new.files)
+            elif read is not None and self._table.settings.data_evolution_enabled:
+                check_columns_unchanged(state, read, new.files)
             return index.added(state, new)
 
         return changes

@@ -30,6 +30,7 @@ from paimon_spark.merge.engines.lookup import counts_levels, with_level
 from paimon_spark.merge.keys.sections import Section, SortedRun, runs_by_age
 from paimon_spark.merge.runs.sort_merge import merge_runs
 from paimon_spark.store.compact.bucket_rows import SYSTEM_FIELDS, BucketRows, Progress, UpperLevel, files_above
+from paimon_spark.store.compact.columns import join_columns
 from paimon_spark.store.compact.output import CompactOutput
 from paimon_spark.store.compact.task import AppendTask, CompactTask, CompactTaskResult, MergeTask
 from paimon_spark.store.metadata.table import Table
@@ -61,6 +62,8 @@ def run_task(
     After any error the files of the task have been deleted.
     """
     check_writable(table.schema, table.settings)
+    if isinstance(task, AppendTask) and table.settings.data_evolution_enabled:
+        return join_columns(table, task, progress)
     with CompactOutput(table, task) as output, RunSpill() as spill:
         rows = BucketRows(table, task, progress)
         if isinstance(task, AppendTask):

@@ -29,13 +29,20 @@ class CompactOutput:
         rows_written: rows of data files so far.
     """
 
-    def __init__(self, table: Table, task: CompactTask, source: FileSource = FileSource.COMPACT) -> None:
+    def __init__(
+        self,
+        table: Table,
+        task: CompactTask,
+        source: FileSource = FileSource.COMPACT,
+        layout: FileLayout | None = None,
+    ) -> None:
         """Creates no file yet.
 
         Args:
             table: the table; the files have its schema and options.
             task: the task, with the bucket of the files.
             source: what the metadata of the files tell of their origin.
+            layout: of the data files; None: all columns, with those of row tracking.
         """
         level, first_sequence = 0, 0
         if isinstance(task, AppendTask):
@@ -50,7 +57,7 @@ class CompactOutput:
         self._writing = Background(limit=3)
         self._closing = Background(limit=64)
         directory = bucket_directory(table, task.partition, task.bucket)
-        self._layout = file_layout(table.schema.with_tracking, table.settings, level, source)
+        self._layout = layout or file_layout(table.schema.with_tracking, table.settings, level, source)
         self._changelog_layout = changelog_layout(table.schema, table.settings, level)
         self._data = self._writer(self._layout, directory, first_sequence)
         self._changelog = self._writer(self._changelog_layout, directory, 0)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from paimon_spark.arrow.predicates.expressions import as_predicate
 from paimon_spark.arrow.predicates.predicate import Predicate, columns_of
-from paimon_spark.errors import OptionError
+from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.bucket import Place
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options.option import MB
@@ -34,16 +34,19 @@ from paimon_spark.merge.compaction.append_picks import (
     pick_any_order,
     pick_neighbours,
 )
+from paimon_spark.merge.compaction.column_picks import pick_columns
 from paimon_spark.merge.compaction.levels import CompactUnit, level_runs, top_level
 from paimon_spark.merge.compaction.pick import drops_deletes, never, pick_compaction, pick_full
 from paimon_spark.merge.compaction.record_expiry import expired_files, record_expiry
 from paimon_spark.merge.compaction.rules import CompactionRules, compaction_rules
 from paimon_spark.merge.compaction.steps import CompactStep, compact_steps
 from paimon_spark.merge.keys.key_order import key_range_of
+from paimon_spark.merge.keys.row_ids import is_part_file
 from paimon_spark.merge.keys.sections import Section
 from paimon_spark.store.compact.commit import upper_files
 from paimon_spark.store.compact.live_buckets import TRUE, LiveBucket, live_buckets
 from paimon_spark.store.compact.task import AppendTask, CompactTask, MergeTask
+from paimon_spark.store.metadata.global_indexes import indexed_columns
 from paimon_spark.store.metadata.partition_times import partitions_to_skip
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.read.splits import DeletionFile, pack_ordered
@@ -249,7 +252,8 @@ def plan_append_compaction(
     """The tasks of a compaction of an append table, each with the files that are rewritten together.
 
     Rows keep their order within a task; in buckets a task has neighbouring files only, so that rows keep their order.
-    Without buckets there is no order: any files of a partition may be rewritten together.
+    Without buckets there is no order: any files of a partition may be rewritten together. With data evolution a task
+    has all files with columns of some neighbouring rows.
 
     Args:
         table: a table without primary key, with the options of the call.
@@ -260,17 +264,22 @@ def plan_append_compaction(
         places: only these buckets; None: all.
 
     Raises:
-        UnsupportedFeature: the table cannot be written.
+        UnsupportedFeature: the table cannot be written, or its columns cannot be joined.
         CorruptFile: metadata is missing or damaged.
     """
     check_writable(table.schema, table.settings)
+    evolves = table.settings.data_evolution_enabled
+    if evolves and snapshot is not None:
+        _check_joinable(table, snapshot)
     rules = append_rules(table.settings)
     has_vectors = table.settings.deletion_vectors_enabled
     tasks: list[AppendTask] = []
     for bucket in live_buckets(table, snapshot, predicate, places):
-        if table.bucket_mode is BucketMode.BUCKET_UNAWARE:
+        if evolves:
+            groups: Sequence[Group] = pick_columns(_wide_files(table, bucket.files), rules, takes_few=full is True)
+        elif table.bucket_mode is BucketMode.BUCKET_UNAWARE:
             vectors = {name: FileVector(d.path, d.cardinality) for name, d in bucket.deletions.items()}
-            groups: Sequence[Group] = pick_any_order(bucket.files, rules, vectors, takes_few=full is True)
+            groups = pick_any_order(bucket.files, rules, vectors, takes_few=full is True)
         elif full is None or full:
             picked = pick_all_neighbours(bucket.files, rules, bucket.deletions.keys(), has_vectors)
             groups = () if picked is None else (picked,)
@@ -278,6 +287,42 @@ def plan_append_compaction(
             groups = tuple(_picks_of_a_writer(bucket.files, rules))
         tasks += (_task(bucket, group) for group in groups)
     return tuple(tasks)
+
+
+def _check_joinable(table: Table, snapshot: Snapshot) -> None:
+    """Checks that a compaction of a table with data evolution does what the official one would.
+
+    Raises:
+        UnsupportedFeature: it would give rows new ids, or take away an index of the whole table.
+    """
+    option = TableSettings.data_evolution_rewrite_row_ids
+    if table.settings.data_evolution_rewrite_row_ids and table.settings.deletion_vectors_enabled:
+        raise UnsupportedFeature(
+            f"compacting {table.location}: '{option.key}' = 'true' leaves deleted rows out and gives the others new "
+            "ids, and this release keeps the ids; compact it with the option set to false"
+        )
+    indexed = indexed_columns(table, snapshot)
+    if indexed:
+        name, kind = next(iter(indexed.items()))
+        raise UnsupportedFeature(
+            f"compacting {table.location}: an index of the whole table, {kind}, is over the column '{name}', and this "
+            "release does not keep such indexes; compact it with the official system, or drop the index there first"
+        )
+
+
+def _wide_files(table: Table, files: Sequence[DataFileMeta]) -> Sequence[DataFileMeta]:
+    """The files, unless some have BLOB or VECTOR columns apart from the others.
+
+    Raises:
+        UnsupportedFeature: there are such files.
+    """
+    part = next(filter(is_part_file, files), None)
+    if part is not None:
+        raise UnsupportedFeature(
+            f"compacting {table.location}: {part.file_name} has a column apart from the others, and this release "
+            "does not write such files; compact it with the official system"
+        )
+    return files
 
 
 def _picks_of_a_writer(files: Sequence[DataFileMeta], rules: AppendRules) -> Iterator[Group]:

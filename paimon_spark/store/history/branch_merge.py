@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from paimon_spark.errors import OptionError, SchemaError, SnapshotNotFound, UnsupportedFeature
 from paimon_spark.format.manifest import ManifestEntry
 from paimon_spark.format.paths import MAIN_BRANCH
-from paimon_spark.format.rules.supported import check_writable
+from paimon_spark.format.rules.supported import check_writable, refuse_evolution
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState, table_state
 from paimon_spark.store.commit.commit_loop import commit_request
@@ -73,6 +73,7 @@ def merge_branch(table: Table, source: str, target: str = MAIN_BRANCH) -> MergeB
                 "the one branch and append it to the other"
             )
         check_writable(branch.schema, branch.settings)
+        refuse_evolution(branch.settings, what)
     if theirs.schema.fields != ours.schema.fields:
         raise SchemaError(f"{what}: their columns differ; give both the same columns first")
     if theirs.schema.tracking_fields != ours.schema.tracking_fields:

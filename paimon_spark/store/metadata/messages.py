@@ -74,6 +74,11 @@ class CommitChanges:
         )
 
     @property
+    def names_rows(self) -> bool:
+        """True if added files hold columns of rows that are there, which they name by their ids (data evolution)."""
+        return any(e.kind == FileKind.ADD and e.file.first_row_id is not None for e in self.files)
+
+    @property
     def partitions(self) -> set[bytes]:
         """The partition rows of files and deletion vectors."""
         vectors = (e.partition for e in self.index if e.index_type == DELETION_VECTORS)

@@ -66,13 +66,15 @@ class ColumnMerge:
         files: reads single files.
         fields: the wanted columns, in order.
         predicate: rows that cannot satisfy it may be left out; it is over fields.
-        tracking: columns of row tracking, with which the batches end.
+        tracking: columns of row tracking, which follow.
+        positions: whether the batches end with the column POSITION, the number of each row in the section.
     """
 
     files: SplitFiles
     fields: tuple[DataField, ...]
     predicate: Predicate
     tracking: tuple[DataField, ...] = ()
+    positions: bool = False
 
     def section(self, split: Split, section: Section, batch_rows: int) -> Iterator[pa.RecordBatch]:
         """The rows of a section that are not deleted, in the order of their ids.
@@ -129,7 +131,10 @@ class ColumnMerge:
             else:  # the number of the newest file, whichever columns it has (Java: DataEvolutionSplitRead)
                 newest = group.wide[0].max_sequence_number if group.wide else 0
                 arrays.append(pa.repeat(pa.scalar(newest, pa.int64()), len(rows)))
-        return batch_of(arrays, arrow_schema((*self.fields, *self.tracking)), batch.num_rows)
+        schema = arrow_schema((*self.fields, *self.tracking))
+        if self.positions:
+            schema, arrays = schema.append(_POSITION_FIELD), [*arrays, batch.column(POSITION)]
+        return batch_of(arrays, schema, batch.num_rows)
 
     def _sources(self, group: ColumnFiles) -> Sources:
         wide: dict[str, tuple[DataFileMeta, list[DataField]]] = {}

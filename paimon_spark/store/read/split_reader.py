@@ -21,6 +21,7 @@ from paimon_spark.format.row_kind import DELETE, KIND_TEXTS, is_retract
 from paimon_spark.format.schema import POSITION, ROW_KIND_FIELD, SEQUENCE_FIELD, TRACKING_FIELDS, VALUE_KIND
 from paimon_spark.format.types import DataField, Root
 from paimon_spark.merge.engines.choice import TableEngine
+from paimon_spark.merge.keys.row_ids import anchor_of, column_files
 from paimon_spark.merge.keys.sections import Section
 from paimon_spark.merge.keys.window import MergeSpec
 from paimon_spark.merge.runs.difference import BagSpec, StateDifference, bag_difference
@@ -125,18 +126,26 @@ class SplitReader:
     def read_with_places(self, split: Split) -> Iterator[pa.RecordBatch]:
         """The rows of the files of a split that share no key, then the name of their file and their number in it.
 
-        The rows of sections, which lie in no single file, are not among them. For errors see read.
+        The rows of sections of keys, which lie in no single file, are not among them. The place of a row whose columns
+        lie in several files is that under which deletion vectors have it. For errors see read.
         """
         prunes = stored_part(self.table.schema, self.predicate)
         request = FileRequest(self._read_fields, prunes=prunes, probes=True, positions=True, tracking=self._tracking)
         names = [field.name for field in self.fields]
         for file in split.raw_files:
             for batch in self.files.rows(split, file, request, selected=selected_rows(split, file)):
-                rows = filter_batch(self.predicate, self.placed(batch, split, file))
-                if rows.num_rows:
-                    place = [pa.repeat(pa.scalar(file.file_name), rows.num_rows), rows.column(POSITION)]
-                    columns = [*(rows.column(name) for name in names), *place]
-                    yield pa.RecordBatch.from_arrays(columns, names=[*names, "file", "row"])
+                yield from self._with_place(self.placed(batch, split, file), names, file)
+        for section in split.sections if self.table.settings.data_evolution_enabled else ():
+            anchor = anchor_of(column_files(section))
+            for batch in replace(self.columns, positions=True).section(split, section, BATCH_ROWS):
+                yield from self._with_place(self.placed(batch, split), names, anchor)
+
+    def _with_place(self, batch: pa.RecordBatch, names: Sequence[str], file: DataFileMeta) -> Iterator[pa.RecordBatch]:
+        rows = filter_batch(self.predicate, batch)
+        if rows.num_rows:
+            place = [pa.repeat(pa.scalar(file.file_name), rows.num_rows), rows.column(POSITION)]
+            columns = [*(rows.column(name) for name in names), *place]
+            yield pa.RecordBatch.from_arrays(columns, names=[*names, "file", "row"])
 
     @cached_property
     def row_kinds(self) -> bool:

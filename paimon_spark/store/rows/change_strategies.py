@@ -5,12 +5,14 @@ Java: PrimaryKeyTableUtils.validatePKUpsertDeletable, RowLevelOp, DeleteFromPaim
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import StrEnum
 
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.types import DataField
+from paimon_spark.store.metadata.global_indexes import indexed_columns
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.write.placement import writes_fixed_buckets
 
@@ -34,6 +36,9 @@ class ChangeStrategy(StrEnum):
     """Files are written again without the rows, or with new values. Append tables."""
     DELETION_VECTORS = "deletion vectors"
     """Vectors hide the rows, new values go to new files. Append tables with `deletion-vectors.enabled`."""
+    COLUMN_FILES = "files of some columns"
+    """New values go to files that have the updated columns alone, of all rows of a file; vectors hide deleted rows.
+    Tables with data evolution."""
 
 
 _UPDATES = (MergeEngine.DEDUPLICATE, MergeEngine.PARTIAL_UPDATE)
@@ -49,6 +54,8 @@ def change_strategy(table: Table, statement: Statement, inserts_only: bool = Fal
         UnsupportedFeature: the statement cannot change rows of this table; the message says why and what to do.
     """
     check_writable(table.schema, table.settings)
+    if table.settings.data_evolution_enabled:
+        return ChangeStrategy.COLUMN_FILES
     if not table.schema.primary_keys:
         has_vectors = table.settings.deletion_vectors_enabled
         return ChangeStrategy.DELETION_VECTORS if has_vectors else ChangeStrategy.COPIED_FILES
@@ -66,6 +73,47 @@ def ids_to_keep(table: Table, strategy: ChangeStrategy, moves: bool) -> tuple[Da
         moves: whether updated rows may belong to another partition or bucket than before.
     """
     return table.schema.tracking_fields[:1] if moves or strategy is ChangeStrategy.DELETION_VECTORS else ()
+
+
+def check_deletes(table: Table, statement: Statement) -> None:
+    """Checks that rows of an append table can be deleted one by one.
+
+    Raises:
+        UnsupportedFeature: they cannot; the message says what to do.
+    """
+    if table.settings.data_evolution_enabled and not table.settings.deletion_vectors_enabled:
+        raise UnsupportedFeature(
+            f"{statement} of {table.location}: rows of a table with data evolution are deleted by deletion vectors, "
+            "because the files with some of their columns name them by their ids (so does the official system); set "
+            "'deletion-vectors.enabled' to true, or delete whole partitions"
+        )
+
+
+def check_column_files(table: Table, statement: Statement, names: Collection[str]) -> None:
+    """Checks that columns of a table with data evolution can get new values in the rows that are there.
+
+    Args:
+        names: the columns.
+
+    Raises:
+        UnsupportedFeature: a row would move to another partition, or an index is over a column.
+    """
+    keys = sorted(set(names).intersection(table.schema.partition_keys))
+    if keys:
+        raise UnsupportedFeature(
+            f"{statement} of {table.location}: '{keys[0]}' is a partition column, and a row of a table with data "
+            "evolution stays in its partition, where its id is (so it does in the official system); delete the row, "
+            "and insert it with the new value"
+        )
+    latest = table.snapshots.latest()
+    indexed = {} if latest is None else indexed_columns(table, latest)
+    found = sorted(set(names).intersection(indexed))
+    if found:
+        raise UnsupportedFeature(
+            f"{statement} of {table.location}: an index of the whole table, {indexed[found[0]]}, is over the column "
+            f"'{found[0]}', and this release does not write such indexes: readers would look up the old values. Drop "
+            "the index with the official system first"
+        )
 
 
 def deletes_by_kind(table: Table) -> bool:

@@ -5,7 +5,7 @@ Hides rows of an append table by deletion vectors (Java: PaimonSparkWriter.persi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.manifest import DataFileMeta, ManifestEntry
 from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.merge.keys.row_ids import anchor_of, column_files, sections_by_row_id
 from paimon_spark.store.commit.attempt import table_state
 from paimon_spark.store.commit.vector_files import VectorFiles, vector_changes
 from paimon_spark.store.compact.task import AppendTask
@@ -25,7 +26,7 @@ from paimon_spark.store.read.splits import DeletionFile, Split
 
 @dataclass(frozen=True)
 class LiveFile:
-    """A data file of a plan.
+    """A data file of a plan. Where the columns of rows lie in several files, that under which deletion vectors are.
 
     Attributes:
         partition: arity-prefixed BinaryRow.
@@ -53,7 +54,7 @@ def files_by_name(table: Table, splits: Sequence[Split]) -> dict[str, LiveFile]:
     """
     found: dict[str, LiveFile] = {}
     for split in splits:
-        for meta in split.raw_files:
+        for meta in (*split.raw_files, *_anchors(table, split)):
             if meta.file_name in found:
                 raise UnsupportedFeature(
                     f"changing rows of {table.location}: two of its data files have the name {meta.file_name}; compact "
@@ -62,6 +63,11 @@ def files_by_name(table: Table, splits: Sequence[Split]) -> dict[str, LiveFile]:
             deletion = split.deletions.get(meta.file_name)
             found[meta.file_name] = LiveFile(split.partition, meta, deletion)
     return found
+
+
+def _anchors(table: Table, split: Split) -> Iterator[DataFileMeta]:
+    for section in split.sections if table.settings.data_evolution_enabled else ():
+        yield anchor_of(column_files(section))
 
 
 def append_tasks(table: Table, snapshot: Snapshot, files: Mapping[str, LiveFile]) -> dict[str, AppendTask]:
@@ -74,6 +80,30 @@ def append_tasks(table: Table, snapshot: Snapshot, files: Mapping[str, LiveFile]
             tasks[entry.file.file_name] = AppendTask(
                 entry.partition, entry.bucket, entry.total_buckets, (entry.file,), deletions
             )
+    return tasks
+
+
+def column_tasks(table: Table, snapshot: Snapshot, files: Mapping[str, LiveFile]) -> dict[str, AppendTask]:
+    """A task for the rows of each file, with all files that have columns of them; by the names of the files.
+
+    Args:
+        table: with data evolution.
+        files: those under which deletion vectors have the rows.
+
+    Raises:
+        CorruptFile: the metadata of files do not say which rows they have, or differ in it.
+    """
+    tasks: dict[str, AppendTask] = {}
+    buckets: dict[tuple[bytes, int], list[ManifestEntry]] = {}
+    for entry in live_entries(table, snapshot, {file.partition for file in files.values()}):
+        buckets.setdefault((entry.partition, entry.bucket), []).append(entry)
+    for (partition, bucket), entries in buckets.items():
+        for section in sections_by_row_id(entry.file for entry in entries):
+            group = column_files(section)
+            name = anchor_of(group).file_name
+            if name in files:
+                found = (*group.wide, *group.parts)
+                tasks[name] = AppendTask(partition, bucket, entries[0].total_buckets, found)
     return tasks
 
 

@@ -74,21 +74,44 @@ def rewrite_file(table: Table, task: AppendTask, changes: Iterator[RowChanges]) 
     )
 
 
+class PendingChanges:
+    """The changes of rows that are still to be made."""
+
+    def __init__(self, changes: Iterator[RowChanges]) -> None:
+        self._changes = changes
+        self._next: RowChanges | None = next(changes, None)
+
+    def up_to(self, last: int) -> Iterator[RowChanges]:
+        """The changes of rows up to a row number; a part that ends behind it is cut."""
+        while self._next is not None:
+            change = self._next
+            count = int(np.searchsorted(change.positions, last, side="right"))
+            if not count:
+                return
+            if count == len(change.positions):
+                self._next = next(self._changes, None)
+                yield change
+                continue
+            new_rows = int(change.stays[:count].sum())
+            self._next = RowChanges(change.positions[count:], change.stays[count:], change.rows.slice(new_rows))
+            yield RowChanges(change.positions[:count], change.stays[:count], change.rows.slice(0, new_rows))
+            return
+
+
 class _Pending:
-    """The changes that are still to be applied."""
+    """Makes the changes of the rows of one file."""
 
     def __init__(self, table: Table, changes: Iterator[RowChanges]) -> None:
-        self._changes = changes
         self._names = table.schema.with_tracking.names
         self._tracks = bool(table.schema.tracking_fields)
         self._rules = replace(row_rules(table.location, table.schema, table.settings), kind_column=None, dropped=())
-        self._next: RowChanges | None = next(changes, None)
+        self._pending = PendingChanges(changes)
 
     def applied(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """The rows of a batch of the file, changed."""
         positions = batch.column(POSITION).to_numpy()
         rows = batch.select(self._names)
-        found = list(self._up_to(int(positions[-1]))) if len(positions) else []
+        found = list(self._pending.up_to(int(positions[-1]))) if len(positions) else []
         if not found:
             if rows.num_rows:
                 yield rows
@@ -113,19 +136,3 @@ class _Pending:
         return rows.append_column(tracking.field(row_id.name), ids).append_column(
             tracking.field(number.name), no_numbers
         )
-
-    def _up_to(self, last: int) -> Iterator[RowChanges]:
-        """The changes of rows up to a row number; a part that ends behind it is cut."""
-        while self._next is not None:
-            change = self._next
-            count = int(np.searchsorted(change.positions, last, side="right"))
-            if not count:
-                return
-            if count == len(change.positions):
-                self._next = next(self._changes, None)
-                yield change
-                continue
-            new_rows = int(change.stays[:count].sum())
-            self._next = RowChanges(change.positions[count:], change.stays[count:], change.rows.slice(new_rows))
-            yield RowChanges(change.positions[:count], change.stays[:count], change.rows.slice(0, new_rows))
-            return

@@ -21,7 +21,7 @@ from paimon_spark.format.file_index.settings import IndexSetting, check_type, in
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options.option import MB
 from paimon_spark.format.paths import INDEX_SUFFIX, data_file_path, extra_file_path
-from paimon_spark.format.rules.supported import check_writable
+from paimon_spark.format.rules.supported import check_writable, refuse_evolution
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField
 from paimon_spark.store.compact.commit import commit_compaction
@@ -122,6 +122,7 @@ def rewrite_file_index(
     """
     began = time.monotonic()
     check_writable(table.schema, table.settings)
+    refuse_evolution(table.settings, f"making indexes of {table.location} anew")
     index_settings(table.settings)
     condition = partition_condition(table, where)
     snapshot = table.snapshots.latest()

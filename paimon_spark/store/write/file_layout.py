@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -77,6 +77,7 @@ class FileLayout:
         indexes: the indexes that every file gets.
         most_embedded: bytes of indexes that are stored in the manifest; more are stored in a file of their own.
         numbering: who numbers the rows.
+        write_cols: ``_WRITE_COLS`` of a file: its columns, where they are not those of its schema; None: they are.
         stats_modes: the stats mode of every column of the files.
         dense_stats: True if columns without statistics are left out.
     """
@@ -101,11 +102,7 @@ class FileLayout:
     indexes: tuple[IndexSetting, ...] = ()
     most_embedded: int = 0
     numbering: Numbering = Numbering.COUNTED
-
-    @property
-    def write_cols(self) -> tuple[str, ...] | None:
-        """``_WRITE_COLS`` of a file: its columns, where they are not those of its schema."""
-        return tuple(field.name for field in self.values) if self.numbering is Numbering.KEPT else None
+    write_cols: tuple[str, ...] | None = None
 
     def key_stats(self, found: Mapping[str, ColumnStats]) -> SimpleStats:
         """``_KEY_STATS`` of a file: of all key columns.
@@ -158,6 +155,31 @@ def file_layout(
         return layout
     check_indexes(indexes, schema.by_name)
     return replace(layout, indexes=indexes, most_embedded=settings.files.index_in_manifest_threshold)
+
+
+def column_layout(schema: TableSchema, settings: TableSettings, names: Collection[str]) -> FileLayout:
+    """The layout of one file that holds some columns of all rows of another one (data evolution).
+
+    The file never ends before its last row, and has the indexes of its columns.
+
+    Args:
+        schema, settings: of the table.
+        names: the columns.
+
+    Raises:
+        OptionError: an option cannot be read.
+    """
+    fields = tuple(field for field in schema.fields if field.name in names)
+    whole = file_layout(schema, settings)
+    layout = layout_by(replace(schema, fields=fields), settings, data_rules(settings))
+    return replace(
+        layout,
+        target_bytes=_UNLIMITED,
+        target_rows=_UNLIMITED,
+        indexes=tuple(setting for setting in whole.indexes if setting.column in names),
+        most_embedded=whole.most_embedded,
+        write_cols=None if len(fields) == len(schema.fields) else tuple(field.name for field in fields),
+    )
 
 
 def data_rules(
@@ -250,7 +272,8 @@ def layout_by(schema: TableSchema, settings: TableSettings, rules: FileRules) ->
         dense_stats=settings.files.stats_dense_store,
         level=rules.level,
         source=rules.source,
-        numbering=_numbering(schema),
+        numbering=(numbering := _numbering(schema)),
+        write_cols=tuple(field.name for field in schema.fields) if numbering is Numbering.KEPT else None,
     )
 
 

@@ -45,7 +45,6 @@ READ_REFUSED = [
     ("scan.fallback-other-branch", "x"),
 ]
 WRITE_REFUSED = [
-    ("data-evolution.enabled", "true"),
     ("blob-field", "b"),
     ("data-file.external-paths.strategy", "round-robin"),
     ("write.sequence-number-init-mode", "snapshot"),

@@ -153,6 +153,16 @@ BAD: list[tuple[TableSchema, str]] = [
     (with_options(APPEND, file_index__bitmap__columns="id,x[k]"), "names 'x', which is not a column"),
     (with_options(KEYED, row_tracking__enabled="true"), "row-tracking.enabled is for"),
     (with_options(APPEND, data_evolution__enabled="true"), "needs row-tracking.enabled"),
+    (
+        with_options(
+            APPEND,
+            bucket="-1",
+            row_tracking__enabled="true",
+            data_evolution__enabled="true",
+            clustering__incremental="true",
+        ),
+        "clustering.incremental does not go with data-evolution.enabled",
+    ),
     (with_options(KEYED, clustering__incremental="true"), "without a primary key"),
     (with_options(APPEND, primary_key__nullable="true"), "needs a primary key"),
 ]

@@ -27,12 +27,18 @@ TRIES = tries("PAIMON_MERGES", ci=3, long=60)
 Row = tuple[int, int | None, str]
 Both = tuple[Row | None, Row | None]
 NO_ROW: Row = (0, None, "")
+EVOLVED = {
+    "row-tracking.enabled": "true",
+    "data-evolution.enabled": "true",
+    "deletion-vectors.enabled": "true",
+}
 TABLES = {
     "keyed": {"primary-key": "id", "bucket": "2"},
     "append": {},
     "buckets": {"bucket": "2", "bucket-key": "id"},
     "partitions": {"partition": "p"},
     "vectors": {"deletion-vectors.enabled": "true"},
+    "columns": EVOLVED,
 }
 
 

@@ -38,6 +38,7 @@ TABLES = {
     "keyed": {"primary-key": "id", "bucket": "1"},
     "append": {},
     "vectors": {"deletion-vectors.enabled": "true"},
+    "columns": {"row-tracking.enabled": "true", "data-evolution.enabled": "true", "deletion-vectors.enabled": "true"},
     "first-row": {"primary-key": "id", "bucket": "1", "merge-engine": "first-row", "changelog-producer": "lookup"},
 }
 CASES = [

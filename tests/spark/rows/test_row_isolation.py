@@ -34,7 +34,8 @@ from paimon_spark.tables.open import open_table
 pytestmark = pytest.mark.spark
 KEYED = {"primary-key": "id", "bucket": "1"}
 VECTORS = {"deletion-vectors.enabled": "true"}
-TABLES = {"keyed": KEYED, "append": {}, "vectors": VECTORS}
+COLUMNS = {"row-tracking.enabled": "true", "data-evolution.enabled": "true", **VECTORS}
+TABLES = {"keyed": KEYED, "append": {}, "vectors": VECTORS, "columns": COLUMNS}
 BOTH = "(select sum(v) from skewed) = 2"
 each_table = pytest.mark.parametrize("options", TABLES.values(), ids=TABLES)
 
@@ -96,7 +97,21 @@ def test_a_deleted_row_does_not_come_back(quick_spark: SparkSession, tmp_path: P
     assert (done.attempts, done.rows_updated, race.rows) == (2, 0, [(2, 0)])
 
 
-@pytest.mark.parametrize("options", [{}, VECTORS], ids=["append", "vectors"])
+def test_a_row_that_is_deleted_while_its_columns_change_stays_deleted(
+    quick_spark: SparkSession, tmp_path: Path
+) -> None:
+    race = Race(quick_spark, tmp_path, COLUMNS, [(1, 0), (2, 0)])
+    done = race.update("id = 1", "v + 1", lambda: race.table.delete("id = 1"))
+    assert (done.attempts, race.rows) == (1, [(2, 0)])
+
+
+def test_changes_of_several_columns_of_a_row_go_together(quick_spark: SparkSession, tmp_path: Path) -> None:
+    race = Race(quick_spark, tmp_path, COLUMNS, [(1, 0), (2, 0)])
+    done = race.update("id = 1", "id + 5", lambda: race.table.update("id = 1", {"id": "v + 3"}))
+    assert (done.attempts, race.rows) == (1, [(2, 0), (3, 6)])
+
+
+@pytest.mark.parametrize("options", [{}, VECTORS, COLUMNS], ids=["append", "vectors", "columns"])
 def test_a_write_skew_inside_one_file_is_prevented(
     quick_spark: SparkSession, tmp_path: Path, options: dict[str, str]
 ) -> None:
@@ -164,7 +179,7 @@ def test_a_row_that_two_merges_insert(quick_spark: SparkSession, tmp_path: Path,
         assert (done.attempts, race.rows) == (1, [(1, 0), (5, 1), (5, 10)])
 
 
-@pytest.mark.parametrize("options", [KEYED, {}], ids=["keyed", "append"])
+@pytest.mark.parametrize("options", [KEYED, {}, COLUMNS], ids=["keyed", "append", "columns"])
 def test_a_compaction_in_between(quick_spark: SparkSession, tmp_path: Path, options: dict[str, str]) -> None:
     race = Race(quick_spark, tmp_path, {**options, "compaction.min.file-num": "2"}, [(1, 0)])
     race.append((2, 0))

@@ -20,9 +20,10 @@ pytestmark = pytest.mark.spark
 JOBS = 4
 INCREMENTS = tries("PAIMON_INCREMENTS", ci=8, long=400)
 KEYED, VECTORS = {"primary-key": "id", "bucket": "1"}, {"deletion-vectors.enabled": "true"}
+COLUMNS = {"row-tracking.enabled": "true", "data-evolution.enabled": "true"}
 
 
-@pytest.mark.parametrize("options", [KEYED, {}, VECTORS], ids=["keyed", "append", "vectors"])
+@pytest.mark.parametrize("options", [KEYED, {}, VECTORS, COLUMNS], ids=["keyed", "append", "vectors", "columns"])
 def test_increments_of_a_counter_are_not_lost(
     quick_spark: SparkSession, tmp_path: Path, options: dict[str, str]
 ) -> None:

@@ -73,6 +73,18 @@ def file(at: int | None = None, **changes: Callable[[Any], Any]) -> Callable[[Pa
     return lambda table: change_entries(table, changed)
 
 
+def column_file(**changes: Callable[[Any], Any]) -> Callable[[Path], object]:
+    """What manifests say of files that hold some columns."""
+
+    def changed(entry: ManifestEntry) -> list[ManifestEntry]:
+        if entry.file.write_cols is None:
+            return [entry]
+        new = {name: value(getattr(entry.file, name)) for name, value in changes.items()}
+        return [replace(entry, file=replace(entry.file, **new))]
+
+    return lambda table: change_entries(table, changed)
+
+
 def rows(change: Callable[[pa.Table], pa.Table]) -> Callable[[Path], object]:
     """Other rows in the first data file that is live in the latest snapshot."""
     return lambda table: rewrite_data_file(table, _live(table)[0].file.file_name, change)
@@ -329,6 +341,15 @@ DAMAGES: list[tuple[str, str, Callable[[Path], object], set[Rule], str]] = [
     ("row_tracking", "no ids", file(first_row_id=lambda n: None), {Rule.ROW_IDS}, "have no ids"),
     ("row_tracking", "ids of others", file(first_row_id=lambda n: 0), {Rule.ROW_IDS}, "those from 0 on"),
     ("row_tracking", "next id", snapshot(2, nextRowId=1), {Rule.ROW_IDS}, "the next commit those from 1 on"),
+    ("data_evolution", "no ids", file(first_row_id=lambda n: None), {Rule.ROW_IDS}, "have no ids"),
+    (
+        "data_evolution",
+        "fewer rows",
+        column_file(first_row_id=lambda n: n + 1),
+        {Rule.ROW_IDS},
+        "other files that have",
+    ),
+    ("data_evolution", "next id", snapshot(2, nextRowId=1), {Rule.ROW_IDS}, "the next commit those from 1 on"),
     ("dyn_bucket", "no HASH index", without_index(2, "HASH"), {Rule.HASH_INDEX}, "it has files and no HASH index"),
     ("dyn_bucket", "number of hashes", index(2, row_count=7), {Rule.HASH_INDEX}, "with 7 hashes of 4 bytes"),
     ("dyn_bucket", "unknown key", unknown_key, {Rule.HASH_INDEX}, "does not know the keys of 1 rows"),
