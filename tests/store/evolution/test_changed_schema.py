@@ -513,3 +513,69 @@ def test_a_column_does_not_become_not_null_by_the_way() -> None:
         changed_schema(schema({"a": "INT"}), (update,), lambda: True)
     allowed = schema({"a": "INT"}, options={"alter-column-null-to-not-null.disabled": "false"})
     assert columns(changed_schema(allowed, (update,), lambda: True)) == "a BIGINT NOT NULL"
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "gone"),
+    [
+        (lambda u: u.drop_column("v"), lambda u: u.set_comment("v.f1", "x"), "drop column v"),
+        (lambda u: u.drop_column("v.f1"), lambda u: u.update_type("v.f1", "INT"), "drop column v.f1"),
+        (lambda u: u.rename_column("v", "w"), lambda u: u.drop_column("v.f2"), "rename column v to w"),
+        (lambda u: u.drop_column("k"), lambda u: u.drop_column("v.k"), None),
+        (lambda u: u.set_comment("v.f1", "x"), lambda u: u.drop_column("v.f1.y"), None),
+    ],
+)
+def test_the_error_names_the_change_of_the_same_call_that_took_the_column_away(
+    earlier: Callable[[SchemaUpdate], object], later: Callable[[SchemaUpdate], object], gone: str | None
+) -> None:
+    with pytest.raises(PaimonError) as error:
+        changed(schema(NESTED), lambda u: (earlier(u), later(u)))
+    found = str(error.value).partition("; it comes after ")[2]
+    assert found == ("" if gone is None else f"'{gone}' of the same call")
+
+
+def test_a_key_stays_not_null_and_what_is_nested_may_hold_null() -> None:
+    before = schema({"k": "INT", "v": "ROW<f1 INT NOT NULL>"}, ["k"])
+    assert changed(before, lambda u: u.set_nullable("k", False)) == before
+    after = changed(before, lambda u: u.set_nullable("v.f1"))
+    assert columns(after) == "k INT NOT NULL, v ROW<f1 INT>"
+    with pytest.raises(SchemaError, match="primary key"):
+        changed(before, lambda u: u.set_nullable("k"))
+
+
+def test_places_and_names_in_structs_where_case_does_not_count() -> None:
+    before = schema(NESTED)
+
+    def after(update: Callable[[SchemaUpdate], object]) -> str:
+        return columns(changed(before, update, case_sensitive=False))
+
+    nested = "v ROW<f1 STRING, f2 ROW<f1 INT, f2 BIGINT>>"
+    assert after(lambda u: u.add_column("z", "INT", first=True)) == f"z INT, k INT, {nested}"
+    assert after(lambda u: u.move_column("V", first=True)) == f"{nested}, k INT"
+    assert after(lambda u: u.rename_column("v.F2", "K")) == "k INT, v ROW<f1 STRING, K ROW<f1 INT, f2 BIGINT>>"
+    with pytest.raises(SchemaError, match="there is a column 'v.f2' already"):
+        after(lambda u: u.rename_column("v.f1", "F2"))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (c.UpdateComment(("s", "x"), "an x"), "set the comment of s.x to 'an x'"),
+        (c.UpdateComment(("s",), None), "set the comment of s to none"),
+        (c.SetTableComment("of b"), "set the comment of the table to 'of b'"),
+        (c.SetTableComment(None), "set the comment of the table to none"),
+        (c.UpdateDefault(("a",), "3"), "set the default value of a to 3"),
+        (c.UpdateDefault(("a",), None), "set the default value of a to none"),
+        (c.UpdateNullable(("a",), True), "make column a nullable"),
+        (c.UpdateNullable(("a",), False), "make column a NOT NULL"),
+        (c.MoveColumn(("a",), FIRST), "move column a FIRST"),
+        (c.SetOption("a", "b"), "set the option 'a' to 'b'"),
+        (c.UnsetOption("a"), "unset the option 'a'"),
+        (c.DropPrimaryKey(), "drop the primary key"),
+    ],
+    ids=str,
+)
+def test_changes_in_words(change: c.SchemaChange, words: str) -> None:
+    assert str(change) == words
+    assert c.described((change, c.UnsetOption("z"))) == f"{words}; unset the option 'z'"
+    assert c.described(()) == "no change"

@@ -113,3 +113,25 @@ def test_types_in_arrays_and_maps(text: str) -> None:
     assert merged(int_, short, WIDEN) == int_  # Java refuses these rows, which fit
     assert merged(int_, short, CAST) == "SMALLINT"
     assert merged("MAP<ROW<x INT>, INT>", "MAP<ROW<x INT, y INT>, INT>", WIDEN) == "MAP<ROW<x INT>, INT>"
+
+
+@pytest.mark.parametrize(
+    ("own", "given", "wide"),
+    [
+        ("DECIMAL(10, 2)", "DECIMAL(12, 2)", "DECIMAL(12, 2)"),
+        ("DECIMAL(12, 2)", "DECIMAL(10, 2)", "DECIMAL(12, 2)"),
+        ("DECIMAL(10, 4)", "DECIMAL(8, 2)", "DECIMAL(10, 4)"),
+        ("DECIMAL(10, 4)", "DECIMAL(7, 2)", "DECIMAL(10, 4)"),
+        ("DECIMAL(10, 4)", "DECIMAL(9, 2)", None),
+        ("DECIMAL(10, 8)", "DECIMAL(5, 1)", None),
+        ("DECIMAL(10, 2)", "DECIMAL(10, 4)", None),
+        ("DECIMAL(38, 2)", "DECIMAL(5, 4)", None),
+    ],
+)
+def test_decimals_keep_their_scale(own: str, given: str, wide: str | None) -> None:
+    """A column holds all values of the rows, or the rows are refused."""
+    if wide is not None:
+        assert merged(own, given, WIDEN) == wide
+        return
+    with pytest.raises(SchemaError, match="the scales of decimals do not change"):
+        merged(own, given, WIDEN)

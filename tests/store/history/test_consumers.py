@@ -96,7 +96,10 @@ def test_consumers_that_have_not_moved_expire(tmp_path: Path) -> None:
     assert expire_consumers(table).names == ()
     hasty = open_table(table.location, {"consumer.expiration-time": "30 min"})
     assert expire_consumers(hasty, dry_run=True).names == ("old",)
-    assert expire_consumers(open_table(table.location, {"consumer.expiration-time": "2 h"})).names == ()
+    for limit in ("2 h", "61 min"):
+        assert expire_consumers(open_table(table.location, {"consumer.expiration-time": limit})).names == ()
+    almost = open_table(table.location, {"consumer.expiration-time": "59 min"})
+    assert expire_consumers(almost, dry_run=True).names == ("old",)
     assert expire_consumers(hasty).names == ("old",)
     os.utime(Path(table.location, "consumer/consumer-new"), (0, 0))
     assert expire_consumers(hasty).names == (), "the store does not tell when it has moved"

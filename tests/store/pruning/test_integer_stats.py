@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -145,3 +146,38 @@ def test_a_file_without_room_for_the_row_it_claims(schemas: SchemaStore) -> None
     columns = decode_manifests([("m", encode_manifest([ManifestEntry(0, EMPTY_ROW, 0, 1, file)]))])
     where = Compare(("big",), Op.EQ, 1)
     assert leave_out_by_integers(columns, np.arange(1), where, NEW, schemas, False).tolist() == [0]
+
+
+COMPARE = {
+    Op.EQ: operator.eq,
+    Op.NULL_SAFE_EQ: operator.eq,
+    Op.NE: operator.ne,
+    Op.LT: operator.lt,
+    Op.LE: operator.le,
+    Op.GT: operator.gt,
+    Op.GE: operator.ge,
+}
+
+
+@pytest.mark.parametrize("only_keys", [False, True])
+def test_a_file_stays_just_if_one_of_its_values_may_match(only_keys: bool, schemas: SchemaStore) -> None:
+    """Every comparison with every value around files of 0 to 4, of 7 alone, and of 9 to 12."""
+    spans = ((0, 4), (7, 7), (9, 12))
+    entries = []
+    for number, span in enumerate(spans):
+        low, high = (encode_arity_row((end,), (INT,)) for end in span)
+        stats = SimpleStats(low, high, (0,))
+        file = DataFileMeta(f"{number}", 1, 5, low, high, stats, stats, 0, 0, 1, 0, value_stats_cols=("k",))
+        entries.append(ManifestEntry(0, EMPTY_ROW, 0, 1, file))
+    columns = decode_manifests([("m", encode_manifest(entries))])
+
+    def left(where: Predicate) -> list[int]:
+        return leave_out_by_integers(columns, np.arange(3), where, NEW, schemas, only_keys).tolist()
+
+    for value in range(-1, 14):
+        for op, compare in COMPARE.items():
+            expected = [i for i, (a, b) in enumerate(spans) if any(compare(k, value) for k in range(a, b + 1))]
+            assert left(Compare(("k",), op, value)) == expected, (op, value)
+        both = (value, value + 3)
+        expected = [i for i, (a, b) in enumerate(spans) if any(a <= k <= b for k in both)]
+        assert left(In(("k",), both)) == expected, both

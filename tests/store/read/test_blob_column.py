@@ -6,6 +6,7 @@ import struct
 import zlib
 from contextlib import ExitStack
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +15,7 @@ from support.oracles.checker import check_table
 from support.tables.golden_tables import GoldenTable
 
 from paimon_spark import open_table
-from paimon_spark.errors import CorruptFile, MissingFile, UnsupportedFeature
+from paimon_spark.errors import CorruptFile, DataError, MissingFile, UnsupportedFeature
 from paimon_spark.file_io.local import LocalFileIO
 from paimon_spark.format.blob_file import BlobDescriptor, decode_descriptor
 from paimon_spark.store.read import blob_column, blob_references
@@ -164,3 +165,41 @@ def test_bytes_that_references_lead_to(tmp_path: Path, monkeypatch: pytest.Monke
     ):
         with pytest.raises(error, match=message):
             read(wrong)
+
+
+def test_pieces_of_references_are_held_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A piece ends as soon as it has so many bytes; few files stay open."""
+    monkeypatch.setattr(blob_references, "_AT_ONCE", 4)
+    monkeypatch.setattr(blob_references, "_OPEN_FILES", 2)
+    paths = [tmp_path / name for name in "abc"]
+    for path in paths:
+        path.write_bytes(b"0123456789")
+    opened: list[IO[bytes]] = []
+
+    class Counting(LocalFileIO):
+        def open_input(self, path: str, size: int | None = None) -> IO[bytes]:
+            assert sum(not file.closed for file in opened) < 2
+            opened.append(super().open_input(path, size))
+            return opened[-1]
+
+    lengths = [3, 1, 3, 0, 4, 1]
+    places = [BlobDescriptor(str(paths[n % 3]), 0, length).encode() for n, length in enumerate(lengths)]
+    batch = pa.record_batch([pa.array(lengths), pa.array([*places], pa.binary())], ["k", "b"])
+    pieces = list(blob_references.with_bytes(batch, ["b"], Counting(), str(tmp_path / "t")))
+    assert [piece.column("k").to_pylist() for piece in pieces] == [[3, 1], [3, 0, 4], [1]]
+    assert [len(value) for piece in pieces for value in piece.column("b").to_pylist()] == lengths
+    assert all(file.closed for file in opened)
+
+
+def test_what_is_no_blob_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "data-0.blob"
+    for data, message in ((b"1234", "it has 4 bytes"), (struct.pack("<ib", 100, 1), "its index is longer")):
+        path.write_bytes(data)
+        with ExitStack() as closing, pytest.raises(CorruptFile, match=message):
+            BlobColumn(LocalFileIO(), [BlobFile(str(path), len(data), 0, 1)], 1, False, closing).values(np.array([0]))
+    monkeypatch.setattr(blob_column, "_LARGEST", 20)
+    with ExitStack() as closing:
+        made = column(tmp_path, closing, (0, [b"1234", b"12345"]))
+        assert made.values(np.array([0])).to_pylist() == [b"1234"]
+        with pytest.raises(DataError, match="a value has 5 bytes, too many"):
+            made.values(np.array([0, 1]))

@@ -17,7 +17,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from support.long_runs import tries
-from support.tables.compacted_tables import append, batch, new_table
+from support.tables.compacted_tables import COLUMNS, append, batch, new_table
+from support.tables.compacting import compact, make, write
+from support.tables.golden_tables import GoldenTable
 from support.tables.micro_batches import FROM_FIRST, Checkpoint, Died, Query, Rows, drained, opened
 
 from paimon_spark.arrow.types import arrow_schema
@@ -33,6 +35,7 @@ from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.history.tags import create_tag
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.stream_source.position import Position, parse_position
+from paimon_spark.store.stream_source.settings import stream_settings
 from paimon_spark.store.write.table_write import TableWrite
 from paimon_spark.tables.open import open_table
 
@@ -138,6 +141,16 @@ def test_a_rollback_behind_the_stream_is_noticed(tmp_path: Path) -> None:
     with pytest.raises(StreamPositionLost, match="its latest snapshot is 2 now"):
         drained(table, FROM_FIRST, checkpoint)
     for number in range(4):
+        append(table, [(number, 7, "other")])
+    with pytest.raises(StreamPositionLost, match="snapshot 4 is another one"):
+        drained(table, FROM_FIRST, checkpoint)
+
+
+def test_a_rollback_that_is_made_up_for_is_noticed_by_a_query_that_ends(tmp_path: Path) -> None:
+    table, checkpoint = filled(tmp_path / "t", 4), Checkpoint()
+    assert len(drained(table, FROM_FIRST, checkpoint)) == 1
+    rollback(table, 2)
+    for number in range(2):
         append(table, [(number, 7, "other")])
     with pytest.raises(StreamPositionLost, match="snapshot 4 is another one"):
         drained(table, FROM_FIRST, checkpoint)
@@ -300,6 +313,9 @@ def test_modes(tmp_path: Path) -> None:
         (("scan.tag-name", "two"),): (2, True),
         (("scan.version", "two"),): (2, True),
         (("scan.version", "3"),): (3, False),
+        (("scan.snapshot-id", "0"),): (1, False),
+        (("scan.mode", "from-snapshot-full"), ("scan.version", "3")): (3, True),
+        (("scan.mode", "from-snapshot-full"), ("scan.version", "0")): (1, True),
         (("scan.timestamp-millis", str(times[4] + 1)),): (5, False),
         (("scan.timestamp-millis", "5"),): (1, False),
         (("scan.creation-time-millis", str(times[4] + 1)),): (4, True),
@@ -409,6 +425,7 @@ def test_overwrites_are_left_out_or_shown(tmp_path: Path, caplog: pytest.LogCapt
     with caplog.at_level(logging.WARNING):
         assert keys(drained(table, FROM_FIRST)) == [[0, 1]]
     assert "leaves out what snapshot 3, an overwrite, has changed" in caplog.text
+    assert "option 'streaming-read-overwrite' = 'true'" in caplog.text
     shown = drained(table, {**FROM_FIRST, "streaming-read-overwrite": "true"}, row_kinds=True)
     assert [(row["_row_kind"], row["k"]) for row in shown[0]] == [
         ("+I", 0), ("+I", 1), ("-D", 0), ("-D", 1), ("+I", 7),
@@ -417,8 +434,12 @@ def test_overwrites_are_left_out_or_shown(tmp_path: Path, caplog: pytest.LogCapt
     bare = new_table(tmp_path / "bare", {"bucket": "-1"}, keys=())
     append(bare, [(1, 1, "a")])
     _overwrite(bare, [(7, 7, "o")])
-    assert keys(drained(bare, FROM_FIRST)) == [[1]]
-    assert keys(drained(bare, {**FROM_FIRST, "streaming-read-append-overwrite": "true"})) == [[1, 7]]
+    _overwrite(bare, [(7, 7, "o")])
+    caplog.clear()
+    with caplog.at_level(logging.WARNING):
+        assert keys(drained(bare, FROM_FIRST)) == [[1]]
+    assert caplog.text.count("option 'streaming-read-append-overwrite' = 'true'") == 1, "it is said once"
+    assert keys(drained(bare, {**FROM_FIRST, "streaming-read-append-overwrite": "true"})) == [[1, 7, 7]]
 
 
 def test_an_overwrite_without_a_changelog_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -488,8 +509,9 @@ def test_starts_that_are_not_there(tmp_path: Path) -> None:
     table = filled(tmp_path / "t", 0)
     assert opened(table, {}).start().first().snapshot == 1
     append(table, [(1, 1, "a")])
-    with pytest.raises(OptionError, match=r"'from-snapshot-full' needs the option 'scan\.snapshot-id'"):
-        opened(table, {"scan.mode": "from-snapshot-full"}).start().first()
+    for version in ({}, {"scan.version": "x1"}, {"scan.version": "1x"}):
+        with pytest.raises(OptionError, match=r"'from-snapshot-full' needs the option 'scan\.snapshot-id'"):
+            opened(table, {"scan.mode": "from-snapshot-full", **version}).start().first()
     with pytest.raises(SnapshotNotFound, match="it has no tag 'none', or the time of the tag is up"):
         opened(table, {"scan.tag-name": "none"}).start().first()
 
@@ -505,3 +527,106 @@ def test_a_stream_of_a_system_table_has_its_shape(tmp_path: Path) -> None:
         opened(table, FROM_FIRST, system="audit_log", row_kinds=True)
     with pytest.raises(UnsupportedFeature, match="can be read from a state only"):
         opened(table, FROM_FIRST, columns=["k", FILE_PATH])
+
+
+def _made_at(table: Table, times: Mapping[int, int]) -> None:
+    """Gives snapshots the times at which they were made."""
+    for number, millis in times.items():
+        path = Path(table.location) / "snapshot" / f"snapshot-{number}"
+        path.write_bytes(encode_snapshot(replace(table.snapshots.load(number), time_millis=millis)))
+
+
+@pytest.mark.parametrize(
+    ("millis", "start"),
+    [
+        (2500, (5, True)),
+        (3000, (5, True)),
+        (3001, (4, False)),
+        (4000, (4, False)),
+        (4001, (5, False)),
+        (5001, (5, True)),
+    ],
+)
+def test_a_stream_begins_behind_a_snapshot_that_proves_what_is_older(
+    millis: int, start: tuple[int, bool], tmp_path: Path
+) -> None:
+    """The first two of five snapshots, made at 1000, 2000, ..., have expired."""
+    table = filled(tmp_path / "t", 5)
+    expire_snapshots(open_table(table.location, KEEP_TWO), retain_min=3, retain_max=3)
+    assert table.snapshots.ids() == [3, 4, 5]
+    _made_at(table, {number: number * 1000 for number in (3, 4, 5)})
+    found = opened(table, {"scan.creation-time-millis": str(millis)}).start().first()
+    assert (found.snapshot, found.full) == start
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"snapshot.num-retained.min": "3"}, True),
+        ({"snapshot.num-retained.min": "4"}, False),
+        ({"snapshot.num-retained.min": "1", "consumer-id": "me"}, False),
+        ({"snapshot.num-retained.min": "1", "snapshot.time-retained": "100000 d"}, False),
+    ],
+    ids=str,
+)
+def test_a_stream_that_is_about_to_lose_its_place_says_so_once(
+    options: dict[str, str], says: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    table = filled(tmp_path / "t", 4)
+    _made_at(table, dict.fromkeys(range(1, 5), 1000))
+    with caplog.at_level(logging.WARNING):
+        assert keys(drained(table, {**FROM_FIRST, **ONE_FILE, **options})) == [[0], [1], [2], [3]]
+    assert caplog.text.count("reads snapshot 1") == caplog.text.count("which expires soon") == says
+
+
+def test_files_that_are_divided_otherwise_are_noticed(tmp_path: Path) -> None:
+    table, checkpoint = filled(tmp_path / "t", 0, {"bucket": "4"}), Checkpoint()
+    append(table, [(number, 0, "a") for number in range(20)])
+    with pytest.raises(Died):
+        list(Query(table, {**FROM_FIRST, **ONE_FILE}, checkpoint).run(dies_after=1))
+    checkpoint.commits = 1
+    with pytest.raises(StreamPositionLost, match="stopped inside snapshot 1, at unit 1 of the plan"):
+        drained(table, {**FROM_FIRST, "scan.bucket": "1"}, checkpoint)
+    left = drained(table, {**FROM_FIRST, **ONE_FILE}, checkpoint)
+    assert len(left) == 3
+
+
+def test_rows_that_vectors_delete_are_not_taken_back(tmp_path: Path) -> None:
+    """What an overwrite removes is what was there: not the rows that a vector of the state before had deleted."""
+    table = make(tmp_path / "t", COLUMNS, ("k",), {"bucket": "1", "deletion-vectors.enabled": "true"})
+    write(table, [(number, number, "a") for number in range(3)])
+    compact(table)
+    write(table, [(0, 9, "b")])
+    compact(table, full=False)
+    assert any(Path(table.location, "index").iterdir())
+    latest = table.snapshots.latest_id()
+    _overwrite(table, [(7, 7, "o")])
+    options = {"scan.snapshot-id": f"{(latest or 0) + 1}", "streaming-read-overwrite": "true"}
+    (shown,) = drained(table, options, row_kinds=True)
+    assert sorted((row["_row_kind"], row["k"], row["a"]) for row in shown) == [
+        ("+I", 7, 7), ("-D", 0, 9), ("-D", 1, 1), ("-D", 2, 2),
+    ]  # fmt: skip
+
+
+def test_new_rows_of_a_table_with_data_evolution(tmp_path: Path) -> None:
+    path = str(GoldenTable("java-2.1", "data_evolution").unpack(tmp_path))
+    (Path(path) / "snapshot" / "snapshot-2").unlink()
+    (Path(path) / "snapshot" / "LATEST").write_text("1")
+    (shown,) = drained(open_table(path), FROM_FIRST)
+    assert [(row["id"], row["name"]) for row in shown] == [(1, "a"), (2, "b"), (3, "c")]
+
+
+def test_a_commit_that_deletes_files_is_no_append(tmp_path: Path) -> None:
+    table = filled(tmp_path / "t", 2)
+    _overwrite(table, [(7, 7, "o")])
+    made = table.snapshots.load(3)
+    path = Path(table.location) / "snapshot" / "snapshot-3"
+    path.write_bytes(encode_snapshot(replace(made, commit_kind="APPEND")))
+    with pytest.raises(UnsupportedFeature, match="snapshot 3 is of kind APPEND and deletes files"):
+        drained(table, FROM_FIRST)
+
+
+def test_whether_a_stream_has_a_limit(tmp_path: Path) -> None:
+    table = filled(tmp_path / "t", 1)
+    assert not stream_settings(table, {}).limits.any_set
+    assert stream_settings(table, ONE_FILE).limits.any_set

@@ -336,6 +336,9 @@ def test_column_options_of_aggregations(tmp_path: Path) -> None:
         (5_400 * 10**9, "PT1H30M"),
         (61 * 10**9 + 500_000_000, "PT1M1.5S"),
         (1, "PT0.000000001S"),
+        (-90 * 10**9, "PT-1M-30S"),
+        (3_601 * 10**9, "PT1H1S"),
+        (10 * 10**9 + 100_000_000, "PT10.1S"),
     ],
 )
 def test_durations_as_java_prints_them(nanos: int, text: str) -> None:
