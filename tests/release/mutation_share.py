@@ -39,7 +39,14 @@ from source_changes import Mutation, count_places, mutate
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("merge", "store", "format")
-TESTS = ("tests/format", "tests/arrow", "tests/merge", "tests/store")
+TESTS = (
+    "tests/format",
+    "tests/arrow",
+    "tests/merge",
+    "tests/store",
+    "tests/test_golden_tables.py",
+    "tests/catalogs/rest",
+)
 SECONDS_A_PLACE = 60.0  # of tests, in the order of how near and how short they are
 CAUGHT = ("caught", "timeout")
 SLOW = 6.0  # seconds of a test that does not take part

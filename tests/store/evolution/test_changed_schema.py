@@ -553,7 +553,7 @@ def test_places_and_names_in_structs_where_case_does_not_count() -> None:
     assert after(lambda u: u.add_column("z", "INT", first=True)) == f"z INT, k INT, {nested}"
     assert after(lambda u: u.move_column("V", first=True)) == f"{nested}, k INT"
     assert after(lambda u: u.rename_column("v.F2", "K")) == "k INT, v ROW<f1 STRING, K ROW<f1 INT, f2 BIGINT>>"
-    with pytest.raises(SchemaError, match="there is a column 'v.f2' already"):
+    with pytest.raises(SchemaError, match=r"there is a column 'v\.f2' already"):
         after(lambda u: u.rename_column("v.f1", "F2"))
 
 
