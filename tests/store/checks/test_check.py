@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -15,14 +16,16 @@ import pytest
 from support.faults.damage import change_entries, edit_json, snapshot_file
 from support.faults.faulty_store import FaultyFileIO, InjectedFault, When, is_killed, kill
 from support.oracles.checker import check_table
-from support.tables.expiring import copied, live_on, new_table, rules, state, tag
+from support.tables.compacting import compact, write
+from support.tables.compacting import make as make_written
+from support.tables.expiring import branch, consumer, copied, live_on, new_table, rules, state, tag
 from support.tables.files_by_hand import COLUMNS, keyed_table, make
 from support.tables.golden_tables import GoldenTable, golden_tables
 
 from paimon_spark import check, open_table
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.catalogs.create import create_table, new_schema
-from paimon_spark.errors import CorruptFile, DataError, OptionError, SnapshotNotFound, TableNotFound
+from paimon_spark.errors import CorruptFile, DataError, OptionError, SnapshotNotFound, StorageError, TableNotFound
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 from paimon_spark.store.checks.buckets import check_one_partition
@@ -345,3 +348,26 @@ def test_texts_without_their_blanks_in_keys_are_a_note(tmp_path: Path) -> None:
         notes = [note for note in check(str(table)).notes if "without the blanks" in note]
         assert len(notes) == number
     assert "the column 'c' CHAR(4) holds texts without the blanks with which Spark pads them, such as 'ab'" in notes[0]
+
+
+def test_a_store_that_fails_is_no_damage(tmp_path: Path) -> None:
+    """Whatever the check reads when the store goes down, it says so: nobody must take it for a report."""
+
+    def down() -> NoReturn:
+        raise StorageError("the store is down")
+
+    columns = pa.schema([("p", pa.string()), ("k", pa.int32()), ("v", pa.int64())])
+    options = {"deletion-vectors.enabled": "true", "changelog-producer": "input"}
+    table = make_written(tmp_path / "t", columns, ["p", "k"], options, ["p"])
+    for _ in range(2):
+        write(table, [("a", k, k) for k in range(9)])
+        compact(table, full=False)
+    tag(table, "t", 2)
+    branch(table, "b", 3)
+    consumer(table, "c", 3)
+    whole = FaultyFileIO(table.file_io)
+    assert check(replace(table, file_io=whole)).is_good
+    assert "list" in whole.log
+    for at in range(len(whole.log)):
+        with pytest.raises(StorageError, match="the store is down"):
+            check(replace(table, file_io=FaultyFileIO(table.file_io, at, act=down)))

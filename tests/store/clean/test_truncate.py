@@ -28,6 +28,7 @@ from paimon_spark.store.clean.truncate import (
 )
 from paimon_spark.store.commit.attempt import table_state
 from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.tables.open import open_table
 
@@ -167,3 +168,17 @@ def test_partitions_by_their_rows(parts: Table, tmp_path_factory: pytest.TempPat
     assert live(parts) == {"y0"}
     assert live_partitions(parts) == [Y]
     assert live_partitions(keyed_table(tmp_path_factory.mktemp("empty"))) == []
+
+
+def test_a_partition_lives_while_it_has_a_file(tmp_path: Path) -> None:
+    """The manifests still name what was deleted."""
+    table = keyed_table(tmp_path)
+    names = [(f"{name}{n}", part) for name, part in (("x", X), ("y", Y), ("n", NULL)) for n in range(2)]
+    TableCommit(table, "0").append([added(file(name, keys=(1, 1)), part=part, total=2) for name, part in names])
+    assert set(live_partitions(table)) == {X, Y, NULL}
+    for gone in (("x0",), ("x1", "y0")):
+        messages = [
+            CommitMessage(part, 0, 2, deleted_files=(file(name, keys=(1, 1)),)) for name, part in names if name in gone
+        ]
+        TableCommit(table, gone[0]).append(messages)
+    assert set(live_partitions(table)) == {Y, NULL}

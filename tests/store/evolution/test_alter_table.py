@@ -144,3 +144,9 @@ def test_whenever_it_is_killed_the_schema_is_as_before_or_after(tmp_path: Path) 
         assert open_table(table.location).schema.names in (("k", "n"), ("k", "n", "x"))
         alter_table(table, ADD_Y)
         assert open_table(table.location).schema.names[-1] == "y"
+
+
+def test_what_another_job_has_changed_meanwhile_is_not_told(tmp_path: Path) -> None:
+    table = make(tmp_path / "t")
+    done = alter(with_rivals(table, lambda: alter_table(table, ADD_Y), folder="schema"), ADD_X)
+    assert (done.schema_id, done.difference) == (2, ("+ x INT",))

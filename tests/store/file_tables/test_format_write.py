@@ -14,15 +14,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paimon_spark.arrow.predicates.predicate import Compare, Op
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.errors import DataError, StorageError, UnsupportedFeature
+from paimon_spark.errors import CorruptFile, DataError, MissingFile, StorageError, UnsupportedFeature
 from paimon_spark.file_io.local import LocalFileIO
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import DataField
+from paimon_spark.store.file_tables import format_table as format_tables
 from paimon_spark.store.file_tables.format_table import FormatTable, format_table
-from paimon_spark.store.file_tables.format_write import FormatWriter, StagedFile, check_writes, discard_job, publish
+from paimon_spark.store.file_tables.format_write import (
+    FormatWriter,
+    StagedFile,
+    check_in_patterns,
+    check_writes,
+    discard_job,
+    publish,
+)
 from paimon_spark.store.metadata.table import Table
 
 
@@ -218,3 +227,73 @@ def test_nested_values_of_json(tmp_path: Path) -> None:
     ]
     publish(table, staged(table, *rows), "nothing")
     assert rows_of(table) == sorted(rows, key=repr)
+
+
+def test_directories_and_files_that_are_no_partitions_are_passed_over(tmp_path: Path) -> None:
+    table = made(tmp_path, {"id": "INT", "p": "INT", "q": "STRING"}, ("p", "q"))
+    publish(table, staged(table, (1, 1, "a"), (2, 1, None), (3, 2, "b")), "nothing")
+    for name in (".p=3/q=a", "_p=3/q=a", "p/q=a", "r=3/q=a", "p=1/.q=c", "p=1/r=c"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "data-x.parquet").write_bytes(b"no file of this table")
+    (tmp_path / "p=5").write_text("a file")
+    assert rows_of(table) == [(1, 1, "a"), (2, 1, None), (3, 2, "b")]
+    default = "__DEFAULT_PARTITION__"
+    assert [found.name for found in table.partitions()] == [f"p=1/q={default}", "p=1/q=a", "p=2/q=b"]
+    assert [found.values for found in table.partitions()][:2] == [{"p": 1, "q": None}, {"p": 1, "q": "a"}]
+    assert [found.name for found in table.partitions(Compare(("p",), Op.EQ, 2))] == ["p=2/q=b"]
+    (tmp_path / "p=x").mkdir()
+    with pytest.raises(CorruptFile, match=r"the directory .*/p=x is no partition of the column 'p'"):
+        table.partitions()
+
+
+def test_partitions_that_are_named_by_their_value_alone(tmp_path: Path) -> None:
+    table = made(tmp_path, {"id": "INT", "q": "STRING"}, ("q",), **{"format-table.partition-path-only-value": "true"})
+    publish(table, staged(table, (1, "a=b"), (2, None)), "nothing")
+    (tmp_path / ".hidden").mkdir()
+    (tmp_path / "_hidden").mkdir()
+    assert rows_of(table) == [(1, "a=b"), (2, None)]
+    assert [found.values["q"] for found in table.partitions()] == [None, "a=b"]
+
+
+def test_a_scan_is_read_file_by_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = made(tmp_path, {"id": "INT", "p": "INT"}, ("p",))
+    publish(table, staged(table, *((number, number) for number in range(5))), "nothing")
+    scan = table.scan()
+    sizes = [file.size for file in table.files()]
+    assert [len(task) for task in scan.tasks()] == [5]
+    monkeypatch.setattr(format_tables, "_TASK_BYTES", sizes[0] + sizes[1])
+    assert [len(task) for task in scan.tasks()] == [2, 2, 1]
+    monkeypatch.setattr(format_tables, "_TASK_BYTES", 1)
+    tasks = scan.tasks()
+    assert [len(task) for task in tasks] == [1] * 5
+    found = [row for task in tasks for file in task for batch in scan.reader().read(file) for row in batch.to_pylist()]
+    assert found == [{"id": number, "p": number} for number in range(5)]
+    assert list(made(tmp_path / "none", {"id": "INT"}).scan().tasks()) == []
+    (lost,) = tasks[3]
+    Path(lost.path).unlink()
+    with pytest.raises(MissingFile, match="was there when the read began") as error:
+        list(scan.read(lost))
+    assert lost.path in str(error.value)
+    assert repr(table) == f"<FormatTable {tmp_path}: {table.schema!r}>"
+    assert table.hidden_fields == ()
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "csv", "json"])
+def test_partition_columns_of_each_format(file_format: str, tmp_path: Path) -> None:
+    table = made(tmp_path, {"p": "INT", "id": "INT", "s": "STRING"}, ("p",), **{"file.format": file_format})
+    publish(table, staged(table, (7, 1, "a"), (8, 2, None)), "nothing")
+    assert rows_of(table) == [(7, 1, "a"), (8, 2, None)]
+    assert table.scan(["s", "p"], "id = 1").to_arrow().to_pylist() == [{"s": "a", "p": 7}]
+    assert table.scan(["id"], "p = 8").to_arrow().to_pylist() == [{"id": 2}]
+
+
+def test_rows_of_partitions_that_an_overwrite_does_not_replace(tmp_path: Path) -> None:
+    table = made(tmp_path, {"id": "INT", "p": "INT", "q": "STRING"}, ("p", "q"))
+    columns = {"id": [1, 2], "p": [1, 2], "q": ["a", None]}
+    batch = pa.RecordBatch.from_pydict(columns, schema=arrow_schema(table.table.schema.fields))
+    check_in_patterns(table, batch, "all")
+    check_in_patterns(table, batch.slice(0, 0), ({"p": 9},))
+    check_in_patterns(table, batch, ({"p": 1, "q": "a"}, {"q": None}))
+    for patterns, shown in ((({"p": 1},), "p = 2, q = None"), (({"p": 1, "q": None}, {"p": 2}), "p = 1, q = a")):
+        with pytest.raises(DataError, match=f"a row has {shown}, which the condition does not choose"):
+            check_in_patterns(table, batch, patterns)

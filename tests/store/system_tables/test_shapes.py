@@ -114,6 +114,17 @@ def test_rows_that_deletion_vectors_delete_are_counted(tmp_path: Path) -> None:
     assert deleted_records(table) == {"p=a": None, "p=b": 0}
 
 
+def test_rows_that_vectors_of_several_buckets_delete_are_added_up(tmp_path: Path) -> None:
+    columns = pa.schema([("p", pa.string()), ("k", pa.int32()), ("v", pa.int64())])
+    options = {"deletion-vectors.enabled": "true", "bucket": "3"}
+    table = make(tmp_path / "t", columns, ["p", "k"], options, ["p"])
+    write(table, [("a", k, k) for k in range(30)])
+    compact(table)
+    write(table, [("a", k, 100) for k in range(20)])
+    compact(table, full=False)
+    assert deleted_records(table) == {"p=a": 20}
+
+
 def deleted_records(table: Table) -> dict[str, int | None]:
     shown = find_system_table(f"{table.location}$partitions")
     assert shown is not None

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from support.tables.compacted_tables import append, new_table
+from support.tables.compacting import compact
 from support.tables.files_by_hand import added, file, keyed_table, partition, plain_table
 from support.tables.golden_tables import GoldenTable
 
@@ -26,6 +27,7 @@ from paimon_spark.format.binary_row import encode_arity_row
 from paimon_spark.format.java.text import hash_order
 from paimon_spark.format.manifest import SimpleStats
 from paimon_spark.format.types import DataType, Root
+from paimon_spark.store.clean.truncate import truncate_table
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.history.consumers import reset_consumer
 from paimon_spark.store.metadata.table import Table
@@ -431,3 +433,15 @@ def test_consumers_tell_how_far_they_are_behind(tmp_path: Path) -> None:
     assert told["slow"] == {"next_snapshot_id": 2, "snapshots_behind": 2, "rows_behind": 4}
     assert 0 <= late < 60_000
     assert told["swift"] == {"next_snapshot_id": 4, "snapshots_behind": 0, "rows_behind": 0, "millis_behind": 0}
+
+
+def test_rows_that_a_consumer_has_not_read_are_those_that_were_added(tmp_path: Path) -> None:
+    made = new_table(tmp_path / "t")
+    for number in range(2):
+        append(made, [(number, number, "a"), (number + 10, number, "b")])
+    compact(made)
+    truncate_table(made)
+    append(made, [(7, 7, "c")])
+    reset_consumer(made, "slow", 2)
+    (told,) = rows(f"{made.location}$consumers", ["snapshots_behind", "rows_behind"])
+    assert told == {"snapshots_behind": 4, "rows_behind": 3}
