@@ -20,6 +20,7 @@ from paimon_spark.store.evolution.schema_update import SchemaBlock, SchemaUpdate
 
 NESTED = {"k": "INT", "v": "ROW<f1 STRING, f2 ROW<f1 INT, f2 BIGINT>>"}
 FIRST = c.Position(c.Place.FIRST)
+CLUSTERED = {"clustering.columns": "a", "pk-clustering-override": "true"}
 
 
 def schema(
@@ -211,6 +212,8 @@ def test_deletion_vectors_change_only_where_it_is_allowed() -> None:
         ({"bucket": "2", "bucket-key": "a"}, {"bucket-key": "b"}, "rows are found by their bucket"),
         ({"ignore-delete": "true"}, {"ignore-delete": "false"}, "cannot change from true to false"),
         ({"ignore-update-before": "true"}, {"ignore-update-before": "false"}, "cannot change from true to false"),
+        (CLUSTERED, {"clustering.columns": "b"}, r"'clustering\.columns' cannot change with '.*override'"),
+        (CLUSTERED, {"clustering.columns": None}, r"'clustering\.columns' cannot change with '.*override'"),
         ({}, {"path": "/elsewhere"}, "the table is where its files are"),
         ({}, {"merge-engine": None}, "cannot change once a table has rows"),
         ({}, {"write-onyl": "true"}, "'write-onyl' is not known; did you mean 'write-only'"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from support.tables.compacting import compact, rows_of
 from support.tables.files_by_hand import file, partition
 from support.tables.staging import Row, put
 
+from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import CommitConflict, OptionError, UnsupportedFeature
 from paimon_spark.format.manifest import DataFileMeta, ManifestEntry
@@ -337,3 +338,18 @@ def test_deletion_vectors_of_other_partitions_stay(tmp_path: Path) -> None:
     after = table_state(table, latest(table)).index_entries
     assert after == [entry for entry in before if entry.partition == partition("y")]
     check_table(table.location)
+
+
+def test_a_rewrite_that_fails_leaves_no_file(tmp_path: Path) -> None:
+    table = make(tmp_path / "t", **{"target-file-size": "1 b"})
+    rewrite = postponed_rewrite(table, "user", plan_write(table), {}, {partition("x"): 3})
+    schema = arrow_schema(table.schema.fields)
+
+    def batches() -> Iterator[tuple[pa.RecordBatch, None]]:
+        for number in range(3):
+            yield pa.RecordBatch.from_pydict({"part": ["x"], "id": [number], "value": [1]}, schema=schema), None
+        raise OSError("the source is gone")
+
+    with pytest.raises(OSError, match="the source is gone"):
+        rewrite.write(batches())
+    assert list((tmp_path / "t").rglob("data-*")) == []

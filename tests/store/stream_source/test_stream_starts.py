@@ -162,3 +162,9 @@ def test_a_batch_that_is_read_again_after_its_snapshots_have_expired(tmp_path: P
     expire(table)
     with pytest.raises(StreamPositionLost, match="next, which has expired"):
         opened(table, FROM_FIRST).start().units(begin, end)
+
+
+def test_a_stream_of_files_that_were_made_since(tmp_path: Path) -> None:
+    table = filled(tmp_path / "t", 2)
+    for millis, found in (("0", [[0, 1]]), (str(2**42), [])):
+        assert keys(drained(table, {"scan.file-creation-time-millis": millis})) == found

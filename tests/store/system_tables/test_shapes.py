@@ -15,6 +15,7 @@ from support.tables.files_by_hand import added, file, keyed_table, partition
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue
 from paimon_spark.catalogs.create import create_table, new_schema
+from paimon_spark.format.manifest import GlobalIndexMeta
 from paimon_spark.format.manifests.index_manifest import decode_index_manifest, encode_index_manifest
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.table import Table
@@ -141,3 +142,32 @@ def test_buckets_without_files_are_not_shown(tmp_path: Path) -> None:
     assert shown is not None
     found = [(row["partition"], row["bucket"], row["file_count"]) for row in shown.scan().to_arrow().to_pylist()]
     assert found == [("{a}", 0, 1), ("{a}", 1, 1), ("{b}", 1, 1)]
+
+
+def test_index_files_with_what_they_are_of(tmp_path: Path) -> None:
+    columns = pa.schema([("p", pa.string()), ("k", pa.int32()), ("v", pa.int64())])
+    table = make(tmp_path / "t", columns, ["p", "k"], {"deletion-vectors.enabled": "true"}, ["p"])
+    write(table, [("a", k, k) for k in range(9)])
+    compact(table)
+    write(table, [("a", 3, 100)])
+    compact(table, full=False)
+    path = Path(table.location, "manifest", latest(table).index_manifest or "")
+    (vectors,) = decode_index_manifest(path.read_bytes(), path.name)
+    ids = {field.name: field.id for field in table.schema.fields}
+    indexes = [(ids["k"], (ids["v"],)), (ids["k"], None), (ids["k"], (99,)), (99, None)]
+    made = [
+        replace(vectors, index_type="btree", deletion_ranges=None, global_index=GlobalIndexMeta(0, 8, one, others))
+        for one, others in indexes
+    ]
+    path.write_bytes(encode_index_manifest([vectors, *made]))
+    shown = find_system_table(f"{table.location}$table_indexes")
+    assert shown is not None
+    found = shown.scan().to_arrow().to_pylist()
+    assert [row["index_field_name"] for row in found] == [None, "k,v", "k", None, None]
+    assert [row["index_field_id"] for row in found] == [None, ids["k"], ids["k"], ids["k"], 99]
+    assert [(row["row_range_start"], row["row_range_end"]) for row in found] == [(None, None), *[(0, 8)] * 4]
+    assert [len(row["dv_ranges"] or ()) for row in found] == [1, 0, 0, 0, 0]
+    assert found[1]["dv_ranges"] is None
+    (place,) = vectors.deletion_ranges or ()
+    assert list(found[0]["dv_ranges"][0].values()) == [place.data_file, place.offset, place.length, 1]
+    assert {(row["partition"], row["bucket"]) for row in found} == {("{a}", 0)}

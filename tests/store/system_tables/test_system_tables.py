@@ -6,6 +6,7 @@ That the cells are Java's is shown in interop/test_system_tables_like_java.py on
 from __future__ import annotations
 
 import datetime as dt
+import os
 import pickle
 import re
 import shutil
@@ -22,18 +23,30 @@ from support.tables.golden_tables import GoldenTable
 
 from paimon_spark import col
 from paimon_spark.catalogs.warehouse import find_warehouse_table
-from paimon_spark.errors import CorruptFile, OptionError, PaimonError, PredicateError, TableNotFound, UnsupportedFeature
+from paimon_spark.errors import (
+    CorruptFile,
+    MissingFile,
+    OptionError,
+    PaimonError,
+    PredicateError,
+    SchemaError,
+    TableNotFound,
+    UnsupportedFeature,
+)
 from paimon_spark.format.binary_row import encode_arity_row
 from paimon_spark.format.java.text import hash_order
 from paimon_spark.format.manifest import SimpleStats
+from paimon_spark.format.snapshot import encode_snapshot
 from paimon_spark.format.types import DataType, Root
 from paimon_spark.store.clean.truncate import truncate_table
 from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.history.branches import create_branch
 from paimon_spark.store.history.consumers import reset_consumer
+from paimon_spark.store.history.tags import create_tag
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import find_system_table
 from paimon_spark.store.system_tables.history import duration_text
-from paimon_spark.store.system_tables.names import NAMES
+from paimon_spark.store.system_tables.names import NAMES, refuse_name_of_part
 from paimon_spark.store.system_tables.table import METADATA_TABLES
 from paimon_spark.tables.open import open_table
 
@@ -445,3 +458,64 @@ def test_rows_that_a_consumer_has_not_read_are_those_that_were_added(tmp_path: P
     reset_consumer(made, "slow", 2)
     (told,) = rows(f"{made.location}$consumers", ["snapshots_behind", "rows_behind"])
     assert told == {"snapshots_behind": 4, "rows_behind": 3}
+
+
+def test_where_a_system_table_is_and_what_it_has_not(tmp_path: Path) -> None:
+    made = new_table(tmp_path / "t")
+    append(made, [(1, 1, "a")])
+    create_branch(made, "b")
+    for path in (f"{made.location}$files", f"{made.location}$branch_b$files"):
+        found = find_system_table(path)
+        assert found is not None
+        assert (found.location, found.hidden_fields) == (path, ())
+
+
+def test_the_state_that_is_shown_beside_a_change_is_the_latest(tmp_path: Path) -> None:
+    made = new_table(tmp_path / "t")
+    for number in range(2):
+        append(made, [(number, number, "a")])
+    assert len(rows(f"{made.location}$files", options={"incremental-between": "1,2"})) == 2
+    assert len(rows(f"{made.location}$files", options={"scan.snapshot-id": "1"})) == 1
+
+
+def test_times_of_tags_and_branches(tmp_path: Path, shanghai: None) -> None:
+    made = new_table(tmp_path / "t")
+    append(made, [(1, 1, "a")])
+    create_tag(made, "one", 1, time_retained="1 d")
+    create_branch(made, "b")
+    os.utime(tmp_path / "t/branch/branch-b", (1_700_000_000, 1_700_000_000))
+    epoch = dt.datetime(1970, 1, 1)
+    (tag,), (branch,) = rows(f"{made.location}$tags"), rows(f"{made.location}$branches")
+    millis = made.snapshots.load(1).time_millis + 8 * 3_600_000
+    assert (tag["commit_time"] - epoch) // dt.timedelta(milliseconds=1) == millis
+    assert (tag["tag_name"], tag["snapshot_id"], tag["record_count"], tag["time_retained"]) == ("one", 1, 1, "PT24H")
+    assert branch["create_time"] == epoch + dt.timedelta(seconds=1_700_000_000, hours=8)
+
+
+def test_statistics_whose_file_is_gone(table: Table) -> None:
+    assert rows(f"{table.location}$statistics") == []
+    path = Path(table.location, "snapshot", "snapshot-3")
+    path.write_bytes(encode_snapshot(replace(table.snapshots.load(3), statistics="stat-x")))
+    with pytest.raises(MissingFile, match=r"the statistics of snapshot 3 .*/statistics/stat-x does not exist"):
+        rows(f"{table.location}$statistics")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("t$branch_b", "branch"),
+        ("t$branch_", "branch"),
+        ("t$files", "system table, which cannot be written"),
+        ("t$FILES", "system table, which cannot be written"),
+        ("t$x", None),
+        ("t", None),
+        ("files", None),
+        ("t$branch_b/u", None),
+    ],
+)
+def test_names_that_a_new_table_cannot_have(name: str, kind: str | None) -> None:
+    if kind is None:
+        refuse_name_of_part(f"/w/{name}", "creating a table at")
+        return
+    with pytest.raises(SchemaError, match=rf"^creating a table at .* is the name of a {kind}, and there is no table"):
+        refuse_name_of_part(f"/w/{name}", "creating a table at")
