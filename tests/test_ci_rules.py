@@ -99,6 +99,23 @@ def test_a_whole_run_tries_a_share_of_a_module(
     assert left_out(items) == left_out(items)
 
 
+def test_a_whole_run_tries_few_of_the_tests_with_a_server(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("support.shares.ROOT", pytester.path)
+    monkeypatch.setenv("PAIMON_SHARES", "1")
+    pytester.makeini(QUICK + "\nmarkers = server")
+    items = pytester.getitems(
+        "import pytest\n@pytest.mark.parametrize('n', range(3))\ndef test_n(n): pass\n"
+        "@pytest.mark.server\n@pytest.mark.parametrize('n', range(12))\ndef test_server(n): pass"
+    )
+    for item in items:
+        item.path = pytester.path / "file_io" / "test_other.py"
+    left = left_out(items)
+    assert len(left) == 10
+    assert all("test_server" in item.name for item in left)
+
+
 def test_a_module_of_few_tests_is_tried_by_some_seeds(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

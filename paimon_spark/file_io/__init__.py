@@ -1,9 +1,9 @@
 """Stored bytes: the only package that reads, writes, lists or deletes files of tables.
 
-``file_io_for`` imports the modules object_store and hadoop only for tables in these stores.
+``file_io_for`` imports the modules object_store, hadoop and native_hdfs only for tables in these stores.
 
 May import: ``limits``.
-Libraries: ``obstore`` in ``object_faults``, ``object_store``.
+Libraries: ``obstore`` in ``object_faults``, ``object_store``; ``hdfs_native`` in ``native_hdfs``.
 """
 
 from paimon_spark.file_io.base import (

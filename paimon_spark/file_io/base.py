@@ -14,6 +14,9 @@ from paimon_spark.limits import ADVICE, MAX_FILE_BYTES
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
+DEFAULT_HOST = "default"
+"""Stands in an address of Hadoop for the host of its default file system."""
+
 
 @dataclass(frozen=True, slots=True)
 class FileStatus:

@@ -1,4 +1,4 @@
-"""HDFS, through PyArrow and the libhdfs of an installed Hadoop."""
+"""HDFS, through PyArrow and the libhdfs of an installed Hadoop, or another client (``native_hdfs``)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import posixpath
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import IO, Any, Protocol, cast
 
@@ -17,9 +17,15 @@ import pyarrow as pa
 from pyarrow import fs
 
 from paimon_spark.errors import StorageError, UnsupportedFeature, fault_words
-from paimon_spark.file_io.base import FileStatus, NotCreated, WholeOrNothing, check_size, named_faults, names_faults
-
-DEFAULT_HOST = "default"
+from paimon_spark.file_io.base import (
+    DEFAULT_HOST,
+    FileStatus,
+    NotCreated,
+    WholeOrNothing,
+    check_size,
+    named_faults,
+    names_faults,
+)
 
 
 class HadoopClient(Protocol):
@@ -144,7 +150,7 @@ class HadoopFileIO:
         connect: returns the shared client for ``hdfs://host:8020``.
     """
 
-    connect: Callable[[str], HadoopClient] = connect_libhdfs
+    connect: Callable[[str], HadoopClient] = field(default=connect_libhdfs, repr=False)
 
     @names_faults("reading")
     def read_bytes(self, path: str) -> bytes:
@@ -303,19 +309,21 @@ def split_hadoop(path: str) -> tuple[str, str]:
     return f"{scheme}://{authority or DEFAULT_HOST}", f"/{plain.rstrip('/')}"
 
 
+def libhdfs_place() -> str | None:
+    """Where Hadoop's native client is installed, by the environment; None: nowhere that is named."""
+    places = (posixpath.join(os.environ[key], *parts) for key, parts in _LIBRARY_PLACES if key in os.environ)
+    return next((path for path in places if os.path.exists(path)), None)
+
+
 def _load_libhdfs() -> Any:
     """The libhdfs that PyArrow has loaded, found in the same places, with three functions that PyArrow hides."""
-    candidates = [
-        *(posixpath.join(os.environ[key], *parts) for key, parts in _LIBRARY_PLACES if key in os.environ),
-        "libhdfs.so",
-    ]
-    found = next((path for path in candidates if os.path.exists(path)), candidates[-1])
+    found = libhdfs_place() or "libhdfs.so"
     try:
         library = ctypes.CDLL(found)
     except OSError as error:
         raise UnsupportedFeature(
-            f"cannot use HDFS: {found} does not load ({error}); install Hadoop's native client and set HADOOP_HOME "
-            "or ARROW_LIBHDFS_DIR"
+            "cannot use HDFS: there is no client of it here: pip install 'paimon-spark[hdfs]', or install Hadoop's "
+            f"native client and set HADOOP_HOME or ARROW_LIBHDFS_DIR ({found} does not load: {error})"
         ) from error
     library.hdfsNewBuilder.restype = ctypes.c_void_p
     library.hdfsBuilderSetNameNode.argtypes = [ctypes.c_void_p, ctypes.c_char_p]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
 
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.file_io.base import DirectoryIO
@@ -40,14 +42,24 @@ def file_io_for(location: str, storage_options: Mapping[str, str]) -> DirectoryI
             return object_store(scheme, storage_options)
         case "hdfs" | "viewfs":
             _check_two_slashes(location, scheme)
-            from paimon_spark.file_io.hadoop import HadoopFileIO
-
-            return HadoopFileIO()
+            return _hadoop(storage_options)
     local = "" if "://" in location else f"; './{location}' is a local directory of that name"
     raise UnsupportedFeature(
         f"no store serves '{scheme}://' (location '{location}'); use a local path, file, s3, s3a, s3n, gs, az, abfs, "
         f"abfss, oss, cosn, obs, hdfs or viewfs, in lower case{local}"
     )
+
+
+def _hadoop(storage_options: Mapping[str, str]) -> DirectoryIO:
+    """HDFS by the libhdfs of an installed Hadoop, else by hdfs-native, else by nothing, which the first call tells."""
+    from paimon_spark.file_io.hadoop import HadoopFileIO, libhdfs_place
+
+    if libhdfs_place() is None:
+        with suppress(ImportError):  # an extra
+            from paimon_spark.file_io.native_hdfs import connect_native, hadoop_config
+
+            return HadoopFileIO(partial(connect_native, config=hadoop_config(storage_options)))
+    return HadoopFileIO()
 
 
 def _check_two_slashes(location: str, scheme: str) -> None:

@@ -7,6 +7,7 @@ import errno
 import os
 import pickle
 import re
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -332,7 +333,9 @@ def test_hadoop_refusing_for_another_reason_is_a_certain_failure(tmp_path: Path)
 def test_hadoop_without_its_native_client(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ARROW_LIBHDFS_DIR", str(tmp_path))
     monkeypatch.delenv("HADOOP_HOME", raising=False)
-    with pytest.raises(UnsupportedFeature, match="HADOOP_HOME"):
+    monkeypatch.setitem(sys.modules, "hdfs_native", None)  # an extra that is not installed
+    monkeypatch.delitem(sys.modules, "paimon_spark.file_io.native_hdfs", raising=False)
+    with pytest.raises(UnsupportedFeature, match=r"pip install 'paimon-spark\[hdfs\]', .* HADOOP_HOME"):
         file_io_for("hdfs://name:8020/t", {}).read_bytes("hdfs://name:8020/t/x")
 
 

@@ -5,20 +5,24 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
 from support.long_runs import tries
-from support.servers.storage import RunningServers, StorageServer, s3_client
+from support.servers.storage import STORAGE_SERVERS, RunningServers, StorageServer, s3_client
 
 from paimon_spark import open_table
 from paimon_spark.errors import AccessDenied, StorageError, UnsupportedFeature
 from paimon_spark.file_io import file_io_for
+from paimon_spark.file_io.hadoop import HadoopFileIO
+from paimon_spark.file_io.native_hdfs import hadoop_config
 from paimon_spark.file_io.object_store import UPLOAD_PART_BYTES
 
-RACES = tries("PAIMON_RACES", 30, 1000)
+RACES = tries("PAIMON_RACES", 20, 1000)
 LISTED = tries("PAIMON_LISTED", 1100, 11_000)
 RACERS = 8
+S3_AND_AZURE = [pytest.param(name, marks=pytest.mark.server) for name in STORAGE_SERVERS if name != "hdfs"]
 NAMES = [
     "a+b",
     "a&b=c;d",
@@ -31,7 +35,7 @@ NAMES = [
     "{x}",
     "[1]",
     "^`|",
-    "a,b:c",
+    "a,b=c",
     "a?b#c",
     "ä ö",
 ]
@@ -65,8 +69,11 @@ def test_one_of_eight_wins_each_race_or_nobody_may_write(server: StorageServer, 
 
 def test_a_list_of_more_than_a_page(server: StorageServer, root: str) -> None:
     io = file_io_for(root, server.options)
+    make = (
+        io.make_directory if server.name == "hdfs" else partial(io.write_bytes, data=b"x")
+    )  # closing a file takes long
     with ThreadPoolExecutor(8) as threads:
-        list(threads.map(lambda number: io.write_bytes(f"{root}/many/{number:05}", b"x"), range(LISTED)))
+        list(threads.map(lambda number: make(f"{root}/many/{number:05}"), range(LISTED)))
     assert sorted(status.name for status in io.list(f"{root}/many")) == [f"{number:05}" for number in range(LISTED)]
     io.delete_directory(f"{root}/many")
     assert io.list(f"{root}/many") == []
@@ -94,6 +101,7 @@ def test_uploads_whose_parts_are_full(server: StorageServer, root: str, size: in
     assert [found.size for found in io.list(root)] == [size]
 
 
+@pytest.mark.parametrize("server", S3_AND_AZURE, indirect=True)
 def test_credentials_that_the_store_refuses(server: StorageServer, root: str) -> None:
     """versitygw answers an unknown key with the status of a missing object; only its words tell them apart."""
     wrong = {key: "AAAA" if "secret" in key or "account.key" in key else value for key, value in server.options.items()}
@@ -109,6 +117,7 @@ def test_credentials_that_the_store_refuses(server: StorageServer, root: str) ->
                 call()
 
 
+@pytest.mark.parametrize("server", S3_AND_AZURE, indirect=True)
 def test_a_bucket_that_the_store_does_not_have(server: StorageServer) -> None:
     missing = server.root.replace("lake", "no-such-lake", 1)
     with pytest.raises(StorageError, match=r"has no bucket 'no-such-lake'.*: check the name in the path"):
@@ -128,3 +137,30 @@ def test_virtual_hosted_style(storage_servers: RunningServers, monkeypatch: pyte
     assert [found.name for found in io.list(f"{root}/a b")] == ["x=1"]
     key = f"{root.rpartition('/')[2]}/a b/x=1"
     assert s3_client(server.options).get_object(Bucket="lake", Key=key)["Body"].read() == b"1"
+
+
+@pytest.mark.server
+def test_what_hdfs_refuses(storage_servers: RunningServers, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = storage_servers.get("hdfs")
+    io, root = file_io_for(server.root, {}), f"{server.root}/{uuid4().hex}"
+    with pytest.raises(StorageError, match=rf"writing {root}/a:b: Invalid path name"):
+        io.write_bytes(f"{root}/a:b", b"1")
+    io.write_bytes(f"{root}/file", b"1")
+    with pytest.raises(StorageError, match=rf"writing {root}/file/x: .*directory"):
+        io.write_bytes(f"{root}/file/x", b"1")
+    monkeypatch.setenv("HADOOP_USER_NAME", "stranger")
+    closed = file_io_for(server.root, {"hadoop.dfs.client.use.datanode.hostname": "false"})  # another connection
+    with pytest.raises(StorageError, match=rf"writing {root}/y: Permission denied.*; give the user of this process"):
+        closed.write_bytes(f"{root}/y", b"1")
+
+
+def test_a_name_node_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
+    io = file_io_for("hdfs://127.0.0.1:1/t", {"hadoop.dfs.client.failover.max.attempts": "1"})
+    with pytest.raises(StorageError, match=r"listing hdfs://127\.0\.0\.1:1/t: Connection refused"):
+        io.list("hdfs://127.0.0.1:1/t")
+    with pytest.raises(StorageError, match=r"there is no connection to hdfs://service .*No NameNode hosts found"):
+        file_io_for("hdfs://service/t", {}).list("hdfs://service/t")
+    assert hadoop_config({"hadoop.fs.defaultfs": "hdfs://h:1", "s3.endpoint": "x"}) == (("fs.defaultFS", "hdfs://h:1"),)
+    default = file_io_for("hdfs:///t", {"hadoop.fs.defaultfs": "hdfs://127.0.0.1:1", "hadoop.x": "1"})
+    assert isinstance(default, HadoopFileIO)

@@ -39,7 +39,6 @@ SHARES = {
     ),
     8: (
         "docs/test_docs_snippets.py",
-        "file_io/test_tables_on_servers.py",
         "hostile/test_bombs.py",
         "hostile/test_mutants.py",
         "store/clean/test_lost_files.py",
@@ -67,6 +66,9 @@ SHARES = {
     ),
 }
 """The longest modules, of which fewer tests are run than of others in their folder."""
+SERVER_SHARE = 6
+"""One of how many tests with real storage servers is run of each module, whatever its folder."""
+_SERVER = "::server"
 ONE_OF = (
     (
         "spark/adapters/test_spark_sessions.py::test_spark_connect",
@@ -92,6 +94,10 @@ _ALONE = frozenset(name for group in ONE_OF for name in group)
 _OF_RUN = "PAIMON_SHARES"
 
 
+def _needs_server(item: pytest.Item) -> bool:
+    return item.get_closest_marker("server") is not None
+
+
 def begin_run(config: pytest.Config) -> None:
     """Called in the first process of a run, before it starts its workers, which inherit the environment."""
     narrowed = config.option.keyword or config.option.markexpr
@@ -113,7 +119,7 @@ def left_out(items: Sequence[pytest.Item]) -> list[pytest.Item]:
         if item.path.is_relative_to(ROOT):
             module = item.path.relative_to(ROOT).as_posix()
             name = f"{module}::{item.name.partition('[')[0]}"
-            by_module[name if name in _ALONE else module].append(item)
+            by_module[name if name in _ALONE else module + _SERVER * _needs_server(item)].append(item)
     found: list[pytest.Item] = []
     for group in ONE_OF:
         dice = random.Random(f"{run_seed()} {group[0]}")
@@ -124,6 +130,7 @@ def left_out(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     shares = {module: share for share, modules in SHARES.items() for module in modules}
     for module, tests in by_module.items():
         share = max(shares.get(module, 1), ROOMS.get(module.partition("/")[0], 1))
+        share = max(share, SERVER_SHARE if module.endswith(_SERVER) else 1)
         dice = random.Random(f"{run_seed()} {module}")
         tried, rest = divmod(len(tests), share)
         tried += dice.randrange(share) < rest

@@ -72,6 +72,16 @@ def maven_classpath(coordinate: str, without: Sequence[str] = ()) -> str:
     return str(_cached(f"{artifact}-{version}", build) / "lib" / "*")
 
 
+def maven_jar(coordinate: str) -> Path:
+    """One jar of Maven, without what it depends on; see go_program. coordinate: ``group:artifact:version``."""
+    _, artifact, version = coordinate.split(":")
+
+    def build(folder: Path) -> None:
+        _run(["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={coordinate}", f"-DoutputDirectory={folder}"], folder)
+
+    return _cached(f"{artifact}-{version}", build) / f"{artifact}-{version}.jar"
+
+
 def _cached(name: str, build: Callable[[Path], None]) -> Path:
     """The folder of this name in the cache. One process builds it, others wait; it appears as a whole."""
     cache = Path(os.environ.get("PAIMON_SERVERS") or Path.home() / ".cache" / "paimon-spark-servers")

@@ -15,10 +15,11 @@ from pathlib import Path
 from urllib.request import Request, urlopen
 
 import boto3
+import pyspark
 from tenacity import Retrying, stop_after_delay, wait_fixed
 
 from paimon_spark.file_io.conditional_put import OPTION, WORDS
-from support.servers.builds import ServerUnavailable, go_program, maven_classpath, npm_script
+from support.servers.builds import ServerUnavailable, go_program, maven_classpath, maven_jar, npm_script
 
 VERSITYGW = ("github.com/versity/versitygw/cmd/versitygw", "v1.8.0")
 S3PROXY = "org.gaul:s3proxy:3.1.0"
@@ -26,6 +27,9 @@ _OTHER_CLOUDS = ("com.azure", "com.google.cloud", "software.amazon.awssdk", "com
 """Groups of S3Proxy that its store of local files does not need, and the log of its server."""
 
 AZURITE = ("azurite", "3.37.0", "dist/src/blob/main.js")
+HDFS = "org.apache.hadoop:hadoop-client-minicluster:3.5.0"
+"""Of the release of the jars of Hadoop that PySpark ships."""
+_MINI_CLUSTER = "org.apache.hadoop.test.MiniDFSClusterManager"
 
 BUCKET = "lake"
 _ACCESS, _SECRET, _REGION = "access", "secret-of-tests", "us-east-1"
@@ -111,10 +115,26 @@ def azurite() -> Iterator[StorageServer]:
             yield StorageServer("azurite", f"abfss://{BUCKET}@{_AZURE_ACCOUNT}.dfs.core.windows.net", settings)
 
 
+@contextmanager
+def hdfs() -> Iterator[StorageServer]:
+    """The mini cluster of Hadoop: a name node and a data node in one process."""
+    mini = maven_jar(HDFS)
+    with _folder() as folder, _free_port() as port:
+        jars = f"{mini}:{Path(pyspark.__file__).parent / 'jars' / '*'}"
+        (folder / "log4j2.properties").write_text("rootLogger.level = error\n")
+        options = ("-format", "-datanodes", "1", "-nnport", str(port), "-writeDetails", str(folder / "ready"))
+        settings = ("-D", f"hdfs.minidfs.basedir={folder / 'data'}")
+        command = ["java", "-Xmx512m", "-cp", f"{folder}:{jars}", _MINI_CLUSTER, *options, *settings]
+        with running(command, folder, port, folder / "ready"):
+            root = f"hdfs://127.0.0.1:{port}"
+            yield StorageServer("hdfs", f"{root}/lake", {})
+
+
 STORAGE_SERVERS: Mapping[str, Callable[[], AbstractContextManager[StorageServer]]] = {
     "versitygw": versitygw,
     "s3proxy": s3proxy,
     "azurite": azurite,
+    "hdfs": hdfs,
 }
 
 
@@ -140,8 +160,11 @@ class RunningServers:
 
 
 @contextmanager
-def running(command: list[str], folder: Path, port: int) -> Iterator[None]:
+def running(command: list[str], folder: Path, port: int, ready: Path | None = None) -> Iterator[None]:
     """Runs a server while the block lasts, which begins when it accepts connections.
+
+    Args:
+        ready: a file that it writes when it has begun; None: none.
 
     Raises:
         ServerUnavailable: it ends, or does not listen.
@@ -155,19 +178,21 @@ def running(command: list[str], folder: Path, port: int) -> Iterator[None]:
         except OSError as error:
             raise ServerUnavailable(f"{command[0]} does not start: {error}") from error
     try:
-        _wait(process, port, output)
+        _wait(process, port, output, ready)
         yield
     finally:
         process.kill()
         process.wait()
 
 
-def _wait(process: subprocess.Popen[bytes], port: int, output: Path) -> None:
+def _wait(process: subprocess.Popen[bytes], port: int, output: Path, ready: Path | None) -> None:
     for attempt in Retrying(stop=stop_after_delay(_START_SECONDS), wait=wait_fixed(0.05), reraise=True):
         with attempt:
             if process.poll() is not None:
                 break
             socket.create_connection(("127.0.0.1", port), 5).close()
+            if ready is not None:
+                ready.stat()
     if process.poll() is not None:
         raise ServerUnavailable(f"{process.args!r} ended: {output.read_text(errors='replace')[-500:]}")
 
