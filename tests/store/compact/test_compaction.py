@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -295,6 +297,29 @@ def test_an_interrupted_compaction_leaves_nothing_behind(tmp_path: Path) -> None
     assert rows_of(table) == [(k, 1, "x") for k in range(30)]
     assert compact(table).dropped == ()
     check_table(table.location)
+
+
+def test_files_of_a_wave_that_is_not_committed_any_more_are_deleted(tmp_path: Path) -> None:
+    table = new_table(tmp_path / "t", {"bucket": "3"})
+    for number in range(2):
+        append(table, [(k, number, "x") for k in range(30)])
+    numbers, second = itertools.count(), threading.Event()
+
+    class Interrupted(Interfering):
+        """Ctrl-C in the first wave, when the second one has finished."""
+
+        def run(self, table: Table, tasks: Sequence[CompactTask]) -> list[Outcome]:
+            if next(numbers):
+                outcomes = super().run(table, tasks)
+                second.set()
+                return outcomes
+            assert second.wait(60)
+            raise KeyboardInterrupt
+
+    before = stored_files(table)
+    with pytest.raises(KeyboardInterrupt):
+        compact(table, Interrupted(), commit_bytes=1)
+    assert stored_files(table) == before
 
 
 def test_a_failed_commit_is_tried_again(tmp_path: Path) -> None:

@@ -190,7 +190,8 @@ def test_a_table_that_goes_back_concurrently_keeps_its_files(tmp_path: Path) -> 
                 delete_branch(table, "b")
 
         io = InterleavedStore(table.file_io, number, others)
-        expire_changelogs_by(replace(table, file_io=cast(FileIO, io)), kept(1))
+        done = expire_changelogs_by(replace(table, file_io=cast(FileIO, io)), kept(1))
+        assert (done.dry_run, len(done.ids) > 0) in ((False, True), (False, False))
         check_table(table.location)
         assert state(table, {}) in ([(0, 1), (1, 1)], [(0, 6), (1, 6)])
         if io.count < number:

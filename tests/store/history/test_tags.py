@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import logging
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -409,3 +410,19 @@ def _needed(table: Table) -> set[str]:
             plan = open_table(table.location, {key: str(name)}).scan().plan()
             needed |= {f"bucket-0/{file.file_name}" for split in plan.splits for file in split.files}
     return needed
+
+
+def test_what_is_no_tag_is_told_and_a_damaged_file_goes(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    table = new_table(tmp_path / "t", {})
+    live_on(table, "ww")
+    create_tag(table, "one", 1)
+    damaged = Path(table.location, "tag", "tag-bad")
+    damaged.write_text("{")
+    with caplog.at_level(logging.WARNING):
+        done = delete_tags(table, "one,none,bad")
+    assert set(done.names) == {"one", "bad"}
+    assert not damaged.exists()
+    assert caplog.text.count("to delete") == 1
+    assert "has no tag 'none' to delete" in caplog.text
+    assert "the file of the tag 'bad'" in caplog.text
+    assert delete_tags(table, "none").names == ()

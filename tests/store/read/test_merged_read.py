@@ -20,6 +20,7 @@ from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.storage.local_time import epoch_millis_of_wall
 from paimon_spark.store.write.table_write import TableWrite
 from paimon_spark.store.write.write_plan import plan_write
 
@@ -208,6 +209,10 @@ def test_from_file_creation_time(path: str) -> None:
     far = 4_000_000_000_000
     assert open_table(path, {"scan.file-creation-time-millis": str(far)}).scan().count() == 0
     assert open_table(path, {"scan.file-creation-time-millis": "0"}).scan().count() == 2
+    for time in times:
+        for since in (time, time + 1):
+            options = {"scan.file-creation-time-millis": str(epoch_millis_of_wall(since))}
+            assert open_table(path, options).scan().count() == sum(one >= since for one in times)
 
 
 def test_one_bucket_of_tables_without_fixed_buckets(tmp_path: Path) -> None:

@@ -104,3 +104,20 @@ def test_deletion_vectors_of_a_replaced_bucket_go(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("producer", "tells"), [("none", False), ("input", True), ("lookup", True)])
 def test_who_tells_of_deleted_rows(tmp_path: Path, producer: str, tells: bool) -> None:
     assert tells_changes(new_table(tmp_path / "t", {"changelog-producer": producer})) is tells
+
+
+@pytest.mark.parametrize(
+    ("options", "level"), [({}, 5), ({"num-sorted-run.compaction-trigger": "3"}, 3), ({"num-levels": "3"}, 2)]
+)
+def test_rows_that_stay_go_to_the_highest_level(options: dict[str, str], level: int, tmp_path: Path) -> None:
+    """A table has one level more than the runs that it compacts, if its options do not say how many (Java)."""
+    table = new_table(tmp_path / "t", options)
+    write(table, [(k, k) for k in range(4)])
+    snapshot = latest(table)
+    live = by_place(table, table_state(table, snapshot).live_entries(None))
+    task = BucketRewrite(table, "user", 0, plan_write(table))
+    task.keep(pa.record_batch([[1], [1]], schema=COLUMNS), np.zeros(1, np.int32))
+    messages = replaced_buckets(table, snapshot, live, task.finish())
+    assert [file.level for message in messages for file in message.new_files] == [level]
+    TableCommit(table, "user", snapshot.id).append(messages)
+    assert rows_of(table) == [(1, 1)]

@@ -304,7 +304,7 @@ def test_row_kinds_from_a_column(tmp_path: Path) -> None:
     commit(table, *write(table, [(1, "-D"), (2, "-U"), (3, "+U")]))
     assert read(table) == [(3, "+U")]
     for wrong in ("D", None):
-        with pytest.raises(DataError, match=r"column 'op'.*\+I, -U, \+U or -D; found"):
+        with pytest.raises(DataError, match=rf"column 'op'.*\+I, -U, \+U or -D; found {wrong!r}"):
             write(table, [(4, "+I"), (1, wrong)])
 
 
