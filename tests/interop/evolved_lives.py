@@ -120,6 +120,11 @@ class EvolvedLife:
 
     def chosen(self) -> tuple[str, list[int]]:
         """A condition, and the keys that it is true for."""
+        if self.random.random() < 0.3:  # by a value that files tell of in statistics and indexes, old ones too
+            name = self.random.choice(["v", "n"])
+            value = self.random.choice([row[name] for row in self.rows.values()])
+            found = [key for key, row in self.rows.items() if row[name] == value]
+            return f"{name} {'is null' if value is None else f'= {text(value)}'}", found
         rest, by_id = self.random.randrange(3), self.random.random() < 0.3
         numbers = {key: self.ids[key] if by_id else key for key in self.rows}
         return f"{'_ROW_ID' if by_id else 'k'} % 3 = {rest}", [key for key in self.rows if numbers[key] % 3 == rest]

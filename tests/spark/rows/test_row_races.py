@@ -44,3 +44,33 @@ def test_increments_of_a_counter_are_not_lost(
     assert acknowledged == INCREMENTS
     assert table.toDF().selectExpr("sum(n)").collect()[0][0] == acknowledged
     assert not table.check().problems
+
+
+def test_changes_of_columns_beside_compactions_and_deletions(quick_spark: SparkSession, tmp_path: Path) -> None:
+    """Of a table with data evolution: no change of a row is lost, and no deleted row comes back."""
+    path, count = str(tmp_path / "t"), INCREMENTS
+    options = {**COLUMNS, **VECTORS, "commit.max-retries": "100", "compaction.min.file-num": "2"}
+    for part in range(3):
+        ids = range(10 * part, 10 * part + 10)
+        rows = quick_spark.createDataFrame([(i, 0, 0) for i in ids], "id int, a bigint, b bigint").coalesce(1)
+        rows.write.format("paimon").mode("append").options(**options).save(path)
+
+    def change(number: int) -> tuple[str, int]:
+        table = PaimonTable.forPath(quick_spark, path)
+        match number % 4:
+            case 0:
+                return "a", table.update(f"id = {number // 4 % 3 * 10}", {"a": "a + 1"}).rows_updated
+            case 1:
+                return "b", table.update(f"id >= 10 * {number % 3} and id % 10 = 0", {"b": "b + 1"}).rows_updated
+            case 2:
+                return "gone", table.delete(f"id = {number // 4 % 9 + 1}").rows_deleted
+        table.optimize().executeCompaction()
+        return "nothing", 0
+
+    with ThreadPoolExecutor(JOBS) as pool:
+        done = list(pool.map(change, range(2 * count)))
+    totals = {what: sum(number for name, number in done if name == what) for what in ("a", "b", "gone")}
+    table = PaimonTable.forPath(quick_spark, path)
+    assert tuple(table.toDF().selectExpr("sum(a)", "sum(b)", "30 - count(*)").collect()[0]) == tuple(totals.values())
+    assert totals["a"] == len([name for name, _ in done if name == "a"])
+    assert not table.check().problems

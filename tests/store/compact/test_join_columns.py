@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.faults.faulty_store import FaultyFileIO, fault_points
 from support.oracles.checker import check_table
 from support.tables.column_changes import VECTORS, changed, commit, delete, evolved, facts, put, rows_with_ids, update
 from support.tables.commit_states import latest, with_rivals
 from support.tables.compacting import compact, live_files, rows_of, tasks_of, write
 from support.tables.files_by_hand import file as data_file
 
-from paimon_spark.errors import CommitConflict, UnsupportedFeature
+from paimon_spark.errors import CommitConflict, PaimonError, UnsupportedFeature
+from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.binary_row import encode_arity_row
 from paimon_spark.format.manifest import DataFileMeta, FileKind, GlobalIndexMeta, IndexManifestEntry
 from paimon_spark.format.snapshot import CommitKind
@@ -206,6 +209,33 @@ def test_a_change_that_was_computed_before_a_compaction(tmp_path: Path) -> None:
         commit(table, joined, read=4)
     assert [row[:3] for row in rows_with_ids(table)] == [(1, "a", 10), (2, "v2", 2), (3, "v3", 3)]
     check_table(table.location)
+
+
+# --------------------------------------------------------------------------------------------------------------- faults
+
+
+@pytest.mark.parametrize("lasting", [False, True], ids=["one fault", "store goes away"])
+def test_whatever_fails_the_rows_stay(tmp_path: Path, lasting: bool) -> None:
+    def prepared(path: Path) -> Table:
+        table = evolved(path, {**FEW, **VECTORS})
+        put(table, 1, 2)
+        put(table, 3)
+        update(table, "v", {1: "a"})
+        TableCommit(table, "one").append(delete(table, 1), operation="DELETE")
+        return table
+
+    io = FaultyFileIO(LocalFileIO())
+    compact_table(replace(prepared(tmp_path / "first"), file_io=io), Here(), full=True)
+    for number, (at, when) in enumerate(fault_points(io.log, 12)):
+        table = prepared(tmp_path / str(number))
+        faulty = replace(table, file_io=FaultyFileIO(LocalFileIO(), at, when, lasting=lasting))
+        with suppress(OSError, PaimonError):
+            compact_table(faulty, Here(), full=True)
+        assert [row[:3] for row in rows_with_ids(table)] == [(1, "a", 1), (3, "v3", 3)], f"{io.log[at]} #{at} {when}"
+        check_table(table.location)
+        compact_table(open_table(table.location), Here(), full=True)
+        assert [row[:3] for row in rows_with_ids(table)] == [(1, "a", 1), (3, "v3", 3)]
+        assert len(live_files(table)) == 1
 
 
 # ------------------------------------------------------------------------------------------------------------- refusals

@@ -12,7 +12,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.faults.faulty_store import FaultyFileIO, fault_points
 from support.oracles.checker import check_table
+from support.oracles.orphaned import age
 from support.tables.column_changes import (
     COLUMNS,
     EVOLVED,
@@ -30,13 +32,24 @@ from support.tables.column_changes import (
 from support.tables.commit_states import latest, with_rivals
 from support.tables.compacting import live_files, make, rows_of
 
-from paimon_spark.errors import CommitConflict, DataError, SchemaError, UnsupportedFeature
+from paimon_spark.errors import (
+    CommitConflict,
+    CommitStateUnknown,
+    DataError,
+    PaimonError,
+    SchemaError,
+    UnsupportedFeature,
+)
+from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.manifest import FileKind, FileSource, ManifestEntry
 from paimon_spark.format.snapshot import CommitKind
 from paimon_spark.format.types import DataType, Root
 from paimon_spark.store.clean.lost_files import remove_unexisting_files
+from paimon_spark.store.clean.orphans import remove_orphan_files
 from paimon_spark.store.clean.truncate import truncate_table
 from paimon_spark.store.clustering.sort_table import sort_table
+from paimon_spark.store.commit.commit_user import new_user
+from paimon_spark.store.commit.row_conflicts import ReadState
 from paimon_spark.store.commit.row_ranges import check_row_ids
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.evolution import changes as c
@@ -46,6 +59,7 @@ from paimon_spark.store.history.branch_merge import merge_branch
 from paimon_spark.store.history.branches import create_branch
 from paimon_spark.store.history.rollback_as_latest import rollback_to_as_latest
 from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.rows.change_strategies import Statement, check_column_files, check_deletes
 from paimon_spark.store.rows.column_files import write_columns
 from paimon_spark.store.rows.live_files import column_tasks, files_by_name
@@ -276,7 +290,64 @@ def test_ranges_that_overlap_in_part(tmp_path: Path) -> None:
             check_row_ids("this", lambda row: row, [whole], [part], [whole, part], kind)
 
 
+# --------------------------------------------------------------------------------------------------------------- faults
+
+
+def change_rows(table: Table) -> None:
+    """New values and a deletion in one commit, as a MERGE makes them."""
+    made: list[CommitMessage] = []
+    work = TableCommit(table, new_user(table))
+    try:
+        made += changed(table, "v", {1: "new", 3: "new"})
+        made += delete(table, 1)
+        work.append(made, read=ReadState.of(latest(table)))
+    except CommitStateUnknown:
+        raise
+    except (OSError, PaimonError):
+        work.abort(made)
+        raise
+
+
+def prepared(path: Path) -> Table:
+    table = evolved(path, VECTORS)
+    put(table, 1, 2)
+    put(table, 3)
+    update(table, "v", {1: "old"})
+    return table
+
+
+@pytest.mark.parametrize("lasting", [False, True], ids=["one fault", "store goes away"])
+def test_whatever_fails_rows_change_together_or_not_at_all(tmp_path: Path, lasting: bool) -> None:
+    before, after = [(1, "old"), (2, "v2"), (3, "v3")], [(1, "new"), (3, "new")]
+    io = FaultyFileIO(LocalFileIO())
+    change_rows(replace(prepared(tmp_path / "first"), file_io=io))
+    for number, (at, when) in enumerate(fault_points(io.log, 12)):
+        table, where = prepared(tmp_path / str(number)), f"{io.log[at]} #{at} {when}"
+        try:
+            change_rows(replace(table, file_io=FaultyFileIO(LocalFileIO(), at, when, lasting=lasting)))
+            expected = [after]
+        except CommitStateUnknown:
+            expected = [before, after]
+        except (OSError, PaimonError):
+            expected = [before]
+        assert [row[:2] for row in rows_with_ids(table)] in expected, where
+        check_table(table.location)
+
+
 # ----------------------------------------------------------------------------------------------------------- elsewhere
+
+
+def test_orphans_are_told_from_column_files(tmp_path: Path) -> None:
+    table = prepared(tmp_path)
+    put(table, 4)
+    stray = Path(table.location, "bucket-0", "data-stray-0.parquet")
+    stray.write_bytes(b"x")
+    age(table.location)
+    done = remove_orphan_files(open_table(table.location), dry_run=False)
+    assert len(done.paths) == 1
+    assert not stray.exists()
+    assert [row[:2] for row in rows_with_ids(table)] == [(1, "old"), (2, "v2"), (3, "v3"), (4, "v4")]
+    check_table(table.location)
 
 
 def test_snapshots_expire_with_their_column_files(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -56,7 +57,7 @@ def splits_of(table: ReadableTable) -> list[Split]:
 
 def changed(table: Table, column: str, values: Mapping[int, object]) -> list[CommitMessage]:
     """The files that give a column new values in the rows of some keys, not committed yet."""
-    opened, snapshot = open_table(table.location), latest(table)
+    opened, snapshot = replace(open_table(table.location), file_io=table.file_io), latest(table)
     field = opened.schema.by_name[column]
     messages = []
     for task in column_tasks(opened, snapshot, files_by_name(opened, splits_of(opened))).values():
@@ -90,7 +91,7 @@ def update(table: Table, column: str, values: Mapping[int, object]) -> None:
 
 def delete(table: Table, *ids: int) -> list[CommitMessage]:
     """The deletion vectors of the rows with some ids."""
-    opened, snapshot = open_table(table.location), latest(table)
+    opened, snapshot = replace(open_table(table.location), file_io=table.file_io), latest(table)
     files = files_by_name(opened, splits_of(opened))
     tasks, live = append_tasks(opened, snapshot, files), find_vector_files(opened, snapshot)
     positions = {}
