@@ -17,6 +17,7 @@ from paimon_spark.merge.clustering.sort_keys import sort_keys, sorted_rows
 from paimon_spark.merge.clustering.strategy import new_clustering
 from paimon_spark.store.clustering.sort_table import sort_table
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.upkeep.compact_call import sort_on_call
 from paimon_spark.tables.open import open_table
 
 
@@ -165,3 +166,10 @@ def test_only_partitions_can_be_chosen(tmp_path: Path) -> None:
         sort_table(table, "order", ["k"], where="k = 1")
     with pytest.raises(PredicateError):
         sort_table(table, "order", ["k"], where="nope = 1")
+
+
+def test_an_old_state_is_not_sorted(tmp_path: Path) -> None:
+    table, _ = unordered(tmp_path / "t")
+    with pytest.raises(OptionError, match=r"compacted.*scan\.snapshot-id|scan\.snapshot-id.*compacted"):
+        sort_on_call(open_table(table.location, {"scan.snapshot-id": "1"}), "order", ["k"], None, SmallParts())
+    assert sort_on_call(table, "order", ["k"], None, SmallParts()).rows_after == 2400

@@ -14,10 +14,10 @@ from support.tables.files_by_hand import STRING, entry, file, partition
 
 from paimon_spark.errors import CorruptFile
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.format.manifest import FileKind, ManifestEntry, ManifestFileMeta
+from paimon_spark.format.manifest import FileKind, ManifestEntry, ManifestFileMeta, SimpleStats
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.types import DataField
-from paimon_spark.store.commit.manifest_merge import merge_manifests
+from paimon_spark.store.commit.manifest_merge import FullMerge, merge_manifests, plan_full_merge
 from paimon_spark.store.metadata.live_files import fold_entries
 from paimon_spark.store.metadata.manifest_files import (
     ManifestWriter,
@@ -245,3 +245,19 @@ def test_a_discarded_attempt_leaves_nothing(tmp_path: Path) -> None:
     assert len(list((tmp_path / "manifest").iterdir())) == 2
     out.discard()
     assert list((tmp_path / "manifest").iterdir()) == []
+
+
+def test_a_manifest_of_just_the_target_size_is_not_small() -> None:
+    """Two such ones without deletions stay; two smaller ones by a byte are merged."""
+    settings = TableSettings({"manifest.target-file-size": "1 kb"})
+
+    def planned(size: int) -> FullMerge | None:
+        metas = [
+            ManifestFileMeta(name, size, 1, 0, SimpleStats(partition("p"), partition("p"), (0,)), 0) for name in "ab"
+        ]
+        return plan_full_merge(metas, settings, lambda _: [], FIELDS)
+
+    assert planned(1024) is None
+    found = planned(1023)
+    assert found is not None
+    assert (found.changing, found.opened, found.deleted) == ({"a", "b"}, {"a", "b"}, frozenset())

@@ -487,3 +487,26 @@ def test_a_hint_that_names_the_earliest_snapshot_saves_a_listing(tmp_path: Path)
         assert expire_snapshots_by(replace(hinted, file_io=io), rules(2)).ids == (1, 2, 3, 4, 5)
         listings.append(io.log.count("list"))
     assert listings[0] < listings[1]
+
+
+@pytest.mark.parametrize("options", [{}, {"changelog-producer": "input"}], ids=str)
+def test_what_an_expiry_says_that_it_deleted_is_gone(tmp_path: Path, options: Mapping[str, str]) -> None:
+    table = life(tmp_path, "wcwcwcw", options)
+
+    def files() -> dict[str, int]:
+        return {str(p): p.stat().st_size for p in Path(table.location).rglob("*") if p.is_file()}
+
+    before = files()
+    planned = expire_snapshots_by(table, rules(1), dry_run=True)
+    assert files() == before
+    done = expire_snapshots_by(table, rules(1))
+    gone = {path: size for path, size in before.items() if path not in files()}
+    assert set(done.paths) == set(planned.paths) == set(gone)
+    kinds = [sum(f"/{kind}" in path for path in gone) for kind in ("manifest/", "snapshot/snapshot-")]
+    assert kinds == [done.manifest_files, len(done.ids)]
+    data = {path: size for path, size in gone.items() if "/bucket-0/" in path}
+    assert sum("/changelog-" in path for path in data) == done.changelog_files
+    assert len(data) == done.data_files + done.changelog_files
+    assert sum(data.values()) == done.bytes
+    counts = ("data_files", "changelog_files", "index_files", "statistics_files", "manifest_files", "bytes", "ids")
+    assert [getattr(done, name) for name in counts] == [getattr(planned, name) for name in counts]

@@ -268,3 +268,12 @@ def test_a_damaged_tag_is_its_error(tmp_path: Path) -> None:
     assert (good.snapshot.id, store.tag_or_error("none")) == (1, None)
     tags, errors = store.readable_tags()
     assert (list(tags), [str(one) for one in errors]) == (["good"], [str(error)])
+
+
+@pytest.mark.parametrize(("end", "whole"), [(1, [1, 2, 3, 4]), (3, [3, 4]), (4, [4]), (5, [1, 2, 3, 4])])
+def test_ids_below_the_mark_of_an_expiry_are_not_whole(tmp_path: Path, end: int, whole: list[int]) -> None:
+    """A mark beyond the newest snapshot is of a table that went back since."""
+    store = write(tmp_path, *(snapshot(number) for number in range(1, 5)))
+    (tmp_path / "snapshot" / f".expiring-{end}-3f0a7c52-4a8e-4c57-9d55-0f3b4f3e8a11").write_text("")
+    assert store.whole_ids() == whole
+    assert SnapshotStore(LocalFileIO(), f"{tmp_path}/none").whole_ids() == []

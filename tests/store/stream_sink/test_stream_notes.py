@@ -25,7 +25,7 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.stream_notes.notes import BatchSearch, find_note, find_search, store_note
 from paimon_spark.store.stream_sink.batch import Batch, UnknownBatch
 from paimon_spark.store.stream_sink.once import begin_batch
-from paimon_spark.store.stream_sink.written import find_written
+from paimon_spark.store.stream_sink.written import Written, find_written
 from paimon_spark.tables.open import open_table
 
 USER = f"spark-{QUERY}"
@@ -88,6 +88,8 @@ def test_ids_that_are_used_again_say_nothing(path: Path) -> None:
     store_note(table, USER, replace(note, batch=2, is_done=False, since=9, base="another", began_millis=0))
     with pytest.raises(CommitStateUnknown):
         find_written(table, Batch(USER, 2))
+    assert find_written(table, Batch(USER, 2, unknown=UnknownBatch.SKIP)) == Written(None)
+    assert find_written(table, Batch(USER, 2, unknown=UnknownBatch.WRITE)) is None
     store_note(table, USER, replace(note, batch=2, is_done=False, since=9, base="another"))
     assert find_written(table, Batch(USER, 2)) is None, "snapshots are there that are older than the note"
 
@@ -264,3 +266,16 @@ def test_what_an_older_or_other_batch_under_a_name_is_told(path: Path) -> None:
     with pytest.raises(StaleBatch):
         find_written(table, replace(mine, cut_millis=1001))
     assert find_written(table, replace(mine, cut_millis=1001, unknown=UnknownBatch.SKIP)) is not None
+
+
+def test_a_batch_of_other_rows_under_the_same_number_is_refused(path: Path) -> None:
+    """Where nobody has noted when rows were cut, their number tells."""
+    table = table_of(path)
+    note = find_note(table, USER)
+    assert note is not None
+    mine = Batch(USER, note.batch, rows=note.rows)
+    assert find_written(table, mine) is not None
+    other = replace(mine, rows=(note.rows or 0) + 1)
+    with pytest.raises(StaleBatch, match="with other rows or cut at another time"):
+        find_written(table, other)
+    assert find_written(table, replace(other, unknown=UnknownBatch.SKIP)) is not None
