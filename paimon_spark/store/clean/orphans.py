@@ -39,6 +39,7 @@ from paimon_spark.store.holds.retention import Moment, epoch_millis
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Progress, Result, millis_since
 from paimon_spark.store.storage.files import list_ids
+from paimon_spark.store.storage.local_time import now_millis
 from paimon_spark.store.storage.parallel import map_parallel
 
 _log = logging.getLogger(__name__)
@@ -128,7 +129,7 @@ def past_millis(older_than: Moment | None, argument: str) -> int:
     Raises:
         OptionError: it is not a time, or not past; the message names the argument.
     """
-    now = time.time_ns() // 1_000_000
+    now = now_millis()
     before = now - DAY_MILLIS if older_than is None else epoch_millis(older_than, argument)
     if before >= now:
         raise OptionError(

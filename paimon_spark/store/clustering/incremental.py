@@ -8,7 +8,6 @@ IncrementalClusterManager, IncrementalClusterStrategy, HistoryPartitionCluster.
 from __future__ import annotations
 
 import datetime as dt
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -29,7 +28,7 @@ from paimon_spark.store.compact.compaction import CompactResult
 from paimon_spark.store.compact.live_buckets import LiveBucket, is_chosen, live_buckets
 from paimon_spark.store.compact.plan import at_newest_schema, partition_condition
 from paimon_spark.store.metadata.table import BucketMode, Table
-from paimon_spark.store.storage.local_time import local_wall_millis
+from paimon_spark.store.storage.local_time import local_wall_millis, now_millis
 
 
 def cluster_incrementally(
@@ -120,7 +119,7 @@ def _picked(
 def _history(buckets: Sequence[LiveBucket], rules: CompactionRules, idle: int) -> list[LiveBucket]:
     """The buckets with files that are not on the highest level, none of which is younger than so many milliseconds;
     the oldest first."""
-    latest = local_wall_millis(time.time_ns() // 1_000_000) - idle
+    latest = local_wall_millis(now_millis()) - idle
 
     def found() -> Iterator[tuple[int, int, LiveBucket]]:
         for number, bucket in enumerate(buckets):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -38,6 +37,7 @@ from paimon_spark.store.metadata.partition_times import expired_by_values
 from paimon_spark.store.metadata.partitions import PartitionFilter, describe_partition
 from paimon_spark.store.metadata.publish import publish
 from paimon_spark.store.metadata.table import BucketMode, Table
+from paimon_spark.store.storage.local_time import now_millis
 
 _log = logging.getLogger(__name__)
 
@@ -252,7 +252,7 @@ def _prepare(
         commit_identifier=request.identifier,
         commit_kind=request.kind,
         # Time travel searches by time: a writer whose clock is behind must not break the order.
-        time_millis=max(time.time_ns() // 1_000_000, 0 if latest is None else latest.time_millis),
+        time_millis=max(now_millis(), 0 if latest is None else latest.time_millis),
         total_record_count=added + (0 if latest is None else latest.total_record_count),
         delta_record_count=added,
         changelog_record_count=record_count(changes.changelog) if changes.changelog else None,

@@ -34,7 +34,7 @@ from paimon_spark.store.metadata.postponed import created_at
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.reporting.result import Result, millis_since
 from paimon_spark.store.storage.files import discard
-from paimon_spark.store.storage.local_time import local_wall_millis
+from paimon_spark.store.storage.local_time import local_wall_millis, now_millis
 
 _log = logging.getLogger(__name__)
 Replaced = Mapping[str, Any] | Sequence[Mapping[str, Any]] | Literal["dynamic"] | None
@@ -224,7 +224,7 @@ class TableCommit:
 
     def _new(self, messages: Sequence[CommitMessage]) -> CommitChanges:
         new = appended(messages)
-        return replace(new, files=created_at(new.files, local_wall_millis(time.time_ns() // 1_000_000)))
+        return replace(new, files=created_at(new.files, local_wall_millis(now_millis())))
 
     def _take(self, messages: Sequence[CommitMessage], identifier: int) -> None:
         """Refuses a second batch under one identity, which would be treated as a retry of the first and be lost."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from dataclasses import dataclass
 
 from paimon_spark.errors import OptionError, SnapshotNotFound
@@ -16,6 +15,7 @@ from paimon_spark.store.holds.retention import Moment, epoch_millis
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
 from paimon_spark.store.storage.files import find_bytes
+from paimon_spark.store.storage.local_time import now_millis
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,7 +106,7 @@ def expire_consumers(table: Table, older_than: Moment | None = None, dry_run: bo
         age = table.settings.retention.consumer_expiration_time
         if age is None:
             return ClearConsumersResult((), dry_run)
-        before = time.time_ns() // 1_000_000 - age
+        before = now_millis() - age
     else:
         before = epoch_millis(older_than, "older_than")
     given = consumer_files(table.file_io, table.location, table.branch)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 from paimon_spark.errors import CorruptFile
@@ -11,6 +10,7 @@ from paimon_spark.format.json_text import parse_json_object
 from paimon_spark.format.paths import CONSUMER_PREFIX, MAIN_BRANCH, consumer_directory
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.storage.files import find_bytes, list_named, with_way_out
+from paimon_spark.store.storage.local_time import now_millis
 from paimon_spark.store.storage.parallel import map_parallel
 
 _COUNTED = 1000  # snapshots whose rows are counted
@@ -90,7 +90,7 @@ def consumer_lag(store: SnapshotStore, next_snapshot: int) -> ConsumerLag:
     if not behind:
         return ConsumerLag(next_snapshot, 0, 0, 0)
     first = store.find_change(next_snapshot)
-    millis = None if first is None else max(time.time_ns() // 1_000_000 - first.time_millis, 0)
+    millis = None if first is None else max(now_millis() - first.time_millis, 0)
     if behind > _COUNTED:
         return ConsumerLag(next_snapshot, behind, None, millis)
     found = map_parallel(store.find_change, range(next_snapshot, next_snapshot + behind))

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import logging
 import re
-import time
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -27,6 +26,7 @@ from paimon_spark.errors import SnapshotNotFound
 from paimon_spark.file_io import FileIO, FileStatus
 from paimon_spark.format.paths import SNAPSHOT_PREFIX, id_of, parse_expiry_mark
 from paimon_spark.store.metadata.snapshots import SnapshotStore
+from paimon_spark.store.storage.local_time import now_millis
 
 _log = logging.getLogger(__name__)
 HOLD_PREFIX = ".holding-"
@@ -71,7 +71,7 @@ def held_snapshot_ids(file_io: FileIO, directory: str) -> set[int]:
     """The ids that the marks in a directory hold. Marks older than a day, left by a crash, are deleted."""
     listed = file_io.list(directory)
     newest = _newest(listed)  # by the clock of the store
-    since = time.time_ns() // 1_000_000 - _DAY_MILLIS
+    since = now_millis() - _DAY_MILLIS
     if any(_HOLD_MARK.fullmatch(s.name) and newest - _DAY_MILLIS <= s.modified_millis < since for s in listed):
         newest = _now(file_io, directory)  # no new file for a day, or one of the two clocks is wrong
     return {number for status in listed if (number := _held(file_io, status, newest)) is not None}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -12,7 +11,7 @@ from paimon_spark.errors import OptionError
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.upkeep_settings import RetentionSettings
 from paimon_spark.format.options.value_texts import parse_duration
-from paimon_spark.store.storage.local_time import moment_before_now, parse_local_timestamp
+from paimon_spark.store.storage.local_time import moment_before_now, now_millis, parse_local_timestamp
 
 Moment: TypeAlias = dt.datetime | str | int
 _YEAR_2000 = 946_684_800_000  # seconds of today are a time in 1970 as milliseconds
@@ -186,7 +185,7 @@ def _retention(
         )
     if max_deletes < 0:
         raise OptionError(f"max_deletes is {max_deletes}: give 0 or more", arguments=("max_deletes",))
-    now = time.time_ns() // 1_000_000
+    now = now_millis()
     if older_than is not None:
         millis_retained = now - epoch_millis(older_than, "older_than")
     return Retention(retain_max, retain_min, millis_retained, now - millis_retained, max_deletes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 from paimon_spark.errors import CommitConflict, TableNotFound
@@ -10,11 +9,12 @@ from paimon_spark.format.paths import schema_path
 from paimon_spark.format.schema import TableSchema, encode_schema
 from paimon_spark.store.metadata.publish import publish_file
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.storage.local_time import now_millis
 
 
 def next_schema(current: TableSchema, schema: TableSchema) -> TableSchema:
     """A schema with the id that follows the current one, and the time of now."""
-    return replace(schema, id=current.id + 1, time_millis=time.time_ns() // 1_000_000)
+    return replace(schema, id=current.id + 1, time_millis=now_millis())
 
 
 def replace_schema(table: Table, schema: TableSchema) -> None:

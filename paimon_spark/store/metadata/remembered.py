@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from paimon_spark.file_io import FileStatus
 from paimon_spark.format.options.option import MB
+from paimon_spark.store.storage.local_time import now_millis
 
 MOST_BYTES = 32 * MB
 UNUSED_BLOCKS, UNUSED_SECONDS = 64, 60.0
@@ -139,7 +140,7 @@ def remembered(name: str, read: Callable[[], tuple[T, int]]) -> T:
 
 def file_version(status: FileStatus) -> str | None:
     """What distinguishes a file from another one of its name; None: it is too young for that, and may be replaced."""
-    age = time.time_ns() // 1_000_000 - status.modified_millis
+    age = now_millis() - status.modified_millis
     if not status.modified_millis or age < _CLOCK_MILLIS:
         return None
     return f"{status.path}?{status.size}&{status.modified_millis}"

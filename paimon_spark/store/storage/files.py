@@ -8,7 +8,6 @@ The small files ``_SUCCESS`` that announce completion to other systems (Java: Su
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -16,6 +15,7 @@ from paimon_spark.errors import CorruptFile
 from paimon_spark.file_io import FileIO, FileStatus
 from paimon_spark.format.json_text import format_json, parse_json_object
 from paimon_spark.format.paths import BRANCH_PREFIX, MAX_ID_DIGITS, branches_directory, id_of
+from paimon_spark.store.storage.local_time import now_millis
 
 _log = logging.getLogger(__name__)
 SUCCESS = "_SUCCESS"
@@ -96,7 +96,7 @@ def touch_success_file(file_io: FileIO, path: str) -> None:
         CorruptFile: the existing file is not a success file.
         StorageError: the storage failed.
     """
-    now = time.time_ns() // 1_000_000
+    now = now_millis()
     data = find_bytes(file_io, path)
     created = now if data is None else parse_json_object(data, path).integer("creationTime")
     file_io.overwrite(path, format_json({"creationTime": created, "modificationTime": now}).encode())

@@ -54,6 +54,11 @@ def _padded(text: str) -> str:
     return f"{year}-{month}-{day}" + (f" {hour}:{minute}:{second}{match[7] or ''}" if hour else "")
 
 
+def now_millis() -> int:
+    """The time of now, epoch millis."""
+    return time.time_ns() // 1_000_000
+
+
 def local_wall_millis(epoch_millis: int) -> int:
     """The local wall clock at an instant, as millis as if it were UTC: the form of DataFileMeta.creation_time."""
     return epoch_millis + time.localtime(epoch_millis // 1000).tm_gmtoff * 1000
@@ -85,7 +90,7 @@ def moment_at(millis: int, zone: tzinfo | None) -> datetime:
 
 def moment_before_now(duration_millis: int, zone: tzinfo | None) -> datetime:
     """The time so long before now, as moment_at has it."""
-    return moment_at(time.time_ns() // 1_000_000 - duration_millis, zone)
+    return moment_at(now_millis() - duration_millis, zone)
 
 
 def iso_time(millis: int, sep: str = "T", timespec: str = "milliseconds") -> str:

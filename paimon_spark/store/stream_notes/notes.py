@@ -5,7 +5,6 @@ The official system has no such file. Snapshots cannot be the only memory of a s
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 from paimon_spark.file_io import FileStatus
@@ -20,6 +19,7 @@ from paimon_spark.format.paths import (
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.storage.files import find_bytes, list_named
+from paimon_spark.store.storage.local_time import now_millis
 
 _COMMITTING, _COMMITTED = "committing", "committed"
 NOTE_LIFE_MILLIS = 365 * 24 * 3_600_000
@@ -221,7 +221,7 @@ def expire_stream_notes(table: Table, dry_run: bool = False) -> tuple[str, ...]:
         table: the table, opened on the branch of the streams.
         dry_run: True only tells which would be deleted.
     """
-    before = time.time_ns() // 1_000_000 - NOTE_LIFE_MILLIS
+    before = now_millis() - NOTE_LIFE_MILLIS
     return _delete(table, {n: s for n, s in stream_notes(table).items() if 0 < s.modified_millis < before}, dry_run)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,6 +14,7 @@ from paimon_spark.store.metadata.manifest_files import read_manifest_list, read_
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.storage.files import discard
+from paimon_spark.store.storage.local_time import now_millis
 from paimon_spark.store.stream_notes.notes import StreamNote, expire_stream_notes, find_note, store_note
 from paimon_spark.store.stream_sink.batch import Batch
 from paimon_spark.store.stream_sink.written import Written, check_newest
@@ -92,7 +92,7 @@ def begin_batch(table: Table, batch: Batch) -> StreamNote:
     since, base = (0, None) if latest is None else (latest.id, latest.base_manifest_list)
     before = find_note(table, batch.user)
     check_newest(table, batch, before)
-    began = time.time_ns() // 1_000_000
+    began = now_millis()
     if before is None:
         expire_stream_notes(table)
     elif before.batch == batch.number:
@@ -113,7 +113,7 @@ def end_batch(table: Table, batch: Batch, snapshot_id: int | None) -> None:
     Raises:
         StorageError: the batch is in the table; when it comes again, it is looked for.
     """
-    now, other = time.time_ns() // 1_000_000, find_note(table, batch.user)
+    now, other = now_millis(), find_note(table, batch.user)
     if other is not None and other.batch > batch.number:
         _log.warning("%s is committed; another process has gone on to %d", batch.words(table), other.batch)
         return

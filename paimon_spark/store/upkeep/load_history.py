@@ -10,7 +10,6 @@ Loads that run at the same time do not see each other, as in Java: both may load
 from __future__ import annotations
 
 import logging
-import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -32,6 +31,7 @@ from paimon_spark.format.load_history import (
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.storage.files import find_bytes, list_named
+from paimon_spark.store.storage.local_time import now_millis
 from paimon_spark.store.storage.parallel import map_parallel
 
 _log = logging.getLogger(__name__)
@@ -77,7 +77,7 @@ class LoadHistory:
             f"{own}-copy-{name}" if own else f"copy-{name}",
             self._table.branch,
             self._table.snapshots.latest_id() or 0,
-            _now(),
+            now_millis(),
             rows,
         )
         self._table.file_io.write_bytes(self._path(pending.name), encode_pending(pending))
@@ -89,7 +89,7 @@ class LoadHistory:
         Args:
             snapshot_id: of its commit; None: there was nothing to commit.
         """
-        now, latest = _now(), snapshot_id or self._table.snapshots.latest_id() or 0
+        now, latest = now_millis(), snapshot_id or self._table.snapshots.latest_id() or 0
         records = [LoadRecord(file, now, latest, rows) for file, rows in pending.rows.items()]
         map_parallel(self._write, records)
         self._table.file_io.delete(self._path(pending.name))
@@ -115,7 +115,7 @@ class LoadHistory:
                 self.finish(pending, found)
             elif not self._has_all_snapshots_since(pending):
                 self._refuse_unknown(pending, set(files))
-            elif _now() - pending.started_millis > _DAY_MILLIS:  # a younger one may still commit
+            elif now_millis() - pending.started_millis > _DAY_MILLIS:  # a younger one may still commit
                 self._table.file_io.delete(self._path(pending.name))
 
     def _all_pending(self) -> list[PendingLoad]:
@@ -171,7 +171,3 @@ class LoadHistory:
 def _identity(file: SourceFile) -> SourceFile:
     """What two files must have alike to be the same. Of an empty one, nothing is lost whenever it was modified."""
     return file if file.size else replace(file, modified_millis=0)
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -23,7 +22,7 @@ from paimon_spark.format.manifest import EMPTY_ROW, DataFileMeta
 from paimon_spark.format.paths import INDEX_SUFFIX
 from paimon_spark.format.row_kind import DELETE, UPDATE_BEFORE
 from paimon_spark.format.schema import SEQUENCE_NUMBER, VALUE_KIND
-from paimon_spark.store.storage.local_time import local_wall_millis
+from paimon_spark.store.storage.local_time import local_wall_millis, now_millis
 from paimon_spark.store.storage.parallel import Background
 from paimon_spark.store.write.file_layout import FileLayout, Numbering
 
@@ -240,7 +239,7 @@ class BucketWriter:
             max_sequence_number=0 if file.has_unnumbered else file.max_sequence,
             schema_id=self._layout.schema_id,
             level=self._layout.level,
-            creation_time=local_wall_millis(time.time_ns() // 1_000_000),
+            creation_time=local_wall_millis(now_millis()),
             delete_row_count=file.deletes,
             file_source=self._layout.source,
             value_stats_cols=value_columns,
