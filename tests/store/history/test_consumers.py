@@ -12,11 +12,11 @@ import pytest
 from support.faults.faulty_store import FaultyFileIO
 from support.tables.expiring import live_on, new_table, rules
 
-from paimon_spark.errors import OptionError, SnapshotNotFound
+from paimon_spark.errors import CorruptFile, OptionError, SnapshotNotFound
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.store.expire.snapshots import expire_snapshots_by
 from paimon_spark.store.history.consumers import clear_consumers, expire_consumers, reset_consumer
-from paimon_spark.store.holds.consumer_files import consumer_positions
+from paimon_spark.store.holds.consumer_files import consumer_positions, readable_positions
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.tables.open import open_table
 
@@ -122,3 +122,13 @@ def test_a_snapshot_that_expires_while_a_consumer_is_set_to_it(tmp_path: Path, b
     with pytest.raises(SnapshotNotFound, match=r"'c' .* cannot stand at snapshot 1, which expires just now"):
         reset_consumer(replace(table, file_io=Expiring(LocalFileIO())), "c", 1)
     assert positions(table) == ({} if before is None else {"c": before})
+
+
+def test_a_damaged_consumer_is_named_by_who_must_know_all(tmp_path: Path) -> None:
+    table = life(tmp_path)
+    reset_consumer(table, "good", 1)
+    Path(table.location, "consumer/consumer-bad").write_text("{")
+    with pytest.raises(CorruptFile, match="consumer-bad"):
+        consumer_positions(table.file_io, table.location)
+    found, damaged = readable_positions(table.file_io, table.location)
+    assert (found, len(damaged)) == ({"good": 1}, 1)

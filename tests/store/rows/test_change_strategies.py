@@ -10,7 +10,7 @@ import pytest
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.store.open import ReadableTable
-from paimon_spark.store.rows.change_strategies import ChangeStrategy, Statement, change_strategy
+from paimon_spark.store.rows.change_strategies import ChangeStrategy, Statement, change_strategy, ids_to_keep
 from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([("id", pa.int64()), ("v", pa.int64()), ("k", pa.string())])
@@ -85,3 +85,14 @@ def test_rows_without_buckets_cannot_be_changed(tmp_path: Path, statement: State
     postponed = table(tmp_path, {"bucket": "-2", "postpone.batch-write-fixed-bucket": "false"})
     with pytest.raises(UnsupportedFeature, match="postponed buckets"):
         change_strategy(postponed, statement)
+
+
+@pytest.mark.parametrize("tracks", [True, False])
+@pytest.mark.parametrize("moves", [True, False])
+@pytest.mark.parametrize("strategy", ChangeStrategy)
+def test_ids_of_rows_are_kept_where_updated_rows_go_to_new_files(
+    strategy: ChangeStrategy, moves: bool, tracks: bool, tmp_path: Path
+) -> None:
+    made = table(tmp_path, {"row-tracking.enabled": "true"} if tracks else {}, ())
+    kept = tracks and (moves or strategy is ChangeStrategy.DELETION_VECTORS)
+    assert [field.name for field in ids_to_keep(made, strategy, moves)] == (["_ROW_ID"] if kept else [])

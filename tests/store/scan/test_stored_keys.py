@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from support.tables.compacted_tables import append, new_table, rows_of
 
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import MissingFile
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.scan.stored_keys import key_reader, plan_keys
+from paimon_spark.store.scan.stored_keys import key_columns, key_reader, plan_keys, with_all_columns
 from paimon_spark.tables.open import open_table
 
 
@@ -38,3 +40,14 @@ def test_files_that_readers_may_pass_over_are_missed(tmp_path: Path) -> None:
     assert lenient.scan().to_arrow().num_rows == 0
     with pytest.raises(MissingFile):
         keys(lenient)
+
+
+def test_the_columns_of_keys_and_rows_with_all_columns(tmp_path: Path) -> None:
+    columns = pa.schema([("v", pa.string()), ("k", pa.int32()), ("p", pa.string())])
+    create_table(str(tmp_path / "t"), new_schema(columns, ["k", "p"], ["p"], {"bucket": "1"}))
+    table = open_table(str(tmp_path / "t"))
+    assert [field.name for field in key_columns(table)] == ["k", "p"]
+    rows = with_all_columns(table, pa.RecordBatch.from_pydict({"p": ["a"], "k": pa.array([1], pa.int32())}))
+    assert rows.to_pylist() == [{"v": None, "k": 1, "p": "a"}]
+    assert rows.schema.names == columns.names
+    assert [field.nullable for field in rows.schema] == [True] * 3

@@ -9,7 +9,8 @@ from support.faults.faulty_store import FaultyFileIO
 from support.faults.refusing import Refusing
 
 from paimon_spark.file_io import FileIO, LocalFileIO
-from paimon_spark.store.storage.files import discard
+from paimon_spark.format.paths import MAX_ID_DIGITS
+from paimon_spark.store.storage.files import discard, read_hint
 
 
 def left(root: Path, io: FileIO) -> list[str]:
@@ -46,3 +47,16 @@ def test_what_was_never_made_is_not_left_behind(tmp_path: Path, caplog: pytest.L
 def test_one_that_stays_holds_up_no_other(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert left(tmp_path, Refusing(LocalFileIO(), lambda path: path.endswith("a"))) == ["a"]
     assert f"left behind {tmp_path}/a, which no snapshot names: no access" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("7", 7), (" 7\n", 7), ("9" * MAX_ID_DIGITS, int("9" * MAX_ID_DIGITS)), ("9" * (MAX_ID_DIGITS + 1), None),
+        ("", None), ("-1", None), ("1.5", None), ("\u0663", None), ("x", None),
+    ],
+)  # fmt: skip
+def test_hints_that_are_numbers(tmp_path: Path, text: str, number: int | None) -> None:
+    (tmp_path / "LATEST").write_text(text)
+    assert read_hint(LocalFileIO(), f"{tmp_path}/LATEST") == number
+    assert read_hint(LocalFileIO(), f"{tmp_path}/none") is None
