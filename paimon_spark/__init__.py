@@ -20,7 +20,7 @@ _HOMES = {
     "CompactResult": "store.compact.compaction",
     "ExpireSnapshotsResult": "store.expire.snapshots",
     "PaimonTable": "spark.table.table_api",
-    "RowChangeResult": "spark.rows.result",
+    "RowChangeResult": "row_changes.result",
     "WriteResult": "writes.write_job",
     "catalog": "spark.catalog.session_catalog",
     "check": "store.checks.table",

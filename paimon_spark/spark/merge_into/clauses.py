@@ -10,8 +10,8 @@ from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.errors import SqlError
 from paimon_spark.format.options.foreign_names import ForeignNames
 from paimon_spark.format.options.other_systems import MERGE_ADVICE
+from paimon_spark.row_changes.result import RowChangeResult
 from paimon_spark.spark.rows.assignments import Expression
-from paimon_spark.spark.rows.result import RowChangeResult
 
 _Values = Mapping[str, Expression]
 

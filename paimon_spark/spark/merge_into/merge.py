@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from pyspark import StorageLevel
 from pyspark.errors import AnalysisException
@@ -23,6 +24,7 @@ from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import FLOATS, DataField, DataType, Root
+from paimon_spark.row_changes.result import Outcome, RowChangeResult
 from paimon_spark.spark.adapters.aligned_values import Naming, has_fields
 from paimon_spark.spark.adapters.batches import FrameColumns
 from paimon_spark.spark.adapters.char_columns import stored_name
@@ -41,14 +43,12 @@ from paimon_spark.spark.merge_into.merge_keys import same_columns, source_range
 from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER
 from paimon_spark.spark.rows.appended import write_appended
 from paimon_spark.spark.rows.assignments import Expression, new_values, read_assignments, without_alias
-from paimon_spark.spark.rows.attempts import Job, run_attempts
 from paimon_spark.spark.rows.changes import KIND, Changes, Wanted, with_kept_ids
 from paimon_spark.spark.rows.checks import check_digits, check_kept_digits, insert_kind
 from paimon_spark.spark.rows.expression_errors import Reading, empty_rows, expression_errors
 from paimon_spark.spark.rows.expressions import QUERIES, check_names, check_no_star
 from paimon_spark.spark.rows.keyed import wanted_of, write_keyed
 from paimon_spark.spark.rows.pruning import named_fields, named_metadata_fields, pruning_of
-from paimon_spark.spark.rows.result import Outcome, RowChangeResult
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.sql.queries.references import dotted_names
 from paimon_spark.sql.text.cursor import column_path
@@ -66,6 +66,9 @@ from paimon_spark.store.rows.change_strategies import (
 )
 from paimon_spark.writes.evolved_table import merged_table
 from paimon_spark.writes.write_job import Evolution
+
+if TYPE_CHECKING:
+    from paimon_spark.spark.rows.job import Job
 
 NONE = "source"
 """The name of a source that has none, if no column is called so: users see it in messages of Spark."""
@@ -116,13 +119,13 @@ def run_merge(merge: Merge) -> RowChangeResult:
         CommitStateUnknown: the storage did not answer; nothing was deleted.
         AnalysisException: Spark does not understand an expression.
     """
-    what = f"MERGE INTO {merge.job.name or merge.alias}"
+    what = f"MERGE INTO {merge.job.change.name or merge.alias}"
     check_clauses(merge.clauses, what)
     check_no_star(what, merge.expressions)
     check_names(f"{what}: the source", merge.source.columns)
     name = merge.source_alias or source_alias_of(merge.source, merge.alias, merge.expressions, what)
     _check_compares(merge, NONE if name == HIDDEN else name, what)
-    job = replace(merge.job, inserts_only=all(clause.action is Action.INSERT for clause in merge.clauses))
+    change = replace(merge.job.change, inserts_only=all(c.action is Action.INSERT for c in merge.clauses))
     kept: list[DataFrame] = []
 
     def source() -> DataFrame:
@@ -137,7 +140,7 @@ def run_merge(merge: Merge) -> RowChangeResult:
             merging = replace(merge.merging, case_sensitive=naming.is_exact)
             target = evolved_target(target, merge.source.schema, merge.clauses, merge.alias, merging)
         table = target.table
-        strategy = change_strategy(table, Statement.MERGE, job.inserts_only)
+        strategy = change_strategy(table, Statement.MERGE, change.inserts_only)
         keyed = strategy is ChangeStrategy.ROWS_WITH_KINDS
         _check_deletes(table, merge, keyed)
         wanted = wanted_of(table) if keyed else Wanted(places=True)
@@ -163,9 +166,9 @@ def run_merge(merge: Merge) -> RowChangeResult:
         return write_keyed(target, changes) if keyed else write_appended(target, changes, strategy)
 
     values = [value for clause in merge.clauses for value in (clause.values or {}).values()]
-    sides = lambda: {merge.alias: merge.job.open_table().schema.names, name: merge.source.columns}  # noqa: E731
+    sides = lambda: {merge.alias: merge.job.change.open_table().schema.names, name: merge.source.columns}  # noqa: E731
     with expression_errors(what, lambda: _readings(merge, name, what, naming), values, sides):
-        return run_attempts(job, write)
+        return replace(merge.job, change=change).run(write)
 
 
 def _check_compares(merge: Merge, source_alias: str, what: str) -> None:
@@ -176,7 +179,7 @@ def _check_compares(merge: Merge, source_alias: str, what: str) -> None:
         name = column_path(merge.condition)[-1]
     except PaimonError:
         return
-    fields = [*spark_schema(merge.job.open_table().schema.fields).fields, *merge.source.schema.fields]
+    fields = [*spark_schema(merge.job.change.open_table().schema.fields).fields, *merge.source.schema.fields]
     found = next((field.dataType for field in fields if field.name.lower() == name.lower()), None)
     if found is not None and not isinstance(found, st.BooleanType):
         raise SqlError(
@@ -187,7 +190,7 @@ def _check_compares(merge: Merge, source_alias: str, what: str) -> None:
 
 def _readings(merge: Merge, source_alias: str, what: str, naming: Naming) -> list[Reading]:
     """The expressions, each over the sides that it may name."""
-    fields = merge.job.open_table().schema.fields
+    fields = merge.job.change.open_table().schema.fields
     target, source = empty_rows(merge.job.spark, fields, merge.alias), merge.source.alias(source_alias)
     both = source.crossJoin(target)
     sides = {When.MATCHED: both, When.NOT_MATCHED: source, When.NOT_MATCHED_BY_SOURCE: target}
@@ -341,7 +344,9 @@ def evolved_target(
         unknown = {naming.same(name) for name in _unknown(scoped, alias, before.names, naming)}
         source = st.StructType([field for field in source.fields if naming.same(field.name) in unknown])
     table = merged_table(target.table, FrameColumns(source), merging)
-    return target if table.schema is before else replace(target, table=table, evolution=Evolution(before))
+    if table.schema is before:
+        return target
+    return replace(target, read=replace(target.read, table=table, evolution=Evolution(before)))
 
 
 def _unknown(clauses: Sequence[Clause], alias: str, names: Sequence[str], naming: Naming) -> Iterator[str]:

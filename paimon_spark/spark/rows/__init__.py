@@ -5,6 +5,6 @@ with the place of the row that they change. A writer turns the changes into file
 chooses for the table, and one commit publishes them, or refuses if another job has changed the same rows since. Then
 the statement runs again from the start.
 
-May import: ``spark.native``, ``spark.jobs``, ``store.rows``. No JVM.
+May import: ``spark.native``, ``spark.jobs``, ``row_changes``. No JVM.
 Invariant: the driver sees names and numbers of files and counts of rows, never rows or keys.
 """

@@ -30,6 +30,7 @@ from paimon_spark.format.quoting import quoted
 from paimon_spark.format.schema import ROW_ID, SEQUENCE_NUMBER
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField
+from paimon_spark.row_changes.result import Outcome
 from paimon_spark.spark.adapters.batches import FrameColumns
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.tasks import (
@@ -42,7 +43,6 @@ from paimon_spark.spark.adapters.tasks import (
 )
 from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER
 from paimon_spark.spark.rows.changes import DELETE, INSERT, KIND, UPDATE, Changes
-from paimon_spark.spark.rows.result import Outcome
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.spark.write.bucket_routing import rows_here, write_by_bucket, writes_here
 from paimon_spark.spark.write.task_session import zone_of_rows
@@ -80,7 +80,7 @@ def write_appended(target: Target, changes: Changes, strategy: ChangeStrategy) -
     job = job_for(
         target.table, WriteOptions(target.table.location), FrameColumns(target.shown(fields)), overwrite=False
     )
-    job = replace(job, evolution=target.evolution, texts=Texts.KEPT)
+    job = replace(job, evolution=target.read.evolution, texts=Texts.KEPT)
     kept = _kept(changes, job)
     counts = kept.counts()
     millis = round((time.monotonic() - began) * 1000)
@@ -216,8 +216,8 @@ def _tasks(
 ) -> dict[str, AppendTask]:
     if not touched:
         return {}
-    assert target.snapshot is not None, "files of a table without a snapshot"
-    tasks = tasks_of(target.table, target.snapshot, touched)
+    assert target.read.snapshot is not None, "files of a table without a snapshot"
+    tasks = tasks_of(target.table, target.read.snapshot, touched)
     missing = touched.keys() - tasks.keys()
     if missing:
         raise CommitConflict(f"changing rows of {target.table.location}: {min(missing)} is no longer live")
@@ -311,7 +311,7 @@ def _write_vectors(
     numbers = {place: number for number, place in enumerate(places)}
     owners = {name: numbers[task.partition, task.bucket] for name, task in tasks.items()}
     table = target.table
-    live = find_vector_files(table, target.snapshot)
+    live = find_vector_files(table, target.read.snapshot)
     ordered = tuple(places.values())
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -13,13 +13,13 @@ from pyspark.sql import types as st
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
+from paimon_spark.row_changes.result import Outcome
 from paimon_spark.spark.adapters.batches import FrameColumns
 from paimon_spark.spark.adapters.char_columns import stored_column
 from paimon_spark.spark.adapters.dataframes import MOST_ROWS
 from paimon_spark.spark.jobs.bucket_routed_write import place_staged_with_spark
 from paimon_spark.spark.rows.changes import DELETE, INSERT, KIND, OLD, UPDATE, Changes, Wanted
 from paimon_spark.spark.rows.checks import check_digits
-from paimon_spark.spark.rows.result import Outcome
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.spark.write.bucket_routing import rows_here, write_by_bucket, writes_here
 from paimon_spark.spark.write.task_session import zone_of_rows
@@ -57,7 +57,7 @@ def write_keyed(target: Target, changes: Changes) -> Outcome:
     options = WriteOptions(target.table.location, row_kind_column=KIND)
     shown = st.StructType([st.StructField(KIND, st.StringType()), *target.shown(fields).fields])
     job = job_for(target.table, options, FrameColumns(shown), overwrite=False)
-    job = replace(job, evolution=target.evolution, texts=Texts.KEPT)
+    job = replace(job, evolution=target.read.evolution, texts=Texts.KEPT)
     if changes.few and writes_here(target.spark, job):
         few = rows_here(_rows(changes.frame, fields))
         if few.num_rows <= MOST_ROWS:

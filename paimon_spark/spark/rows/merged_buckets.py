@@ -19,6 +19,7 @@ from paimon_spark.format.bucket import Place
 from paimon_spark.format.manifest import ManifestEntry
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
+from paimon_spark.row_changes.result import Outcome
 from paimon_spark.spark.adapters.batches import FrameColumns
 from paimon_spark.spark.adapters.char_columns import stored_column
 from paimon_spark.spark.adapters.errors import plainly
@@ -34,7 +35,6 @@ from paimon_spark.spark.rows.assignments import Expression, as_column
 from paimon_spark.spark.rows.checks import check_digits
 from paimon_spark.spark.rows.expressions import may_vary
 from paimon_spark.spark.rows.pruning import Pruning, named_metadata_fields
-from paimon_spark.spark.rows.result import Outcome
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.spark.write.task_session import current_task
 from paimon_spark.store.compact.live_buckets import place_of
@@ -67,7 +67,7 @@ def delete_from_buckets(target: Target, condition: Expression | None, alias: str
     check_digits(table, table.schema.names, "the rows that stay in a bucket would lose them")
     began = time.monotonic()
     once = may_vary(target.spark, condition)
-    candidates = target.splits() if once else target.splits(pruning.predicate)
+    candidates = target.read.splits() if once else target.read.splits(pruning.predicate)
     places = sorted({_place(target, split) for split in candidates})
     job = job_for(table, WriteOptions(table.location), FrameColumns(target.shown(table.schema.fields)), overwrite=False)
     if not candidates:
@@ -82,10 +82,10 @@ def delete_from_buckets(target: Target, condition: Expression | None, alias: str
     read = sum(split.file_count for split in candidates)
     if not found:
         return Outcome(job, (), 0, 0, 0, read, millis)
-    assert target.snapshot is not None, "rows of a table without a snapshot"
+    assert target.read.snapshot is not None, "rows of a table without a snapshot"
     touched = {places[row[_NUMBER]] for row in found}
-    whole = [split for split in target.splits() if _place(target, split) in touched]
-    entries = by_place(table, live_entries(table, target.snapshot, {split.partition for split in whole}))
+    whole = [split for split in target.read.splits() if _place(target, split) in touched]
+    entries = by_place(table, live_entries(table, target.read.snapshot, {split.partition for split in whole}))
     live = {place: entries[place] for place in touched}
     _check_all_read(target, live)
     if once:
@@ -100,7 +100,7 @@ def delete_from_buckets(target: Target, condition: Expression | None, alias: str
     task = _rewriting(job, places, brought.columns)
     written = collect_messages(with_plain_names(brought).mapInArrow(plainly(task), MESSAGE_ROWS))
     try:
-        messages = replaced_buckets(table, target.snapshot, live, written)
+        messages = replaced_buckets(table, target.read.snapshot, live, written)
     except BaseException:
         abort_job(job, written)
         raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException
@@ -16,6 +17,7 @@ from paimon_spark.errors import SqlError
 from paimon_spark.format.bucket import bucket_fields
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField, Root
+from paimon_spark.row_changes.result import Outcome, RowChangeResult
 from paimon_spark.spark.adapters.aligned_values import Naming
 from paimon_spark.spark.adapters.char_columns import read_columns, stored_column
 from paimon_spark.spark.adapters.errors import not_logged
@@ -30,7 +32,6 @@ from paimon_spark.spark.rows.assignments import (
     new_values,
     read_assignments,
 )
-from paimon_spark.spark.rows.attempts import Job, run_attempts
 from paimon_spark.spark.rows.changes import DELETE, KIND, OLD, UPDATE, Changes, place_columns, with_kept_ids
 from paimon_spark.spark.rows.checks import check_kept_digits, delete_kind, update_kind
 from paimon_spark.spark.rows.expression_errors import Reading, empty_rows, expression_errors
@@ -38,7 +39,6 @@ from paimon_spark.spark.rows.expressions import QUERIES, check_no_star, draws_fo
 from paimon_spark.spark.rows.keyed import wanted_of, write_keyed
 from paimon_spark.spark.rows.merged_buckets import delete_from_buckets
 from paimon_spark.spark.rows.pruning import Pruning, named_fields, named_metadata_fields, pruning_of
-from paimon_spark.spark.rows.result import Outcome, RowChangeResult
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.sql.queries.query import fold
 from paimon_spark.sql.text.lexer import tokenize
@@ -58,6 +58,9 @@ from paimon_spark.store.rows.change_strategies import (
     check_deletes,
     ids_to_keep,
 )
+
+if TYPE_CHECKING:
+    from paimon_spark.spark.rows.job import Job
 
 _NUMBER = "_paimon_number"
 
@@ -81,7 +84,7 @@ class RowStatement:
     @property
     def what(self) -> str:
         """For messages."""
-        return f"{self.job.statement} of {self.job.name or self.alias}"
+        return f"{self.job.change.statement} of {self.job.change.name or self.alias}"
 
 
 def delete_where(statement: RowStatement) -> RowChangeResult:
@@ -107,15 +110,15 @@ def delete_where(statement: RowStatement) -> RowChangeResult:
 
     def write(target: Target) -> Outcome | TruncateResult:
         table = target.table
-        strategy = change_strategy(table, statement.job.statement)
+        strategy = change_strategy(table, statement.job.change.statement)
         pruning = _pruning(statement, table)
         if _is_of_partitions(pruning, table):
             whole = isinstance(pruning.predicate, AlwaysTrue)
-            name = target.name_commit()
+            name = target.read.name_commit()
             return truncate_table(table, name) if whole else drop_partitions(table, pruning.predicate, name)
         if by_sub_query(table):
             found_rows = matching_partitions(target, str(statement.condition), statement.alias)
-            return drop_partition_rows(table, found_rows, target.name_commit())
+            return drop_partition_rows(table, found_rows, target.read.name_commit())
         more = named_metadata_fields(table.schema, [statement.condition])
         if strategy is ChangeStrategy.MERGED_BUCKETS:
             return delete_from_buckets(target, statement.condition, statement.alias, pruning)
@@ -127,7 +130,7 @@ def delete_where(statement: RowStatement) -> RowChangeResult:
                 *(stored_column(f).alias(f.name) for f in table.schema.fields),
             )
             return write_keyed(target, Changes(changes, found.file_count, {}, few=found.few))
-        check_deletes(table, statement.job.statement)
+        check_deletes(table, statement.job.change.statement)
         needed = (*_needed(table.schema.fields, [statement.condition]), *more)
         found = target.rows(needed, pruning.predicate, placed=True)
         rows = _matching(found.frame, statement)
@@ -139,7 +142,7 @@ def delete_where(statement: RowStatement) -> RowChangeResult:
         )
 
     with expression_errors(statement.what, lambda: _readings(statement)):
-        return run_attempts(statement.job, write, by_metadata)
+        return statement.job.run(write, by_metadata)
 
 
 def update_where(statement: RowStatement) -> RowChangeResult:
@@ -158,7 +161,7 @@ def update_where(statement: RowStatement) -> RowChangeResult:
 
     def write(target: Target) -> Outcome:
         table = target.table
-        strategy = change_strategy(table, statement.job.statement)
+        strategy = change_strategy(table, statement.job.change.statement)
         given = changed_columns(table, _assignments(statement, table.schema.fields), statement)
         fields, read = _columns(table, strategy, statement, given)
         pruning, keyed = _pruning(statement, table), strategy is ChangeStrategy.ROWS_WITH_KINDS
@@ -185,7 +188,7 @@ def update_where(statement: RowStatement) -> RowChangeResult:
     if not statement.assignments:
         raise SqlError(f"{statement.what}: no assignment is given; name a column and its new value")
     with expression_errors(statement.what, lambda: _readings(statement), statement.assignments.values()):
-        return run_attempts(statement.job, write)
+        return statement.job.run(write)
 
 
 def _columns(
@@ -201,7 +204,7 @@ def _columns(
         check_kept_digits(table, given)
         return fields, fields
     names = {item.field.name for item in given}
-    check_column_files(table, statement.job.statement, names)
+    check_column_files(table, statement.job.change.statement, names)
     parts = {item.field.name for item in given if item.inner}
     named = _needed(fields, [statement.condition, *(statement.assignments or {}).values()])
     read = [field for field in fields if field in named or field.name in parts]
@@ -238,7 +241,7 @@ def _assignments(statement: RowStatement, fields: Sequence[DataField]) -> list[A
 
 
 def _readings(statement: RowStatement) -> list[Reading]:
-    fields = statement.job.open_table().schema.fields
+    fields = statement.job.change.open_table().schema.fields
     frame = empty_rows(statement.job.spark, fields, statement.alias)
     return [Reading(frame, statement.condition, _assignments(statement, fields))]
 
@@ -299,7 +302,7 @@ def matching_partitions(target: Target, condition: str, alias: str) -> list[byte
         condition: for which ``decides_partitions`` is true.
     """
     table, fields = target.table, target.table.schema.partition_fields
-    rows = partition_rows(table, target.snapshot)
+    rows = partition_rows(table, target.read.snapshot)
     if not rows:
         return []
     names = [field.name for field in fields]

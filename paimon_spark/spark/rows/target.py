@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,24 +11,19 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate
-from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.paths import file_format_of
 from paimon_spark.format.quoting import quoted
-from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField, has_char
+from paimon_spark.row_changes.read_table import ReadTable
 from paimon_spark.spark.adapters.char_columns import padded, read_columns, stored_name
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
 from paimon_spark.spark.native.hybrid_scan import PLACE, HybridScan
 from paimon_spark.spark.native.local_read import is_key_lookup, is_small
 from paimon_spark.spark.native.session_settings import session_settings
-from paimon_spark.store.commit.commit_user import CommitName
-from paimon_spark.store.commit.row_conflicts import ReadState
 from paimon_spark.store.read.row_places import check_places
 from paimon_spark.store.read.splits import Split
 from paimon_spark.store.rows.live_files import LiveFile, files_by_name
 from paimon_spark.store.scan.new_scan import own_scan
-from paimon_spark.store.stream_sink.batch import Batch
-from paimon_spark.writes.write_job import Evolution
 
 if TYPE_CHECKING:
     from paimon_spark.store.open import ReadableTable
@@ -56,50 +51,24 @@ class TargetRows:
 
 @dataclass(frozen=True)
 class Target:
-    """A table at the snapshot that a statement reads.
+    """A table at the snapshot that a statement of a session reads.
 
     Attributes:
         spark: the session.
-        table: the table in its newest schema.
-        snapshot: what is read; None: the table has no snapshot, and so no rows.
-        batch: the name and number under which the statement is done once; None: it has none.
-        name_commit: notes that a commit by metadata alone is made right now, and tells its name; None: it has none.
-        evolution: the schema of the table is a new one, which is published with the rows; None: it is there.
+        read: the table and the snapshot.
     """
 
     spark: SparkSession
-    table: ReadableTable
-    snapshot: Snapshot | None
-    batch: Batch | None = None
-    name_commit: Callable[[], CommitName | None] = lambda: None
-    evolution: Evolution | None = None
+    read: ReadTable
 
     @property
-    def read_state(self) -> ReadState:
-        """For the check of the commit."""
-        return ReadState.of(self.snapshot)
+    def table(self) -> ReadableTable:
+        """The table in its newest schema."""
+        return self.read.table
 
     def shown(self, fields: Sequence[DataField]) -> st.StructType:
         """Columns as a read of the table shows them."""
         return nullable(shown_schema(spark_schema(fields)))
-
-    def splits(self, predicate: Predicate = _TRUE) -> list[Split]:
-        """The splits that hold all rows that may satisfy a predicate.
-
-        Raises:
-            CorruptFile: metadata is missing or damaged.
-            UnsupportedFeature: postponed rows would have to be merged.
-        """
-        if self.snapshot is None:
-            return []
-        units = own_scan(self.table, self.table.schema.fields, predicate).plan_at(self.snapshot).splits
-        found = [unit for unit in units if isinstance(unit, Split)]
-        if len(found) < len(units):
-            raise UnsupportedFeature(
-                f"changing rows of {self.table.location}: 'postpone.merge-on-read' merges rows that have no bucket "
-                "yet; compact the table and leave the option out"
-            )
-        return found
 
     def rows(self, fields: Sequence[DataField], predicate: Predicate = _TRUE, placed: bool = False) -> TargetRows:
         """Rows that may satisfy a predicate, among others.
@@ -109,14 +78,14 @@ class Target:
             predicate: leaves out files, and some rows.
             placed: whether the places of the rows follow; for append tables only.
         """
-        splits, scan = self.splits(predicate), self.scan(fields, predicate, placed)
+        splits, scan = self.read.splits(predicate), self.scan(fields, predicate, placed)
         check_places(self.table, fields, predicate, splits)
         settings, is_few = scan.settings, is_small(splits) or is_key_lookup(self.table, predicate, splits)
         rows = scan.here(splits) if settings.local and splits and is_few else None
         few = rows is not None
         if rows is None:
             refusal = "native reads are off" if settings.native is False else None
-            rows = scan.frame(scan.classified(splits, refusal), self.snapshot)
+            rows = scan.frame(scan.classified(splits, refusal), self.read.snapshot)
         rows = self.as_read(rows, fields, splits, PLACE.names if placed else ())
         files = files_by_name(self.table, splits) if placed else {}
         return TargetRows(rows, sum(split.file_count for split in splits), files, few)

@@ -12,6 +12,7 @@ import pyarrow as pa
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
+from paimon_spark.row_changes.result import RowChangeResult
 from paimon_spark.spark.adapters.dataframes import rows_frame
 from paimon_spark.spark.merge_into.clauses import Action, Clause, When
 from paimon_spark.spark.native.read_table import ReadRequest, read_table
@@ -20,7 +21,6 @@ from paimon_spark.spark.queries.run_query import UNKNOWN_NAME, run_query
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.queries.table_use import plan_use
 from paimon_spark.spark.queries.temporary_views import refresh_temporary_views
-from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.spark.table.table_writes import refreshing
 from paimon_spark.sql.queries.parameters import question_marks, with_arguments
 from paimon_spark.sql.queries.query import Query, Use

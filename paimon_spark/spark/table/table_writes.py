@@ -16,6 +16,8 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from paimon_spark.cdc.batches.decoding import DecodingOptions, decoding_of
 from paimon_spark.errors import OptionError, TableNotFound
+from paimon_spark.row_changes.attempts import RowChange
+from paimon_spark.row_changes.result import RowChangeResult
 from paimon_spark.spark.adapters.batches import FrameColumns
 from paimon_spark.spark.adapters.dataframes import Rows, as_dataframe, held_rows
 from paimon_spark.spark.adapters.errors import named_batch
@@ -34,8 +36,7 @@ from paimon_spark.spark.jobs.write_run import run_write
 from paimon_spark.spark.merge_into.clauses import Clause, MergeBuilder
 from paimon_spark.spark.merge_into.merge import Merge, run_merge
 from paimon_spark.spark.rows.assignments import Expression
-from paimon_spark.spark.rows.attempts import Job
-from paimon_spark.spark.rows.result import RowChangeResult
+from paimon_spark.spark.rows.job import Job
 from paimon_spark.spark.rows.statements import RowStatement, delete_where, update_where
 from paimon_spark.spark.stream_sink.options import stream_options
 from paimon_spark.spark.stream_sink.query import StreamIdentity, compute, local_query
@@ -346,8 +347,8 @@ class TableWrites(TableState):
         return MergeBuilder(run)
 
     def _job(self, statement: Statement, once: Once | None) -> Job:
-        job = Job(self._spark, self._open, statement, once, self._unknown, name=self._alias or self._path)
-        return job if self._refresh is None else replace(job, refresh=self._refresh)
+        change = RowChange(self._open, statement, once, self._unknown, name=self._alias or self._path)
+        return Job(self._spark, change if self._refresh is None else replace(change, refresh=self._refresh))
 
     def _write(self, rows: Rows, options: Mapping[str, str], overwrite: bool, once: Once | None) -> WriteResult:
         rows = held_rows(rows)

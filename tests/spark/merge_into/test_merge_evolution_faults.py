@@ -14,11 +14,12 @@ from support.faults.sides import DriverFaults
 from paimon_spark import PaimonTable
 from paimon_spark.errors import PaimonError
 from paimon_spark.file_io import LocalFileIO
+from paimon_spark.row_changes.attempts import RowChange
+from paimon_spark.row_changes.result import RowChangeResult
 from paimon_spark.spark.merge_into.clauses import Action, Clause
 from paimon_spark.spark.merge_into.clauses import When as Rows
 from paimon_spark.spark.merge_into.merge import Merge, run_merge
-from paimon_spark.spark.rows.attempts import Job
-from paimon_spark.spark.rows.result import RowChangeResult
+from paimon_spark.spark.rows.job import Job
 from paimon_spark.store.evolution.merged_schema import Merging
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.rows.change_strategies import Statement
@@ -35,7 +36,7 @@ def made(spark: SparkSession, path: Path) -> PaimonTable:
 def merge(spark: SparkSession, opened: Callable[[], ReadableTable]) -> RowChangeResult:
     source = spark.sql("select id, 5 as more from values (1), (2) as v(id)").coalesce(1)
     clauses = [Clause(Rows.MATCHED, Action.UPDATE), Clause(Rows.NOT_MATCHED, Action.INSERT)]
-    job = Job(spark, opened, Statement.MERGE)
+    job = Job(spark, RowChange(opened, Statement.MERGE))
     return run_merge(Merge(job, "t", source, "s", "t.id = s.id", clauses, Merging()))
 
 

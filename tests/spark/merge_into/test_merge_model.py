@@ -16,9 +16,10 @@ from support.long_runs import draws, tries
 
 from paimon_spark import PaimonTable
 from paimon_spark.errors import DataError
+from paimon_spark.row_changes.attempts import RowChange
 from paimon_spark.spark.merge_into.clauses import Action, Clause, When
 from paimon_spark.spark.merge_into.merge import Merge, run_merge
-from paimon_spark.spark.rows.attempts import Job
+from paimon_spark.spark.rows.job import Job
 from paimon_spark.store.rows.change_strategies import Statement
 from paimon_spark.tables.open import open_table
 
@@ -170,7 +171,7 @@ def test_a_merge_does_what_its_clauses_say(quick_spark: SparkSession, tmp_path: 
         clauses = [item.clause for item in steps]
         told = f"{kind}, statement {number}: {now} with {source}: {clauses}"
         expected = merged(now, source, steps)
-        job = Job(quick_spark, lambda: open_table(path), Statement.MERGE)
+        job = Job(quick_spark, RowChange(lambda: open_table(path), Statement.MERGE))
         merge = Merge(job, "t", quick_spark.createDataFrame(source, schema), "s", "t.id = s.id", clauses)
         clash = kind == "keyed" and inserts_a_key_twice(now, source, steps)
         if expected is None or (clash and any(clause.when is When.MATCHED for clause in clauses)):

@@ -22,10 +22,11 @@ from support.long_runs import draws, tries
 
 from paimon_spark.errors import PaimonError
 from paimon_spark.file_io import LocalFileIO
+from paimon_spark.row_changes.attempts import RowChange
 from paimon_spark.spark.merge_into.clauses import Action, Clause
 from paimon_spark.spark.merge_into.clauses import When as Rows
 from paimon_spark.spark.merge_into.merge import Merge, run_merge
-from paimon_spark.spark.rows.attempts import Job
+from paimon_spark.spark.rows.job import Job
 from paimon_spark.spark.rows.statements import RowStatement, delete_where, update_where
 from paimon_spark.store.checks.table import check
 from paimon_spark.store.open import ReadableTable
@@ -51,7 +52,7 @@ Table = tuple[Path, object, object]
 
 
 def run(spark: SparkSession, path: Path, statement: Statement, store: FaultyFileIO) -> None:
-    job = Job(spark, lambda: replace(open_table(str(path)), file_io=store), statement)
+    job = Job(spark, RowChange(lambda: replace(open_table(str(path)), file_io=store), statement))
     match statement:
         case Statement.DELETE:
             delete_where(RowStatement(job, "t", "id in (1, 2)"))

@@ -18,11 +18,12 @@ from paimon_spark.catalogs.file_catalog import FileCatalog
 from paimon_spark.catalogs.filesystem import DirectoryNames
 from paimon_spark.errors import CommitConflict, RetriesExhausted
 from paimon_spark.file_io import LocalFileIO
+from paimon_spark.row_changes.attempts import RowChange
+from paimon_spark.row_changes.result import RowChangeResult
 from paimon_spark.spark.merge_into.clauses import Action, Clause, When
 from paimon_spark.spark.merge_into.merge import Merge, run_merge
 from paimon_spark.spark.queries.session import SqlSession
-from paimon_spark.spark.rows.attempts import Job
-from paimon_spark.spark.rows.result import RowChangeResult
+from paimon_spark.spark.rows.job import Job
 from paimon_spark.spark.rows.statements import RowStatement, delete_where, update_where
 from paimon_spark.spark.statements.row_changes import SubQueryViews, with_sub_query_views
 from paimon_spark.spark.statements.run import run_sql
@@ -65,7 +66,7 @@ class Race:
 
     def job(self, statement: Statement, other_job: Callable[[], object]) -> Job:
         store = Between(LocalFileIO(), happens=other_job)
-        return Job(self.spark, lambda: replace(open_table(self.path), file_io=store), statement)
+        return Job(self.spark, RowChange(lambda: replace(open_table(self.path), file_io=store), statement))
 
     def update(self, condition: str, value: str, other_job: Callable[[], object]) -> RowChangeResult:
         job = self.job(Statement.UPDATE, other_job)

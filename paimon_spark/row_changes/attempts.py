@@ -7,22 +7,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pyspark.sql import SparkSession
-
 from paimon_spark.errors import CommitConflict, PaimonError, UnsupportedFeature
 from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.merge.compaction.rules import compaction_rules
-from paimon_spark.spark.adapters.errors import job_errors
-from paimon_spark.spark.adapters.options import SESSION_ZONE
-from paimon_spark.spark.jobs.compact_job import SparkRunner
-from paimon_spark.spark.rows.expressions import check_names
-from paimon_spark.spark.rows.result import Outcome, RowChangeResult
-from paimon_spark.spark.rows.target import Target
+from paimon_spark.row_changes.read_table import ReadTable
+from paimon_spark.row_changes.result import Outcome, RowChangeResult
 from paimon_spark.store.clean.truncate import TruncateResult
 from paimon_spark.store.commit.commit_loop import commit_retries
 from paimon_spark.store.commit.commit_user import CommitName
+from paimon_spark.store.commit.row_conflicts import ReadState
 from paimon_spark.store.commit.table_commit import CommitResult
-from paimon_spark.store.compact.compaction import compact_table
+from paimon_spark.store.compact.compaction import TaskRunner, compact_table
 from paimon_spark.store.compact.live_buckets import live_buckets
 from paimon_spark.store.rows.change_strategies import ChangeStrategy, Statement, change_strategy
 from paimon_spark.store.scan.split_plan import skips_level_zero
@@ -43,11 +38,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Job:
+class RowChange:
     """A statement.
 
     Attributes:
-        spark: the session.
         open_table: opens the table in its newest schema; called for every attempt.
         statement: what is done.
         once: the name and number under which it is done once; None: each call does it.
@@ -57,7 +51,6 @@ class Job:
         inserts_only: a MERGE of which no clause updates or deletes.
     """
 
-    spark: SparkSession
     open_table: Callable[[], ReadableTable]
     statement: Statement
     once: Once | None = None
@@ -68,13 +61,16 @@ class Job:
 
 
 def run_attempts(
-    job: Job,
-    write: Callable[[Target], Outcome | TruncateResult],
+    change: RowChange,
+    runner: Callable[[], TaskRunner],
+    write: Callable[[ReadTable], Outcome | TruncateResult],
     by_metadata: Callable[[ReadableTable], bool] = lambda table: False,
 ) -> RowChangeResult:
     """Writes the changes and commits them; after a conflict again from the start (`commit.max-retries`).
 
     Args:
+        change: the statement.
+        runner: makes what runs the compactions before and after it.
         write: finds and writes the changes at one state of the table, or does all of it by metadata.
         by_metadata: whether it does so: then it does not matter which rows of a table wait for a compaction.
 
@@ -84,32 +80,31 @@ def run_attempts(
         PaimonError: the changes cannot be made.
     """
     began = time.monotonic()
-    table = job.open_table()
+    table = change.open_table()
     refuse_travel(table, "changed")
-    check_names(f"{job.statement} of {table.location}: the table", table.schema.names)
-    batch = None if job.once is None else batch_of(table, job.once, str(job.statement), job.unknown)
-    done = find_committed(table, batch, SparkRunner(job.spark))
+    batch = None if change.once is None else batch_of(table, change.once, str(change.statement), change.unknown)
+    done = find_committed(table, batch, runner())
     if done is not None:
         millis = round((time.monotonic() - began) * 1000)
         return RowChangeResult(snapshot_id=done.snapshot_id, millis=millis, repeated=True)
 
     published: list[WriteJob] = []  # whose schema stays, also if another attempt fails
 
-    @job_errors()
     def attempt(number: int) -> RowChangeResult:
         if number > 1:
-            job.refresh()
-        now = table if number == 1 else job.open_table()
-        read = _read_target(job, now, by_metadata)
-        target = replace(read, batch=batch, name_commit=lambda: _name(now, batch))
+            change.refresh()
+        now = table if number == 1 else change.open_table()
+        settled = now.without_fallback
+        _settle(change, settled, runner, by_metadata)
+        read = ReadTable(settled, settled.snapshots.latest(), batch, lambda: _name(now, batch))
         begun = time.monotonic()
-        made = write(target)
+        made = write(read)
         if isinstance(made, TruncateResult):
             if batch is not None:
                 end_batch(table, batch, made.snapshot_id)
-            return _of_metadata(target.table, made, number)
+            return _of_metadata(read.table, made, number)
         spent = round((time.monotonic() - begun) * 1000)
-        return replace(_commit(job, target, made, spent, published), attempts=number)
+        return replace(_commit(change, runner, read, made, spent, published), attempts=number)
 
     try:
         result = retry(attempt, commit_retries(table.settings), CommitConflict)
@@ -133,15 +128,7 @@ def _name(table: ReadableTable, batch: Batch | None) -> CommitName | None:
     return CommitName(batch.user, batch.number, note.since)
 
 
-def _read_target(job: Job, table: ReadableTable, by_metadata: Callable[[ReadableTable], bool]) -> Target:
-    table = replace(table.without_fallback, time_zone=job.spark.conf.get(SESSION_ZONE))
-    settled = 0 if by_metadata(table) else _settled_level(table, job)
-    if settled:
-        _settle_rows(job, table, settled)
-    return Target(job.spark, table, table.snapshots.latest())
-
-
-def _settled_level(table: ReadableTable, job: Job) -> int:
+def _settled_level(table: ReadableTable, change: RowChange) -> int:
     """The lowest level on which files may lie when a statement reads the table; 0: on any.
 
     Readers may not see level 0. Where files are rewritten, their rows must be in the changelog already, which a
@@ -150,36 +137,42 @@ def _settled_level(table: ReadableTable, job: Job) -> int:
     if not table.schema.primary_keys:
         return 0
     producer = table.settings.changelog_producer
-    rewrites = change_strategy(table, job.statement, job.inserts_only) is ChangeStrategy.MERGED_BUCKETS
+    rewrites = change_strategy(table, change.statement, change.inserts_only) is ChangeStrategy.MERGED_BUCKETS
     if rewrites and producer is ChangelogProducer.FULL_COMPACTION:
         return compaction_rules(table.settings).num_levels - 1
     return int(skips_level_zero(table.settings) or (rewrites and producer.is_compaction))
 
 
-def _settle_rows(job: Job, table: ReadableTable, settled: int) -> None:
+def _settle(
+    change: RowChange,
+    table: ReadableTable,
+    runner: Callable[[], TaskRunner],
+    by_metadata: Callable[[ReadableTable], bool],
+) -> None:
     """Compacts rows that wait below a level: an update of what they replace would be lost, or reported late.
 
     Raises:
         UnsupportedFeature: the table is not compacted by its writers.
         CommitConflict: rows wait again.
     """
-    waiting = _waiting(table, settled)
+    settled = 0 if by_metadata(table) else _settled_level(table, change)
+    waiting = _waiting(table, settled) if settled else 0
     if not waiting:
         return
     problem = f"{waiting} files wait for a compaction, and their rows are not visible yet, or not in the changelog"
     if table.settings.write_only:
         raise UnsupportedFeature(
-            f"{job.statement} of {table.location}: {problem}; 'write-only' leaves compaction to another job, so run "
+            f"{change.statement} of {table.location}: {problem}; 'write-only' leaves compaction to another job, so run "
             "that first"
         )
-    runner = SparkRunner(job.spark)
+    tasks = runner()
     try:
-        compact_table(table, runner, full=table.settings.changelog_producer is ChangelogProducer.FULL_COMPACTION)
+        compact_table(table, tasks, full=table.settings.changelog_producer is ChangelogProducer.FULL_COMPACTION)
     finally:
-        runner.stop()
+        tasks.stop()
     if _waiting(table, settled):
         raise CommitConflict(
-            f"{job.statement} of {table.location}: {problem}; compact the table, then run the statement again"
+            f"{change.statement} of {table.location}: {problem}; compact the table, then run the statement again"
         )
 
 
@@ -199,14 +192,21 @@ def _of_metadata(table: Table, made: TruncateResult, number: int) -> RowChangeRe
     )
 
 
-def _commit(job: Job, target: Target, made: Outcome, spent: int, published: list[WriteJob]) -> RowChangeResult:
+def _commit(
+    change: RowChange,
+    runner: Callable[[], TaskRunner],
+    read: ReadTable,
+    made: Outcome,
+    spent: int,
+    published: list[WriteJob],
+) -> RowChangeResult:
     """One commit, on the state that was read. Files of a commit that is refused are deleted.
 
     Args:
         published: takes the write if its schema has been published.
     """
     began = time.monotonic()
-    batch, table = target.batch, made.job.table
+    batch, table = read.batch, made.job.table
     nothing = RowChangeResult(files_read=made.files_read, find_millis=made.find_millis)
     if made.updated + made.deleted + made.inserted == 0:
         abort_job(made.job, made.messages)
@@ -221,11 +221,11 @@ def _commit(job: Job, target: Target, made: Outcome, spent: int, published: list
         nonlocal spent_on_commit
         publish_schema_of(write, made.messages)
         published.extend([write] if write.evolution is not None else [])
-        result = commit_rows(write, made.messages, job.statement.value, target.read_state)
+        result = commit_rows(write, made.messages, change.statement.value, ReadState.of(read.snapshot))
         spent_on_commit = round((time.monotonic() - began) * 1000)
         return result
 
-    done = commit_and_finish(write, made.messages, SparkRunner(job.spark), publish=publish).result
+    done = commit_and_finish(write, made.messages, runner(), publish=publish).result
     if done is None:
         return nothing
     return RowChangeResult(

@@ -1,0 +1,56 @@
+"""The table whose rows change, at the snapshot that a statement reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from paimon_spark.arrow.predicates.predicate import TRUE, Predicate
+from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.store.commit.commit_user import CommitName
+from paimon_spark.store.read.splits import Split
+from paimon_spark.store.scan.new_scan import own_scan
+from paimon_spark.store.stream_sink.batch import Batch
+from paimon_spark.writes.write_job import Evolution
+
+if TYPE_CHECKING:
+    from paimon_spark.store.open import ReadableTable
+
+
+@dataclass(frozen=True)
+class ReadTable:
+    """The table of a statement, at the snapshot that it reads.
+
+    Attributes:
+        table: the table in its newest schema.
+        snapshot: what is read; None: the table has no snapshot, and so no rows.
+        batch: the name and number under which the statement is done once; None: it has none.
+        name_commit: notes that a commit by metadata alone is made right now, and tells its name; None: it has none.
+        evolution: the schema of the table is a new one, which is published with the rows; None: it is there.
+    """
+
+    table: ReadableTable
+    snapshot: Snapshot | None
+    batch: Batch | None = None
+    name_commit: Callable[[], CommitName | None] = lambda: None
+    evolution: Evolution | None = None
+
+    def splits(self, predicate: Predicate = TRUE) -> list[Split]:
+        """The splits that hold all rows that may satisfy a predicate.
+
+        Raises:
+            CorruptFile: metadata is missing or damaged.
+            UnsupportedFeature: postponed rows would have to be merged.
+        """
+        if self.snapshot is None:
+            return []
+        units = own_scan(self.table, self.table.schema.fields, predicate).plan_at(self.snapshot).splits
+        found = [unit for unit in units if isinstance(unit, Split)]
+        if len(found) < len(units):
+            raise UnsupportedFeature(
+                f"changing rows of {self.table.location}: 'postpone.merge-on-read' merges rows that have no bucket "
+                "yet; compact the table and leave the option out"
+            )
+        return found

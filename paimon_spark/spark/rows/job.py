@@ -1,0 +1,60 @@
+"""A DELETE, UPDATE or MERGE of a session, done by Spark's tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pyspark.sql import SparkSession
+
+from paimon_spark.row_changes.attempts import RowChange, run_attempts
+from paimon_spark.row_changes.read_table import ReadTable
+from paimon_spark.row_changes.result import Outcome, RowChangeResult
+from paimon_spark.spark.adapters.errors import job_errors
+from paimon_spark.spark.adapters.options import SESSION_ZONE
+from paimon_spark.spark.jobs.compact_job import SparkRunner
+from paimon_spark.spark.rows.expressions import check_names
+from paimon_spark.spark.rows.target import Target
+from paimon_spark.store.clean.truncate import TruncateResult
+
+if TYPE_CHECKING:
+    from paimon_spark.store.open import ReadableTable
+
+
+@dataclass(frozen=True)
+class Job:
+    """A statement of a session.
+
+    Attributes:
+        spark: the session.
+        change: the statement.
+    """
+
+    spark: SparkSession
+    change: RowChange
+
+    def run(
+        self,
+        write: Callable[[Target], Outcome | TruncateResult],
+        by_metadata: Callable[[ReadableTable], bool] = lambda table: False,
+    ) -> RowChangeResult:
+        """Does the statement by Spark's tasks, in the time zone of the session; arguments and errors of run_attempts.
+
+        Raises:
+            UnsupportedFeature: a column has a name that columns of the job may have.
+        """
+        what, zone = self.change.statement, self.spark.conf.get(SESSION_ZONE)
+
+        def opened() -> ReadableTable:
+            table = self.change.open_table()
+            check_names(f"{what} of {table.location}: the table", table.schema.names)
+            return replace(table, time_zone=zone)
+
+        @job_errors()
+        def write_target(read: ReadTable) -> Outcome | TruncateResult:
+            return write(Target(self.spark, read))
+
+        change = replace(self.change, open_table=opened)
+        return run_attempts(change, partial(SparkRunner, self.spark), write_target, by_metadata)
