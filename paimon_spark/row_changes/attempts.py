@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from paimon_spark.errors import CommitConflict, PaimonError, UnsupportedFeature
 from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.merge.compaction.rules import compaction_rules
-from paimon_spark.row_changes.read_table import ReadTable
+from paimon_spark.row_changes.read_table import ReadTable, check_names
 from paimon_spark.row_changes.result import Outcome, RowChangeResult
 from paimon_spark.store.clean.truncate import TruncateResult
 from paimon_spark.store.commit.commit_loop import commit_retries
@@ -82,6 +82,7 @@ def run_attempts(
     began = time.monotonic()
     table = change.open_table()
     refuse_travel(table, "changed")
+    check_names(f"{change.statement} of {table.location}: the table", table.schema.names)
     batch = None if change.once is None else batch_of(table, change.once, str(change.statement), change.unknown)
     done = find_committed(table, batch, runner())
     if done is not None:

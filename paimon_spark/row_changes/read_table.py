@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,9 @@ from paimon_spark.writes.write_job import Evolution
 
 if TYPE_CHECKING:
     from paimon_spark.store.open import ReadableTable
+
+PREFIX = "_paimon_"
+"""Names of columns that statements make for themselves begin with it."""
 
 
 @dataclass(frozen=True)
@@ -54,3 +57,20 @@ class ReadTable:
                 "yet; compact the table and leave the option out"
             )
         return found
+
+
+def check_names(what: str, names: Iterable[str]) -> None:
+    """Checks that no column has a name that a column of the job may have: rows would be found by the wrong values.
+
+    Args:
+        what: whose columns they are, for the message.
+
+    Raises:
+        UnsupportedFeature: a name begins with the prefix.
+    """
+    taken = [name for name in names if name.lower().startswith(PREFIX)]
+    if taken:
+        raise UnsupportedFeature(
+            f"{what} has the column '{taken[0]}': names that begin with '{PREFIX}' are those of columns that DELETE, "
+            "UPDATE and MERGE make for themselves; rename the column"
+        )

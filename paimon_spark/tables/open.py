@@ -18,20 +18,26 @@ from paimon_spark.file_io import absolute_location, file_io_for
 from paimon_spark.format.options.other_systems import ARGUMENT_ADVICE
 from paimon_spark.store.metadata.table_options import split_storage_options
 from paimon_spark.store.open import ReadableTable, open_any_table, open_data_table, state_options
+from paimon_spark.store.scan.read_spec import find_fields
 
 if TYPE_CHECKING:
     from paimon_spark.catalogs.catalog import Catalog
     from paimon_spark.catalogs.create import Columns
     from paimon_spark.procedures.procedure import Procedure
     from paimon_spark.procedures.table_procedures import TableProcedures
+    from paimon_spark.row_changes.attempts import RowChange
+    from paimon_spark.row_changes.result import RowChangeResult
     from paimon_spark.store.evolution.alter import AlterResult
     from paimon_spark.store.evolution.schema_update import SchemaBlock
+    from paimon_spark.store.rows.change_strategies import Statement
+    from paimon_spark.tables.merge_builder import TableMerge
     from paimon_spark.writes.write_job import WriteResult
 else:
     TableProcedures = object
 
 R = TypeVar("R")
 NO_OPTIONS: Mapping[str, str] = {}
+_ALL_ROWS = "true"
 
 
 @checks_arguments
@@ -43,6 +49,7 @@ class WritableTable(ReadableTable, TableProcedures):
     made.
 
     - Read: ``scan``, ``system_table``, ``history``; libraries that know Arrow's streams take all its rows
+    - Rows: ``delete``, ``update``, ``merge``, ``upsert``
     - Write: ``append``, ``overwrite``, ``dynamic_partition_overwrite``, ``truncate``, ``drop_partitions``
     - Columns and options: ``update_schema``, ``set_options``, ``unset_options``
     - Procedures: ``compact``, ``expire_snapshots``, ``create_tag``, ``rollback``, ... with the names and arguments that
@@ -133,6 +140,133 @@ class WritableTable(ReadableTable, TableProcedures):
             )
         return self._write(rows, {**options, DYNAMIC_OVERWRITE: "true"}, True, once, once_skips_older)
 
+    def delete(
+        self, condition: Any = _ALL_ROWS, once: tuple[str, int] | None = None, once_skips_older: bool = False
+    ) -> RowChangeResult:
+        """Deletes the rows for which a condition is true, in one commit. NULL is not true.
+
+        A condition on partitions alone is done by metadata: no data file is read (unless
+        `delete.force-produce-changelog` is true).
+
+        Args:
+            condition: SQL text or an expression of ``col(...)``, as for scan, or an expression of ``pyarrow.compute``,
+                by which no file is left out. Without one the table is emptied; None is refused, because a variable may
+                hold it by mistake.
+            once, once_skips_older: as for append.
+
+        Raises:
+            PredicateError: the condition does not fit the table.
+            DataError: the merge engine would keep a row that is to be deleted; the message says why.
+            UnsupportedFeature: rows of this table cannot be deleted; the message says why.
+            CommitConflict: other jobs changed the same rows in every attempt; nothing was committed.
+            StaleBatch, CommitStateUnknown: as for append; nothing was deleted.
+            OptionError: the condition is None.
+        """
+        from paimon_spark.row_changes.statements_here import RowStatement, delete_here
+        from paimon_spark.store.rows.change_strategies import Statement
+
+        where = self._which_rows(condition, "DELETE", "call delete() without an argument to delete all rows")
+        return delete_here(RowStatement(self._change(Statement.DELETE, once, once_skips_older), where))
+
+    def update(
+        self,
+        condition: Any,
+        set: Mapping[str, Any],
+        once: tuple[str, int] | None = None,
+        once_skips_older: bool = False,
+    ) -> RowChangeResult:
+        """Gives columns new values in the rows for which a condition is true, in one commit.
+
+        Args:
+            condition: as for delete; ``"true"``: all rows.
+            set: values by the names of columns, or of fields in them such as ``address.city``: an expression of
+                ``pyarrow.compute`` over the old values (``pc.field("n") + 1``), a constant of Python, or SQL text that
+                is a constant or the name of a column. A text is SQL, as in a session: ``"'new'"`` is the text new. A
+                value is stored as append stores it.
+            once, once_skips_older: as for append.
+
+        Raises:
+            SqlError: a column is unknown, assigned twice, or part of the primary key.
+            PredicateError: the condition or a value does not fit the table.
+            DataError: a value cannot be stored in its column, or the merge engine would not apply it: it is older than
+                the stored one by its sequence field, or NULL in a partial-update table.
+            UnsupportedFeature: rows of this table cannot be updated; the message says why.
+            CommitConflict, StaleBatch, CommitStateUnknown, OptionError: as for delete.
+        """
+        from paimon_spark.row_changes.statements_here import RowStatement, update_here
+        from paimon_spark.store.rows.change_strategies import Statement
+
+        where = self._which_rows(condition, "UPDATE", "call update('true', ...) to update all rows")
+        return update_here(RowStatement(self._change(Statement.UPDATE, once, once_skips_older), where, dict(set)))
+
+    def merge(
+        self,
+        source: Any,
+        condition: str | Sequence[str],
+        source_alias: str = "source",
+        alias: str = "target",
+        once: tuple[str, int] | None = None,
+        once_skips_older: bool = False,
+    ) -> TableMerge:
+        """Merges the rows of a source into the table: says which rows match, the calls on the result what is done.
+
+        Args:
+            source: the rows, in any form that append takes; they are held in memory.
+            condition: which columns are equal where a row of the source and one of the table match: names that both
+                have, or SQL text such as ``target.id = source.id AND target.day = source.date``.
+            source_alias, alias: the names of the source and of the table in expressions.
+            once, once_skips_older: as for append.
+
+        Returns:
+            The MERGE to be completed, and done by ``execute``, which raises:
+
+            - SqlError: no clause, an unknown column, a column assigned twice or of the primary key; or the condition
+              is more than equal columns.
+            - PredicateError: a condition or a value of a clause does not fit the columns.
+            - DataError: a value cannot be stored in its column; the merge engine would not apply it, as for update; or
+              several rows of the source match one row, which is shown.
+            - UnsupportedFeature: rows of this table cannot be merged.
+            - CommitConflict, StaleBatch, CommitStateUnknown: as for delete.
+        """
+        from paimon_spark.row_changes.merge_here import Merge, merge_here
+        from paimon_spark.store.rows.change_strategies import Statement
+        from paimon_spark.tables.merge_builder import TableMerge
+        from paimon_spark.writes.arrow_input import record_batches
+
+        change, rows = self._change(Statement.MERGE, once, once_skips_older), record_batches(source).read_all()
+        return TableMerge(lambda clauses: merge_here(Merge(change, alias, rows, source_alias, condition, clauses)))
+
+    def upsert(
+        self,
+        rows: Any,
+        on: str | Sequence[str] | None = None,
+        once: tuple[str, int] | None = None,
+        once_skips_older: bool = False,
+    ) -> RowChangeResult | WriteResult:
+        """Updates the rows of the table that have a row among these, and inserts the others, in one commit.
+
+        Args:
+            rows: as for append, with all columns of the table.
+            on: the columns by which rows are found; None: the primary key, which append upserts by without reading
+                the table.
+            once, once_skips_older: as for append.
+
+        Raises:
+            OptionError: the table has no primary key, and no columns are named.
+            PaimonError: as of append, or of merge.
+        """
+        names = find_fields(self.schema, on) if on is not None else ()
+        if not names and not self.schema.primary_keys:
+            raise OptionError(
+                f"upsert of {self.place}: the table has no primary key; name the columns by which rows are found, with "
+                "on='id'",
+                arguments=("on",),
+            )
+        if {field.name for field in names} in (set(), {*self.schema.primary_keys}):
+            return self.append(rows, once=once, once_skips_older=once_skips_older)
+        merge = self.merge(rows, [field.name for field in names], once=once, once_skips_older=once_skips_older)
+        return merge.when_matched_update_all().when_not_matched_insert_all().execute()
+
     def update_schema(self, dry_run: bool = False) -> SchemaBlock:
         """Changes columns, comments and options: all of them at the end of the block, or none if it raises.
 
@@ -197,6 +331,26 @@ class WritableTable(ReadableTable, TableProcedures):
 
         given = {**self.given, **options}
         return write_here(self.place, rows, given, overwrite, Once.of(once, skips), self.time_zone)
+
+    def _change(self, statement: Statement, once: tuple[str, int] | None, skips: bool) -> RowChange:
+        from paimon_spark.row_changes.attempts import RowChange
+        from paimon_spark.writes.options import Once
+
+        return RowChange(self.reopened, statement, Once.of(once, skips), name=self.place)
+
+    def _which_rows(self, condition: Any, what: str, all_rows: str) -> Any:
+        """The condition of a statement.
+
+        Raises:
+            OptionError: the caller gave None or a blank text, which a variable may hold by mistake.
+        """
+        if condition is None or (isinstance(condition, str) and not condition.strip()):
+            found = "the argument 'condition' is None" if condition is None else "the condition is empty"
+            raise OptionError(
+                f"{what} of {self.place}: {found}, and nothing was changed; give a condition, or {all_rows}",
+                arguments=("condition",),
+            )
+        return condition
 
     def _run(self, procedure: Procedure[R]) -> R:
         from paimon_spark.procedures.local_engine import LocalEngine

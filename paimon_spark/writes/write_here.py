@@ -77,11 +77,11 @@ def write_here(
     done, repeated = find_committed(job.table, job.batch, runner), True
     if done is None:
         repeated = False
-        done = commit_and_finish(job, place_job(job, _written(job, _valid(reader))), runner)
+        done = commit_and_finish(job, place_job(job, write_batches(job, _valid(reader))), runner)
     return WriteResult.of(done, began, repeated)
 
 
-def _written(job: WriteJob, batches: Iterable[pa.RecordBatch]) -> list[CommitMessage]:
+def write_batches(job: WriteJob, batches: Iterable[pa.RecordBatch]) -> list[CommitMessage]:
     if job.table.bucket_mode is BucketMode.KEY_DYNAMIC:
         return _write_cross_partition(job, batches)
     return write_rows(job, 0, batches, lambda _: job.table.time_zone)

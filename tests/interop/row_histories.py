@@ -32,7 +32,7 @@ from support.oracles.naive_table import Change, Lost, NaiveTable, Role, Values
 from paimon_spark import open_table
 from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.format.type_text import parse_type
-from paimon_spark.spark.merge_into.clauses import Action
+from paimon_spark.row_changes.clauses import Action
 from paimon_spark.store.evolution import changes as c
 from paimon_spark.store.rescale.postpone_compact import compact_postponed
 

@@ -23,7 +23,8 @@ from paimon_spark.arrow.predicates.binding import (
     bind_text_test,
     resolve_column,
 )
-from paimon_spark.arrow.predicates.literals import items_of, literal_of
+from paimon_spark.arrow.predicates.coercion import Column
+from paimon_spark.arrow.predicates.literals import Literal, items_of, literal_of
 from paimon_spark.arrow.predicates.predicate import TRUE, IsNotNull, IsNull, Op, Predicate, UnlessNull, and_, not_, or_
 from paimon_spark.arrow.zones import TimeZone, session_zone
 from paimon_spark.errors import PredicateError, UnsupportedMethod, wrong_in_utf8
@@ -256,6 +257,28 @@ def _bind(expr: Expr, fields: Sequence[DataField], zone: dt.tzinfo, depth: int =
                 return bind_is_nan(column)
             return IsNull(column.path) if test == "is_null" else IsNotNull(column.path)
     raise PredicateError(f"{expr!r} is not a condition")
+
+
+def as_value(value: Any, fields: Sequence[DataField], time_zone: TimeZone | None) -> Column | Literal:
+    """A column or a constant, from any form.
+
+    Args:
+        value: SQL text, ``col(...)``, or a constant of Python, NumPy, pandas or Arrow.
+        fields, time_zone: as for as_predicate.
+
+    Raises:
+        PredicateError: the text is not SQL or computes more than constants, a column is unknown, or it is no value.
+        OptionError: an unknown time zone.
+    """
+    if isinstance(value, ColumnExpr):
+        return resolve_column(value.names, fields)
+    if isinstance(value, Expr):
+        raise PredicateError(f"{value!r:.100} is a condition, and stands where a value must")
+    if not isinstance(value, str):
+        return literal_of(value)
+    from paimon_spark.arrow.predicates.sql_text import parse_value  # imports the SQL parser, as in as_predicate
+
+    return parse_value(value, fields, time_zone)
 
 
 def as_predicate(

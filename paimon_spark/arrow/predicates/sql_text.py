@@ -142,6 +142,25 @@ def parse_predicate(
         raise PredicateError(f"cannot use the filter {sql[:200]!r}...: it is nested too deeply") from None
 
 
+def parse_value(
+    sql: str, fields: Sequence[DataField], time_zone: TimeZone | None, dialect: Dialect = Dialect.ANSI
+) -> Column | Literal:
+    """The column or the constant that an expression in Spark SQL means; arguments as of parse_predicate.
+
+    Raises:
+        PredicateError: the text is not SQL, names an unknown column, or computes more than constants.
+        OptionError: an unknown time zone.
+    """
+    reading = _Reading(fields, session_zone(time_zone), dialect)
+    try:
+        dialect.check_known()
+        return reading.value(_parse(sql))
+    except PredicateError as error:
+        raise PredicateError(f"cannot use the value {sql!r:.200}: {error}") from None
+    except RecursionError:
+        raise PredicateError(f"cannot use the value {sql[:200]!r}...: it is nested too deeply") from None
+
+
 def _advice(sql: str, fields: Sequence[DataField]) -> str:
     """What to do about words of Python in a condition, and about a column whose name stands in double quotes."""
     if sql.startswith("Column<"):
@@ -298,6 +317,10 @@ class _Reading:
         raise _refuse(node)
 
     # -------------------------------------------------------------------------------------------------------- operands
+
+    def value(self, node: Node) -> Column | Literal:
+        """The column or the constant that stands where a value must."""
+        return self._operand(node)
 
     def _operand(self, node: Node) -> Column | Literal:
         node = _unwrap(node)

@@ -274,9 +274,7 @@ _MODULE_NAMES: Mapping[str, str] = MappingProxyType(
         _OPENED: "load_table load read read_table scan StaticTable",
         _CATALOG: "Catalog SessionCatalog load_catalog CatalogFactory connect create_catalog",
         "PaimonTable.create(spark) makes a table, create_table('<path>', ...) one without Spark": "create",
-        "open_table('<path>') has append and overwrite, PaimonTable.forPath(spark, '<path>') merge, ... too": (
-            "write write_deltalake"
-        ),
+        "open_table('<path>') has append, overwrite, update, delete, merge, ...": ("write write_deltalake"),
         "a session needs no jar and no setting": "configure_spark_with_delta_pip",
     }
 )
@@ -300,7 +298,6 @@ MERGE_ADVICE: Mapping[str, str] = MappingProxyType(
 )
 """Method of a MERGE in another system -> what MergeBuilder has in its place."""
 
-_CHANGES = "rows are changed with Spark: PaimonTable.forPath(spark, '<path>') has delete, update and merge"
 _ADDS = "append(rows) adds rows, or upserts them if the table has a primary key"
 _READS_ONLY = "a scan is a read; rows are written to its table"
 _SCAN = "scan(columns=..., where=...) is a read, with to_arrow(), to_pandas(), to_batches(), head(), count() and top()"
@@ -308,8 +305,7 @@ _COMPACTS = "compact() compacts the table"
 _HISTORY = "history() shows the snapshots, the newest first"
 _NAMES: Mapping[str, str] = MappingProxyType(
     {
-        _CHANGES: "delete update merge",
-        _ADDS: "upsert insert write add add_files new_batch_write_builder new_stream_write_builder",
+        _ADDS: "insert write add add_files new_batch_write_builder new_stream_write_builder",
         _SCAN: "to_arrow to_pandas to_polars to_duckdb to_batches to_pyarrow to_pyarrow_table to_pyarrow_dataset "
         "to_arrow_batch_reader toDF toPandas select filter where head limit count collect show read new_read_builder "
         "to_table",

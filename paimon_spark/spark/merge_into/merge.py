@@ -18,12 +18,12 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, and_
-from paimon_spark.errors import DataError, PaimonError, SqlError, UnsupportedFeature
-from paimon_spark.format.bucket import bucket_fields
+from paimon_spark.errors import DataError, PaimonError, SqlError
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
-from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import FLOATS, DataField, DataType, Root
+from paimon_spark.row_changes.clauses import Action, When, check_clauses, check_deletions, inserts_only
+from paimon_spark.row_changes.read_table import check_names
 from paimon_spark.row_changes.result import Outcome, RowChangeResult
 from paimon_spark.spark.adapters.aligned_values import Naming, has_fields
 from paimon_spark.spark.adapters.batches import FrameColumns
@@ -31,7 +31,7 @@ from paimon_spark.spark.adapters.char_columns import stored_name
 from paimon_spark.spark.adapters.errors import not_logged, raised
 from paimon_spark.spark.adapters.session_options import is_case_sensitive, sql_dialect
 from paimon_spark.spark.adapters.types import loses_digits, spark_schema
-from paimon_spark.spark.merge_into.clauses import Action, Clause, When, check_clauses
+from paimon_spark.spark.merge_into.clauses import Clause
 from paimon_spark.spark.merge_into.merge_join import (
     MergePlan,
     assigned_columns,
@@ -46,8 +46,8 @@ from paimon_spark.spark.rows.assignments import Expression, new_values, read_ass
 from paimon_spark.spark.rows.changes import KIND, Changes, Wanted, with_kept_ids
 from paimon_spark.spark.rows.checks import check_digits, check_kept_digits, insert_kind
 from paimon_spark.spark.rows.expression_errors import Reading, empty_rows, expression_errors
-from paimon_spark.spark.rows.expressions import QUERIES, check_names, check_no_star
-from paimon_spark.spark.rows.keyed import wanted_of, write_keyed
+from paimon_spark.spark.rows.expressions import QUERIES, check_no_star
+from paimon_spark.spark.rows.keyed import write_keyed
 from paimon_spark.spark.rows.pruning import named_fields, named_metadata_fields, pruning_of
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.sql.queries.references import dotted_names
@@ -60,9 +60,9 @@ from paimon_spark.store.rows.change_strategies import (
     Statement,
     change_strategy,
     check_column_files,
-    check_deletes,
-    deletes_by_kind,
     ids_to_keep,
+    keeps_old_rows,
+    moves_rows,
 )
 from paimon_spark.writes.evolved_table import merged_table
 from paimon_spark.writes.write_job import Evolution
@@ -125,7 +125,7 @@ def run_merge(merge: Merge) -> RowChangeResult:
     check_names(f"{what}: the source", merge.source.columns)
     name = merge.source_alias or source_alias_of(merge.source, merge.alias, merge.expressions, what)
     _check_compares(merge, NONE if name == HIDDEN else name, what)
-    change = replace(merge.job.change, inserts_only=all(c.action is Action.INSERT for c in merge.clauses))
+    change = replace(merge.job.change, inserts_only=inserts_only(merge.clauses))
     kept: list[DataFrame] = []
 
     def source() -> DataFrame:
@@ -142,8 +142,8 @@ def run_merge(merge: Merge) -> RowChangeResult:
         table = target.table
         strategy = change_strategy(table, Statement.MERGE, change.inserts_only)
         keyed = strategy is ChangeStrategy.ROWS_WITH_KINDS
-        _check_deletes(table, merge, keyed)
-        wanted = wanted_of(table) if keyed else Wanted(places=True)
+        check_deletions(table, merge.clauses)
+        wanted = Wanted(old=keeps_old_rows(table)) if keyed else Wanted(places=True)
         names = [*table.schema.names, *merge.source.columns]
         if merge.source_alias is None:
             check_qualifiers(merge.condition, (merge.alias, name), names, what)
@@ -228,23 +228,6 @@ def _of_strategy(plan: MergePlan, strategy: ChangeStrategy) -> tuple[MergePlan, 
     return replace(plan, assigned=frozenset(found)), [name for name, stays in found.items() if stays]
 
 
-def _check_deletes(table: Table, merge: Merge, keyed: bool) -> None:
-    if any(clause.action is Action.DELETE for clause in merge.clauses) and not keyed:
-        check_deletes(table, Statement.MERGE)
-    if keyed and any(c.action is Action.DELETE for c in merge.clauses) and not deletes_by_kind(table):
-        settings = table.settings
-        if settings.ignore_delete:
-            why, way_out = f"'{TableSettings.ignore_delete.key}' = 'true' ignores rows that delete others", ""
-        elif settings.rowkind_field is not None:
-            why, way_out = f"a column tells what a row does ('{TableSettings.rowkind_field.key}')", ""
-        else:
-            why = "the merge engine does not remove rows"
-            way_out = ", or let the engine remove them (such as 'partial-update.remove-record-on-delete')"
-        raise UnsupportedFeature(
-            f"MERGE INTO {table.location} with a DELETE: {why}; use DELETE, which rewrites files{way_out}"
-        )
-
-
 def _needed(
     plan: MergePlan, expressions: Sequence[Expression | None], kept: Collection[str] = ()
 ) -> Sequence[DataField]:
@@ -277,10 +260,8 @@ def _predicate(plan: MergePlan, source: DataFrame) -> Predicate:
 
 def _moves(plan: MergePlan) -> bool:
     """True if an update may change the partition or the bucket of a row."""
-    table = plan.table
-    places = {field.name for field in (*table.schema.partition_fields, *bucket_fields(table.schema, table.settings))}
     updates = [clause for clause in plan.clauses if clause.action is Action.UPDATE]
-    return any(item.field.name in places for clause in updates for item in assignments_of(plan, clause))
+    return moves_rows(plan.table, [item.field.name for clause in updates for item in assignments_of(plan, clause)])
 
 
 # --------------------------------------------------------------------------------------------------------------- upsert

@@ -19,11 +19,12 @@ from paimon_spark.errors import DataError, SqlError
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.schema import ROW_ID
 from paimon_spark.format.types import FLOATS, DataField, Root
+from paimon_spark.row_changes.clauses import Action, When, deletes_all_matched
 from paimon_spark.spark.adapters.aligned_values import Naming
 from paimon_spark.spark.adapters.char_columns import stored_column, with_blanks
 from paimon_spark.spark.adapters.errors import raised
 from paimon_spark.spark.adapters.types import spark_type
-from paimon_spark.spark.merge_into.clauses import Action, Clause, When
+from paimon_spark.spark.merge_into.clauses import Clause
 from paimon_spark.spark.merge_into.merge_keys import SameColumns
 from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER
 from paimon_spark.spark.rows.assignments import (
@@ -89,12 +90,6 @@ class MergePlan:
     def of(self, when: When) -> list[Clause]:
         """The clauses for some rows."""
         return [clause for clause in self.clauses if clause.when is when]
-
-    @property
-    def deletes_all_matched(self) -> bool:
-        """True if the only clause for matched rows is a DELETE without a condition."""
-        found = [(clause.action, clause.condition) for clause in self.of(When.MATCHED)]
-        return found == [(Action.DELETE, None)]
 
     @property
     def needs_target_rows(self) -> bool:
@@ -207,7 +202,7 @@ def _counted(plan: MergePlan, joined: DataFrame, identity: Sequence[str], target
     window = _window(columns, applies)
     several = several_rows(plan, "match the row", shown, " of the target")
     differs = sf.min(_NUMBER).over(window) < sf.max(_NUMBER).over(window)  # one row may match several of the target
-    if not plan.deletes_all_matched:
+    if not deletes_all_matched(plan.clauses):
         return joined.withColumn(_SEVERAL, sf.when(applies & differs, several))
     counted = joined.withColumn(_SEVERAL, sf.when(applies & ~matched & differs, several))
     turn = sf.row_number().over(_window(places, matched).orderBy(sf.lit(0)))

@@ -10,18 +10,14 @@ from pyspark.sql import Column
 from pyspark.sql import functions as sf
 
 from paimon_spark.errors import DataError, UnsupportedFeature
-from paimon_spark.format.options.engines import MergeEngine
-from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.quoting import quoted
-from paimon_spark.merge.engines.rules import aggregates
+from paimon_spark.row_changes.update_rules import INSERTED, RowRule, Wrong, delete_rules, insert_rules, update_rules
 from paimon_spark.spark.adapters.char_columns import stored_column
 from paimon_spark.spark.adapters.errors import raised
 from paimon_spark.spark.adapters.types import loses_digits
 from paimon_spark.spark.rows.assignments import Assignment
 from paimon_spark.spark.rows.changes import DELETE, INSERT, UPDATE
-from paimon_spark.store.metadata.table import BucketMode, Table
-
-_GROUP = ".sequence-group"
+from paimon_spark.store.metadata.table import Table
 
 
 def update_kind(table: Table, given: Sequence[Assignment], values: Sequence[Column], alias: str) -> Column:
@@ -32,34 +28,9 @@ def update_kind(table: Table, given: Sequence[Assignment], values: Sequence[Colu
         values: the new values of all columns of the table.
         alias: of the table, whose columns are the old values.
     """
-    assigned = {item.field.name for item in given}
     new = dict(zip(table.schema.names, values, strict=True))
     old = {field.name: stored_column(field, alias) for field in table.schema.fields}
-    kind = sf.lit(UPDATE)
-    fields = table.settings.sequence_field
-    if assigned.intersection(fields):
-        before, after = _struct(old, fields), _struct(new, fields)
-        falls = before < after if table.settings.sequence_sort_order == "descending" else after < before
-        kind = _unless(falls, kind, _falls(table, fields))
-    groups = sequence_groups(table)
-    for keys, members in groups.items():
-        if assigned.intersection(keys):
-            kind = _unless(_struct(new, keys) < _struct(old, keys), kind, _falls(table, keys))
-        for name in sorted(assigned.intersection(members)):
-            changes = ~new[name].eqNullSafe(old[name])
-            without = functools.reduce(operator.and_, (new[key].isNull() for key in keys))
-            kind = _unless(changes & without, kind, _unordered(table, name, keys))
-    if table.settings.merge_engine is MergeEngine.PARTIAL_UPDATE:
-        grouped = {name for keys, members in groups.items() for name in (*keys, *members)}
-        for name in sorted(assigned - grouped | assigned & _keeping(table, groups)):
-            text = (
-                f"updating {table.location}: the merge engine partial-update keeps the older value of '{name}' where a "
-                "written one is NULL, so it cannot be set to NULL; give it another value"
-            )
-            kind = _unless(new[name].isNull() & old[name].isNotNull(), kind, text)
-    for name in sorted(assigned & _fixed_partitions(table)):
-        kind = _unless(~new[name].eqNullSafe(old[name]), kind, _moves(table, name))
-    return _unless_removing(table, kind, new)
+    return _unless(update_rules(table, {item.field.name for item in given}), UPDATE, old, new)
 
 
 def insert_kind(table: Table, values: Sequence[Column]) -> Column:
@@ -68,20 +39,7 @@ def insert_kind(table: Table, values: Sequence[Column]) -> Column:
     Args:
         values: of all columns of the table.
     """
-    return _unless_removing(table, sf.lit(INSERT), dict(zip(table.schema.names, values, strict=True)))
-
-
-def _unless_removing(table: Table, kind: Column, new: Mapping[str, Column]) -> Column:
-    """The kind, unless the column `rowkind.field`, which counts, says that the row is to be removed."""
-    name = table.settings.rowkind_field
-    if name is None:
-        return kind
-    text = (
-        f"changing rows of {table.location}: the column '{name}' tells what a row does "
-        f"('{TableSettings.rowkind_field.key}'), and "
-        f"must be {INSERT} or {UPDATE} in a row that is updated or inserted; use DELETE to remove rows"
-    )
-    return _unless(~sf.coalesce(new[name].isin(INSERT, UPDATE), sf.lit(False)), kind, text)
+    return _unless(insert_rules(table), INSERT, {}, dict(zip(table.schema.names, values, strict=True)))
 
 
 def delete_kind(table: Table, alias: str) -> Column:
@@ -90,17 +48,42 @@ def delete_kind(table: Table, alias: str) -> Column:
     Args:
         alias: of the table, whose columns are the values of the row.
     """
-    kind, names = sf.lit(DELETE), table.settings.partial_update_remove_record_on_sequence_group
-    if table.settings.merge_engine is not MergeEngine.PARTIAL_UPDATE or not names:
-        return kind
-    groups = [keys for keys in sequence_groups(table) if set(keys).intersection(names)]
-    empty = [sf.col(f"{quoted(alias)}.{quoted(key)}").isNull() for keys in groups for key in keys]
-    text = (
-        f"deleting rows of {table.location}: {', '.join(names)}, the sequence field of "
-        f"'{TableSettings.partial_update_remove_record_on_sequence_group.key}', is NULL in a row, so that the merge "
-        "engine would keep it; give the field a value first"
-    )
-    return _unless(functools.reduce(operator.and_, empty), kind, text) if empty else kind
+    old = {name: sf.col(f"{quoted(alias)}.{quoted(name)}") for name in table.schema.names}
+    return _unless(delete_rules(table), DELETE, old, {})
+
+
+def _unless(rules: Sequence[RowRule], kind: str, old: Mapping[str, Column], new: Mapping[str, Column]) -> Column:
+    """The kind, unless a row breaks a rule."""
+    result = sf.lit(kind)
+    for rule in rules:
+        error = raised(DataError, rule.text).cast("string")
+        result = sf.when(_is_wrong(rule, old, new), error).otherwise(result)
+    return result
+
+
+def _is_wrong(rule: RowRule, old: Mapping[str, Column], new: Mapping[str, Column]) -> Column:
+    """True for a row that breaks a rule; see Wrong."""
+    name = rule.names[0]
+    match rule.wrong:
+        case Wrong.OLDER:
+            return _struct(new, rule.names) < _struct(old, rule.names)
+        case Wrong.NEWER:
+            return _struct(old, rule.names) < _struct(new, rule.names)
+        case Wrong.UNORDERED:
+            without = functools.reduce(operator.and_, (new[key].isNull() for key in rule.names[1:]))
+            return ~new[name].eqNullSafe(old[name]) & without
+        case Wrong.CLEARED:
+            return new[name].isNull() & old[name].isNotNull()
+        case Wrong.CHANGED:
+            return ~new[name].eqNullSafe(old[name])
+        case Wrong.REMOVES:
+            return ~sf.coalesce(new[name].isin(*INSERTED), sf.lit(False))
+        case Wrong.EMPTY:
+            return functools.reduce(operator.or_, (old[key].isNull() for key in rule.names))
+
+
+def _struct(columns: Mapping[str, Column], names: Sequence[str]) -> Column:
+    return sf.struct(*(columns[name] for name in names))
 
 
 def check_digits(table: Table, names: Iterable[str], why: str) -> None:
@@ -126,65 +109,3 @@ def check_kept_digits(table: Table, given: Sequence[Assignment]) -> None:
     assigned = {item.field.name for item in given}
     kept = [name for name in table.schema.names if name not in assigned]
     check_digits(table, kept, "the rows that are updated would lose them")
-
-
-def sequence_groups(table: Table) -> dict[tuple[str, ...], tuple[str, ...]]:
-    """The sequence groups of partial-update: the columns that order them, and their members."""
-    found = {}
-    for key, value in table.settings.items():
-        if key.startswith("fields.") and key.endswith(_GROUP):
-            names = key.removeprefix("fields.").removesuffix(_GROUP)
-            found[tuple(n.strip() for n in names.split(","))] = tuple(n.strip() for n in value.split(","))
-    return found
-
-
-def _keeping(table: Table, groups: Mapping[tuple[str, ...], tuple[str, ...]]) -> set[str]:
-    """The members of sequence groups whose aggregate function keeps the older value where a written one is NULL."""
-    members = [name for names in groups.values() for name in names]
-    functions = aggregates(table.schema, table.settings, members, None)
-    return {name for name, function in functions.items() if function.name == "last_non_null_value"}
-
-
-def _fixed_partitions(table: Table) -> set[str]:
-    """The partition columns that the key leaves out, if a row with another value does not replace the stored one.
-
-    Only a table whose keys are unique in all partitions moves a key, if its engine keeps the last row (features 5.2).
-    """
-    is_global = table.bucket_mode is BucketMode.KEY_DYNAMIC
-    if is_global and table.settings.merge_engine is MergeEngine.DEDUPLICATE:
-        return set()
-    return set(table.schema.partition_keys) - set(table.schema.primary_keys)
-
-
-def _moves(table: Table, name: str) -> str:
-    if table.bucket_mode is BucketMode.KEY_DYNAMIC:
-        why = "the merge engine keeps a key in the partition where it is"
-    else:
-        why = "the table would then have the row twice, because the key is unique only within each partition"
-    return (
-        f"updating {table.location}: a row would move to another partition, because '{name}' is a partition column "
-        f"that the primary key ({', '.join(table.schema.primary_keys)}) leaves out and gets another value: {why}; "
-        f"delete the row, then insert it with the new '{name}'"
-    )
-
-
-def _struct(columns: dict[str, Column], names: Sequence[str]) -> Column:
-    return sf.struct(*(columns[name] for name in names))
-
-
-def _unless(wrong: Column, kind: Column, text: str) -> Column:
-    return sf.when(wrong, raised(DataError, text).cast("string")).otherwise(kind)
-
-
-def _unordered(table: Table, name: str, keys: Sequence[str]) -> str:
-    return (
-        f"updating {table.location}: the sequence field {', '.join(keys)} of the group of '{name}' is NULL, so that "
-        "the merge engine would keep the stored value; give the sequence field a value too"
-    )
-
-
-def _falls(table: Table, fields: Sequence[str]) -> str:
-    return (
-        f"updating {table.location}: the new value of the sequence field {', '.join(fields)} is older than the stored "
-        "one, so that the stored row would win; give it a newer value, or leave it as it is"
-    )

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from pyspark.sql import SparkSession
 
-from paimon_spark.errors import PaimonError, SqlError, UnsupportedFeature
+from paimon_spark.errors import PaimonError, SqlError
 from paimon_spark.spark.rows.assignments import Expression
 from paimon_spark.sql.queries.query import fold
 from paimon_spark.sql.text.lexer import Token, tokenize
@@ -26,7 +26,6 @@ _OF_NOW = frozenset(
     """now current_timestamp localtimestamp current_date curdate current_time unix_timestamp""".split()  # noqa: SIM905
 )
 _CALL_OF_COLUMN = re.compile(r"[A-Za-z_>]\w*\s*\(")
-PREFIX = "_paimon_"
 
 
 def check_no_star(what: str, expressions: Iterable[Expression | None]) -> None:
@@ -91,20 +90,3 @@ def may_vary(spark: SparkSession, condition: Expression | None) -> bool:
     if QUERIES & words or {fold(token.name) for token in tokens if token.is_name} & _OF_NOW:
         return True
     return draws_for_rows(spark, tokens)
-
-
-def check_names(what: str, names: Iterable[str]) -> None:
-    """Checks that no column has a name that a column of the job may have: rows would be found by the wrong values.
-
-    Args:
-        what: whose columns they are, for the message.
-
-    Raises:
-        UnsupportedFeature: a name begins with the prefix.
-    """
-    taken = [name for name in names if name.lower().startswith(PREFIX)]
-    if taken:
-        raise UnsupportedFeature(
-            f"{what} has the column '{taken[0]}': names that begin with '{PREFIX}' are those of columns that DELETE, "
-            "UPDATE and MERGE make for themselves; rename the column"
-        )

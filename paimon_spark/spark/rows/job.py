@@ -15,7 +15,6 @@ from paimon_spark.row_changes.result import Outcome, RowChangeResult
 from paimon_spark.spark.adapters.errors import job_errors
 from paimon_spark.spark.adapters.options import SESSION_ZONE
 from paimon_spark.spark.jobs.compact_job import SparkRunner
-from paimon_spark.spark.rows.expressions import check_names
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.store.clean.truncate import TruncateResult
 
@@ -40,17 +39,11 @@ class Job:
         write: Callable[[Target], Outcome | TruncateResult],
         by_metadata: Callable[[ReadableTable], bool] = lambda table: False,
     ) -> RowChangeResult:
-        """Does the statement by Spark's tasks, in the time zone of the session; arguments and errors of run_attempts.
-
-        Raises:
-            UnsupportedFeature: a column has a name that columns of the job may have.
-        """
-        what, zone = self.change.statement, self.spark.conf.get(SESSION_ZONE)
+        """Does the statement by Spark's tasks, in the time zone of the session; for the rest see run_attempts."""
+        zone = self.spark.conf.get(SESSION_ZONE)
 
         def opened() -> ReadableTable:
-            table = self.change.open_table()
-            check_names(f"{what} of {table.location}: the table", table.schema.names)
-            return replace(table, time_zone=zone)
+            return replace(self.change.open_table(), time_zone=zone)
 
         @job_errors()
         def write_target(read: ReadTable) -> Outcome | TruncateResult:

@@ -10,7 +10,6 @@ from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
-from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.row_changes.result import Outcome
@@ -18,30 +17,17 @@ from paimon_spark.spark.adapters.batches import FrameColumns
 from paimon_spark.spark.adapters.char_columns import stored_column
 from paimon_spark.spark.adapters.dataframes import MOST_ROWS
 from paimon_spark.spark.jobs.bucket_routed_write import place_staged_with_spark
-from paimon_spark.spark.rows.changes import DELETE, INSERT, KIND, OLD, UPDATE, Changes, Wanted
+from paimon_spark.spark.rows.changes import DELETE, INSERT, KIND, OLD, UPDATE, Changes
 from paimon_spark.spark.rows.checks import check_digits
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.spark.write.bucket_routing import rows_here, write_by_bucket, writes_here
 from paimon_spark.spark.write.task_session import zone_of_rows
-from paimon_spark.store.metadata.table import Table
 from paimon_spark.writes.open_write import job_for
 from paimon_spark.writes.options import WriteOptions
 from paimon_spark.writes.task_rows import write_rows
 from paimon_spark.writes.write_job import Texts
 
 _BEFORE = "-U"
-
-
-def wanted_of(table: Table) -> Wanted:
-    """What is needed of changes: with `changelog-producer` = input the rows before an update too, for the changelog.
-
-    Only the engine deduplicate takes rows of kind -U; with partial-update the changelog has +U rows alone, as in Java.
-    """
-    settings = table.settings
-    keeps = settings.changelog_producer is ChangelogProducer.INPUT
-    takes = settings.merge_engine is MergeEngine.DEDUPLICATE and not settings.ignore_update_before
-    from_column = settings.rowkind_field is not None  # a column has the kind of a row, which is never -U
-    return Wanted(old=keeps and takes and not from_column and not settings.ignore_delete)
 
 
 def write_keyed(target: Target, changes: Changes) -> Outcome:

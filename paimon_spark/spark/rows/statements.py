@@ -14,7 +14,6 @@ from pyspark.sql import functions as sf
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue
 from paimon_spark.errors import SqlError
-from paimon_spark.format.bucket import bucket_fields
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField, Root
 from paimon_spark.row_changes.result import Outcome, RowChangeResult
@@ -36,7 +35,7 @@ from paimon_spark.spark.rows.changes import DELETE, KIND, OLD, UPDATE, Changes, 
 from paimon_spark.spark.rows.checks import check_kept_digits, delete_kind, update_kind
 from paimon_spark.spark.rows.expression_errors import Reading, empty_rows, expression_errors
 from paimon_spark.spark.rows.expressions import QUERIES, check_no_star, draws_for_rows
-from paimon_spark.spark.rows.keyed import wanted_of, write_keyed
+from paimon_spark.spark.rows.keyed import write_keyed
 from paimon_spark.spark.rows.merged_buckets import delete_from_buckets
 from paimon_spark.spark.rows.pruning import Pruning, named_fields, named_metadata_fields, pruning_of
 from paimon_spark.spark.rows.target import Target
@@ -57,6 +56,8 @@ from paimon_spark.store.rows.change_strategies import (
     check_column_files,
     check_deletes,
     ids_to_keep,
+    keeps_old_rows,
+    moves_rows,
 )
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ def update_where(statement: RowStatement) -> RowChangeResult:
         given = changed_columns(table, _assignments(statement, table.schema.fields), statement)
         fields, read = _columns(table, strategy, statement, given)
         pruning, keyed = _pruning(statement, table), strategy is ChangeStrategy.ROWS_WITH_KINDS
-        moves = moves_rows(table, given)
+        moves = moves_rows(table, [item.field.name for item in given])
         named = named_metadata_fields(table.schema, [statement.condition, *(statement.assignments or {}).values()])
         ids = ids_to_keep(table, strategy, moves)
         found = target.rows((*read, *dict.fromkeys((*named, *ids))), pruning.predicate, placed=not keyed)
@@ -173,7 +174,7 @@ def update_where(statement: RowStatement) -> RowChangeResult:
         values = new_values(rows, statement.alias, fields, given, statement.what)
         kind = update_kind(table, given, values, statement.alias) if keyed else sf.lit(UPDATE)
         extra = [] if keyed else place_columns(statement.alias, bool(ids))
-        if keyed and wanted_of(table).old:
+        if keyed and keeps_old_rows(table):
             extra = [sf.struct(*(stored_column(f, statement.alias) for f in fields)).alias(OLD)]
         changes = Changes(
             rows.select(kind.alias(KIND), *extra, *values),
@@ -227,12 +228,6 @@ def changed_columns(table: Table, given: Sequence[Assignment], statement: RowSta
                 "be updated; delete the row and insert another"
             )
     return changed
-
-
-def moves_rows(table: Table, given: Sequence[Assignment]) -> bool:
-    """True if rows with new values may belong to another partition or bucket of an append table."""
-    names = {field.name for field in (*table.schema.partition_fields, *bucket_fields(table.schema, table.settings))}
-    return any(item.field.name in names for item in given)
 
 
 def _assignments(statement: RowStatement, fields: Sequence[DataField]) -> list[Assignment]:

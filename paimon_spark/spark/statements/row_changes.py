@@ -12,9 +12,10 @@ import pyarrow as pa
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
+from paimon_spark.row_changes.clauses import Action, When
 from paimon_spark.row_changes.result import RowChangeResult
 from paimon_spark.spark.adapters.dataframes import rows_frame
-from paimon_spark.spark.merge_into.clauses import Action, Clause, When
+from paimon_spark.spark.merge_into.clauses import Clause
 from paimon_spark.spark.native.read_table import ReadRequest, read_table
 from paimon_spark.spark.queries.asking import Args
 from paimon_spark.spark.queries.run_query import UNKNOWN_NAME, run_query

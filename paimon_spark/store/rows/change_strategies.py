@@ -5,11 +5,12 @@ Java: PrimaryKeyTableUtils.validatePKUpsertDeletable, RowLevelOp, DeleteFromPaim
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from enum import StrEnum
 
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.format.options.engines import MergeEngine
+from paimon_spark.format.bucket import bucket_fields
+from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.types import DataField
 from paimon_spark.store.metadata.global_indexes import indexed_columns
@@ -114,6 +115,24 @@ def check_column_files(table: Table, statement: Statement, names: Collection[str
             f"'{found[0]}', and this release does not write such indexes: readers would look up the old values. Drop "
             "the index with the official system first"
         )
+
+
+def moves_rows(table: Table, assigned: Iterable[str]) -> bool:
+    """True if rows with new values in these columns may belong to another partition or bucket of an append table."""
+    places = (*table.schema.partition_fields, *bucket_fields(table.schema, table.settings))
+    return not {field.name for field in places}.isdisjoint(assigned)
+
+
+def keeps_old_rows(table: Table) -> bool:
+    """True if a table with keys wants the rows before an update too, for its changelog (`changelog-producer` = input).
+
+    Only the engine deduplicate takes rows of kind -U; with partial-update the changelog has +U rows alone, as in Java.
+    """
+    settings = table.settings
+    keeps = settings.changelog_producer is ChangelogProducer.INPUT
+    takes = settings.merge_engine is MergeEngine.DEDUPLICATE and not settings.ignore_update_before
+    from_column = settings.rowkind_field is not None  # a column has the kind of a row, which is never -U
+    return keeps and takes and not from_column and not settings.ignore_delete
 
 
 def deletes_by_kind(table: Table) -> bool:

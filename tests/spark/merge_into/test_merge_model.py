@@ -17,7 +17,8 @@ from support.long_runs import draws, tries
 from paimon_spark import PaimonTable
 from paimon_spark.errors import DataError
 from paimon_spark.row_changes.attempts import RowChange
-from paimon_spark.spark.merge_into.clauses import Action, Clause, When
+from paimon_spark.row_changes.clauses import Action, When
+from paimon_spark.spark.merge_into.clauses import Clause
 from paimon_spark.spark.merge_into.merge import Merge, run_merge
 from paimon_spark.spark.rows.job import Job
 from paimon_spark.store.rows.change_strategies import Statement

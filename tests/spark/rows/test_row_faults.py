@@ -23,8 +23,9 @@ from support.long_runs import draws, tries
 from paimon_spark.errors import PaimonError
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.row_changes.attempts import RowChange
-from paimon_spark.spark.merge_into.clauses import Action, Clause
-from paimon_spark.spark.merge_into.clauses import When as Rows
+from paimon_spark.row_changes.clauses import Action
+from paimon_spark.row_changes.clauses import When as Rows
+from paimon_spark.spark.merge_into.clauses import Clause
 from paimon_spark.spark.merge_into.merge import Merge, run_merge
 from paimon_spark.spark.rows.job import Job
 from paimon_spark.spark.rows.statements import RowStatement, delete_where, update_where

@@ -19,8 +19,9 @@ from paimon_spark.catalogs.filesystem import DirectoryNames
 from paimon_spark.errors import CommitConflict, RetriesExhausted
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.row_changes.attempts import RowChange
+from paimon_spark.row_changes.clauses import Action, When
 from paimon_spark.row_changes.result import RowChangeResult
-from paimon_spark.spark.merge_into.clauses import Action, Clause, When
+from paimon_spark.spark.merge_into.clauses import Clause
 from paimon_spark.spark.merge_into.merge import Merge, run_merge
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.rows.job import Job
@@ -120,7 +121,9 @@ def test_a_write_skew_inside_one_file_is_prevented(
     race = Race(quick_spark, tmp_path, options, [(1, 1), (2, 1)])
     race.show()
     job = race.job(Statement.UPDATE, lambda: race.table.update(f"id = 2 and {BOTH}", {"v": "0"}))
-    done = update_where(RowStatement(replace(job, refresh=race.show), "t", f"id = 1 and {BOTH}", {"v": "0"}))
+    done = update_where(
+        RowStatement(replace(job, change=replace(job.change, refresh=race.show)), "t", f"id = 1 and {BOTH}", {"v": "0"})
+    )
     assert (done.attempts, done.rows_updated, race.rows) == (2, 0, [(1, 1), (2, 0)])
 
 

@@ -8,7 +8,8 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from paimon_spark.spark.merge_into.clauses import Action, Clause, When
+from paimon_spark.row_changes.clauses import Action, When
+from paimon_spark.spark.merge_into.clauses import Clause
 from support.draws.row_pieces import Cells, Piece, drawn_condition, drawn_value
 from support.oracles.naive_table import Change, NaiveTable, Values
 
