@@ -96,6 +96,15 @@ def _whole_number(value: Any) -> int:
         raise Misfit from None
 
 
+def _number(value: Any) -> float:
+    if isinstance(value, bool | str | bytes):
+        raise Misfit
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise Misfit from None
+
+
 def _of_few_digits(number: int) -> int:
     """The number, which messages can show: Python makes no text of one with more than 4300 digits."""
     if number.bit_length() > _MOST_BITS:
@@ -148,6 +157,7 @@ _PLAIN: Mapping[Any, Kind | None] = {
     NoneType: Kind("None", _none),
     bool: Kind("True or False", _flag),
     int: Kind("a whole number", _whole_number),
+    float: Kind("a number", _number),
     str: Kind("a text", _text, "texts"),
 }
 

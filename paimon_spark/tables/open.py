@@ -21,6 +21,7 @@ from paimon_spark.store.open import ReadableTable, open_any_table, open_data_tab
 from paimon_spark.store.scan.read_spec import find_fields
 
 if TYPE_CHECKING:
+    from paimon_spark.arrow.predicates.expressions import Expr
     from paimon_spark.catalogs.catalog import Catalog
     from paimon_spark.catalogs.create import Columns
     from paimon_spark.procedures.procedure import Procedure
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from paimon_spark.store.evolution.schema_update import SchemaBlock
     from paimon_spark.store.rows.change_strategies import Statement
     from paimon_spark.tables.merge_builder import TableMerge
+    from paimon_spark.tables.stream import ChangeStream
     from paimon_spark.writes.write_job import WriteResult
 else:
     TableProcedures = object
@@ -48,7 +50,7 @@ class WritableTable(ReadableTable, TableProcedures):
     Each write opens the table that is there then. What is read has the columns that the table had when this object was
     made.
 
-    - Read: ``scan``, ``system_table``, ``history``; libraries that know Arrow's streams take all its rows
+    - Read: ``scan``, ``stream``, ``system_table``, ``history``; libraries that know Arrow's streams take all its rows
     - Rows: ``delete``, ``update``, ``merge``, ``upsert``
     - Write: ``append``, ``overwrite``, ``dynamic_partition_overwrite``, ``truncate``, ``drop_partitions``
     - Columns and options: ``update_schema``, ``set_options``, ``unset_options``
@@ -139,6 +141,40 @@ class WritableTable(ReadableTable, TableProcedures):
                 "all its rows"
             )
         return self._write(rows, {**options, DYNAMIC_OVERWRITE: "true"}, True, once, once_skips_older)
+
+    def stream(
+        self,
+        columns: str | Sequence[str] | None = None,
+        where: str | Expr | None = None,
+        row_kinds: bool = False,
+        position: Mapping[str, Any] | None = None,
+        options: Mapping[str, str] = NO_OPTIONS,
+    ) -> ChangeStream:
+        """What changes in the table, in batches: a loop over the result reads what is there, its ``follow`` waits.
+
+        Args:
+            columns, where: as for scan.
+            row_kinds: True adds a last column ``_row_kind`` with +I, -U, +U or -D, and keeps rows that take others
+                back.
+            position: where an earlier stream stood, as it told; None: the options say where it begins, which is with
+                all rows of the latest snapshot.
+            options: of the stream: ``scan.mode``, ``scan.snapshot-id``, ``consumer-id``,
+                ``read.stream.maxFilesPerTrigger``, ..., as ``spark.readStream`` takes them.
+
+        Raises:
+            OptionError: an option does not fit, or a column does not exist; or the position is none of a stream.
+            PredicateError: the condition does not fit the columns.
+            UnsupportedFeature: this release cannot stream from the table.
+        """
+        from paimon_spark.store.stream_source.position import parse_position
+        from paimon_spark.store.stream_source.settings import split_stream_options
+        from paimon_spark.store.stream_source.stream_read import stream_read
+        from paimon_spark.tables.stream import ChangeStream
+
+        begin = None if position is None else parse_position(position).to_json()
+        chosen, others = split_stream_options({**self.given, **options})
+        table = open_data_table(self.place, others, time_zone=self.time_zone)
+        return ChangeStream(stream_read(table, chosen, columns, where, row_kinds), begin)
 
     def delete(
         self, condition: Any = _ALL_ROWS, once: tuple[str, int] | None = None, once_skips_older: bool = False

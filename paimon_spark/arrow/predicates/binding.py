@@ -94,23 +94,18 @@ def bind_compare(left: Column | Literal, op: Op, right: Column | Literal, zone: 
 
 
 def _compare_columns(left: Column, op: Op, right: Column) -> Predicate:
-    """Of two types Spark casts one; in FLOAT and DOUBLE NaN is a value of its own; and it pads the shorter CHAR."""
+    """Of two types Spark casts one, and it pads the shorter CHAR."""
     roots = {left.type.root, right.type.root}
     if roots == {Root.CHAR} and (len(left.path) == len(right.path) == 1 or left.type.length == right.type.length):
         return CompareColumns(left.path, op, right.path, max(left.type.length or 1, right.type.length or 1))
     same = roots == {Root.VARCHAR} or left.type.with_nullable(True) == right.type.with_nullable(True)
     finer = max(left.type.precision or 0, right.type.precision or 0) > _MICROS and roots <= TIMESTAMPS
-    if roots <= FLOATS:
-        raise PredicateError(
-            f"cannot compare the columns {left} and {right}: two columns of FLOAT or DOUBLE cannot be compared here, "
-            "because NaN is a value of them; filter the rows in Arrow, or use Spark"
-        )
     if same and finer:
         raise PredicateError(
             f"cannot compare the columns {left} and {right}: Spark compares no more than their microseconds, and they "
             "have more digits; filter the rows in Arrow, or use Spark"
         )
-    if not same or not roots <= _COMPARED:
+    if not same or not roots <= _COMPARED | FLOATS:
         raise PredicateError(
             f"cannot compare the columns {left} and {right}: they need one type; filter the rows in Arrow, or use Spark"
         )

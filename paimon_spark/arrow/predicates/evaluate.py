@@ -175,10 +175,22 @@ def _compare(column: pa.Array, op: Op, value: Value) -> pa.BooleanArray:
 
 
 def _compare_columns(left: pa.Array, op: Op, right: pa.Array) -> pa.BooleanArray:
+    compare = _compare_float_columns if pt.is_floating(left.type) else lambda a, kind, b: _KERNELS[kind](a, b)
     if op is not Op.NULL_SAFE_EQ:
-        return _KERNELS[op](left, right)
+        return compare(left, op, right)
     both_null = pc.and_(left.is_null(), right.is_null())
-    return pc.or_(pc.equal(left, right).fill_null(False), both_null)
+    return pc.or_(compare(left, Op.EQ, right).fill_null(False), both_null)
+
+
+def _compare_float_columns(left: pa.Array, op: Op, right: pa.Array) -> pa.BooleanArray:
+    """NaN equals NaN, and is above all numbers; see _compare_floats."""
+    if op in (Op.GT, Op.GE):
+        return _compare_float_columns(right, Op.LT if op is Op.GT else Op.LE, left)
+    equal = pc.or_(pc.equal(left, right), pc.and_(pc.is_nan(left), pc.is_nan(right)))
+    if op in (Op.EQ, Op.NE):
+        return equal if op is Op.EQ else pc.invert(equal)
+    less = pc.or_(pc.less(left, right), pc.and_(pc.invert(pc.is_nan(left)), pc.is_nan(right)))
+    return pc.or_(less, equal) if op is Op.LE else less
 
 
 def _compare_floats(column: pa.Array, op: Op, value: float) -> pa.BooleanArray:

@@ -67,7 +67,7 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class CompareColumns:
-    """Two columns of one type, neither FLOAT nor DOUBLE. NULL_SAFE_EQ is true where both are NULL.
+    """Two columns of one type. NULL_SAFE_EQ is true where both are NULL.
 
     Texts that are shorter than ``padded`` count with blanks behind them up to that length, as of two CHAR columns.
     """

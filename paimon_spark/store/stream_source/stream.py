@@ -88,6 +88,10 @@ class TableStream:
         """Makes the latest snapshot of now the last one that is read."""
         self._target = self._upcoming.store.latest_id() or 0
 
+    def read_on(self) -> None:
+        """Lets the stream go on beyond that snapshot."""
+        self._target = None
+
     def next(self, start: Position, limited: bool = True) -> Position:
         """How far the stream can go from a position; the same position if there is nothing to read.
 

@@ -76,7 +76,7 @@ def streamed_table(table: Table) -> Table:
 def stream_read(
     table: Table,
     options: Mapping[str, str],
-    columns: Sequence[str] | None = None,
+    columns: str | Sequence[str] | None = None,
     where: str | Expr | Predicate | None = None,
     row_kinds: bool = False,
     system: str | None = None,
@@ -86,7 +86,7 @@ def stream_read(
     Args:
         table: opened without the options of the stream.
         options: of the stream, as split_stream_options gives them.
-        columns: names in the order wanted, any letter case; None means all.
+        columns: names in the order wanted, any letter case, or one text of names; None means all.
         where: a condition over the columns.
         row_kinds: True adds a last column ``_row_kind``, unless it is among the columns, and keeps rows that take
             others back.

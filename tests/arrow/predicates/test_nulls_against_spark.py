@@ -32,6 +32,7 @@ TYPES: dict[str, tuple[str, DataType, list[str], list[str]]] = {
         ["0D", "-0D", "1.5D", "double('NaN')"],
         ["0.0", "1.5D", "1", "double('NaN')"],
     ),
+    "z": ("DOUBLE", DataType(Root.DOUBLE), ["0D", "-0D", "1.5D", "double('NaN')"], ["0.0", "1.5D"]),
     "y": ("DATE", DataType(Root.DATE), ["date'2020-01-01'", "date'2021-01-01'"], ["date'2020-01-01'", "'2021-01-01'"]),
     "b": ("BOOLEAN", DataType(Root.BOOLEAN), ["true", "false"], ["true", "false"]),
 }
@@ -50,7 +51,7 @@ def leaf(draw: random.Random) -> str:
     return draw.choice([
         f"{name} {operator} {one}", f"{one} {operator} {name}", f"{name} IN ({listed})", f"{name} NOT IN ({listed})",
         f"{name} BETWEEN {one} AND {other}", f"{name} NOT BETWEEN {one} AND {other}", f"{name} IS NULL",
-        f"{name} IN ({listed})",
+        f"{name} IN ({listed})", f"x {operator} z",
     ])  # fmt: skip
 
 
