@@ -68,6 +68,7 @@ from paimon_spark.store.rows.change_strategies import (
     ChangeStrategy,
     Statement,
     change_strategy,
+    check_column_files,
     ids_to_keep,
     moves_rows,
 )
@@ -148,6 +149,8 @@ class _Merging:
     def write(self) -> Outcome:
         """Finds the rows that change, and writes them."""
         updated = [item.field.name for action in self._of(Action.UPDATE) for item in action.given]
+        if self._strategy is ChangeStrategy.COLUMN_FILES:
+            check_column_files(self._table, Statement.MERGE, updated)
         moves = not self._keyed and moves_rows(self._table, updated)
         fields = (*self._table.schema.fields, *ids_to_keep(self._table, self._strategy, moves))
         found = Found.of(self._read, fields, self._predicate())
@@ -158,7 +161,7 @@ class _Merging:
                 INSERT: insert_rules(self._table),
             }
             return write_keyed(found, self._changes(found), rules)
-        return write_appended(found, self._changes(found), self._strategy, moves)
+        return write_appended(found, self._changes(found), self._strategy, moves, updated)
 
     def _changes(self, found: Found) -> Changes:
         for batches in found.batches(placed=not self._keyed):

@@ -37,7 +37,14 @@ from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.row_places import named_metadata
 from paimon_spark.store.read.splits import Split
-from paimon_spark.store.rows.change_strategies import ChangeStrategy, change_strategy, ids_to_keep, moves_rows
+from paimon_spark.store.rows.change_strategies import (
+    ChangeStrategy,
+    change_strategy,
+    check_column_files,
+    check_deletes,
+    ids_to_keep,
+    moves_rows,
+)
 from paimon_spark.store.rows.live_files import live_entries
 from paimon_spark.store.rows.merged_buckets import BucketRewrite, by_place, replaced_buckets
 from paimon_spark.store.scan.split_plan import skips_level_zero
@@ -105,6 +112,8 @@ def delete_here(statement: RowStatement) -> RowChangeResult:
         if strategy is ChangeStrategy.MERGED_BUCKETS:
             return _delete_from_buckets(read, condition)
         keyed = strategy is ChangeStrategy.ROWS_WITH_KINDS
+        if not keyed:
+            check_deletes(table, statement.change.statement)
         found = Found.of(read, _needed(table, condition, keyed), condition.predicate)
 
         def changes() -> Changes:
@@ -113,7 +122,7 @@ def delete_here(statement: RowStatement) -> RowChangeResult:
 
         if keyed:
             return write_keyed(found, changes(), {DELETE: delete_rules(table)})
-        return write_appended(found, changes(), strategy, moves=False)
+        return write_appended(found, changes(), strategy)
 
     return run_attempts(statement.change, one_process, write, by_metadata)
 
@@ -148,6 +157,8 @@ def update_here(statement: RowStatement) -> RowChangeResult:
         condition = statement.condition_of(table)
         given = changed_columns(table, read_assignments(table.schema.fields, assignments, scope), statement.what)
         assigned = [item.field.name for item in given]
+        if strategy is ChangeStrategy.COLUMN_FILES:
+            check_column_files(table, statement.change.statement, assigned)
         keyed, moves = strategy is ChangeStrategy.ROWS_WITH_KINDS, moves_rows(table, assigned)
         fields = table.schema.fields
         found = Found.of(read, (*fields, *ids_to_keep(table, strategy, moves)), condition.predicate)
@@ -159,7 +170,7 @@ def update_here(statement: RowStatement) -> RowChangeResult:
 
         if keyed:
             return write_keyed(found, changes(), {UPDATE: update_rules(table, assigned)})
-        return write_appended(found, changes(), strategy, moves)
+        return write_appended(found, changes(), strategy, moves, assigned)
 
     return run_attempts(statement.change, one_process, write)
 

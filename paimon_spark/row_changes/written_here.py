@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ from paimon_spark.arrow.predicates.predicate import TRUE, Predicate
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import CommitConflict, DataError
 from paimon_spark.format.schema import ROW_ID, SEQUENCE_NUMBER
+from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField
 from paimon_spark.row_changes.read_table import PREFIX, ReadTable
 from paimon_spark.row_changes.result import Outcome
@@ -32,7 +34,15 @@ from paimon_spark.store.read.row_places import check_places
 from paimon_spark.store.read.split_reader import SplitReader
 from paimon_spark.store.read.splits import Split
 from paimon_spark.store.rows.change_strategies import ChangeStrategy, keeps_old_rows
-from paimon_spark.store.rows.live_files import LiveFile, append_tasks, bucket_places, delete_rows, files_by_name
+from paimon_spark.store.rows.column_files import write_columns
+from paimon_spark.store.rows.live_files import (
+    LiveFile,
+    append_tasks,
+    bucket_places,
+    column_tasks,
+    delete_rows,
+    files_by_name,
+)
 from paimon_spark.store.rows.rewrite_file import RowChanges, rewrite_file
 from paimon_spark.writes.commit_write import abort_job, place_job
 from paimon_spark.writes.end_write import LateRunner
@@ -81,7 +91,11 @@ class Changed:
         return self.old.column(_FILE), self.old.column(_ROW).to_numpy()
 
 
-Changes = Iterable[Sequence[Changed]]
+_NOWHERE = np.empty(0, np.int64)
+_Part: TypeAlias = tuple[Changed, npt.NDArray[np.int64]]
+"""Some of the rows of a change, by their numbers in it."""
+_TasksOf: TypeAlias = Callable[[Table, Snapshot, Mapping[str, LiveFile]], dict[str, AppendTask]]
+Changes: TypeAlias = Iterable[Sequence[Changed]]
 """The changes of one split after the other, then of new rows."""
 
 
@@ -193,12 +207,17 @@ def _no_rows(table: Table) -> pa.RecordBatch:
 # ------------------------------------------------------------------------------------------------------ append tables
 
 
-def write_appended(found: Found, changes: Changes, strategy: ChangeStrategy, moves: bool) -> Outcome:
-    """Writes changes of an append table: files are copied without the old rows, or deletion vectors hide these.
+def write_appended(
+    found: Found, changes: Changes, strategy: ChangeStrategy, moves: bool = False, assigned: Collection[str] = ()
+) -> Outcome:
+    """Writes changes of an append table: files are copied without the old rows, or deletion vectors hide these, or
+    files of some columns get their new values.
 
     Args:
         changes: with places.
+        strategy: one of those for append tables.
         moves: whether updated rows may belong to another partition or bucket than before.
+        assigned: the columns that get new values.
 
     Raises:
         DataError: a row does not fit the table.
@@ -207,10 +226,11 @@ def write_appended(found: Found, changes: Changes, strategy: ChangeStrategy, mov
     """
     table = found.read.table
     job = job_for(table, WriteOptions(table.location), ArrowColumns(_no_rows(table).schema), overwrite=False)
-    writing = _AppendWrite(found, replace(job, evolution=found.read.evolution, texts=Texts.KEPT), moves)
+    job = replace(job, evolution=found.read.evolution, texts=Texts.KEPT)
+    writing = _AppendWrite(found, job, moves, [field for field in table.schema.fields if field.name in assigned])
     try:
         with nothing_committed():
-            writing.write(changes, strategy is ChangeStrategy.DELETION_VECTORS)
+            writing.write(changes, strategy)
     except BaseException:
         abort_job(writing.job, writing.messages)
         raise
@@ -220,20 +240,27 @@ def write_appended(found: Found, changes: Changes, strategy: ChangeStrategy, mov
 class _AppendWrite:
     """The files of one statement on an append table."""
 
-    def __init__(self, found: Found, job: WriteJob, moves: bool) -> None:
+    def __init__(self, found: Found, job: WriteJob, moves: bool, assigned: Sequence[DataField]) -> None:
         self.job = job
         self.messages: list[CommitMessage] = []
         self.counts = _Counts()
         self._found = found
         self._table = found.read.table
         self._moves = moves
+        self._assigned = assigned
         self._live = files_by_name(found.read.table, found.splits)
         self._hidden: dict[str, list[npt.NDArray[np.int64]]] = defaultdict(list)
         self._inserted: list[pa.RecordBatch] = []
 
-    def write(self, changes: Changes, vectors: bool) -> None:
+    def write(self, changes: Changes, strategy: ChangeStrategy) -> None:
         """Writes all changes; ``messages`` has what was written, also when it fails."""
-        apart = self._updated_apart(changes) if vectors else self._rewritten(changes, self._tasks(self._live))
+        match strategy:
+            case ChangeStrategy.DELETION_VECTORS:
+                apart = self._updated_apart(changes)
+            case ChangeStrategy.COLUMN_FILES:
+                apart = self._with_columns_written(changes, self._tasks(self._live, column_tasks))
+            case _:
+                apart = self._rewritten(changes, self._tasks(self._live))
         job = self.job
         if self._table.schema.tracking_fields:  # rows with their ids, which get new numbers
             job = replace(job, table=self._table.with_tracking, omissible=job.omissible | {SEQUENCE_NUMBER})
@@ -265,10 +292,25 @@ class _AppendWrite:
         """The new values of updated rows; the places of all old ones are noted."""
         for items in self._counted(changes):
             for item in items:
-                files, rows = item.places
-                for name, mine in _by_file(files):
-                    self._hidden[name].append(rows[mine])
+                self._note_hidden(item)
                 yield from self._moved(item)
+
+    def _note_hidden(self, item: Changed) -> None:
+        files, rows = item.places
+        for name, mine in _by_file(files):
+            self._hidden[name].append(rows[mine])
+
+    def _with_columns_written(self, changes: Changes, tasks: Mapping[str, AppendTask]) -> Iterator[pa.RecordBatch]:
+        """Writes the assigned columns of all rows of each file that has an updated one; no row goes elsewhere."""
+        names = [field.name for field in self._assigned]
+        for items in self._counted(changes):
+            for item in (item for item in items if item.new is None):
+                self._note_hidden(item)
+            for name, parts in _parts_by_file([item for item in items if item.new is not None]).items():
+                positions, rows = _new_values(parts, names)
+                change = RowChanges(positions, np.ones(len(positions), np.bool_), rows)
+                self.messages.append(write_columns(self._table, tasks[name], self._assigned, iter([change])))
+        yield from ()
 
     def _moved(self, item: Changed) -> Iterator[pa.RecordBatch]:
         """The new values of rows that go to new files, with their ids if the table tracks its rows."""
@@ -282,30 +324,21 @@ class _AppendWrite:
     def _rewritten(self, changes: Changes, tasks: Mapping[str, AppendTask]) -> Iterator[pa.RecordBatch]:
         """Writes the files of each split again, and yields the rows that go elsewhere."""
         for items in self._counted(changes):
-            of_file: dict[str, list[tuple[Changed, npt.NDArray[np.int64]]]] = defaultdict(list)
-            for item in items:
-                for name, mine in _by_file(item.places[0]):
-                    of_file[name].append((item, mine))
-            for name, parts in of_file.items():
+            for name, parts in _parts_by_file(items).items():
                 self.messages.append(self._rewrite(tasks[name], self._live[name], parts))
             if self._moves:
                 for item in items:
                     yield from self._moved(item)
 
-    def _rewrite(
-        self, task: AppendTask, file: LiveFile, parts: Sequence[tuple[Changed, npt.NDArray[np.int64]]]
-    ) -> CommitMessage:
+    def _rewrite(self, task: AppendTask, file: LiveFile, parts: Sequence[_Part]) -> CommitMessage:
         """Writes a file again without rows that go; one of which no row is left is removed without being read."""
-        positions = np.concatenate([item.places[1][mine] for item, mine in parts])
-        stays = np.concatenate(
-            [np.full(len(mine), item.new is not None and not self._moves, np.bool_) for item, mine in parts]
-        )
-        if len(positions) == file.live_rows and not stays.any():
+        new = [] if self._moves else [part for part in parts if part[0].new is not None]
+        replaced, rows = _new_values(new, self._table.schema.names) if new else (_NOWHERE, _no_rows(self._table))
+        positions = np.sort(np.concatenate([item.places[1][mine] for item, mine in parts]))
+        if len(positions) == file.live_rows and not new:
             return CommitMessage(task.partition, task.bucket, task.total_buckets, deleted_files=task.files)
-        kept = [item.new.take(pa.array(mine)) for item, mine in parts if item.new is not None and not self._moves]
-        rows = pa.concat_batches(kept or [_no_rows(self._table)]).take(pa.array(np.argsort(positions[stays])))
-        order = np.argsort(positions)
-        return rewrite_file(self._table, task, iter([RowChanges(positions[order], stays[order], rows)]))
+        stays = np.isin(positions, replaced)
+        return rewrite_file(self._table, task, iter([RowChanges(positions, stays, rows)]))
 
     def _hide(self, tasks: Mapping[str, AppendTask]) -> None:
         """Writes the deletion vectors, one bucket after the other."""
@@ -316,15 +349,32 @@ class _AppendWrite:
             rows[task.partition, task.bucket][name] = np.concatenate(self._hidden[name])
         self.messages += [delete_rows(self._table, vectors, place, rows[key]) for key, place in places.items()]
 
-    def _tasks(self, files: Mapping[str, LiveFile]) -> dict[str, AppendTask]:
+    def _tasks(self, files: Mapping[str, LiveFile], tasks_of: _TasksOf = append_tasks) -> dict[str, AppendTask]:
         read = self._found.read
         if not files or read.snapshot is None:
             return {}
-        tasks = append_tasks(read.table, read.snapshot, files)
+        tasks = tasks_of(read.table, read.snapshot, files)
         missing = files.keys() - tasks.keys()
         if missing:
             raise CommitConflict(f"changing rows of {read.table.location}: {min(missing)} is no longer live")
         return tasks
+
+
+def _parts_by_file(items: Iterable[Changed]) -> dict[str, list[_Part]]:
+    """The rows of each file."""
+    found: dict[str, list[_Part]] = defaultdict(list)
+    for item in items:
+        for name, mine in _by_file(item.places[0]):
+            found[name].append((item, mine))
+    return found
+
+
+def _new_values(parts: Sequence[_Part], names: Sequence[str]) -> tuple[npt.NDArray[np.int64], pa.RecordBatch]:
+    """The numbers of updated rows of one file, ascending, and the new values of some columns."""
+    positions = np.concatenate([item.places[1][mine] for item, mine in parts])
+    new = [item.new.select(names).take(pa.array(mine)) for item, mine in parts if item.new is not None]
+    order = np.argsort(positions)
+    return positions[order], pa.concat_batches(new).take(pa.array(order))
 
 
 def _by_file(files: pa.Array) -> Iterator[tuple[str, npt.NDArray[np.int64]]]:

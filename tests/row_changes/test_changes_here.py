@@ -29,22 +29,24 @@ from paimon_spark.tables.open import WritableTable
 
 Row = dict[str, Any]
 COLUMNS = {"id": "BIGINT", "dt": "STRING", "v": "STRING", "n": "INT"}
+VECTORS = {"deletion-vectors.enabled": "true"}
 KEYED = (("id", "dt"), ("dt",))
 KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], dict[str, str]]] = {
     "fixed buckets": (*KEYED, {"bucket": "2"}),
     "dynamic buckets": (*KEYED, {"bucket": "-1", "dynamic-bucket.target-row-num": "3"}),
     "old rows in the changelog": (*KEYED, {"bucket": "1", "changelog-producer": "input"}),
     "lookup": (*KEYED, {"bucket": "1", "changelog-producer": "lookup"}),
-    "key and vectors": (*KEYED, {"bucket": "1", "deletion-vectors.enabled": "true"}),
+    "key and vectors": (*KEYED, {"bucket": "1", **VECTORS}),
     "partial update": (
         *KEYED,
         {"bucket": "1", "merge-engine": "partial-update", "partial-update.remove-record-on-delete": "true"},
     ),
     "append": ((), ("dt",), {}),
-    "append and vectors": ((), ("dt",), {"deletion-vectors.enabled": "true"}),
+    "append and vectors": ((), ("dt",), VECTORS),
     "append in buckets": ((), (), {"bucket": "2", "bucket-key": "id"}),
+    "evolved": ((), ("dt",), {"row-tracking.enabled": "true", "data-evolution.enabled": "true", **VECTORS}),
     "tracked": ((), ("dt",), {"row-tracking.enabled": "true"}),
-    "tracked and vectors": ((), ("dt",), {"row-tracking.enabled": "true", "deletion-vectors.enabled": "true"}),
+    "tracked and vectors": ((), ("dt",), {"row-tracking.enabled": "true", **VECTORS}),
 }
 
 
