@@ -33,6 +33,10 @@ _PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "buckets": ("listings", "The buckets of a state."),
         "options": ("describing", "The options that are stored in the table; --known lists all that there are."),
         "check": ("info", "Verifies that everything the metadata of a table say is true."),
+        "doctor": (
+            "doctor",
+            "Tries out what tables need of a storage: credentials, lists, a race for one name, renames, the clock.",
+        ),
     },
     "SQL": {
         "sql": (

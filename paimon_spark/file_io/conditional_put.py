@@ -21,8 +21,8 @@ OPTION = "fs.unsafe-commits"
 WORDS = "only-one-job-writes-at-a-time"
 """The only value of the option: nobody types it by accident."""
 
-_NAMES, _RUNNERS = 6, 4
-"""Of a store that looks first and writes then, one name is answered rightly about once in five times."""
+_ROUNDS, _NAMES, _RUNNERS = 3, 6, 4
+"""Of a store that looks first and writes then, one round in 20 is answered rightly where the machine is busy."""
 _WAIT_SECONDS = 5
 _S3_ADDRESSES = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 _AZURE_ADDRESSES = (
@@ -73,7 +73,7 @@ def promises_conditions(scheme: str, settings: Mapping[str, str]) -> bool:
 
 
 def is_proved(create: Callable[[str], bool], delete: Callable[[Sequence[str]], None], folder: str) -> bool:
-    """Lets several requests at once create each of a few objects; at most one may be told that it did.
+    """Lets several requests at once create each of a few objects, three times; at most one may be told that it did.
 
     A client that repeats a request whose answer was lost may tell nobody so, which is no fault of the store.
 
@@ -82,19 +82,24 @@ def is_proved(create: Callable[[str], bool], delete: Callable[[Sequence[str]], N
         delete: deletes keys.
         folder: where the probes lie, "" or with a slash at the end. They are deleted again.
     """
-    probes = [f"{folder}.probe-{uuid.uuid4()}" for _ in range(_NAMES)]
-    start = Barrier(_NAMES * _RUNNERS)
+    probes = [f"{folder}.probe-{uuid.uuid4()}" for _ in range(_ROUNDS * _NAMES)]
+    with ThreadPoolExecutor(_NAMES * _RUNNERS) as threads:
+        winners = [_winners(create, threads, probes[first::_ROUNDS]) for first in range(_ROUNDS)]
+    delete(probes)
+    return all(max(counts) == 1 for counts in winners)
+
+
+def _winners(create: Callable[[str], bool], threads: ThreadPoolExecutor, probes: Sequence[str]) -> list[int]:
+    """How many requests for each name were told that they created it, of all that were sent at once."""
+    start = Barrier(len(probes) * _RUNNERS)
 
     def run(probe: str) -> bool:
         with suppress(BrokenBarrierError):  # a thread that does not come
             start.wait(_WAIT_SECONDS)
         return create(probe)
 
-    with ThreadPoolExecutor(_NAMES * _RUNNERS) as threads:
-        created = list(threads.map(run, [probe for probe in probes for _ in range(_RUNNERS)]))
-    delete(probes)
-    winners = [created[first : first + _RUNNERS].count(True) for first in range(0, len(created), _RUNNERS)]
-    return max(winners) == 1
+    created = list(threads.map(run, [probe for probe in probes for _ in range(_RUNNERS)]))
+    return [created[first : first + _RUNNERS].count(True) for first in range(0, len(created), _RUNNERS)]
 
 
 def refusal(root: str) -> str:

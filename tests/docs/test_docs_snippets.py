@@ -30,7 +30,7 @@ NOT_RUN = {
     "docs/get-started/install.md": 2,
     "docs/guides/catalogs.md": 1,
     "docs/guides/change-data-capture.md": 1,
-    "docs/guides/cluster-and-storage.md": 8,
+    "docs/guides/cluster-and-storage.md": 9,
     "docs/guides/hive-catalog.md": 4,
     "docs/guides/jdbc-catalog.md": 3,
     "docs/guides/notebooks.md": 2,
