@@ -18,16 +18,20 @@ def write_columns(
     names: Sequence[str],
     parts: Sequence[tuple[int, Sequence[tuple[Any, ...]]]],
     options: Mapping[str, str] = NO_OPTIONS,
+    read: int | None = None,
 ) -> None:
     """One commit that gives some columns new values, of all rows of some files.
 
     parts: the id of the first row of a file, and the new values of its rows.
+    read: the snapshot since which nobody may have changed the columns; None: Java does not look.
     """
     table = table_at(paimon, path, options)
     write_type = table.rowType().project(jpype.java.util.ArrayList(list(names)))
     codecs = [codec(t) for t in write_type.getFieldTypes()]
     messages = jpype.java.util.ArrayList()
     builder = table.newBatchWriteBuilder()
+    if read is not None:
+        builder = builder.rowIdCheckConflict(jpype.java.lang.Long(read))
     for first, rows in parts:
         with builder.newWrite().withWriteType(write_type) as writer:
             for row in rows:

@@ -23,12 +23,15 @@ from readers import assert_same, java_read, telling
 from support.long_runs import tries
 from support.oracles.checker import check_table
 from support.oracles.comparing import Row, comparable, comparable_rows, satisfies
+from support.tables.column_changes import changed, commit, evolved, put, rows_with_ids, update
+from support.tables.compacting import compact
 
 import paimon_spark
 from paimon_spark import open_table
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Op
-from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.errors import CommitConflict, UnsupportedFeature
 from paimon_spark.format.type_text import parse_type
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import find_system_table
 from paimon_spark.store.stream_source.units import UnitPlanner
 
@@ -316,3 +319,49 @@ def test_both_write_in_turn(kind: str, seed: int, java: Genuine, quick_spark: Sp
             (life if random.random() < 0.6 else turn).step()
             life.check()
         life.check_history(our_engine.snapshot_ids(path))
+
+
+# ------------------------------------------------------------------------------------------------------------ conflicts
+
+
+@pytest.fixture
+def ours(java: Genuine, tmp_path: Path) -> Table:
+    """Two files with the rows 1, 2 and 3."""
+    table = evolved(tmp_path / "lake.db", {"compaction.min.file-num": "2", "deletion-vectors.enabled": "true"})
+    put(table, 1, 2)
+    put(table, 3)
+    return table
+
+
+def by_java(java: Genuine, table: Table, column: str, values: Sequence[Any], read: int | None = None) -> None:
+    java.run(write_columns, table.location, [column], [(0, [(value,) for value in values])], {}, read)
+
+
+def test_java_sees_what_we_have_changed_since_it_read(ours: Table, java: Genuine) -> None:
+    update(ours, "v", {1: "ours"})
+    with pytest.raises(RuntimeError, match="multiple 'MERGE INTO' operations have encountered conflicts"):
+        by_java(java, ours, "v", ["a", "b"], read=2)
+    by_java(java, ours, "w", [10, 20], read=2)
+    by_java(java, ours, "v", ["a", "b"], read=3)
+    assert [row[:3] for row in rows_with_ids(ours)] == [(1, "a", 10), (2, "b", 20), (3, "v3", 3)]
+    compact(ours)
+    with pytest.raises(RuntimeError, match="Row ID existence conflict"):
+        by_java(java, ours, "v", ["c", "d"], read=5)
+    by_java(java, ours, "v", ["c", "d", "e"], read=6)
+    assert [row[:3] for row in rows_with_ids(ours)] == [(1, "c", 10), (2, "d", 20), (3, "e", 3)]
+    check_table(ours.location)
+
+
+def test_we_see_what_java_has_changed_since_we_read(ours: Table, java: Genuine) -> None:
+    of_v, of_w = changed(ours, "v", {1: "ours", 3: "ours"}), changed(ours, "w", {2: 20})
+    by_java(java, ours, "v", ["a", "b"])
+    with pytest.raises(CommitConflict, match="changed or removed the same columns of rows with ids from 0 to 1"):
+        commit(ours, of_v, read=2)
+    commit(ours, of_w, read=2)
+    assert [row[:3] for row in rows_with_ids(ours)] == [(1, "a", 1), (2, "b", 20), (3, "v3", 3)]
+    late = changed(ours, "v", {1: "late"})
+    assert java.run(compact_columns, ours.location)
+    with pytest.raises(CommitConflict, match="which are no longer the rows of other files"):
+        commit(ours, late)
+    assert [row[:3] for row in rows_with_ids(ours)] == [(1, "a", 1), (2, "b", 20), (3, "v3", 3)]
+    check_table(ours.location)

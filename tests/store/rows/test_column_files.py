@@ -31,7 +31,9 @@ from support.tables.column_changes import (
 )
 from support.tables.commit_states import latest, with_rivals
 from support.tables.compacting import live_files, make, rows_of
+from support.tables.golden_tables import GoldenTable
 
+from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import (
     CommitConflict,
     CommitStateUnknown,
@@ -288,6 +290,23 @@ def test_ranges_that_overlap_in_part(tmp_path: Path) -> None:
     for kind in (CommitKind.APPEND, CommitKind.COMPACT):
         with pytest.raises(CommitConflict):
             check_row_ids("this", lambda row: row, [whole], [part], [whole, part], kind)
+
+
+def test_a_table_of_a_later_release(tmp_path: Path) -> None:
+    """A golden table, in which Java has changed `name` already."""
+    path = str(GoldenTable("java-2.1", "data_evolution").unpack(tmp_path))
+    table = open_table(path)
+    rows = table.scan().to_arrow().to_pylist()
+    table.append(table.scan().to_arrow().slice(0, 1))
+    opened = open_table(path)
+    field = opened.schema.by_name["name"]
+    for task in column_tasks(opened, latest(opened), files_by_name(opened, splits_of(opened))).values():
+        new = pa.RecordBatch.from_pylist([{"name": "ours"}], schema=arrow_schema([field]))
+        part = RowChanges(np.zeros(1, np.int64), np.ones(1, np.bool_), new)
+        commit(opened, [write_columns(opened, task, [field], iter([part]))])
+    expected = [{**rows[0], "name": "ours"}, *rows[1:], {**rows[0], "name": "ours"}]
+    assert open_table(path).scan().to_arrow().to_pylist() == expected
+    check_table(path)
 
 
 # --------------------------------------------------------------------------------------------------------------- faults
