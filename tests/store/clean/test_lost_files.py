@@ -34,6 +34,8 @@ from paimon_spark.store.expire.snapshots import expire_snapshots
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.write.table_write import TableWrite
 
+KEYED = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", pa.int64())])
+
 
 @pytest.fixture
 def table(tmp_path: Path) -> Table:
@@ -388,3 +390,26 @@ def test_any_gaps(
         with pytest.raises((SnapshotNotFound, OptionError), match=f"[Cc]hoose {whole}"):
             repair_earliest_snapshot(table, chosen)
     assert repair_earliest_snapshot(table).current_earliest_snapshot_id == whole
+
+
+def test_vectors_of_files_in_other_buckets_stay(tmp_path: Path) -> None:
+    table = make(tmp_path / "t", KEYED, ["k"], {"bucket": "3", **VECTORS})
+    write(table, [(k, 0) for k in range(3000)])
+    compact(table)
+    write(table, [(k, 1) for k in range(20)])
+    compact(table, full=False)
+    vectors = find_vector_files(table, latest(table))
+    names = {r.data_file for found in vectors.values() for entry in found for r in entry.deletion_ranges or ()}
+    assert len(names) == 3
+    (lost,) = Path(table.location, "bucket-2").glob(f"{min(n for n in names if _is_in(table, n, 2))}*")
+    lost.unlink()
+    assert remove_unexisting_files(table, dry_run=False).paths == (str(lost),)
+    vectors = find_vector_files(table, latest(table))
+    left = {r.data_file for found in vectors.values() for entry in found for r in entry.deletion_ranges or ()}
+    assert left == names - {lost.name}
+    expire_snapshots(table, 1, 1, "2999-01-01 00:00:00")
+    check_table(table.location)
+
+
+def _is_in(table: Table, name: str, bucket: int) -> bool:
+    return Path(table.location, f"bucket-{bucket}", name).exists()

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.faults.damage import change_entries
 from support.tables.golden_tables import GoldenTable
 
 from paimon_spark import open_table
 from paimon_spark.errors import CorruptFile, MissingFile, UnsupportedFeature
-from paimon_spark.format.manifest import DataFileMeta
+from paimon_spark.format.manifest import DataFileMeta, ManifestEntry
 from paimon_spark.format.manifest import SimpleStats as Stats
 from paimon_spark.merge.keys.row_ids import column_files, sections_by_row_id
 
@@ -100,3 +102,17 @@ def test_files_that_do_not_fit_are_damage() -> None:
         column_files(sections_by_row_id([file("a", 0, 5), file("b", 3, 5)])[0])
     with pytest.raises(CorruptFile, match="does not say which row ids it has"):
         sections_by_row_id([file("a", None, 5)])
+
+
+def test_ids_of_rows_go_on_where_the_first_file_of_a_group_begins(path: str) -> None:
+    """As of a table whose first hundred rows were deleted."""
+
+    def moved(old: ManifestEntry) -> list[ManifestEntry]:
+        return [replace(old, file=replace(old.file, first_row_id=(old.file.first_row_id or 0) + 100))]
+
+    change_entries(Path(path), moved)
+    found = open_table(path).scan(["id", "name", "_ROW_ID"]).to_arrow().to_pylist()
+    assert [(row["id"], row["name"], row["_ROW_ID"]) for row in found] == [
+        (1, "A", 100), (2, "B", 101), (3, "C", 102),
+    ]  # fmt: skip
+    assert open_table(path).scan(where="_ROW_ID = 101").to_arrow().column("id").to_pylist() == [2]

@@ -168,3 +168,35 @@ def test_a_stream_of_files_that_were_made_since(tmp_path: Path) -> None:
     table = filled(tmp_path / "t", 2)
     for millis, found in (("0", [[0, 1]]), (str(2**42), [])):
         assert keys(drained(table, {"scan.file-creation-time-millis": millis})) == found
+
+
+def test_a_stream_begins_with_the_last_state_that_was_compacted(tmp_path: Path) -> None:
+    table = filled(tmp_path / "t", 2)
+    compact(table)
+    append(table, [(9, 9, "a")])
+    first = opened(table, {"scan.mode": "compacted-full"}).start().first()
+    assert (first.snapshot, first.full) == (3, True)
+    assert keys(drained(table, {"scan.mode": "compacted-full", **ONE_FILE})) == [[0, 1], [9]]
+
+
+@pytest.mark.parametrize(
+    ("producer", "changes"),
+    [
+        ("lookup", [("+I", 1, 1), ("-D", 1, 1), ("+I", 1, 2)]),
+        ("full-compaction", [("+I", 1, 1), ("-D", 1, 1), ("+I", 1, 2)]),
+    ],
+)
+def test_what_a_compaction_finds_of_an_overwrite_is_not_left_out(
+    producer: str, changes: list[tuple[str, int, int]], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    table = filled(tmp_path / "t", 0, {"changelog-producer": producer, "overwrite-upgrade": "false"})
+    append(table, [(1, 1, "a")])
+    compact(table)
+    _overwrite(table, [(1, 2, "b")])
+    compact(table)
+    with caplog.at_level(logging.WARNING):
+        batches = drained(table, FROM_FIRST, row_kinds=True)
+    found = [(row["_row_kind"], row["k"], row["a"]) for rows in batches for row in rows]
+    assert found[0] == changes[0]
+    assert found[-1][1:] == changes[-1][1:]
+    assert "leaves out" not in caplog.text

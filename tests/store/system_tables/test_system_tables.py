@@ -6,6 +6,7 @@ That the cells are Java's is shown in interop/test_system_tables_like_java.py on
 from __future__ import annotations
 
 import datetime as dt
+import json
 import os
 import pickle
 import re
@@ -519,3 +520,15 @@ def test_names_that_a_new_table_cannot_have(name: str, kind: str | None) -> None
         return
     with pytest.raises(SchemaError, match=rf"^creating a table at .* is the name of a {kind}, and there is no table"):
         refuse_name_of_part(f"/w/{name}", "creating a table at")
+
+
+def test_the_time_of_a_schema_and_its_texts(tmp_path: Path, shanghai: None) -> None:
+    made = new_table(tmp_path / "t", {"fields.a.aggregate-function": "sum", "merge-engine": "aggregation"})
+    (schema,) = rows(f"{made.location}$schemas")
+    millis = (schema["update_time"] - dt.datetime(1970, 1, 1)) // dt.timedelta(milliseconds=1)
+    assert millis == made.schema.time_millis + 8 * 3_600_000
+    assert (schema["partition_keys"], schema["primary_keys"]) == ("[]", '["k"]')
+    assert json.loads(schema["options"]) == dict(made.schema.options)
+    assert [field["name"] for field in json.loads(schema["fields"])] == ["k", "a", "b"]
+    found = {row["field_name"]: row["function"] for row in rows(f"{made.location}$aggregation_fields")}
+    assert found == {"k": "[]", "a": "[sum]", "b": "[]"}
