@@ -387,3 +387,23 @@ def test_files_in_another_order_than_that_of_the_key_are_not_read(tmp_path: Path
     with pytest.raises(UnsupportedFeature, match="cannot read and check all files of the table"):
         check(table)
     assert check(table, read_files=False).is_good
+
+
+def test_one_damaged_file_hides_no_other(tmp_path: Path) -> None:
+    """Of tags, consumers and long-lived changelogs the first is garbled, and what the next one needs is lost."""
+    table = new_table(tmp_path / "t", {"changelog-producer": "input"})
+    live_on(table, "wwww")
+    for name, number in (("a", 1), ("b", 2)):
+        tag(table, name, number)
+        consumer(table, name, 4)
+    expire_snapshots_by(table, rules(1, changelogs=9))
+    assert table.snapshots.changelog_ids() == [1, 2, 3]
+    root = tmp_path / "t"
+    for name in ("changelog/changelog-1", "tag/tag-a", "consumer/consumer-a", "consumer/consumer-b"):
+        (root / name).write_text("{")
+    for path in root.glob("bucket-0/*"):
+        path.unlink()
+    found = {problem.where for problem in check(table).problems}
+    assert {"changelog 1", "tag a", "consumer a", "consumer b"} <= found
+    gone = [name for name in found if "/bucket-0/" in name]
+    assert [sum(f"/{kind}-" in name for name in gone) for kind in ("changelog", "data")] == [3, 4], found

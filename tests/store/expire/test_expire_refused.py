@@ -12,11 +12,13 @@ from support.faults.refusing import Refusing
 from support.oracles.checker import check_table
 from support.tables.expiring import live_on, new_table, rules, states, stored, tag
 
+from paimon_spark.errors import CorruptFile
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.store.clean.orphans import remove_orphans_before
 from paimon_spark.store.expire.changelogs import expire_all_changelogs
 from paimon_spark.store.expire.snapshots import expire_snapshots_by
 from paimon_spark.store.history.tag_deletion import delete_tags
+from paimon_spark.store.metadata.manifest_files import read_data_manifests
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.upkeep.maintenance import maintain
 from paimon_spark.store.upkeep.manifest_compaction import compact_manifests
@@ -102,3 +104,28 @@ def test_tags_and_changelogs_too(tmp_path: Path) -> None:
     assert delete_tags(sick, ["t"]).left == (name,)
     assert table.snapshots.tag_names() == []
     check_table(table.location)
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda path: path.write_bytes(path.read_bytes() + b"x"), r"has \d+ bytes, and \d+ are recorded"),
+        (lambda path: path.unlink(), "does not exist"),
+    ],
+    ids=["of another size", "gone"],
+)
+@pytest.mark.parametrize("what", ["manifest", "base list", "delta list"])
+def test_nothing_goes_while_what_stays_cannot_be_read(
+    tmp_path: Path, what: str, damage: Callable[[Path], object], words: str
+) -> None:
+    table = new_table(tmp_path / "t", {})
+    live_on(table, "www")
+    last = table.snapshots.load(3)
+    manifest = read_data_manifests(table.file_io, table.location, last)[-1].file_name
+    names = {"manifest": manifest, "base list": last.base_manifest_list, "delta list": last.delta_manifest_list}
+    damage(Path(table.location, "manifest", names[what]))
+    before = stored(table)
+    with pytest.raises(CorruptFile, match=rf"nothing was deleted.*{names[what]} {words}"):
+        expire_snapshots_by(table, rules(1))
+    assert stored(table) == before
+    assert table.snapshots.ids() == [1, 2, 3]

@@ -446,3 +446,21 @@ def test_random_histories_against_a_dict(
                 expected[part, key] = value
         assert read(table) == sorted(((*key, value) for key, value in expected.items()), key=repr)
     check_table(table.location)
+
+
+@pytest.mark.parametrize(
+    ("options", "numbers"),
+    [({"bucket": "-1"}, [(0, 2), (0, 1)]), ({"bucket": "1", "bucket__key": "id"}, [(0, 2), (3, 4)])],
+    ids=["without buckets", "with one"],
+)
+def test_sequence_numbers_of_append_tables(
+    tmp_path: Path, options: dict[str, str], numbers: list[tuple[int, int]]
+) -> None:
+    """Java: without buckets they begin at 0 in each file, with buckets they go on."""
+    table = make(tmp_path, (), (), pa.schema([("id", pa.int64())]), **options)
+    for count in (3, 2):
+        commit(table, *write(table, [(number,) for number in range(count)]))
+    found = open_table(table.location).system_table("files").to_arrow().to_pylist()
+    assert sorted(
+        ((row["min_sequence_number"], row["max_sequence_number"]) for row in found), key=lambda pair: pair[::-1]
+    ) == sorted(numbers, key=lambda pair: pair[::-1])
