@@ -35,6 +35,7 @@ from paimon_spark.errors import (
     UnsupportedFeature,
 )
 from paimon_spark.file_io import LocalFileIO
+from paimon_spark.format.manifests.index_manifest import decode_index_manifest, encode_index_manifest
 from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 from paimon_spark.store.checks.buckets import check_one_partition
 from paimon_spark.store.checks.report import KEPT, Findings, Rule
@@ -312,6 +313,9 @@ def test_keys_in_two_partitions(keys_at_once: int, tmp_path: Path) -> None:
         found = [(p.rule, p.found[:40]) for p in findings.problems()[0]]
         assert found == [(Rule.ONE_ROW, "3 keys live in more than one partition o")] * (part == "y")
     assert [p.rule for p in check(table).problems] == [Rule.ONE_ROW]
+    next((tmp_path / "t").rglob("data-*")).unlink()
+    lost = any("not looked for keys in more than one partition" in note for note in check(table).notes)
+    assert lost, "a file that cannot be read is a problem of its own"
 
 
 def test_texts_that_are_none_of_the_type_that_their_column_has_now(tmp_path: Path) -> None:
@@ -407,3 +411,19 @@ def test_one_damaged_file_hides_no_other(tmp_path: Path) -> None:
     assert {"changelog 1", "tag a", "consumer a", "consumer b"} <= found
     gone = [name for name in found if "/bucket-0/" in name]
     assert [sum(f"/{kind}-" in name for name in gone) for kind in ("changelog", "data")] == [3, 4], found
+
+
+def test_what_was_not_looked_at_is_noted(tmp_path: Path) -> None:
+    columns = pa.schema([("p", pa.string()), ("k", pa.int32()), ("v", pa.int64())])
+    vectors = make_written(tmp_path / "v", columns, ["p", "k"], {"deletion-vectors.enabled": "true"}, ["p"])
+    write(vectors, [("a", k, k) for k in range(9)])
+    compact(vectors)
+    write(vectors, [("a", 3, 100)])
+    compact(vectors, full=False)
+    latest = vectors.snapshots.latest()
+    assert latest is not None
+    path = tmp_path / "v/manifest" / str(latest.index_manifest)
+    entries = decode_index_manifest(path.read_bytes(), path.name)
+    other = [replace(entry, index_type="btree", deletion_ranges=None) for entry in entries]
+    path.write_bytes(encode_index_manifest(other))
+    assert "index files of the type btree are not opened" in check(vectors).notes
