@@ -168,3 +168,23 @@ def test_a_delay_beyond_the_calendar(tmp_path: Path) -> None:
     options = {"tag.automatic-creation": "process-time", "tag.creation-delay": "9223372036854775807 ms"}
     with pytest.raises(OptionError, match="it must be shorter than the period, 1 day"):
         create_due_tags(table_at(tmp_path, options, ["2026-11-01T10:00"]))
+
+
+@pytest.mark.parametrize("enabled", ["true", "false"])
+def test_tags_whose_time_is_up_go_with_those_that_come(tmp_path: Path, enabled: str) -> None:
+    table = table_at(tmp_path, {"tag.time-expire-enabled": enabled}, ["2026-11-04 08:00:00"])
+    create_tag(table, "short", time_retained=timedelta())
+    create_tag(table, "long", time_retained=timedelta(days=1))
+    done = trigger_tag_automatic_creation(table)
+    assert (done.created, done.deleted) == ((), ("short",) if enabled == "true" else ())
+    assert set(tags(table)) == ({"long"} if enabled == "true" else {"long", "short"})
+
+
+def test_a_snapshot_without_a_watermark_makes_no_tag(tmp_path: Path) -> None:
+    options = {"tag.automatic-creation": "watermark", **DAY}
+    table = table_at(tmp_path, options, ["2026-11-04 08:00:00"])
+    assert create_due_tags(table).created == ()
+    marked = table_at(tmp_path / "marked", options, ["2026-11-04 08:00:00"], watermark=True)
+    assert list(tags(marked)) == []
+    assert len(create_due_tags(marked).created) == 1
+    assert tags(marked) == {"2026-11-03": 1}
