@@ -77,6 +77,7 @@ from paimon_spark.writes.row_columns import ArrowColumns
 Clause: TypeAlias = of_merge.Clause[Given]
 Numbers: TypeAlias = npt.NDArray[np.int64]
 V = TypeVar("V")
+_JOINED_BYTES = 1 << 28  # of rows of the table that meet the source at once
 _MOST_VALUES = 256  # of a column of the source, each of which is looked for in the statistics of files
 _ORDERED = INTEGERS | STRINGS | {Root.DATE}
 
@@ -165,12 +166,10 @@ class _Merging:
 
     def _changes(self, found: Found) -> Changes:
         for batches in found.batches(placed=not self._keyed):
-            rows = list(batches)
-            if rows:
-                yield list(self._of_split(pa.concat_batches(rows)))
+            yield [item for rows in _joined_batches(batches) for item in self._of_rows(rows)]
         yield list(self._inserts())
 
-    def _of_split(self, target: pa.RecordBatch) -> Iterator[Changed]:
+    def _of_rows(self, target: pa.RecordBatch) -> Iterator[Changed]:
         """What becomes of rows of the table."""
         mine, theirs = _equal_rows([_compared(target.column(f.name), f.type) for f, _ in self._pairs], self._keys)
         self._matched[theirs] = True
@@ -366,6 +365,18 @@ def _source_fields(schema: pa.Schema, known: Sequence[DataField]) -> tuple[DataF
     untyped = ArrowColumns(schema).untyped
     typed = [f.with_type(types.get(f.name.lower(), pa.string())) if f.name in untyped else f for f in schema]
     return tuple(ArrowColumns(pa.schema(typed)).fields())
+
+
+def _joined_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Batches in larger ones: for each the rows of the source are hashed once more."""
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(part.nbytes for part in held) >= _JOINED_BYTES:
+            yield pa.concat_batches(held)
+            held = []
+    if held:
+        yield pa.concat_batches(held)
 
 
 def _one_batch(source: pa.Table, fields: Sequence[DataField]) -> pa.RecordBatch:

@@ -137,12 +137,15 @@ class Found:
         Args:
             placed: whether their places follow the columns; for append tables.
         """
-        if self.read.snapshot is None:
-            return
         reader = SplitReader(self.read.table, tuple(self.fields), self.predicate)
+        for split in self.splits:
+            rows = map(_renamed, reader.read_with_places(split)) if placed else reader.read(split)
+            yield self._told_if_expired(rows)
+
+    def _told_if_expired(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        assert self.read.snapshot is not None, "rows of a table without a snapshot"
         with translate_missing_files(self.read.table, self.read.snapshot.id):
-            for split in self.splits:
-                yield map(_renamed, reader.read_with_places(split)) if placed else reader.read(split)
+            yield from rows
 
 
 def _renamed(rows: pa.RecordBatch) -> pa.RecordBatch:
