@@ -140,9 +140,9 @@ class Found:
         reader = SplitReader(self.read.table, tuple(self.fields), self.predicate)
         for split in self.splits:
             rows = map(_renamed, reader.read_with_places(split)) if placed else reader.read(split)
-            yield self._told_if_expired(rows)
+            yield self._while_not_expired(rows)
 
-    def _told_if_expired(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def _while_not_expired(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         assert self.read.snapshot is not None, "rows of a table without a snapshot"
         with translate_missing_files(self.read.table, self.read.snapshot.id):
             yield from rows

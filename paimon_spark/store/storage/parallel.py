@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import logging
+import itertools
+import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from functools import cache
+from typing import Generic, TypeVar
 
-_log = logging.getLogger(__name__)
 A = TypeVar("A")
 B = TypeVar("B")
 READ_THREADS = 16
+_MOST_THREADS = 64
 LONG_WAIT = 0.0005  # seconds
 
 
 def map_parallel(function: Callable[[A], B], items: Iterable[A], most: int = READ_THREADS) -> list[B]:
     """The results of a function for each item, in order. No job is running on return, even after an error.
 
-    While the interpreter shuts down, thread pools accept no jobs, but background work may continue: then this thread
-    runs the jobs.
+    This thread does jobs too, so that it waits for no other one where the jobs are short, and a job may call this
+    function itself. The other threads stay for the next call: to start one costs more than to read a small file. While
+    the interpreter shuts down, they accept no jobs, but background work may continue: then this thread runs the jobs.
 
     Args:
         function: the job.
@@ -28,23 +32,65 @@ def map_parallel(function: Callable[[A], B], items: Iterable[A], most: int = REA
         most: the most jobs to run concurrently.
 
     Raises:
-        Exception: the error of the first job, in the order of the items, that failed.
+        Exception: the error of the first job, in the order of the items, that failed; queued jobs are not begun then.
     """
     given = list(items)
     if len(given) <= 1:
         return [function(item) for item in given]
-    jobs: list[Future[B]] = []
-    with ThreadPoolExecutor(min(most, len(given))) as threads:
-        try:
-            for item in given:
-                jobs.append(threads.submit(function, item))
-        except RuntimeError:  # from submit: the interpreter is shutting down
-            _log.debug("the interpreter is ending: jobs are done one after the other")
-        try:
-            return [*(job.result() for job in jobs), *(function(item) for item in given[len(jobs) :])]
-        finally:
-            for job in jobs:  # after an error, queued jobs are not begun
-                job.cancel()
+    jobs = _Jobs(function, given)
+    helpers: list[Future[None]] = []
+    try:
+        with suppress(RuntimeError):  # from submit: the interpreter is shutting down
+            helpers += (_threads().submit(jobs.work) for _ in range(min(most, len(given)) - 1))
+        jobs.work()
+    finally:
+        jobs.stop()
+        for helper in helpers:
+            helper.cancel()
+        wait(helper for helper in helpers if not helper.cancelled())
+    return jobs.results()
+
+
+class _Jobs(Generic[A, B]):
+    """The jobs of one call, which several threads do."""
+
+    def __init__(self, function: Callable[[A], B], given: Sequence[A]) -> None:
+        self._function, self._given = function, given
+        self._made: dict[int, B] = {}
+        self._errors: dict[int, BaseException] = {}
+        self._next = itertools.count()
+        self._is_stopped = False
+
+    def work(self) -> None:
+        """Does jobs as long as there are any."""
+        while not self._is_stopped:
+            number = next(self._next)  # no two threads get the same
+            if number >= len(self._given):
+                return
+            try:
+                self._made[number] = self._function(self._given[number])
+            except BaseException as error:
+                self._errors[number] = error
+                self.stop()
+
+    def stop(self) -> None:
+        """No job is begun any more."""
+        self._is_stopped = True
+
+    def results(self) -> list[B]:
+        """What was made, in order. Raises the error of the first job that failed."""
+        if self._errors:
+            raise self._errors[min(self._errors)]
+        return [self._made[number] for number in range(len(self._given))]
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_MOST_THREADS, "paimon-storage")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_threads.cache_clear)  # a process that is forked has none of the threads
 
 
 def _waited() -> float:

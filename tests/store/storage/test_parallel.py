@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable
 
 import pytest
+from support.faults.faulty_store import exit_code_of
 
 from paimon_spark.store.storage.parallel import LONG_WAIT, Background, map_parallel, map_parallel_if_slow
 
@@ -42,6 +43,26 @@ def test_so_many_are_under_way() -> None:
 
 def test_one_job_needs_no_thread() -> None:
     assert map_parallel(lambda n: threading.current_thread(), [1]) == [threading.current_thread()]
+
+
+def test_a_job_may_have_jobs_of_its_own() -> None:
+    """More than there are threads, three deep."""
+
+    def inner(depth: int) -> int:
+        return 1 if depth == 0 else sum(map_parallel(inner, [depth - 1] * 9))
+
+    assert inner(3) == 9**3
+
+
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    barrier = threading.Barrier(2)
+    map_parallel(lambda _: barrier.wait(10), range(2))
+
+    def meet() -> None:
+        again = threading.Barrier(3)
+        map_parallel(lambda _: again.wait(10), range(3))
+
+    assert exit_code_of(meet) == 0
 
 
 def test_the_first_error_by_order_is_raised_and_what_waits_is_not_begun() -> None:
@@ -83,8 +104,17 @@ def test_results_are_in_order_however_long_jobs_wait(waits: list[bool]) -> None:
     ],
 )
 def test_this_thread_does_the_jobs_until_most_of_them_wait(waits: list[bool], here: int) -> None:
-    by = map_parallel_if_slow(lambda n: threading.current_thread(), range(40), clock(waits))
-    assert [thread is threading.current_thread() for thread in by] == [True] * here + [False] * (40 - here)
+    """The job behind these waits for the one behind it, which one thread could not do."""
+    has_begun = threading.Event()
+
+    def job(number: int) -> bool:
+        if number == here:
+            return has_begun.wait(30)
+        if number == here + 1:
+            has_begun.set()
+        return number > here or threading.current_thread() is threading.main_thread()
+
+    assert all(map_parallel_if_slow(job, range(40), clock(waits)))
 
 
 def test_waiting_is_distinguished_from_computing() -> None:
