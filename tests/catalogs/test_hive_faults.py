@@ -17,7 +17,7 @@ from paimon_spark.catalogs.hive.locks import table_lock
 from paimon_spark.catalogs.hive.names import HiveNames
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import CatalogUnavailable, SchemaError
-from paimon_spark.file_io import NotCreated
+from paimon_spark.file_io import LocalFileIO, NotCreated, UnprovedStore
 from paimon_spark.store.metadata.alter import set_option
 
 pytestmark = pytest.mark.interop
@@ -33,6 +33,27 @@ def through(proxy: CuttingProxy, hive_options: dict[str, str]) -> FileCatalog:
     made = open_catalog({**hive_options, "uri": f"thrift://localhost:{proxy.port}"})
     assert isinstance(made.names, HiveNames)
     return made
+
+
+def test_the_lock_stands_in_for_a_storage_that_creates_no_file_only_if_it_is_absent(
+    hive_options: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cannot(self: LocalFileIO, path: str, data: bytes) -> bool:
+        raise UnprovedStore("no conditional put")
+
+    hive = open_catalog(hive_options | {"lock.enabled": "false"})
+    hive.create_database("shop")
+    monkeypatch.setattr(LocalFileIO, "create_if_absent", cannot)
+    with pytest.raises(UnprovedStore):
+        hive.create_table(ORDERS, schema())
+    locked = open_catalog(hive_options | {"lock.enabled": "true"})
+    locked.create_table(ORDERS, schema())
+    append(locked.load_table(ORDERS), 1)
+    set_option(locked.load_table(ORDERS), "file.format", "orc")
+    append(locked.load_table(ORDERS), 2)
+    assert ids_of(locked.load_table(ORDERS)) == [1, 2]
+    with pytest.raises(UnprovedStore):
+        append(hive.load_table(ORDERS), 3)
 
 
 def test_changes_take_the_lock(hive_options: dict[str, str]) -> None:
