@@ -164,3 +164,19 @@ def test_a_name_node_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert hadoop_config({"hadoop.fs.defaultfs": "hdfs://h:1", "s3.endpoint": "x"}) == (("fs.defaultFS", "hdfs://h:1"),)
     default = file_io_for("hdfs:///t", {"hadoop.fs.defaultfs": "hdfs://127.0.0.1:1", "hadoop.x": "1"})
     assert isinstance(default, HadoopFileIO)
+
+
+@pytest.mark.server
+def test_an_upload_that_is_given_up_stays_invisible_and_leaves_its_parts(storage_servers: RunningServers) -> None:
+    """The client has no way to end it; the guide tells users to let a rule of the bucket remove it."""
+    server = storage_servers.get("versitygw")
+    root = f"{server.root}/{uuid4().hex}"
+    io = file_io_for(root, server.options)
+    stream = io.open_output(f"{root}/x")
+    for _ in range(3):
+        stream.write(bytes(UPLOAD_PART_BYTES))
+    stream.discard()
+    assert not io.exists(f"{root}/x")
+    assert io.list(root) == []
+    started = s3_client(server.options).list_multipart_uploads(Bucket="lake").get("Uploads", [])
+    assert f"{root.rpartition('/')[2]}/x" in [upload["Key"] for upload in started]
