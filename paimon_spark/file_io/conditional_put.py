@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from threading import Barrier, BrokenBarrierError
 
-from paimon_spark.errors import OptionError
+from paimon_spark.errors import OptionError, StorageError
 
 OPTION = "fs.unsafe-commits"
 WORDS = "only-one-job-writes-at-a-time"
@@ -83,8 +83,13 @@ def is_proved(create: Callable[[str], bool], delete: Callable[[Sequence[str]], N
         folder: where the probes lie, "" or with a slash at the end. They are deleted again.
     """
     probes = [f"{folder}.probe-{uuid.uuid4()}" for _ in range(_ROUNDS * _NAMES)]
-    with ThreadPoolExecutor(_NAMES * _RUNNERS) as threads:
-        winners = [_winners(create, threads, probes[first::_ROUNDS]) for first in range(_ROUNDS)]
+    try:
+        with ThreadPoolExecutor(_NAMES * _RUNNERS) as threads:
+            winners = [_winners(create, threads, probes[first::_ROUNDS]) for first in range(_ROUNDS)]
+    except BaseException:
+        with suppress(StorageError):  # the first error says what is wrong
+            delete(probes)
+        raise
     delete(probes)
     return all(max(counts) == 1 for counts in winners)
 

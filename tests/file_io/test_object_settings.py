@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from support.programs.s3_server import s3_that_says
 
-from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.errors import OptionError, StorageError, UnsupportedFeature
 from paimon_spark.file_io import UnprovedStore, file_io_for
-from paimon_spark.file_io.conditional_put import promises_conditions
+from paimon_spark.file_io.conditional_put import is_proved, promises_conditions
 from paimon_spark.file_io.object_settings import adapted_s3, azure_config, gcs_config, kin_config, s3_config
 
 
@@ -130,3 +131,23 @@ def test_a_store_that_does_not_know_the_condition_is_refused() -> None:
         io = file_io_for("s3://oss-like/t", options)
         with pytest.raises(UnprovedStore, match="does not honour conditional puts"):
             io.create_if_absent("s3://oss-like/t/snapshot/snapshot-1", b"x")
+
+
+def test_a_trial_that_fails_leaves_no_probe() -> None:
+    """The error of a request is raised, and not one of the deletion after it."""
+    there = set[str]()
+
+    def create(name: str) -> bool:
+        if len(there) == 7:
+            raise StorageError("the store went away")
+        is_new = name not in there
+        there.add(name)
+        return is_new
+
+    def delete(names: Sequence[str]) -> None:
+        there.difference_update(names)
+        raise StorageError("and did not come back")
+
+    with pytest.raises(StorageError, match="went away"):
+        is_proved(create, delete, "t/")
+    assert not there
