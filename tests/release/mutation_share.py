@@ -91,7 +91,9 @@ class TestMap:
                 " where file.path like ?",
                 (f"%/{path}",),
             ).fetchall()
-        lines = {context.partition("|")[0]: numbits_to_nums(bits) for context, bits in rows}
+        lines: dict[str, set[int]] = defaultdict(set)
+        for context, bits in rows:  # a test has one context for its fixtures, and another one for itself
+            lines[context.partition("|")[0]].update(numbits_to_nums(bits))
         lines.pop("", None)
         at_import = _runs_at_import((ROOT / path).read_text(encoding="utf-8"), line)
         names = [test for test, ran in lines.items() if at_import or line in ran]
