@@ -359,3 +359,17 @@ def test_only_reads_of_states_are_explained(tmp_path: Path) -> None:
     write(table, rows(0))
     with pytest.raises(UnsupportedFeature, match="only reads of a state are explained"):
         open_table(str(tmp_path), {"incremental-between": "0,1"}).scan().explain()
+
+
+def test_files_that_are_merged_are_left_out_by_the_indexes_of_their_keys(tmp_path: Path) -> None:
+    """Of a condition on another column a file may have the newest row, which does not satisfy it."""
+    options = {"bucket": "1", "file-index.bitmap.columns": "k,n"}
+    table = make(tmp_path / "t", COLUMNS, ("k",), options)
+    write(table, rows(0, 5, 2))
+    write(table, [(key + 1, s, n) for key, s, n in rows(0, 9, 2)])
+    write(table, [(key * 20, s, n) for key, s, n in rows(0, 3, 2)])
+    found = open_table(table.location)
+    assert skipped(found.scan(where="k = 7")) == 1
+    assert found.scan(where="k = 7").to_arrow().num_rows == 1
+    assert skipped(found.scan(where="n = 16")) == 0
+    assert skipped(found.scan(where="k = 7 and n = 12")) == 1

@@ -34,7 +34,7 @@ from paimon_spark.store.commit.attempt import table_state
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.postponed import bucket_number, in_write_order
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.rescale.postpone_compact import compact_postponed
+from paimon_spark.store.rescale.postpone_compact import compact_postponed, plan_postpone_compaction
 from paimon_spark.store.rescale.postpone_placement import place_staged, postponed_rows
 from paimon_spark.store.rescale.rescale import rescale
 from paimon_spark.store.write.placement import STAGE_OWNERS, numbered_buckets
@@ -442,3 +442,11 @@ def test_rows_that_are_staged_are_shared_by_so_many_tasks_and_others_go_to_their
     found = numbered_buckets(table, plan_write(table), batch).tolist()
     assert set(found[:999]) == {0}
     assert set(found[999:]) == set(range(STAGE_OWNERS))
+
+
+def test_rows_of_a_table_that_cannot_be_written_do_not_move(tmp_path: Path) -> None:
+    table = make(tmp_path / "t")
+    refused = replace(table, settings=table.settings.merged({"chain-table.enabled": "true"}))
+    with pytest.raises(UnsupportedFeature, match=r"chain-table\.enabled"):
+        plan_postpone_compaction(refused)
+    assert plan_postpone_compaction(table).files == {}

@@ -29,7 +29,7 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.rescale.postpone_compact import compact_postponed
 from paimon_spark.store.rescale.rescale import rescale
 from paimon_spark.store.rescale.rewrite import SOURCE_BYTES, postponed_rewrite
-from paimon_spark.store.write.write_plan import plan_write
+from paimon_spark.store.write.write_plan import TASK_STRIDE, plan_write
 from paimon_spark.tables.open import open_table
 
 COLUMNS = pa.schema([("part", pa.string()), ("id", pa.int64()), ("value", pa.int64())])
@@ -353,3 +353,15 @@ def test_a_rewrite_that_fails_leaves_no_file(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="the source is gone"):
         rewrite.write(batches())
     assert list((tmp_path / "t").rglob("data-*")) == []
+
+
+def test_rows_that_move_are_older_than_what_others_write(tmp_path: Path) -> None:
+    """They get the numbers of task 0, which no task of a write has."""
+    table = make(tmp_path / "t")
+    plan = plan_write(table)
+    rewrite = postponed_rewrite(table, "user", plan, {}, {partition("x"): 2})
+    schema = arrow_schema(table.schema.fields)
+    batch = pa.RecordBatch.from_pydict({"part": ["x"] * 9, "id": [*range(9)], "value": [1] * 9}, schema=schema)
+    files = [file for message in rewrite.write([(batch, None)]) for file in message.new_files]
+    assert sum(file.row_count for file in files) == 9
+    assert all(0 <= file.min_sequence_number - plan.first_sequence < TASK_STRIDE for file in files)
