@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.faults.faulty_store import FaultyFileIO, InjectedFault
 
 from paimon_spark.arrow.predicates.predicate import Compare, Op
 from paimon_spark.arrow.types import arrow_schema
@@ -297,3 +298,27 @@ def test_rows_of_partitions_that_an_overwrite_does_not_replace(tmp_path: Path) -
     for patterns, shown in ((({"p": 1},), "p = 2, q = None"), (({"p": 1, "q": None}, {"p": 2}), "p = 1, q = a")):
         with pytest.raises(DataError, match=f"a row has {shown}, which the condition does not choose"):
             check_in_patterns(table, batch, patterns)
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "csv"])
+def test_a_store_that_fails_at_any_operation_of_a_task(file_format: str, tmp_path: Path) -> None:
+    table = made(tmp_path / "t", {"id": "INT"}, **{"file.format": file_format})
+    rows = pa.RecordBatch.from_pydict({"id": pa.array([1], pa.int32())})
+
+    def work(writer: FormatWriter) -> None:
+        writer.write(rows)
+        writer.finish()
+
+    whole = FaultyFileIO(LocalFileIO())
+    counted = FormatWriter(replace(table, table=replace(table.table, file_io=whole)), "job")
+    work(counted)
+    operations = len(whole.log)
+    counted.abort()
+    for at in range(operations):
+        store = FaultyFileIO(LocalFileIO(), at)
+        writer = FormatWriter(replace(table, table=replace(table.table, file_io=store)), "job")
+        with pytest.raises((InjectedFault, StorageError)):
+            work(writer)
+        store.at = None
+        writer.abort()
+        assert names(tmp_path) == set()

@@ -8,13 +8,15 @@ import shutil
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from support.faults.faulty_store import FaultyFileIO, When
 from support.long_runs import LONG
 from support.oracles.checker import check_table
+from support.simulation.interleaved_store import InterleavedStore
 from support.simulation.turns import in_turns, operations
 from support.tables.expiring import copied, live_on, new_table, rules, state, stored
 
@@ -388,3 +390,15 @@ def test_two_calls_make_no_branch_of_two_states(tmp_path: Path, second: dict[str
         found = on(table, name).snapshots.latest_id() if made else None
         assert set(made.values()) <= {found}, (turns, made)
         assert made or not names(table).count(name), turns
+
+
+def test_a_branch_that_is_deleted_while_the_table_becomes_it(tmp_path: Path) -> None:
+    grown = forked(tmp_path)
+    for number in itertools.count():
+        table = copied(grown, tmp_path / str(number))
+        io = InterleavedStore(table.file_io, number, partial(delete_branch, table, "b"))
+        with suppress(SnapshotNotFound):
+            fast_forward(replace(table, file_io=cast(FileIO, io)), "b", dry_run=True)
+        assert table.snapshots.ids() == [1, 2, 3, 4]
+        if io.count < number:
+            return

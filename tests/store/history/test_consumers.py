@@ -17,6 +17,7 @@ from paimon_spark.file_io import LocalFileIO
 from paimon_spark.store.expire.snapshots import expire_snapshots_by
 from paimon_spark.store.history.consumers import clear_consumers, expire_consumers, reset_consumer
 from paimon_spark.store.holds.consumer_files import consumer_positions, readable_positions
+from paimon_spark.store.holds.marks import write_mark
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.tables.open import open_table
 
@@ -132,3 +133,12 @@ def test_a_damaged_consumer_is_named_by_who_must_know_all(tmp_path: Path) -> Non
         consumer_positions(table.file_io, table.location)
     found, damaged = readable_positions(table.file_io, table.location)
     assert (found, len(damaged)) == ({"good": 1}, 1)
+
+
+def test_a_consumer_may_stand_where_a_running_expiry_ends(tmp_path: Path) -> None:
+    table = life(tmp_path)
+    write_mark(table.snapshots, 2)
+    reset_consumer(table, "c", 2)
+    with pytest.raises(SnapshotNotFound, match="which expires just now"):
+        reset_consumer(table, "c", 1)
+    assert positions(table) == {"c": 2}

@@ -25,7 +25,7 @@ from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.splits import Split
 from paimon_spark.store.write import placement
-from paimon_spark.store.write.hash_assigner import HashAssigner, key_numbers, plan_channels
+from paimon_spark.store.write.hash_assigner import HashAssigner, halves, key_numbers, plan_channels
 from paimon_spark.store.write.table_write import TableWrite
 from paimon_spark.store.write.write_plan import WritePlan, plan_write
 from paimon_spark.tables.open import open_table
@@ -454,3 +454,15 @@ def test_any_history(
     check_places(table)
     if most == "3":
         assert {e.bucket for e in entries_of(table)} <= {0, 1, 2}
+
+
+def test_the_number_of_a_row_has_both_of_its_hashes(tmp_path: Path) -> None:
+    columns = pa.schema([("p", pa.string()), ("k", pa.int64())])
+    create_table(str(tmp_path / "t"), new_schema(columns, ["p", "k"], ["p"], {"bucket": "-1"}))
+    table = open_table(str(tmp_path / "t"))
+    keys = [*range(50), -1, 2**62]
+    rows = pa.RecordBatch.from_pydict({"p": [f"{k % 3}" for k in keys], "k": keys}, schema=columns)
+    partitions, hashes = halves(key_numbers(table, rows))
+    assert np.array_equal(partitions, hash_rows(rows, table.schema.partition_fields))
+    assert np.array_equal(hashes, hash_rows(rows, table.schema.key_fields))
+    assert min(partitions) < 0 < max(partitions) or len(set(partitions.tolist())) == 3
