@@ -1,5 +1,7 @@
 """Tables with data evolution that the official connector for Spark changes by statements; see genuine_spark.py.
 
+They are not collected where PAIMON_JVM_PYTHON and PAIMON_JVM_JAR name no official connector (conftest.py).
+
 ``PAIMON_EVOLUTION_HISTORIES`` sets how many histories of each kind of table are tried, and ``PAIMON_EVOLVED_TURNS`` how
 many of those in which we write the table too.
 """
@@ -16,7 +18,7 @@ import our_engine
 import pytest
 from evolved_lives import CREATE, EvolvedLife
 from genuine import Genuine, table_path
-from genuine_spark import GenuineSpark, is_there
+from genuine_spark import GenuineSpark
 from java_evolution import compact_columns
 from pyspark.sql import SparkSession
 from readers import assert_same, telling
@@ -27,10 +29,7 @@ from support.oracles.comparing import comparable
 import paimon_spark
 from paimon_spark import open_table
 
-pytestmark = [
-    pytest.mark.interop,
-    pytest.mark.skipif(not is_there(), reason="PAIMON_JVM_PYTHON and PAIMON_JVM_JAR name no official connector"),
-]
+pytestmark = pytest.mark.interop
 KINDS = {
     "plain": "",
     "vectors": ", 'deletion-vectors.enabled' = 'true'",
