@@ -341,18 +341,24 @@ def test_deletion_vectors_of_other_partitions_stay(tmp_path: Path) -> None:
 
 
 def test_a_rewrite_that_fails_leaves_no_file(tmp_path: Path) -> None:
-    table = make(tmp_path / "t", **{"target-file-size": "1 b"})
-    rewrite = postponed_rewrite(table, "user", plan_write(table), {}, {partition("x"): 3})
+    table = make(tmp_path / "t", write__buffer__size="1 mb")
+    rewrite = postponed_rewrite(table, "user", plan_write(table), {}, {partition("x"): 1})
     schema = arrow_schema(table.schema.fields)
 
+    def files() -> list[Path]:
+        return [path for path in (tmp_path / "t").rglob("*") if path.is_file() and "bucket-" in str(path)]
+
     def batches() -> Iterator[tuple[pa.RecordBatch, None]]:
-        for number in range(3):
-            yield pa.RecordBatch.from_pydict({"part": ["x"], "id": [number], "value": [1]}, schema=schema), None
+        for start in range(0, 180_000, 60_000):
+            keys = [*range(start, start + 60_000)]
+            columns = {"part": ["x"] * 60_000, "id": keys, "value": keys}
+            yield pa.RecordBatch.from_pydict(columns, schema=schema), None
+        assert files()
         raise OSError("the source is gone")
 
     with pytest.raises(OSError, match="the source is gone"):
         rewrite.write(batches())
-    assert list((tmp_path / "t").rglob("data-*")) == []
+    assert files() == []
 
 
 def test_rows_that_move_are_older_than_what_others_write(tmp_path: Path) -> None:
