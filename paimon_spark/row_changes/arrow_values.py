@@ -19,7 +19,7 @@ from paimon_spark.arrow.alignment import StoreRules, align_batch
 from paimon_spark.arrow.default_values import default_scalar
 from paimon_spark.arrow.predicates.coercion import Column
 from paimon_spark.arrow.predicates.evaluate import evaluate
-from paimon_spark.arrow.predicates.expressions import as_predicate, as_value
+from paimon_spark.arrow.predicates.expressions import Expr, as_predicate, as_value
 from paimon_spark.arrow.predicates.literals import Literal
 from paimon_spark.arrow.predicates.predicate import TRUE, Path, Predicate
 from paimon_spark.arrow.types import arrow_field, arrow_schema, arrow_type, from_internal
@@ -129,7 +129,12 @@ class Value:
         try:
             return _plain(as_value(given, scope.fields, scope.zone))
         except PredicateError as error:
-            raise PredicateError(f"{scope.what}: {error}; {_WAY_OUT}") from None
+            problem = str(error)
+            if isinstance(given, str):
+                problem += f"; a text is SQL, and {given!r:.40} itself would be {repr(given)!r:.44}"
+            elif not isinstance(given, Expr):
+                problem = f"{given!r:.100} of the type {type(given).__name__} is no value of a column"
+            raise PredicateError(f"{scope.what}: {problem}; {_WAY_OUT}") from None
 
     def of(self, rows: pa.RecordBatch) -> pa.Array:
         """The values of some rows.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +27,7 @@ from paimon_spark.arrow.types import arrow_type
 from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.errors import DataError, SqlError
 from paimon_spark.format.bucket import bucket_fields
+from paimon_spark.format.options.column_names import parse_columns
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import BINARIES, FLOATS, INTEGERS, NESTED, STRINGS, DataField, DataType, Root
@@ -77,6 +79,7 @@ from paimon_spark.writes.row_columns import ArrowColumns
 Clause: TypeAlias = of_merge.Clause[Given]
 Numbers: TypeAlias = npt.NDArray[np.int64]
 V = TypeVar("V")
+_COMPARES = re.compile(r"[=<>!()]")
 _JOINED_BYTES = 1 << 28  # of rows of the table that meet the source at once
 _MOST_VALUES = 256  # of a column of the source, each of which is looked for in the statistics of files
 _ORDERED = INTEGERS | STRINGS | {Root.DATE}
@@ -90,7 +93,8 @@ class Merge:
         change: the table.
         alias, source_alias: the names of the two sides.
         source: the rows that come.
-        condition: equal columns: SQL text such as ``target.id = source.id``, or names that both sides have.
+        condition: equal columns: SQL text such as ``target.id = source.id``, or names that both sides have, as a list
+            or one text with commas.
         clauses: what becomes of the rows.
     """
 
@@ -412,18 +416,20 @@ def _pairs(merge: Merge, table: Table, source: Sequence[DataField]) -> list[tupl
         SqlError: the condition says something else, or names an unknown column.
         DataError: two columns cannot be compared without a loss.
     """
-    if isinstance(merge.condition, str):
+    if isinstance(merge.condition, str) and _COMPARES.search(merge.condition):
         found, is_all = equalities(merge.condition)
         names = [_sides(merge, left, right) for left, right in found]
         if not is_all or None in names:
             raise SqlError(
-                f"{merge.what}: the condition {merge.condition!r:.200} is more than columns of both sides that are "
-                f"equal, such as {merge.alias}.id = {merge.source_alias}.id, joined by AND; put other conditions into "
-                "the clauses, or merge in a session of Spark"
+                f"{merge.what}: the condition {merge.condition!r:.200} is more than columns that are equal, joined by "
+                f"AND, such as {merge.alias}.id = {merge.source_alias}.id: the table is called {merge.alias} in it, "
+                f"and the rows {merge.source_alias}. Put other conditions into the clauses, or merge in a session of "
+                "Spark"
             )
         pairs = [pair for pair in names if pair is not None]
     else:
-        pairs = [(name, name) for name in merge.condition]
+        given = merge.condition
+        pairs = [(name, name) for name in (parse_columns(given) if isinstance(given, str) else given)]
     if not pairs:
         raise SqlError(f"{merge.what}: no column is compared; name those that are equal in rows that match")
     made = [(find_field(table.schema.fields, a, merge.what), find_field(source, b, merge.what)) for a, b in pairs]

@@ -249,7 +249,8 @@ class WritableTable(ReadableTable, TableProcedures):
         Args:
             source: the rows, in any form that append takes; they are held in memory.
             condition: which columns are equal where a row of the source and one of the table match: names that both
-                have, or SQL text such as ``target.id = source.id AND target.day = source.date``.
+                have (``["id", "dt"]`` or ``"id, dt"``), or SQL text such as
+                ``target.id = source.id AND target.day = source.date``.
             source_alias, alias: the names of the source and of the table in expressions.
             once, once_skips_older: as for append.
 

@@ -24,7 +24,15 @@ from support.long_runs import examples
 from support.oracles.checker import check_table
 
 from paimon_spark import RowChangeResult, col, create_table, open_table
-from paimon_spark.errors import DataError, OptionError, PaimonError, PredicateError, SqlError, UnsupportedFeature
+from paimon_spark.errors import (
+    ArgumentError,
+    DataError,
+    OptionError,
+    PaimonError,
+    PredicateError,
+    SqlError,
+    UnsupportedFeature,
+)
 from paimon_spark.tables.open import WritableTable
 
 Row = dict[str, Any]
@@ -294,11 +302,14 @@ def test_default_is_the_default_value(tmp_path: Path) -> None:
         (lambda t: t.update("true", {"n": "1", "N": "2"}), SqlError, "assigned more than once"),
         (lambda t: t.update("true", {"n.x": "1"}), SqlError, "has no field x"),
         (lambda t: t.update("true", {"n": "n + 1"}), PredicateError, r"pyarrow.compute.field\('n'\) \+ 1"),
-        (lambda t: t.update("true", {"v": "new"}), PredicateError, "no column 'new'"),
+        (lambda t: t.update("true", {"v": "new"}), PredicateError, "no column 'new'.*itself would be \"'new'\""),
         (lambda t: t.update("true", {"n": "'x'"}), DataError, "the table has INT: cast it first"),
         (lambda t: t.update("true", {"n": 2**40}), DataError, "does not fit into INT"),
         (lambda t: t.update("true", {"n": pc.field("n") + pa.scalar(2**31 - 1, pa.int32())}), DataError, "overflow"),
         (lambda t: t.update("true", {"n": col("n") == 1}), PredicateError, "is a condition, and stands"),
+        (lambda t: t.update("true", {"n": len}), PredicateError, "of the type builtin_function_or_method is no value"),
+        (lambda t: t.update(where="true", set={"n": 1}), ArgumentError, "the first argument, says which rows"),
+        (lambda t: t.merge({"id": [1]}, on="id"), ArgumentError, "says which columns are equal"),
         (lambda t: t.upsert([{"id": 1}]), OptionError, "name the columns"),
         (lambda t: t.upsert({"id": [1]}, on="nope"), OptionError, "nope"),
     ],
@@ -321,7 +332,8 @@ MERGES: list[tuple[Callable[[WritableTable], Any], type[PaimonError], str]] = [
     (lambda t: t.merge({"id": [1]}, []).when_matched_delete().execute(), SqlError, "no column is compared"),
     (lambda t: t.merge({"id": ["1"]}, ["id"]).when_matched_delete().execute(), DataError, "cast the source"),
     (lambda t: t.merge({"id": [1.5]}, ["id"]).when_matched_delete().execute(), DataError, "cast the source"),
-    (lambda t: t.merge({"x": [1]}, ["id"]).when_matched_delete().execute(), SqlError, "id is no column"),
+    (lambda t: t.merge({"id": [1]}, "t.id = s.id").when_matched_delete().execute(), SqlError, "is called target in it"),
+    (lambda t: t.merge({"x": [1]}, "id").when_matched_delete().execute(), SqlError, "id is no column"),
     (lambda t: t.merge({"id": [1]}, ["id"]).when_matched_update_all().execute(), SqlError, "the source has no column"),
     (lambda t: t.merge({"id": [1]}, ["id"]).when_matched_delete("id = 1").execute(), PredicateError, "no column 'id'"),
     (lambda t: t.merge({"id": [1]}, ["id"], "target").when_matched_delete().execute(), SqlError, "both sides"),
@@ -351,7 +363,7 @@ def test_a_merge_that_cannot_be_done_changes_nothing(
 
 def test_several_rows_of_the_source_may_delete_one(tmp_path: Path) -> None:
     table = sample(tmp_path / "t")
-    done = table.merge({"id": [1, 1, 9]}, ["id"]).when_matched_delete().execute()
+    done = table.merge({"id": [1, 1, 9]}, "id").when_matched_delete().execute()
     assert (done.rows_deleted, [row["id"] for row in rows_of(table)]) == (1, [0, 2, 3])
 
 

@@ -363,7 +363,22 @@ _STATE = "version=3 reads snapshot 3, version='<tag>' a tag, timestamp='2026-11-
 _STATE_NAMES = "tag tag_name snapshot snapshot_id as_of at version_as_of timestamp_as_of snapshot_timestamp"
 _COUNT = {"count=... is how many": "n limit num_rows"}
 _CHOICE_NAMES = {_CHOICE: "columns where filter filters select limit"}
+_WHICH_ROWS = 'condition="total > 10", or the first argument, says which rows'
 _ARGUMENTS: Mapping[str, Mapping[str, str]] = {
+    "delete": {_WHICH_ROWS: "where filter predicate delete_filter"},
+    "update": {
+        _WHICH_ROWS: "where filter predicate",
+        "set={'<column>': value} gives columns new values": "updates new_values values assignments",
+    },
+    "merge": {
+        "condition='id, dt', or 'target.id = source.id', says which columns are equal": "on predicate join_cols keys",
+        "alias='t' is the name of the table in expressions": "target_alias",
+        "source=... are the rows": "rows data df table",
+    },
+    "upsert": {
+        "on='id, dt' says by which columns rows are found": "keys join_cols upsert_keys columns condition",
+        "rows=... are the rows": "data df table source",
+    },
     "open_table": {
         **_CHOICE_NAMES,
         _STATE: _STATE_NAMES,
