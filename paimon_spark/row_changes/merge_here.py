@@ -52,18 +52,8 @@ from paimon_spark.row_changes.clauses import (
 )
 from paimon_spark.row_changes.read_table import ReadTable
 from paimon_spark.row_changes.result import Outcome, RowChangeResult
-from paimon_spark.row_changes.update_rules import delete_rules, insert_rules, update_rules
-from paimon_spark.row_changes.written_here import (
-    DELETE,
-    INSERT,
-    UPDATE,
-    Changed,
-    Changes,
-    Found,
-    one_process,
-    write_appended,
-    write_keyed,
-)
+from paimon_spark.row_changes.update_rules import DELETE, INSERT, UPDATE, delete_rules, insert_rules, update_rules
+from paimon_spark.row_changes.written_here import Changed, Changes, Found, one_process, write_appended, write_keyed
 from paimon_spark.sql.queries.conjuncts import equalities
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.rows.change_strategies import (

@@ -20,17 +20,8 @@ from paimon_spark.row_changes.arrow_values import Assignment, Condition, Given, 
 from paimon_spark.row_changes.attempts import RowChange, run_attempts
 from paimon_spark.row_changes.read_table import ReadTable
 from paimon_spark.row_changes.result import Outcome, RowChangeResult
-from paimon_spark.row_changes.update_rules import delete_rules, update_rules
-from paimon_spark.row_changes.written_here import (
-    DELETE,
-    UPDATE,
-    Changed,
-    Changes,
-    Found,
-    one_process,
-    write_appended,
-    write_keyed,
-)
+from paimon_spark.row_changes.update_rules import DELETE, UPDATE, delete_rules, update_rules
+from paimon_spark.row_changes.written_here import Changed, Changes, Found, one_process, write_appended, write_keyed
 from paimon_spark.store.clean.truncate import TruncateResult, drop_partitions, truncate_table
 from paimon_spark.store.compact.live_buckets import place_of
 from paimon_spark.store.metadata.messages import CommitMessage

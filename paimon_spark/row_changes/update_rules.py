@@ -18,11 +18,13 @@ import pyarrow.compute as pc
 
 from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.row_kind import KIND_TEXTS
 from paimon_spark.merge.aggregates.equality import equality_columns
 from paimon_spark.merge.engines.rules import aggregates
 from paimon_spark.store.metadata.table import BucketMode, Table
 
-INSERTED = ("+I", "+U")
+INSERT, BEFORE, UPDATE, DELETE = KIND_TEXTS
+INSERTED = (INSERT, UPDATE)
 """The kinds of rows that a column `rowkind.field` may give a row that is updated or inserted."""
 _GROUP = ".sequence-group"
 

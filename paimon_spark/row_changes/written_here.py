@@ -24,7 +24,7 @@ from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField
 from paimon_spark.row_changes.read_table import PREFIX, ReadTable
 from paimon_spark.row_changes.result import Outcome
-from paimon_spark.row_changes.update_rules import RowRule, wrong_rows
+from paimon_spark.row_changes.update_rules import BEFORE, DELETE, INSERT, UPDATE, RowRule, wrong_rows
 from paimon_spark.store.commit.vector_files import find_vector_files
 from paimon_spark.store.compact.task import AppendTask
 from paimon_spark.store.holds.expired import translate_missing_files
@@ -52,8 +52,6 @@ from paimon_spark.writes.row_columns import ArrowColumns
 from paimon_spark.writes.write_here import write_batches
 from paimon_spark.writes.write_job import Texts, WriteJob, nothing_committed
 
-INSERT, UPDATE, DELETE = "+I", "+U", "-D"
-_BEFORE = "-U"
 _KIND = f"{PREFIX}kind"
 _FILE, _ROW = f"{PREFIX}file", f"{PREFIX}row"
 """The columns of the place of a row."""
@@ -187,7 +185,7 @@ def write_keyed(found: Found, changes: Changes, rules: Mapping[str, Sequence[Row
                     raise DataError(rule.text)
             counts.rows[item.kind] += item.count
             if item.old is not None and (item.new is None or keeps_old):
-                yield _with_kind(item.old.select(table.schema.names), DELETE if item.new is None else _BEFORE)
+                yield _with_kind(item.old.select(table.schema.names), DELETE if item.new is None else BEFORE)
             if item.new is not None:
                 yield _with_kind(item.new, item.kind)
 

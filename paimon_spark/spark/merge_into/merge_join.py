@@ -20,6 +20,7 @@ from paimon_spark.format.quoting import quoted
 from paimon_spark.format.schema import ROW_ID
 from paimon_spark.format.types import FLOATS, DataField, Root
 from paimon_spark.row_changes.clauses import Action, When, deletes_all_matched
+from paimon_spark.row_changes.update_rules import DELETE, UPDATE
 from paimon_spark.spark.adapters.aligned_values import Naming
 from paimon_spark.spark.adapters.char_columns import stored_column, with_blanks
 from paimon_spark.spark.adapters.errors import raised
@@ -35,7 +36,7 @@ from paimon_spark.spark.rows.assignments import (
     new_values,
     read_assignments,
 )
-from paimon_spark.spark.rows.changes import DELETE, KIND, OLD, UPDATE, Wanted, place_columns
+from paimon_spark.spark.rows.changes import KIND, OLD, Wanted, place_columns
 from paimon_spark.spark.rows.checks import delete_kind, insert_kind, update_kind
 from paimon_spark.spark.rows.expressions import may_vary
 from paimon_spark.store.metadata.table import Table

@@ -31,6 +31,7 @@ from paimon_spark.format.schema import ROW_ID, SEQUENCE_NUMBER
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField
 from paimon_spark.row_changes.result import Outcome
+from paimon_spark.row_changes.update_rules import DELETE, INSERT, UPDATE
 from paimon_spark.spark.adapters.batches import FrameColumns
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.tasks import (
@@ -42,7 +43,7 @@ from paimon_spark.spark.adapters.tasks import (
     with_plain_names,
 )
 from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER
-from paimon_spark.spark.rows.changes import DELETE, INSERT, KIND, UPDATE, Changes
+from paimon_spark.spark.rows.changes import KIND, Changes
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.spark.write.bucket_routing import rows_here, write_by_bucket, writes_here
 from paimon_spark.spark.write.task_session import zone_of_rows

@@ -17,7 +17,6 @@ from paimon_spark.store.rows.live_files import LiveFile
 KIND = "_paimon_kind"
 OLD = "_paimon_old"
 _KEPT_ID = "_paimon_row_id"
-INSERT, UPDATE, DELETE = "+I", "+U", "-D"
 
 
 @dataclass(frozen=True)

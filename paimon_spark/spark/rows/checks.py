@@ -11,12 +11,21 @@ from pyspark.sql import functions as sf
 
 from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.format.quoting import quoted
-from paimon_spark.row_changes.update_rules import INSERTED, RowRule, Wrong, delete_rules, insert_rules, update_rules
+from paimon_spark.row_changes.update_rules import (
+    DELETE,
+    INSERT,
+    INSERTED,
+    UPDATE,
+    RowRule,
+    Wrong,
+    delete_rules,
+    insert_rules,
+    update_rules,
+)
 from paimon_spark.spark.adapters.char_columns import stored_column
 from paimon_spark.spark.adapters.errors import raised
 from paimon_spark.spark.adapters.types import loses_digits
 from paimon_spark.spark.rows.assignments import Assignment
-from paimon_spark.spark.rows.changes import DELETE, INSERT, UPDATE
 from paimon_spark.store.metadata.table import Table
 
 

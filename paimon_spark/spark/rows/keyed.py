@@ -13,11 +13,12 @@ from pyspark.sql import types as st
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.row_changes.result import Outcome
+from paimon_spark.row_changes.update_rules import BEFORE, DELETE, INSERT, UPDATE
 from paimon_spark.spark.adapters.batches import FrameColumns
 from paimon_spark.spark.adapters.char_columns import stored_column
 from paimon_spark.spark.adapters.dataframes import MOST_ROWS
 from paimon_spark.spark.jobs.bucket_routed_write import place_staged_with_spark
-from paimon_spark.spark.rows.changes import DELETE, INSERT, KIND, OLD, UPDATE, Changes
+from paimon_spark.spark.rows.changes import KIND, OLD, Changes
 from paimon_spark.spark.rows.checks import check_digits
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.spark.write.bucket_routing import rows_here, write_by_bucket, writes_here
@@ -26,8 +27,6 @@ from paimon_spark.writes.open_write import job_for
 from paimon_spark.writes.options import WriteOptions
 from paimon_spark.writes.task_rows import write_rows
 from paimon_spark.writes.write_job import Texts
-
-_BEFORE = "-U"
 
 
 def write_keyed(target: Target, changes: Changes) -> Outcome:
@@ -85,6 +84,6 @@ def _columns(fields: Sequence[DataField], prefix: str = "") -> list[str]:
 def _with_old_rows(frame: DataFrame, fields: Sequence[DataField]) -> DataFrame:
     """An update as two rows, the old one first: a writer keeps the order of rows with equal keys."""
     new = sf.struct(sf.col(KIND), *(sf.col(quoted(f.name)) for f in fields))
-    old = sf.struct(sf.lit(_BEFORE).alias(KIND), *(stored_column(f, OLD).alias(f.name) for f in fields))
+    old = sf.struct(sf.lit(BEFORE).alias(KIND), *(stored_column(f, OLD).alias(f.name) for f in fields))
     both = sf.when(sf.col(KIND) == UPDATE, sf.array(old, new)).otherwise(sf.array(new))
     return frame.select(sf.explode(both).alias("row")).select(*_columns(fields, "row."))

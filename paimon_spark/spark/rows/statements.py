@@ -17,6 +17,7 @@ from paimon_spark.errors import SqlError
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField, Root
 from paimon_spark.row_changes.result import Outcome, RowChangeResult
+from paimon_spark.row_changes.update_rules import DELETE, UPDATE
 from paimon_spark.spark.adapters.aligned_values import Naming
 from paimon_spark.spark.adapters.char_columns import read_columns, stored_column
 from paimon_spark.spark.adapters.errors import not_logged
@@ -31,7 +32,7 @@ from paimon_spark.spark.rows.assignments import (
     new_values,
     read_assignments,
 )
-from paimon_spark.spark.rows.changes import DELETE, KIND, OLD, UPDATE, Changes, place_columns, with_kept_ids
+from paimon_spark.spark.rows.changes import KIND, OLD, Changes, place_columns, with_kept_ids
 from paimon_spark.spark.rows.checks import check_kept_digits, delete_kind, update_kind
 from paimon_spark.spark.rows.expression_errors import Reading, empty_rows, expression_errors
 from paimon_spark.spark.rows.expressions import QUERIES, check_no_star, draws_for_rows
