@@ -97,7 +97,7 @@ def test_meaning_of_texts(text: str, expected: Any) -> None:
         ("id.x = 1", r"'id' has no fields"),
         ("same = 1", r"ambiguous.*same, SAME"),
         ("id = dt", r"cannot compare the columns id .* and dt"),
-        ("amount = amount", r"cannot compare the columns"),
+        ("id = amount", r"cannot compare the columns"),
         ("tags = tags", r"cannot compare the columns"),
         ("dt = 20261101", r"dt \(STRING\).*in quotes"),
         ("id + 1 = 2", r"'id' stands where a literal must"),

@@ -88,7 +88,7 @@ def test_an_argument_of_another_library_is_answered(name: str, table: ReadableTa
     call, argument = name.removesuffix(")").split("(")
     scan = table.scan()
     owners: dict[str, list[Any]] = {"open_table": [paimon_spark], "table": [open_catalog(str(tmp_path))]}
-    owners |= {"scan": [table], "system_table": [table]}
+    owners |= {call: [table] for call in ("scan", "system_table", "delete", "update", "merge", "upsert")}
     own = {"open_table": table.location, "table": "shop.t", "system_table": "files", "top": "k"}.get(call)
     for owner in owners.get(call, [scan, table.system_table("files"), table.system_table("ro")]):
         with pytest.raises(ArgumentError) as raised:
@@ -228,7 +228,6 @@ def test_states_by_version_and_time(table: ReadableTable, tmp_path: Path) -> Non
 
 def test_names_of_other_systems(table: ReadableTable) -> None:
     for name, told in {
-        "delete": "with Spark",
         "insert": "append",
         "to_pandas": "scan",
         "select": "scan",
