@@ -17,9 +17,9 @@ from threading import Barrier
 
 from paimon_spark.errors import PaimonError
 from paimon_spark.file_io.base import DirectoryIO
+from paimon_spark.file_io.conditional_put import OPTION
 from paimon_spark.file_io.locate import absolute_location, file_io_for
 
-UNSAFE_COMMITS = "fs.unsafe-commits"
 _SCRATCH = ".paimon-doctor-"
 _NAME = "dt=a%3Ab é"
 _LARGE = 9 * 2**20  # more than a part of an upload has
@@ -202,7 +202,7 @@ def _raced(trial: _Trial) -> tuple[Outcome, str]:
 
     if getattr(trial.io, "unproved", False):
         return Outcome.NOTE, (
-            f"'{UNSAFE_COMMITS}' is set, and nothing keeps two jobs from overwriting each other's commits; "
+            f"'{OPTION}' is set, and nothing keeps two jobs from overwriting each other's commits; "
             "leave it out to see if the storage does"
         )
     trial.io.create_if_absent(f"{trial.scratch}/alone", b"")  # a store that cannot says so here

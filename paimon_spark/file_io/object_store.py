@@ -292,7 +292,7 @@ def _connect(root: str, config: Settings) -> Any:
 
 
 _proved: dict[tuple[str, Settings], bool] = {}
-"""By bucket and the settings that reach it: whether this process has seen its conditional put work."""
+"""By bucket and the settings that reach it: whether its conditional put is promised, or was seen to work."""
 
 
 def _check_conditional_put(root: str, config: Settings, key: str) -> None:
@@ -305,11 +305,10 @@ def _check_conditional_put(root: str, config: Settings, key: str) -> None:
         UnprovedStore: it does not.
         OSError: the store refuses the probes, or does not answer.
     """
-    scheme = _kind(root)
-    if scheme == "memory" or promises_conditions(scheme, dict(config)):
-        return
-    if (root, config) not in _proved:
-        _proved[(root, config)] = _tried(root, config, key)
+    if (root, config) not in _proved:  # also what is promised: a file of credentials may be read to know it
+        kind = _kind(root)
+        is_promised = kind == "memory" or promises_conditions(kind, dict(config))
+        _proved[(root, config)] = is_promised or _tried(root, config, key)
     if not _proved[(root, config)]:
         raise UnprovedStore(refusal(root))
 

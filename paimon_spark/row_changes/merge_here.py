@@ -26,7 +26,6 @@ from paimon_spark.arrow.predicates.predicate import TRUE, Predicate, and_
 from paimon_spark.arrow.types import arrow_type
 from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.errors import DataError, SqlError
-from paimon_spark.format.bucket import bucket_fields
 from paimon_spark.format.options.column_names import parse_columns
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.type_text import type_sql
@@ -53,7 +52,7 @@ from paimon_spark.row_changes.clauses import (
 from paimon_spark.row_changes.read_table import ReadTable
 from paimon_spark.row_changes.result import Outcome, RowChangeResult
 from paimon_spark.row_changes.update_rules import DELETE, INSERT, UPDATE, delete_rules, insert_rules, update_rules
-from paimon_spark.row_changes.written_here import Changed, Changes, Found, one_process, write_appended, write_keyed
+from paimon_spark.row_changes.written_here import Changed, Changes, Found, write_appended, write_keyed
 from paimon_spark.sql.queries.conjuncts import equalities
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.rows.change_strategies import (
@@ -63,7 +62,9 @@ from paimon_spark.store.rows.change_strategies import (
     check_column_files,
     ids_to_keep,
     moves_rows,
+    place_columns,
 )
+from paimon_spark.writes.end_write import one_process
 from paimon_spark.writes.row_columns import ArrowColumns
 
 Clause: TypeAlias = of_merge.Clause[Given]
@@ -299,16 +300,16 @@ class _Merging:
 
     def _changing(self, clause: Clause, given: Sequence[Assignment]) -> list[Assignment]:
         """The assignments of an UPDATE without those that change nothing: where a row lies is compared already."""
-        schema = self._table.schema
-        places = {f.name for f in (*schema.partition_fields, *bucket_fields(schema, self._table.settings))}
+        keys = self._table.schema.primary_keys
+        fixed = place_columns(self._table).union(keys)
         pairs = {(mine.name, theirs.name) for mine, theirs in self._pairs} if clause.when is When.MATCHED else set()
         kept = []
         for item in given:
             name, path = item.field.name, item.value.path or ()
             is_compared = path[:1] == (self._merge.source_alias,) and (name, path[-1]) in pairs and len(path) == 2
-            if not item.inner and name in {*places, *schema.primary_keys} and is_compared:
+            if not item.inner and name in fixed and is_compared:
                 continue
-            if name in schema.primary_keys:
+            if name in keys:
                 if not item.inner and path == (self._merge.alias, name):
                     continue
                 raise SqlError(

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from paimon_spark.arrow.predicates.predicate import TRUE, Predicate
-from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.errors import CommitConflict, UnsupportedFeature
+from paimon_spark.format.bucket import Place
+from paimon_spark.format.manifest import ManifestEntry
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.commit.commit_user import CommitName
+from paimon_spark.store.compact.task import AppendTask
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.splits import Split
+from paimon_spark.store.rows.live_files import LiveFile, append_tasks
 from paimon_spark.store.scan.new_scan import own_scan
+from paimon_spark.store.scan.split_plan import skips_level_zero
 from paimon_spark.store.stream_sink.batch import Batch
 from paimon_spark.writes.write_job import Evolution
 
 if TYPE_CHECKING:
     from paimon_spark.store.open import ReadableTable
 
+_TasksOf: TypeAlias = Callable[[Table, Snapshot, Mapping[str, LiveFile]], dict[str, AppendTask]]
 PREFIX = "_paimon_"
 """Names of columns that statements make for themselves begin with it."""
 
@@ -57,6 +64,42 @@ class ReadTable:
                 "yet; compact the table and leave the option out"
             )
         return found
+
+    def tasks(self, files: Mapping[str, LiveFile], tasks_of: _TasksOf = append_tasks) -> dict[str, AppendTask]:
+        """The tasks that rewrite files of an append table, by the names of the files.
+
+        Args:
+            files: in which rows change.
+            tasks_of: append_tasks, or column_tasks for files with some of the columns.
+
+        Raises:
+            CommitConflict: a file is no longer live.
+        """
+        if not files or self.snapshot is None:
+            return {}
+        found = tasks_of(self.table, self.snapshot, files)
+        missing = files.keys() - found.keys()
+        if missing:
+            raise CommitConflict(f"changing rows of {self.table.location}: {min(missing)} is no longer live")
+        return found
+
+    def check_all_read(self, live: Mapping[Place, Sequence[ManifestEntry]]) -> None:
+        """Checks that no row which no reader sees yet would be removed with its file.
+
+        Args:
+            live: the live files of each bucket that a DELETE replaces.
+
+        Raises:
+            CommitConflict: such rows wait for a compaction.
+        """
+        if not skips_level_zero(self.table.settings):
+            return
+        waiting = sum(entry.file.level == 0 for entries in live.values() for entry in entries)
+        if waiting:
+            raise CommitConflict(
+                f"DELETE of {self.table.location}: {waiting} files of its buckets wait on level 0 for a compaction, "
+                "and their rows are not visible yet; compact the table, then run the statement again"
+            )
 
 
 def check_names(what: str, names: Iterable[str]) -> None:

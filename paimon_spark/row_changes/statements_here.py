@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, columns_of
 from paimon_spark.arrow.row_buckets import Buckets
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.errors import CommitConflict, SqlError
+from paimon_spark.errors import SqlError
 from paimon_spark.format.bucket import Place
 from paimon_spark.format.schema import metadata_fields
 from paimon_spark.format.types import DataField
@@ -21,7 +21,7 @@ from paimon_spark.row_changes.attempts import RowChange, run_attempts
 from paimon_spark.row_changes.read_table import ReadTable
 from paimon_spark.row_changes.result import Outcome, RowChangeResult
 from paimon_spark.row_changes.update_rules import DELETE, UPDATE, delete_rules, update_rules
-from paimon_spark.row_changes.written_here import Changed, Changes, Found, one_process, write_appended, write_keyed
+from paimon_spark.row_changes.written_here import Changed, Changes, Found, write_appended, write_keyed
 from paimon_spark.store.clean.truncate import TruncateResult, drop_partitions, truncate_table
 from paimon_spark.store.compact.live_buckets import place_of
 from paimon_spark.store.metadata.messages import CommitMessage
@@ -38,8 +38,8 @@ from paimon_spark.store.rows.change_strategies import (
 )
 from paimon_spark.store.rows.live_files import live_entries
 from paimon_spark.store.rows.merged_buckets import BucketRewrite, by_place, replaced_buckets
-from paimon_spark.store.scan.split_plan import skips_level_zero
 from paimon_spark.writes.commit_write import abort_job
+from paimon_spark.writes.end_write import one_process
 from paimon_spark.writes.open_write import job_for
 from paimon_spark.writes.options import WriteOptions
 from paimon_spark.writes.row_columns import ArrowColumns
@@ -208,12 +208,7 @@ def _delete_from_buckets(read: ReadTable, condition: Condition) -> Outcome:
     whole = replace(every, splits=[split for split in every.splits if _place(table, split) in touched])
     entries = by_place(table, live_entries(table, read.snapshot, {split.partition for split in whole.splits}))
     live = {place: entries[place] for place in touched}
-    waiting = sum(entry.file.level == 0 for found in live.values() for entry in found)
-    if waiting and skips_level_zero(table.settings):
-        raise CommitConflict(
-            f"DELETE of {table.location}: {waiting} files of its buckets wait on level 0 for a compaction, and their "
-            "rows are not visible yet; compact the table, then run the statement again"
-        )
+    read.check_all_read(live)
     with nothing_committed():
         written = _rewritten(job, whole, condition)
         try:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -18,9 +18,8 @@ import pyarrow as pa
 
 from paimon_spark.arrow.predicates.predicate import TRUE, Predicate
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.errors import CommitConflict, DataError
+from paimon_spark.errors import DataError
 from paimon_spark.format.schema import ROW_ID, SEQUENCE_NUMBER
-from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField
 from paimon_spark.row_changes.read_table import PREFIX, ReadTable
 from paimon_spark.row_changes.result import Outcome
@@ -35,17 +34,9 @@ from paimon_spark.store.read.split_reader import SplitReader
 from paimon_spark.store.read.splits import Split
 from paimon_spark.store.rows.change_strategies import ChangeStrategy, keeps_old_rows
 from paimon_spark.store.rows.column_files import write_columns
-from paimon_spark.store.rows.live_files import (
-    LiveFile,
-    append_tasks,
-    bucket_places,
-    column_tasks,
-    delete_rows,
-    files_by_name,
-)
+from paimon_spark.store.rows.live_files import LiveFile, bucket_places, column_tasks, delete_rows, files_by_name
 from paimon_spark.store.rows.rewrite_file import RowChanges, rewrite_file
 from paimon_spark.writes.commit_write import abort_job, place_job
-from paimon_spark.writes.end_write import LateRunner
 from paimon_spark.writes.open_write import job_for
 from paimon_spark.writes.options import WriteOptions
 from paimon_spark.writes.row_columns import ArrowColumns
@@ -55,11 +46,6 @@ from paimon_spark.writes.write_job import Texts, WriteJob, nothing_committed
 _KIND = f"{PREFIX}kind"
 _FILE, _ROW = f"{PREFIX}file", f"{PREFIX}row"
 """The columns of the place of a row."""
-
-
-def one_process() -> LateRunner:
-    """What runs the compactions around a statement: others would run the script of the caller once more."""
-    return LateRunner(processes=1)
 
 
 @dataclass(frozen=True)
@@ -92,7 +78,6 @@ class Changed:
 _NOWHERE = np.empty(0, np.int64)
 _Part: TypeAlias = tuple[Changed, npt.NDArray[np.int64]]
 """Some of the rows of a change, by their numbers in it."""
-_TasksOf: TypeAlias = Callable[[Table, Snapshot, Mapping[str, LiveFile]], dict[str, AppendTask]]
 Changes: TypeAlias = Iterable[Sequence[Changed]]
 """The changes of one split after the other, then of new rows."""
 
@@ -151,15 +136,10 @@ def _renamed(rows: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(rows.columns, names=[*rows.schema.names[:-2], _FILE, _ROW])
 
 
-@dataclass
-class _Counts:
-    """How many rows change, by kind; counted while they are written."""
-
-    rows: Counter[str] = field(default_factory=Counter)
-
-    def outcome(self, job: WriteJob, messages: Iterable[CommitMessage], files_read: int) -> Outcome:
-        updated, deleted, inserted = (self.rows[kind] for kind in (UPDATE, DELETE, INSERT))
-        return Outcome(job, tuple(messages), updated, deleted, inserted, files_read)
+def _outcome(job: WriteJob, messages: Iterable[CommitMessage], counts: Counter[str], found: Found) -> Outcome:
+    """What was written. counts: how many rows change, by kind."""
+    updated, deleted, inserted = (counts[kind] for kind in (UPDATE, DELETE, INSERT))
+    return Outcome(job, tuple(messages), updated, deleted, inserted, found.file_count)
 
 
 # -------------------------------------------------------------------------------------------------- tables with keys
@@ -175,7 +155,7 @@ def write_keyed(found: Found, changes: Changes, rules: Mapping[str, Sequence[Row
         DataError: a row does not fit the table, or the merge engine would not apply its change.
         StorageError: a file could not be written. After any error what was written is deleted.
     """
-    table, counts = found.read.table, _Counts()
+    table, counts = found.read.table, Counter[str]()
     keeps_old = keeps_old_rows(table)
 
     def batches() -> Iterator[pa.RecordBatch]:
@@ -183,7 +163,7 @@ def write_keyed(found: Found, changes: Changes, rules: Mapping[str, Sequence[Row
             for rule in rules.get(item.kind, ()):
                 if wrong_rows(rule, item.old, item.new).any():
                     raise DataError(rule.text)
-            counts.rows[item.kind] += item.count
+            counts[item.kind] += item.count
             if item.old is not None and (item.new is None or keeps_old):
                 yield _with_kind(item.old.select(table.schema.names), DELETE if item.new is None else BEFORE)
             if item.new is not None:
@@ -194,7 +174,7 @@ def write_keyed(found: Found, changes: Changes, rules: Mapping[str, Sequence[Row
     job = job_for(table, options, columns, overwrite=False)
     job = replace(job, evolution=found.read.evolution, texts=Texts.KEPT)
     messages = place_job(job, write_batches(job, batches()))
-    return counts.outcome(job, messages, found.file_count)
+    return _outcome(job, messages, counts, found)
 
 
 def _with_kind(rows: pa.RecordBatch, kind: str) -> pa.RecordBatch:
@@ -235,7 +215,7 @@ def write_appended(
     except BaseException:
         abort_job(writing.job, writing.messages)
         raise
-    return writing.counts.outcome(writing.job, writing.messages, found.file_count)
+    return _outcome(writing.job, writing.messages, writing.counts, found)
 
 
 class _AppendWrite:
@@ -244,7 +224,7 @@ class _AppendWrite:
     def __init__(self, found: Found, job: WriteJob, moves: bool, assigned: Sequence[DataField]) -> None:
         self.job = job
         self.messages: list[CommitMessage] = []
-        self.counts = _Counts()
+        self.counts = Counter[str]()
         self._found = found
         self._table = found.read.table
         self._moves = moves
@@ -259,16 +239,16 @@ class _AppendWrite:
             case ChangeStrategy.DELETION_VECTORS:
                 apart = self._updated_apart(changes)
             case ChangeStrategy.COLUMN_FILES:
-                apart = self._with_columns_written(changes, self._tasks(self._live, column_tasks))
+                apart = self._with_columns_written(changes, self._found.read.tasks(self._live, column_tasks))
             case _:
-                apart = self._rewritten(changes, self._tasks(self._live))
+                apart = self._rewritten(changes, self._found.read.tasks(self._live))
         job = self.job
         if self._table.schema.tracking_fields:  # rows with their ids, which get new numbers
             job = replace(job, table=self._table.with_tracking, omissible=job.omissible | {SEQUENCE_NUMBER})
         self._write_new(apart, job)
         self._write_new(iter(self._inserted), self.job)
         if self._hidden:
-            self._hide(self._tasks({name: self._live[name] for name in self._hidden}))
+            self._hide(self._found.read.tasks({name: self._live[name] for name in self._hidden}))
 
     def _write_new(self, rows: Iterator[pa.RecordBatch], job: WriteJob) -> None:
         """Writes rows that go to new files; the iterator is read to its end, and without a row nothing is written."""
@@ -281,7 +261,7 @@ class _AppendWrite:
         for items in changes:
             old = []
             for item in (item for item in items if item.count):
-                self.counts.rows[item.kind] += item.count
+                self.counts[item.kind] += item.count
                 if item.old is None:
                     self._inserted += [] if item.new is None else [item.new]
                 else:
@@ -349,16 +329,6 @@ class _AppendWrite:
         for name, task in tasks.items():
             rows[task.partition, task.bucket][name] = np.concatenate(self._hidden[name])
         self.messages += [delete_rows(self._table, vectors, place, rows[key]) for key, place in places.items()]
-
-    def _tasks(self, files: Mapping[str, LiveFile], tasks_of: _TasksOf = append_tasks) -> dict[str, AppendTask]:
-        read = self._found.read
-        if not files or read.snapshot is None:
-            return {}
-        tasks = tasks_of(read.table, read.snapshot, files)
-        missing = files.keys() - tasks.keys()
-        if missing:
-            raise CommitConflict(f"changing rows of {read.table.location}: {min(missing)} is no longer live")
-        return tasks
 
 
 def _parts_by_file(items: Iterable[Changed]) -> dict[str, list[_Part]]:

@@ -126,6 +126,11 @@ class LateRunner:
             self._runner.stop()
 
 
+def one_process() -> LateRunner:
+    """Runs compactions in this process alone: others would run the script of the caller once more."""
+    return LateRunner(processes=1)
+
+
 def commit_without_session(job: WriteJob, files: Sequence[CommitMessage], budget: int | None = None) -> Committed:
     """Ends a job of the data source, in a process that Spark has started for it; arguments and errors as above."""
     from paimon_spark.store.upkeep.maintenance import finish_maintenance

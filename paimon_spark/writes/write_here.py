@@ -31,7 +31,7 @@ from paimon_spark.store.write.row_rules import row_rules
 from paimon_spark.store.write.table_write import TableWrite
 from paimon_spark.writes.arrow_input import record_batches
 from paimon_spark.writes.commit_write import place_job
-from paimon_spark.writes.end_write import LateRunner, commit_and_finish, find_committed
+from paimon_spark.writes.end_write import commit_and_finish, find_committed, one_process
 from paimon_spark.writes.open_write import open_job
 from paimon_spark.writes.options import Once, write_options_of
 from paimon_spark.writes.row_columns import ArrowColumns
@@ -73,7 +73,7 @@ def write_here(
     reader = record_batches(rows)
     lost = partial(open_data_table, location, write.table)  # says what is there instead of the table
     job = open_job(write, ArrowColumns(reader.schema), overwrite, lost, finds_keys=True)
-    runner = LateRunner(processes=1)  # others would run the script of the caller once more
+    runner = one_process()
     done, repeated = find_committed(job.table, job.batch, runner), True
     if done is None:
         repeated = False

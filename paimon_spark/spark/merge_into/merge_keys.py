@@ -14,7 +14,6 @@ from paimon_spark.arrow.predicates.char_columns import char_range
 from paimon_spark.arrow.predicates.expressions import as_predicate, col
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, and_
 from paimon_spark.errors import PaimonError
-from paimon_spark.format.bucket import bucket_fields
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField, Root
 from paimon_spark.spark.adapters.types import spark_type
@@ -22,6 +21,7 @@ from paimon_spark.spark.rows.assignments import Expression
 from paimon_spark.sql.queries.conjuncts import equalities
 from paimon_spark.sql.text.cursor import column_path
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.rows.change_strategies import place_columns
 
 _INTEGRAL = (st.ByteType, st.ShortType, st.IntegerType, st.LongType)
 
@@ -75,9 +75,7 @@ def same_columns(table: Table, source: DataFrame, condition: Expression, alias: 
             theirs = _column(other, source_alias, source.columns)
             if column is not None and theirs is not None and _are_equal_as_stored(table, source, column, theirs):
                 pairs.setdefault(column, theirs)
-    schema = table.schema
-    places = {field.name for field in (*schema.partition_fields, *bucket_fields(schema, table.settings))}
-    fixed = frozenset(places.union(schema.primary_keys) & pairs.keys())
+    fixed = place_columns(table).union(table.schema.primary_keys) & pairs.keys()
     return SameColumns(pairs, is_all and len(found) == len(pairs), source_alias, source.columns, fixed)
 
 

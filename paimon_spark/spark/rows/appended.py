@@ -25,10 +25,8 @@ from pyspark.sql import functions as sf
 
 from paimon_spark.arrow.alignment import StoreRules
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.errors import CommitConflict
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.schema import ROW_ID, SEQUENCE_NUMBER
-from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField
 from paimon_spark.row_changes.result import Outcome
 from paimon_spark.row_changes.update_rules import DELETE, INSERT, UPDATE
@@ -53,7 +51,7 @@ from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.rows.change_strategies import ChangeStrategy
 from paimon_spark.store.rows.column_files import write_columns
-from paimon_spark.store.rows.live_files import LiveFile, append_tasks, bucket_places, column_tasks, delete_rows
+from paimon_spark.store.rows.live_files import LiveFile, bucket_places, column_tasks, delete_rows
 from paimon_spark.store.rows.rewrite_file import RowChanges, rewrite_file
 from paimon_spark.writes.commit_write import abort_job
 from paimon_spark.writes.open_write import job_for
@@ -210,27 +208,12 @@ def _touched(changes: Changes, counts: Counts, *kinds: str) -> dict[str, LiveFil
     }
 
 
-def _tasks(
-    target: Target,
-    touched: Mapping[str, LiveFile],
-    tasks_of: Callable[[Table, Snapshot, Mapping[str, LiveFile]], dict[str, AppendTask]] = append_tasks,
-) -> dict[str, AppendTask]:
-    if not touched:
-        return {}
-    assert target.read.snapshot is not None, "files of a table without a snapshot"
-    tasks = tasks_of(target.table, target.read.snapshot, touched)
-    missing = touched.keys() - tasks.keys()
-    if missing:
-        raise CommitConflict(f"changing rows of {target.table.location}: {min(missing)} is no longer live")
-    return tasks
-
-
 # --------------------------------------------------------------------------------------------------------- copied files
 
 
 def _copy(target: Target, kept: _Kept, counts: Counts, changes: Changes) -> Iterator[CommitMessage]:
     """Rewrites the files; one of which no row is left is removed without being read."""
-    tasks = _tasks(target, _touched(changes, counts, UPDATE, DELETE))
+    tasks = target.read.tasks(_touched(changes, counts, UPDATE, DELETE))
     gone = [name for name in tasks if _is_emptied(changes.files[name], counts[name], changes.moves)]
     yield from (_removal(tasks[name]) for name in gone)
     left = {name: task for name, task in tasks.items() if name not in set(gone)}
@@ -296,7 +279,7 @@ def _no_rows(table: Table) -> pa.RecordBatch:
 
 def _hide(target: Target, kept: _Kept, counts: Counts, changes: Changes) -> Iterable[CommitMessage]:
     """Writes the vectors of deleted rows, and of updated ones, which go to new files."""
-    tasks = _tasks(target, _touched(changes, counts, UPDATE, DELETE))
+    tasks = target.read.tasks(_touched(changes, counts, UPDATE, DELETE))
     return _write_vectors(target, kept, tasks) if tasks else ()
 
 
@@ -337,13 +320,13 @@ def _write_vectors(
 def _evolve(target: Target, kept: _Kept, counts: Counts, changes: Changes) -> Iterator[CommitMessage]:
     """Writes the columns that updates assign, of all rows of each file with such a row, and vectors of deleted rows."""
     table = target.table
-    tasks = _tasks(target, _touched(changes, counts, UPDATE), column_tasks)
+    tasks = target.read.tasks(_touched(changes, counts, UPDATE), column_tasks)
     if tasks:
         fields = [field for field in table.schema.fields if field.name in changes.columns]
         owners = {name: number for number, name in enumerate(tasks)}
         names = [field.name for field in fields]
         yield from kept.by_owner(owners, [KIND, *names], _writing_columns(table, tasks, fields))
-    deleted = _tasks(target, _touched(changes, counts, DELETE))
+    deleted = target.read.tasks(_touched(changes, counts, DELETE))
     if deleted:
         yield from _write_vectors(target, kept, deleted, deleted_only=True)
 

@@ -14,9 +14,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue
-from paimon_spark.errors import CommitConflict
 from paimon_spark.format.bucket import Place
-from paimon_spark.format.manifest import ManifestEntry
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.row_changes.result import Outcome
@@ -42,7 +40,6 @@ from paimon_spark.store.read.row_places import check_places
 from paimon_spark.store.read.splits import Split
 from paimon_spark.store.rows.live_files import live_entries
 from paimon_spark.store.rows.merged_buckets import BucketRewrite, by_place, replaced_buckets, tells_changes
-from paimon_spark.store.scan.split_plan import skips_level_zero
 from paimon_spark.writes.commit_write import abort_job
 from paimon_spark.writes.open_write import job_for
 from paimon_spark.writes.options import WriteOptions
@@ -87,7 +84,7 @@ def delete_from_buckets(target: Target, condition: Expression | None, alias: str
     whole = [split for split in target.read.splits() if _place(target, split) in touched]
     entries = by_place(table, live_entries(table, target.read.snapshot, {split.partition for split in whole}))
     live = {place: entries[place] for place in touched}
-    _check_all_read(target, live)
+    target.read.check_all_read(live)
     if once:
         rows = marked.where(sf.col(_NUMBER).isin([row[_NUMBER] for row in found]))
     else:
@@ -155,15 +152,3 @@ def _rows(target: Target, splits: Sequence[Split], places: Sequence[Place], more
         of_place.setdefault(numbers[_place(target, split)], []).append(split)
     frames = [scan.merged(part).withColumn(_NUMBER, sf.lit(number)) for number, part in of_place.items()]
     return target.as_read(functools.reduce(DataFrame.unionAll, frames), fields, splits, [_NUMBER])
-
-
-def _check_all_read(target: Target, live: Mapping[Place, Sequence[ManifestEntry]]) -> None:
-    """Rows that no reader sees yet must not be removed with their files."""
-    if not skips_level_zero(target.table.settings):
-        return
-    waiting = sum(entry.file.level == 0 for entries in live.values() for entry in entries)
-    if waiting:
-        raise CommitConflict(
-            f"DELETE of {target.table.location}: {waiting} files of its buckets wait on level 0 for a compaction, and "
-            "their rows are not visible yet; compact the table, then run the statement again"
-        )

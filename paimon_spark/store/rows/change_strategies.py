@@ -119,8 +119,13 @@ def check_column_files(table: Table, statement: Statement, names: Collection[str
 
 def moves_rows(table: Table, assigned: Iterable[str]) -> bool:
     """True if rows with new values in these columns may belong to another partition or bucket of an append table."""
-    places = (*table.schema.partition_fields, *bucket_fields(table.schema, table.settings))
-    return not {field.name for field in places}.isdisjoint(assigned)
+    return not place_columns(table).isdisjoint(assigned)
+
+
+def place_columns(table: Table) -> frozenset[str]:
+    """The columns that decide in which partition and bucket a row lies."""
+    fields = (*table.schema.partition_fields, *bucket_fields(table.schema, table.settings))
+    return frozenset(field.name for field in fields)
 
 
 def keeps_old_rows(table: Table) -> bool:
