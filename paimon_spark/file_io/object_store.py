@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import IO, Any, cast
 
 import obstore
@@ -328,9 +329,18 @@ def _tried(root: str, config: Settings, key: str) -> bool:
             _log.warning("could not remove the empty probes %s: %s", [f"{root}/{probe}" for probe in probes], error)
 
     try:
-        return is_proved(create, delete, f"{folder}/" if folder else "")
+        return is_proved(create, delete, f"{folder}/" if folder else "", partial(_signed_put, root, store))
     except UnprovedStore:
         return False
+
+
+def _signed_put(root: str, store: Any, key: str) -> str | None:
+    """An address where a key may be put without more credentials; None: the store is not one of S3, or has none."""
+    if _kind(root) != "s3":
+        return None
+    with suppress(exceptions.BaseError, ValueError):  # such as one without credentials
+        return str(obstore.sign(store, "PUT", key, timedelta(minutes=1)))
+    return None
 
 
 def _kind(root: str) -> str:

@@ -138,7 +138,7 @@ def test_a_trial_that_fails_leaves_no_probe() -> None:
     there = set[str]()
 
     def create(name: str) -> bool:
-        if len(there) == 7:
+        if len(there) == 5:
             raise StorageError("the store went away")
         is_new = name not in there
         there.add(name)
