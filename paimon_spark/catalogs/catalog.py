@@ -19,11 +19,11 @@ from paimon_spark.format.schema import TableSchema
 from paimon_spark.store.open import OpenTable, ReadableTable, state_options, with_snapshots
 
 NO_OPTIONS: Mapping[str, str] = {}
-Opened: TypeAlias = Callable[[ReadableTable, str, Mapping[str, str]], ReadableTable]
+Opened: TypeAlias = Callable[[OpenTable, str, Mapping[str, str]], OpenTable]
 """What ``table`` returns, made of an open table, its location, and the options that it was opened with."""
 
 
-def as_it_is(table: ReadableTable, place: str, given: Mapping[str, str]) -> ReadableTable:
+def as_it_is(table: OpenTable, place: str, given: Mapping[str, str]) -> OpenTable:
     """The table; see Opened."""
     return table
 
@@ -340,9 +340,8 @@ class OpensByName(ForeignNames):
         found = _identifier(self, name)
         chosen = {**options, **state_options(version, timestamp, time_zone, options)}
         table = self.load_any_table(found, chosen, time_zone)
-        if not isinstance(table, ReadableTable):
-            return cast(ReadableTable, table)  # which a table of files is for those who only read
-        return self._opened(table, self.table_location(found), {**self.table_options(found), **chosen})
+        opened = self._opened(table, self.table_location(found), {**self.table_options(found), **chosen})
+        return cast(ReadableTable, opened)  # which a table of files is for those who read and append
 
     def new_table(
         self: Catalog,

@@ -15,9 +15,10 @@ from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.errors import OptionError
 from paimon_spark.file_io import absolute_location, file_io_for
+from paimon_spark.format.options.engines import TableKind
 from paimon_spark.format.options.other_systems import ARGUMENT_ADVICE
 from paimon_spark.store.metadata.table_options import split_storage_options
-from paimon_spark.store.open import ReadableTable, open_any_table, open_data_table, state_options
+from paimon_spark.store.open import OpenTable, ReadableTable, open_any_table, open_data_table, state_options
 from paimon_spark.store.scan.read_spec import find_fields
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from paimon_spark.row_changes.result import RowChangeResult
     from paimon_spark.store.evolution.alter import AlterResult
     from paimon_spark.store.evolution.schema_update import SchemaBlock
+    from paimon_spark.store.file_tables.format_table import FormatTable
     from paimon_spark.store.rows.change_strategies import Statement
     from paimon_spark.tables.merge_builder import TableMerge
     from paimon_spark.tables.stream import ChangeStream
@@ -424,6 +426,17 @@ def _writable(table: ReadableTable, place: str, given: Mapping[str, str]) -> Wri
     return WritableTable(**of_table, place=place, given=given)
 
 
+def _opened(table: OpenTable, place: str, given: Mapping[str, str]) -> OpenTable:
+    """As _writable, of a table of any kind; an object table stays as it is."""
+    if isinstance(table, ReadableTable):
+        return _writable(table, place, given)
+    if table.table_kind != TableKind.FORMAT_TABLE:
+        return table
+    from paimon_spark.tables.format_table import writable_format_table
+
+    return writable_format_table(cast("FormatTable", table), place, given)
+
+
 def open_table(
     location: str,
     options: Mapping[str, str] | None = None,
@@ -435,7 +448,7 @@ def open_table(
     """The table at a location, to be read and written.
 
     Of an object table, whose rows are the files of its directory, the result has ``scan``, ``schema`` and
-    ``open_file``.
+    ``open_file``; of a format table what ``WritableFormatTable`` has.
 
     Args:
         location: the table directory, a local path or a URI; ``<path>$branch_<name>`` opens a branch.
@@ -452,10 +465,8 @@ def open_table(
         SnapshotNotFound: an option names a snapshot, tag, time or branch that does not exist.
     """
     given = {**(options or {}), **state_options(version, timestamp, time_zone, options or ())}
-    found = open_any_table(location, given, time_zone=time_zone)
-    if not isinstance(found, ReadableTable):
-        return cast(WritableTable, found)  # which a table of files is for those who only read
-    return _writable(found, location, given)
+    found = _opened(open_any_table(location, given, time_zone=time_zone), location, given)
+    return cast(WritableTable, found)  # which a table of files is for those who read and append
 
 
 def create_table(
@@ -505,4 +516,4 @@ def open_catalog(options: str | Mapping[str, str], name: str = "paimon") -> Cata
     """
     from paimon_spark.catalogs import factory
 
-    return factory.open_catalog(options, name).opening(_writable)
+    return factory.open_catalog(options, name).opening(_opened)

@@ -78,6 +78,20 @@ def _reader_of(rows: Iterable[Any]) -> pa.RecordBatchReader:
     return pa.RecordBatchReader.from_batches(first.schema, batches())
 
 
+def valid_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The batches, whose values are what their types say: another library may hand over a text that is no UTF-8."""
+    for batch in batches:
+        for field, column in zip(batch.schema, batch.columns, strict=True):
+            try:
+                column.validate(full=True)
+            except pa.ArrowException as error:
+                raise DataError(
+                    f"writing column '{field.name}': its values are no {field.type} of Arrow: {error}; make its "
+                    "buffers anew first"
+                ) from None
+        yield batch
+
+
 def is_pandas(rows: Any) -> bool:
     """True if this is a DataFrame of pandas, which whoever has one has imported."""
     frame = getattr(sys.modules.get("pandas"), "DataFrame", None)  # None too while another thread imports pandas

@@ -7,7 +7,7 @@ there, because keys of the table must be looked up first.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -18,7 +18,6 @@ import pyarrow as pa
 from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.arrow.zones import TimeZone
-from paimon_spark.errors import DataError
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.remembered import remembering
 from paimon_spark.store.metadata.table import BucketMode
@@ -29,7 +28,7 @@ from paimon_spark.store.scan.time_travel import at_id
 from paimon_spark.store.write.cross_partition import NEW, CrossPartitionAssigner, KeyRows, check_cross_partition_job
 from paimon_spark.store.write.row_rules import row_rules
 from paimon_spark.store.write.table_write import TableWrite
-from paimon_spark.writes.arrow_input import record_batches
+from paimon_spark.writes.arrow_input import record_batches, valid_batches
 from paimon_spark.writes.commit_write import place_job
 from paimon_spark.writes.end_write import commit_and_finish, find_committed, one_process
 from paimon_spark.writes.open_write import open_job
@@ -77,7 +76,7 @@ def write_here(
     done, repeated = find_committed(job.table, job.batch, runner), True
     if done is None:
         repeated = False
-        done = commit_and_finish(job, place_job(job, write_batches(job, _valid(reader))), runner)
+        done = commit_and_finish(job, place_job(job, write_batches(job, valid_batches(reader))), runner)
     return WriteResult.of(done, began, repeated)
 
 
@@ -85,20 +84,6 @@ def write_batches(job: WriteJob, batches: Iterable[pa.RecordBatch]) -> list[Comm
     if job.table.bucket_mode is BucketMode.KEY_DYNAMIC:
         return _write_cross_partition(job, batches)
     return write_rows(job, 0, batches, lambda _: job.table.time_zone)
-
-
-def _valid(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The batches, whose values are what their types say: another library may hand over a text that is no UTF-8."""
-    for batch in batches:
-        for field, column in zip(batch.schema, batch.columns, strict=True):
-            try:
-                column.validate(full=True)
-            except pa.ArrowException as error:
-                raise DataError(
-                    f"writing column '{field.name}': its values are no {field.type} of Arrow: {error}; make its "
-                    "buffers anew first"
-                ) from None
-        yield batch
 
 
 def _write_cross_partition(job: WriteJob, batches: Iterable[pa.RecordBatch]) -> list[CommitMessage]:

@@ -51,3 +51,25 @@ def write_by_java(
             made = objects([one.encode(value) for one, value in zip(codecs, row, strict=True)])
             writer.write(paimon.data.GenericRow.of(made))
         commit.commit(writer.prepareCommit())
+
+
+def overwrite_by_java(
+    paimon: Any,
+    options: Mapping[str, str],
+    database: str,
+    table: str,
+    rows: Sequence[tuple[Any, ...]],
+    partition: Mapping[str, str],
+) -> None:
+    """Replaces the rows of a partition, given by its names in their order; none: those of the partitions of rows."""
+    opened = _open(paimon, options).getTable(paimon.catalog.Identifier.create(database, table))
+    codecs = [codec(kind) for kind in opened.rowType().getFieldTypes()]
+    static = jpype.java.util.LinkedHashMap()
+    for key, text in partition.items():
+        static.put(key, text)
+    builder = opened.newBatchWriteBuilder().withOverwrite(static)
+    with builder.newWrite() as writer, builder.newCommit() as commit:
+        for row in rows:
+            made = objects([one.encode(value) for one, value in zip(codecs, row, strict=True)])
+            writer.write(paimon.data.GenericRow.of(made))
+        commit.commit(writer.prepareCommit())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from genuine import Genuine
@@ -17,7 +18,16 @@ from support.registered_catalogs import forget_catalogs
 
 import paimon_spark
 from paimon_spark import open_catalog
-from paimon_spark.errors import OptionError, PaimonError, SchemaError, UnsupportedFeature
+from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.errors import (
+    DataError,
+    OptionError,
+    PaimonError,
+    SchemaError,
+    TableNotFound,
+    UnsupportedFeature,
+    UnsupportedMethod,
+)
 from paimon_spark.store.file_tables.format_table import FormatTable
 
 pytestmark = [pytest.mark.interop, pytest.mark.spark]
@@ -186,16 +196,17 @@ def test_a_write_that_fails_changes_nothing(java: Genuine, server: JavaRestServe
     assert java.run(rows_by_java, server.options, "d", "fails") == [(2, "b")]
 
 
-def test_writes_that_are_refused(server: JavaRestServer, spark: SparkSession) -> None:
+def test_writes_that_are_refused(java: Genuine, server: JavaRestServer, spark: SparkSession) -> None:
     session = spark.newSession()
     cat = paimon_spark.catalog(session, server.options, name="lake")
     paimon_spark.register_catalog(session, "lake", server.options)
     try:
         cat.sql("CREATE TABLE lake.d.lines (s STRING) TBLPROPERTIES ('type' = 'format-table', 'file.format' = 'text')")
         cat.sql("CREATE TABLE lake.d.files (id INT, p INT) PARTITIONED BY (p) TBLPROPERTIES ('type' = 'format-table')")
+        _check_writes_without_spark(server)
         cases = [
-            (cat.sql, "INSERT INTO lake.d.lines VALUES ('a')", "writes those of parquet, orc, csv, json only"),
-            (session.sql, "INSERT INTO lake.d.lines VALUES ('a')", "writes those of parquet, orc, csv, json only"),
+            (cat.sql, "INSERT INTO lake.d.lines VALUES ('a'), (NULL)", "a line of the format text is never NULL"),
+            (session.sql, "INSERT INTO lake.d.lines VALUES ('a\\nb')", "has the end of a line"),
             (cat.sql, "DELETE FROM lake.d.files WHERE id = 1", "is a format table"),
             (cat.sql, "ALTER TABLE lake.d.files ADD COLUMN x INT", "is a format table"),
             (session.sql, "DELETE FROM lake.d.files WHERE id = 1", "is a format table"),
@@ -203,6 +214,8 @@ def test_writes_that_are_refused(server: JavaRestServer, spark: SparkSession) ->
         for sql, statement, words in cases:
             with pytest.raises((PaimonError, PySparkException), match=words):
                 sql(statement).collect()
+        cat.sql("INSERT INTO lake.d.lines VALUES ('a'), ('')")
+        assert sorted(java.run(rows_by_java, server.options, "d", "lines")) == [("",), ("a",)]
         with pytest.raises(UnsupportedFeature, match="a name and number"):
             cat["d.files"].append(session.sql("SELECT 1 AS id, 1 AS p"), once=("x", 1))
         session.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
@@ -214,6 +227,33 @@ def test_writes_that_are_refused(server: JavaRestServer, spark: SparkSession) ->
         assert sorted(map(tuple, cat.sql("SELECT * FROM lake.d.files").collect())) == [(1, 1), (3, 2), (4, 3)]
     finally:
         forget_catalogs(session)
+
+
+def _check_writes_without_spark(server: JavaRestServer) -> None:
+    """What is not in the random histories: rows that do not fit, options, methods that a format table lacks."""
+    catalog = open_catalog(server.options)
+    table: Any = catalog.table("d.files")
+    result = table.append({"p": [1, 2], "id": [7, None]})
+    assert (result.rows, result.files) == (2, 2)
+    assert sorted(map(repr, table.scan().to_arrow().to_pylist())) == ["{'id': 7, 'p': 1}", "{'id': None, 'p': 2}"]
+    for error, words, call in (
+        (PaimonError, "id", lambda: table.append({"p": [1]})),
+        (DataError, "cast it first", lambda: table.append({"id": ["x"], "p": [1]})),
+        (DataError, "does not choose", lambda: table.overwrite({"id": [1], "p": [1]}, "p = 2")),
+        (UnsupportedFeature, "a row kind", lambda: table.append({"k": ["+I"]}, {"row-kind-column": "k"})),
+        (OptionError, "no partitions", lambda: catalog.table("d.lines").dynamic_partition_overwrite({"s": ["a"]})),
+        (UnsupportedMethod, "has no 'delete': .* append", lambda: table.delete("id = 7")),
+    ):
+        with pytest.raises(error, match=words):
+            call()
+    assert table.scan().count() == 2
+    table.overwrite({"id": [], "p": []})
+    assert table.scan().count() == 0
+    columns, options = {"s": "STRING"}, {"type": "format-table", "file.format": "text"}
+    lost: Any = catalog.new_table("d.lost", columns, options=options)
+    catalog.drop_table(Identifier("d", "lost"))
+    with pytest.raises(TableNotFound, match="dropped or renamed"):
+        lost.append({"s": ["a"]})
 
 
 @pytest.mark.parametrize("file_format", ["csv", "json"])

@@ -1,7 +1,8 @@
-"""Writes rows as lines of csv or JSON that Java reads as the same rows (Java: CsvFormatWriter, JsonFormatWriter).
+"""Writes rows as lines that Java reads as the same rows (Java: CsvFormatWriter, JsonFormatWriter, TextFormatWriter).
 
-Java's own writer of csv loses what its reader takes for marks: escape characters, ends of lines, and texts that are the
-literal for NULL. Here the first are doubled, and the others are refused.
+Java's own writers lose what its readers take for marks: in csv escape characters, ends of lines, and texts that are the
+literal for NULL; in text ends of lines, NULL, and a mark of UTF-8 at the begin. Here escape characters and that mark
+are doubled, and the others are refused.
 """
 
 from __future__ import annotations
@@ -16,23 +17,39 @@ import pyarrow.compute as pc
 
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
 from paimon_spark.arrow.text_casts import cast_texts
+from paimon_spark.arrow.text_files.compression import CompressedSink
 from paimon_spark.arrow.text_files.lines import USUAL_ENDS
 from paimon_spark.errors import DataError, UnsupportedFeature
-from paimon_spark.format.options.text_file_settings import CsvSettings, JsonSettings
+from paimon_spark.format.options.text_file_settings import CsvSettings, JsonSettings, TextSettings
 from paimon_spark.format.types import BINARIES, INTEGERS, DataField, DataType, Root
 
 _BARE = r"^[\t-\r\x1c-\x20\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{205f}\x{3000}]*$|^\x{feff}"
 """Texts that need quotes at the begin of a line, or as a whole line."""
+_MARK = "\ufeff"
+"""Of UTF-8: at the begin of a file readers leave one out."""
 
 
 class LineWriter:
     """One file of lines being written; see FileWriter."""
 
-    def __init__(self, sink: Any, file_format: str, fields: Sequence[DataField], options: Mapping[str, str]) -> None:
-        """file_format: csv or json."""
-        self._sink, self._fields = sink, fields
+    def __init__(
+        self,
+        sink: Any,
+        file_format: str,
+        fields: Sequence[DataField],
+        options: Mapping[str, str],
+        compression: str = "none",
+    ) -> None:
+        """file_format: csv, json or text; compression: as of CompressedSink.
+
+        Raises:
+            UnsupportedFeature: there is no such compression, or a text of the options is of no use.
+        """
+        self._sink, self._fields, self._packed = sink, fields, CompressedSink(sink, compression)
         self._csv = CsvSettings(options) if file_format == "csv" else None
-        self._end = self._csv.line_delimiter if self._csv else JsonSettings(options).line_delimiter
+        self._is_json = file_format == "json"
+        settings = self._csv or (JsonSettings(options) if self._is_json else TextSettings(options))
+        self._end, self._is_empty = settings.line_delimiter, True
         if self._csv is not None and any(mark in self._csv.null_literal for mark in _marks(self._csv)):
             raise UnsupportedFeature(
                 f"writing csv with '{CsvSettings.null_literal.key}' = {self._csv.null_literal!r}: a reader would take "
@@ -55,29 +72,50 @@ class LineWriter:
         if self._csv is not None:
             texts = [_texts(column, field.type) for column, field in zip(batch.columns, self._fields, strict=True)]
             self._put(_csv_line(texts, self._fields, self._csv).to_pylist())
-            return
-        nodes = [_nodes(column, field.type) for column, field in zip(batch.columns, self._fields, strict=True)]
-        names = [field.name for field in self._fields]
-        rows = (dict(zip(names, row, strict=True)) for row in zip(*nodes, strict=True))
-        self._put([json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows])
+        elif self._is_json:
+            nodes = [_nodes(column, field.type) for column, field in zip(batch.columns, self._fields, strict=True)]
+            names = [field.name for field in self._fields]
+            rows = (dict(zip(names, row, strict=True)) for row in zip(*nodes, strict=True))
+            self._put([json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows])
+        else:
+            self._put_texts(batch.column(0))
 
     def close(self) -> None:
-        """Nothing is left to write."""
+        """Writes the end of the compression; the file stays open."""
+        self._packed.finish()
 
     def stats(self) -> Mapping[str, ColumnStats]:
         """None: nobody reads statistics of lines."""
         return {}
 
+    def _put_texts(self, column: pa.Array) -> None:
+        if column.null_count:
+            raise DataError(
+                f"the column '{self._fields[0].name}' has a NULL, and a line of the format text is never NULL: readers "
+                "would find an empty text; leave such rows out, or use the format csv or json"
+            )
+        lines = column.to_pylist()
+        if self._is_empty and self._end in USUAL_ENDS and lines and lines[0].startswith(_MARK):
+            self._packed.write(_MARK.encode())
+        self._put(lines)
+
     def _put(self, lines: Sequence[str]) -> None:
         ends = ("\n", "\r") if self._end in USUAL_ENDS else (self._end,)
-        wrong = next((line for line in lines if any(end in line for end in ends)), None)
+        begins = [] if self._end in USUAL_ENDS else [self._end[:size] for size in range(1, len(self._end))]
+        wrong = next((line for line in lines if _is_broken(line, ends, begins)), None)
         if wrong is not None:
             raise DataError(
-                f"the row {wrong!r:.100} has the end of a line in a value, which readers take for the end of the row; "
-                "replace it, set another line delimiter, or use the format json"
+                f"the row {wrong!r:.100} has the end of a line in a value, or the begin of one at its end, which "
+                "readers take for the end of the row; replace it, set another line delimiter, or use the format json"
             )
         if lines:
-            self._sink.write((self._end.join(lines) + self._end).encode())
+            self._packed.write((self._end.join(lines) + self._end).encode())
+            self._is_empty = False
+
+
+def _is_broken(line: str, ends: Sequence[str], begins: Sequence[str]) -> bool:
+    """True if readers find the end of the line elsewhere. begins: of a delimiter of several characters."""
+    return any(end in line for end in ends) or any(line.endswith(begin) for begin in begins)
 
 
 def _marks(settings: CsvSettings) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The lines of a file, and its compression (Java: StandardLineReader, CustomLineReader, HadoopCompressionUtils)."""
+"""The lines of a file (Java: StandardLineReader, CustomLineReader)."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from paimon_spark.errors import CorruptFile, UnsupportedFeature
+from paimon_spark.arrow.text_files.compression import plain_stream
+from paimon_spark.errors import CorruptFile
 
 _BLOCK = 4 << 20
 _LONGEST = 1 << 30
 _BOM = b"\xef\xbb\xbf"
 USUAL_ENDS = ("\n", "\r", "\r\n")
 """Delimiters of which each one, where it is set, ends a line."""
-_CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
-_REFUSED = (".snappy", ".lz4", ".deflate")
 
 
 def lines_of(source: Any, path: str, delimiter: str, block_bytes: int = _BLOCK) -> Iterator[pa.StringArray]:
@@ -32,13 +31,12 @@ def lines_of(source: Any, path: str, delimiter: str, block_bytes: int = _BLOCK) 
 
     Raises:
         CorruptFile: the file is not in UTF-8, its compression is damaged, or a line is longer than 1 GiB.
-        UnsupportedFeature: a compression that this release cannot read.
     """
-    stream, is_usual = _plain(source, path), delimiter in USUAL_ENDS
+    read, is_usual = plain_stream(source, path), delimiter in USUAL_ENDS
     end = b"\n" if is_usual else delimiter.encode()
     rest = None
     while True:
-        chunk = _read(stream, path, block_bytes)
+        chunk = read(block_bytes)
         text = chunk if rest is None else rest + chunk
         held = b""
         if is_usual:
@@ -55,27 +53,6 @@ def lines_of(source: Any, path: str, delimiter: str, block_bytes: int = _BLOCK) 
             return
         if len(rest) > _LONGEST:
             raise CorruptFile(f"reading {path}: it has a line of more than {_LONGEST} bytes: check the line delimiter")
-
-
-def _plain(source: Any, path: str) -> Any:
-    name = path.rpartition("/")[2]
-    for suffix in _REFUSED:
-        if name.endswith(suffix):
-            raise UnsupportedFeature(
-                f"reading {path}: this release does not read files of lines that are compressed as '{suffix}'; it "
-                f"reads {', '.join(_CODECS)} and those without compression: compress the file in another way"
-            )
-    codec = next((codec for suffix, codec in _CODECS.items() if name.endswith(suffix)), None)
-    return source if codec is None else pa.CompressedInputStream(source, codec)
-
-
-def _read(stream: Any, path: str, most: int) -> bytes:
-    if not isinstance(stream, pa.CompressedInputStream):
-        return bytes(stream.read(most))
-    try:
-        return bytes(stream.read(most))
-    except (OSError, pa.ArrowException) as error:
-        raise CorruptFile(f"reading {path}: its compression is damaged: {error}") from None
 
 
 def _decoded(lines: list[bytes], path: str) -> pa.StringArray:

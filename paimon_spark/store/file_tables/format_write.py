@@ -16,7 +16,9 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_spark.arrow.formats.data_file import FileWriter, WriteSettings, open_writer
+from paimon_spark.arrow.text_files.compression import SUFFIXES
 from paimon_spark.arrow.text_files.line_writer import LineWriter
+from paimon_spark.arrow.text_files.text_file import TEXT_FORMATS
 from paimon_spark.arrow.text_files.text_values import partition_value
 from paimon_spark.arrow.types import to_internal
 from paimon_spark.errors import DataError, PaimonError, StorageError, UnsupportedFeature
@@ -27,8 +29,6 @@ from paimon_spark.store.file_tables.format_table import HIDDEN, FormatPartition,
 from paimon_spark.store.write.file_layout import TARGET_WITHOUT_KEY
 from paimon_spark.store.write.row_rules import row_rules
 
-_WRITTEN = ("parquet", "orc", "csv", "json")
-_LINES = ("csv", "json")
 Replaced: TypeAlias = Literal["nothing", "all", "dynamic"] | tuple[Mapping[str, Any], ...]
 """What an overwrite replaces: no rows, all rows, the partitions of the rows, or those with these internal values."""
 _COMPRESSIONS = ("file.compression", "format-table.file.compression", "compression")
@@ -63,36 +63,37 @@ class _OpenFile:
     rows: int = 0
 
 
-def check_writes(table: FormatTable) -> None:
-    """Checks that this release writes the files of a table.
+def check_compression(table: FormatTable) -> str:
+    """How the files of a table are compressed.
 
     Raises:
-        UnsupportedFeature: it does not.
+        UnsupportedFeature: files of lines have no such compression.
     """
-    if table.file_format not in _WRITTEN:
+    options = table.table.schema.options
+    given = next((options[key] for key in _COMPRESSIONS if key in options), None)
+    codec = (given or _DEFAULT_COMPRESSION.get(table.file_format, "none")).lower()
+    if table.file_format in TEXT_FORMATS and codec not in (*SUFFIXES, "none"):
         raise UnsupportedFeature(
-            f"writing to {table.location}: it is a format table of the format '{table.file_format}', and this release "
-            f"writes those of {', '.join(_WRITTEN)} only; write its files with "
-            f"df.write.format('{table.file_format}'), or use the official system"
+            f"writing to {table.location} with the compression '{codec}': files of the format '{table.file_format}' "
+            f"have one of none, {', '.join(SUFFIXES)}; set 'file.compression' to one of them"
         )
+    return codec
 
 
 class FormatWriter:
     """Writes the rows of one task of a job."""
 
     def __init__(self, table: FormatTable, job: str) -> None:
-        """job: a name that no other job has."""
+        """job: a name that no other job has.
+
+        Raises:
+            UnsupportedFeature: as check_compression.
+        """
         self._table, self._job, self._uuid = table, job, str(uuid.uuid4())
         stored, settings = table.table.schema, table.table.settings
         self._fields = file_fields(stored)
         self._rules = replace(row_rules(table.location, stored, settings), kind_column=None)
-        codec = next((stored.options[key] for key in _COMPRESSIONS if key in stored.options), None)
-        self._codec = (codec or _DEFAULT_COMPRESSION.get(table.file_format, "none")).lower()
-        if table.file_format in _LINES and self._codec != "none":
-            raise UnsupportedFeature(
-                f"writing to {table.location} with the compression '{self._codec}': this release writes files of the "
-                f"format '{table.file_format}' without compression only; set 'file.compression' to 'none'"
-            )
+        self._codec = check_compression(table)
         self._target = settings.files.target_size or TARGET_WITHOUT_KEY, settings.files.target_row_num
         self._open: dict[str, _OpenFile] = {}
         self._staged: list[StagedFile] = []
@@ -127,9 +128,9 @@ class FormatWriter:
         discard(self._table, self._begun)
 
     def _begin(self, directory: str) -> _OpenFile:
-        name = data_file_name(
-            self._table.table.settings.files.prefix, self._uuid, len(self._begun), self._table.file_format
-        )
+        suffix = SUFFIXES.get(self._codec) if self._table.file_format in TEXT_FORMATS else None
+        extension = ".".join([self._table.file_format, *([suffix] if suffix else [])])
+        name = data_file_name(self._table.table.settings.files.prefix, self._uuid, len(self._begun), extension)
         staged = StagedFile(directory, f"{_PREFIX}{self._job}.{name}", name, 0, 0)
         self._begun.append(staged)
         stream = self._table.table.file_io.open_output(staged.hidden_path)
@@ -143,8 +144,8 @@ class FormatWriter:
 
     def _writer(self, stream: OutputStream) -> FileWriter:
         file_format = self._table.file_format
-        if file_format in _LINES:
-            return LineWriter(stream, file_format, self._fields, self._table.table.schema.options)
+        if file_format in TEXT_FORMATS:
+            return LineWriter(stream, file_format, self._fields, self._table.table.schema.options, self._codec)
         return open_writer(stream, file_format, self._fields, WriteSettings(compression=self._codec))
 
     def _end(self, directory: str) -> None:

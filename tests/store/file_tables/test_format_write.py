@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from support.faults.faulty_store import FaultyFileIO, InjectedFault
 
 from paimon_spark.arrow.predicates.predicate import Compare, Op
+from paimon_spark.arrow.text_files.compression import SUFFIXES
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import CorruptFile, DataError, MissingFile, StorageError, UnsupportedFeature
 from paimon_spark.file_io.local import LocalFileIO
@@ -29,7 +30,6 @@ from paimon_spark.store.file_tables.format_write import (
     FormatWriter,
     StagedFile,
     check_in_patterns,
-    check_writes,
     discard_job,
     publish,
 )
@@ -152,8 +152,8 @@ def test_partitions_that_no_reader_would_find(tmp_path: Path) -> None:
         staged(made(tmp_path, {"id": "INT", "_p": "INT"}, ("_p",)), (1, 1))
     with pytest.raises(DataError, match="NOT NULL column 'id'"):
         staged(made(tmp_path, {"id": "INT NOT NULL"}), (None,))
-    with pytest.raises(UnsupportedFeature, match="of the format 'text'"):
-        check_writes(made(tmp_path, {"id": "STRING"}, **{"file.format": "text"}))
+    with pytest.raises(UnsupportedFeature, match="have one of none, gzip"):
+        FormatWriter(made(tmp_path, {"id": "STRING"}, **{"file.format": "text", "compression": "brotli"}), "job")
 
 
 def test_files_are_closed_at_their_target(tmp_path: Path) -> None:
@@ -208,9 +208,44 @@ def test_one_column_of_lines(tmp_path: Path) -> None:
     publish(table, staged(table, *rows), "nothing")
     publish(table, staged(table, *rows[3:]), "nothing")
     assert rows_of(table) == sorted([*rows, *rows[3:]], key=repr)
-    refused = made(tmp_path / "r", {"a": "STRING"}, **{"file.format": "csv", "file.compression": "gzip"})
-    with pytest.raises(UnsupportedFeature, match="without compression only"):
-        FormatWriter(refused, "job")
+
+
+@given(rows=st.lists(TEXT | st.none(), min_size=1, max_size=4))
+@pytest.mark.parametrize("end", ["\n", "\r\n", "|", "||", "|N"])
+def test_lines_of_text_come_back_or_are_refused(
+    tmp_path_factory: pytest.TempPathFactory, end: str, rows: list[str | None]
+) -> None:
+    options = {"file.format": "text", "text.line-delimiter": end}
+    table = made(tmp_path_factory.mktemp("t"), {"a": "STRING"}, **options)
+    try:
+        files = staged(table, *((row,) for row in rows))
+    except DataError:
+        ends = ("\n", "\r") if end in ("\n", "\r\n") else (end,)
+        broken = [row for row in rows if row is None or any(mark in row for mark in ends)]
+        assert broken or any(row is not None and row.endswith(end[0]) for row in rows)
+        return
+    publish(table, files, "nothing")
+    assert rows_of(table) == sorted(((row,) for row in rows), key=repr)
+
+
+@pytest.mark.parametrize(("codec", "suffix"), SUFFIXES.items())
+@pytest.mark.parametrize("file_format", ["csv", "json", "text"])
+def test_compressed_lines(tmp_path: Path, file_format: str, codec: str, suffix: str) -> None:
+    table = made(tmp_path, {"a": "STRING"}, **{"file.format": file_format, "file.compression": codec.upper()})
+    rows = [(f"{number}-{number * number}" * 9,) for number in range(9_000)]
+    files = staged(table, *rows)
+    publish(table, files, "nothing")
+    assert [file.name.partition(".")[2] for file in files] == [f"{file_format}.{suffix}"]
+    assert rows_of(table) == sorted(rows, key=repr)
+    path = Path(files[0].path)
+    data = path.read_bytes()
+    assert len(data) < 400_000
+    for cut in (len(data) // 2, len(data) - 1):
+        path.write_bytes(data[:cut])
+        with pytest.raises(CorruptFile, match="its compression is damaged"):
+            rows_of(table)
+    path.write_bytes(data + data)
+    assert len(rows_of(table)) == 18_000
 
 
 def test_nested_values_of_json(tmp_path: Path) -> None:
