@@ -1,4 +1,8 @@
-"""A file store that refuses changes outside of one table: the last guard against paths from damaged metadata."""
+"""The stores of one table: the one that it lies in, and those of its external paths.
+
+Changes outside of the table are refused, but for the external paths of its options: the last guard against paths from
+damaged metadata. Java: ResolvingFileIO finds the store of an external path.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +13,14 @@ from typing import IO, Protocol
 
 from paimon_spark.errors import OutsideTable
 from paimon_spark.file_io.base import FileIO, FileStatus, OutputStream, Publisher
-from paimon_spark.file_io.locate import plain_location
+from paimon_spark.file_io.locate import file_io_for, is_same_store, plain_location
 
 
 class Outside(Protocol):
-    """Which files and directories outside of the table may be deleted. Picklable."""
+    """Which files and directories outside of the table may be written and deleted. Picklable."""
 
     def root_of(self, path: str) -> str | None:
-        """The directory outside of the table that contains the path and in which the table may delete files, or None.
+        """The directory outside of the table that contains the path and in which the table may have files, or None.
 
         Raises:
             OSError: the store cannot be read.
@@ -26,7 +30,7 @@ class Outside(Protocol):
 
 @dataclass(frozen=True)
 class ConfinedFileIO:
-    """Reads everything, writes into the table only, and deletes there and where `outside` allows it.
+    """Reads everything, and writes and deletes in the table and where `outside` allows it.
 
     A directory of a local table may be a link. Reads follow it; a file behind it counts as inside the table only if the
     target is inside. A file that is a link itself may be deleted, which removes the link.
@@ -34,28 +38,30 @@ class ConfinedFileIO:
     Attributes:
         inner: the store that does the work.
         root: the table directory.
-        outside: decides which other files may be deleted; None: none.
+        outside: decides which other files may be written and deleted; None: none.
         publisher: creates files that others compete for; None: the store itself does.
+        storage: options that may hold keys of other stores, which external paths may lie in.
     """
 
     inner: FileIO
     root: str
     outside: Outside | None = None
     publisher: Publisher | None = None
+    storage: tuple[tuple[str, str], ...] = ()
 
     def read_bytes(self, path: str) -> bytes:
-        return self.inner.read_bytes(path)
+        return self._of(path).read_bytes(path)
 
     def open_input(self, path: str, size: int | None = None) -> IO[bytes]:
-        return self.inner.open_input(path, size)
+        return self._of(path).open_input(path, size)
 
     def open_output(self, path: str) -> OutputStream:
-        self._check_inside("written", path)
-        return self.inner.open_output(path)
+        self._check_writable(path)
+        return self._of(path).open_output(path)
 
     def write_bytes(self, path: str, data: bytes) -> None:
-        self._check_inside("written", path)
-        self.inner.write_bytes(path, data)
+        self._check_writable(path)
+        self._of(path).write_bytes(path, data)
 
     def create_if_absent(self, path: str, data: bytes) -> bool:
         self._check_inside("written", path)
@@ -68,18 +74,21 @@ class ConfinedFileIO:
         self.inner.overwrite(path, data)
 
     def list(self, path: str) -> list[FileStatus]:
-        return self.inner.list(path)
+        return self._of(path).list(path)
 
     def exists(self, path: str) -> bool:
-        return self.inner.exists(path)
+        return self._of(path).exists(path)
 
     def delete(self, path: str) -> None:
         self._check_deletable([path])
-        self.inner.delete(path)
+        self._of(path).delete(path)
 
     def delete_many(self, paths: Sequence[str]) -> None:
         self._check_deletable(paths)
-        self.inner.delete_many(paths)
+        outside = {path for path in paths if not is_same_store(self.root, path)}
+        self.inner.delete_many([path for path in paths if path not in outside] if outside else paths)
+        for path in sorted(outside):
+            self._of(path).delete(path)
 
     def move_file(self, path: str, target: str) -> None:
         self._check_deletable([path])
@@ -88,7 +97,11 @@ class ConfinedFileIO:
 
     def remove_empty_directory(self, path: str) -> bool:
         self._check_deletable([path])
-        return self.inner.remove_empty_directory(path)
+        return self._of(path).remove_empty_directory(path)
+
+    def _of(self, path: str) -> FileIO:
+        """The store that serves a path."""
+        return self.inner if is_same_store(self.root, path) else file_io_for(path, dict(self.storage))
 
     def _check_inside(self, done: str, path: str) -> None:
         if not _is_below(self.root, path):
@@ -104,9 +117,17 @@ class ConfinedFileIO:
             if _is_below(self.root, path):
                 checked.add(directory)
                 continue
-            root = None if self.outside is None else self.outside.root_of(path)
-            if root is None or not _is_below(root, path):
+            if not self._is_outside(path):
                 raise _refused("deleted", path, self.root)
+
+    def _check_writable(self, path: str) -> None:
+        if not (_is_below(self.root, path) or self._is_outside(path)):
+            raise _refused("written", path, self.root)
+
+    def _is_outside(self, path: str) -> bool:
+        """True if the path is outside of the table, where it may have files."""
+        root = None if self.outside is None else self.outside.root_of(path)
+        return root is not None and _is_below(root, path)
 
 
 def _refused(done: str, path: str, root: str) -> OutsideTable:

@@ -79,6 +79,11 @@ def checked_external_path(path: str, name: str, where: str, in_bucket: bool) -> 
     return path
 
 
+def has_scheme(path: str) -> bool:
+    """True for a URI of a file or directory: ``s3://bucket/x``, ``file:/x``; False for a path such as ``/x``."""
+    return _SCHEME.match(path) is not None
+
+
 def is_bucket_directory(path: str) -> bool:
     """True if a writer may have made the directory for the data files of a bucket, by its last parts."""
     return _BUCKET.fullmatch(path) is not None

@@ -22,7 +22,7 @@ from paimon_spark.format.java.text import (
     timestamp_text,
 )
 from paimon_spark.format.manifest import DataFileMeta, IndexManifestEntry
-from paimon_spark.format.names import is_inside, joined_name
+from paimon_spark.format.names import has_scheme, is_inside, joined_name
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.write_settings import FileSettings
 from paimon_spark.format.types import BINARIES, TIMESTAMPS, UNORDERED, DataField, DataType, Root
@@ -229,6 +229,50 @@ def data_root(table: str, settings: TableSettings) -> str:
             "of the table; data files elsewhere are recorded with their external paths"
         )
     return f"{table}/{directory}" if directory else table
+
+
+def external_paths(settings: TableSettings) -> tuple[str, ...]:
+    """The roots outside of the table that `data-file.external-paths` names."""
+    paths = (text.strip().rstrip("/") for text in (settings.files.external_paths or "").split(","))
+    return tuple(filter(None, paths))
+
+
+def write_roots(settings: TableSettings) -> tuple[str, ...]:
+    """The external paths that new data files go to, by `data-file.external-paths.strategy`; empty: they stay in the
+    table.
+
+    Java: AbstractFileStore.createExternalPaths.
+
+    Raises:
+        OptionError: a path has no scheme, or none has the one that the strategy asks for.
+    """
+    files = settings.files
+    roots = external_paths(settings)
+    if files.external_strategy == "none" or not roots:
+        return ()
+    for root in roots:
+        if not has_scheme(root):
+            raise OptionError(
+                f"'{root}' in '{FileSettings.external_paths.key}' has no scheme, and every reader needs it to find the "
+                f"data files: write file:{root}, s3://<bucket>/<path> or the like"
+            )
+    if files.external_strategy != "specific-fs":
+        return roots
+    wanted = files.external_scheme
+    chosen = tuple(root for root in roots if root.partition(":")[0].lower() == (wanted or "").lower())
+    if not chosen:
+        raise OptionError(
+            f"'{FileSettings.external_strategy.key}' = 'specific-fs' writes data files to the path of "
+            f"'{FileSettings.external_paths.key}' with the scheme of '{FileSettings.external_scheme.key}', which is "
+            f"{wanted!r}, and the paths are {', '.join(roots)}; name the scheme of one of them"
+        )
+    return chosen
+
+
+def index_root(settings: TableSettings) -> str | None:
+    """The directory that `global-index.external-path` names, for index files of the whole table; None: that of the
+    table."""
+    return (settings.files.global_index_path or "").strip().rstrip("/") or None
 
 
 def data_file_path(bucket: str, meta: DataFileMeta) -> str:

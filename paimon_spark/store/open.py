@@ -437,7 +437,7 @@ def _stored_table(
         return None
     given = place.options if branch == "main" else {k: v for k, v in place.options.items() if k in _OF_ALL_BRANCHES}
     known = {**schema.options, **given}
-    guarded = confined(file_io, root, dynamic, publisher_of(storage))
+    guarded = confined(file_io, root, dynamic, publisher_of(storage), storage)
     opened = schema if place.server is None else None
     return ReadableTable(root, guarded, schema, TableSettings(known), branch, time_zone, place.server, opened)
 

@@ -19,6 +19,7 @@ from paimon_spark.store.rescale.postpone_compact import compact_postponed
 
 PARTS = ["a", "b", "c"]
 WRITE_ONLY = {"write-only": "true"}
+STRATEGIES = ["round-robin", "entropy-inject", "weight-robin", "specific-fs"]
 MODES = ["append", "append", "bucketed append", "keyed", "keyed", "keyed", "postponed", "cross", "external"]
 
 
@@ -83,7 +84,9 @@ class PartitionedLife:
             places = [f"file://{Path(self.path).parent.parent}/external/{n}" for n in "xy"]
             features |= {
                 "data-file.external-paths": ",".join(places),
-                "data-file.external-paths.strategy": "round-robin",
+                "data-file.external-paths.strategy": self.random.choice(STRATEGIES),
+                "data-file.external-paths.specific-fs": "file",
+                "data-file.external-paths.weights": "1,3",
             }
         if self.random.random() < 0.3 and self.mode != "cross":
             features["file-index.bloom-filter.columns"] = "v"  # small ones stay in the manifests, others lie beside
@@ -96,7 +99,7 @@ class PartitionedLife:
         return features
 
     def run(self) -> None:
-        maker: Any = self.java if self.mode == "external" else self.random.choice([our_engine, self.java])
+        maker: Any = self.random.choice([our_engine, self.java])
         columns = {"k": "INT NOT NULL", "p": "STRING NOT NULL", "q": "INT NOT NULL", "v": "STRING"}
         self.log.append(f"create {self.mode} keys {self.keys} parts {self.parts} {self.options}")
         maker.create(self.path, columns, self.keys, self.parts, self.options)
@@ -110,9 +113,7 @@ class PartitionedLife:
             return [self._we_write_across]
         if self.mode == "postponed":
             return [self._we_write, self._java_writes, self._move_postponed]
-        deeds = [self._java_writes, self._java_overwrites, self._compact]
-        if self.mode != "external":  # which we only read, and expire
-            deeds += [self._we_write, self._we_overwrite]
+        deeds = [self._java_writes, self._java_overwrites, self._compact, self._we_write, self._we_overwrite]
         if not self.keys and "deletion-vectors.enabled" in self.options:
             deeds.append(self._delete)
         return deeds

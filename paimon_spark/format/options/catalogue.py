@@ -93,7 +93,7 @@ NO_EFFECT = (
         "lookup joins and searches, which this release has none of",
         """
         lookup.cache-rows lookup.continuous.discovery-interval lookup.blob-as-descriptor global-index.enabled
-        global-index.external-path global-index.column-update-action global-index.row-count-per-shard
+        global-index.column-update-action global-index.row-count-per-shard
         global-index.build.max-shard global-index.build.max-parallelism global-index.thread-num
         global-index.search-mode scalar-index.search-mode vector-index.search-mode full-text-index.search-mode
         vector-search.distribute.enabled vector-search.lateral-join.batch-size vector-search.lateral-join.parallelism
@@ -158,7 +158,6 @@ NO_EFFECT = (
     NoEffect(
         "parts of a feature that is refused by another option or by the type of a column",
         """
-        data-file.external-paths.specific-fs data-file.external-paths.weights
         commit.callback.#.param tag.callback.#.param partition.mark-done-action.custom.class
         scan.fallback-snapshot-branch scan.fallback-delta-branch chain-table.chain-partition-keys
         chain-table.split.key-range-enabled chain-table.streaming.merge-snapshot blob-view.resolve.enabled
@@ -281,7 +280,6 @@ _REFUSED: Mapping[str, Refused] = {
         "upserts by a key that is no primary key: rows would be there twice",
         OFFICIAL + _EMPTIED.format("upsert-key"),
     ),
-    "data-file.external-paths.strategy": Refused(Moment.WRITE, ("none",), "data files in external paths"),
     "write.sequence-number-init-mode": Refused(Moment.WRITE, ("scan",), "sequence numbers kept in snapshots"),
     "metadata.iceberg.storage": Refused(Moment.WRITE, ("disabled",), "Iceberg metadata beside the table"),
     "metadata.iceberg-compatible": Refused(

@@ -24,6 +24,7 @@ from paimon_spark.format.options.value_texts import (
     parse_memory,
     parse_ratio,
     parse_text,
+    parse_weights,
     parse_word,
 )
 
@@ -195,6 +196,10 @@ def word(key: str, default: str, meaning: str, *, refuses: tuple[Refused, ...] =
 
 def words(key: str, meaning: str, *, older: tuple[str, ...] = ()) -> Option[tuple[str, ...]]:
     return Option(key, (), parse_list, meaning, older)
+
+
+def weights(key: str, meaning: str) -> Option[tuple[int, ...]]:
+    return Option(key, (), parse_weights, meaning)
 
 
 def choice(

@@ -64,6 +64,14 @@ def parse_list(text: str) -> tuple[str, ...]:
     return tuple(item.strip() for item in text.split(",") if item.strip())
 
 
+def parse_weights(text: str) -> tuple[int, ...]:
+    """A comma list of positive whole numbers."""
+    numbers = tuple(map(parse_int, parse_list(text)))
+    if not numbers or min(numbers) <= 0:
+        raise ValueError("expected positive whole numbers with commas between, such as 10,5,15")
+    return numbers
+
+
 _MEMORY_UNITS = {"": 1, "b": 1, "bytes": 1, "k": 2**10, "kb": 2**10, "kibibytes": 2**10, "m": 2**20, "mb": 2**20,
                  "mebibytes": 2**20, "g": 2**30, "gb": 2**30, "gibibytes": 2**30, "t": 2**40, "tb": 2**40,
                  "tebibytes": 2**40}  # fmt: skip

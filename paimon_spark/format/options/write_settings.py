@@ -17,6 +17,7 @@ from paimon_spark.format.options.option import (
     memory,
     ratio,
     text,
+    weights,
     word,
     words,
 )
@@ -53,10 +54,21 @@ class FileSettings(Settings):
     thin_mode = boolean("data-file.thin-mode", False,
         "Data files of a table with a primary key leave out the `_KEY_` columns, which repeat the key.")
     external_paths = text("data-file.external-paths", None,
-        "Roots outside the table in which data files lie, separated by commas. Such files are read, and deleted when "
-        "they expire.")
+        "Roots outside the table in which data files lie, separated by commas, each with its scheme. Such files are "
+        "read, and deleted when they expire. New ones go there by `data-file.external-paths.strategy`.")
+    external_strategy = choice("data-file.external-paths.strategy",
+        ("none", "specific-fs", "round-robin", "entropy-inject", "weight-robin"),
+        "Which external path gets a new data file: `none` (files stay in the table), `round-robin` (one after the "
+        "other), `weight-robin` (by weights), `specific-fs` (those of one scheme), `entropy-inject` (one after the "
+        "other, in directories named by a hash, which object stores serve in parallel).")
+    external_scheme = text("data-file.external-paths.specific-fs", None,
+        "The scheme of the external paths that get new data files with the strategy `specific-fs`, such as `s3`.")
+    external_weights = weights("data-file.external-paths.weights",
+        "How often each external path gets a new data file with the strategy `weight-robin`, such as `10,5,15`.")
     path_directory = text("data-file.path-directory", None,
         "A directory below the table in which partitions and buckets lie. Metadata stay where they are.")
+    global_index_path = text("global-index.external-path", None,
+        "A directory outside the table for new index files.")
     index_in_data_dir = boolean("index-file-in-data-file-dir", False,
         "Index files lie beside the data files of their bucket, not in `index/`.")
     target_size = memory("target-file-size", None,

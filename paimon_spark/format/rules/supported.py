@@ -20,6 +20,7 @@ from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.upkeep_settings import PartitionSettings
 from paimon_spark.format.options.value_texts import parse_bool
 from paimon_spark.format.options.write_settings import FileSettings
+from paimon_spark.format.paths import write_roots
 from paimon_spark.format.quoting import quoted_if_needed
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import type_sql
@@ -85,6 +86,7 @@ def check_writable(schema: TableSchema, settings: TableSettings) -> None:
 
     Raises:
         UnsupportedFeature: it does not; the message names the option or column.
+        OptionError: options of external paths do not fit each other.
     """
     check_readable(schema, settings)
     try:
@@ -101,6 +103,7 @@ def check_writable(schema: TableSchema, settings: TableSettings) -> None:
         what = "writing VECTOR columns to files of their own"
         raise _refused(Moment.WRITE, "vector.file.format", settings["vector.file.format"], what)
     _apply(Moment.WRITE, settings)
+    write_roots(settings)
     for field in (schema.by_name[name] for name in schema.partition_keys if name in schema.by_name):
         if field.type.root in BINARIES and settings.partitions.legacy_name:
             raise UnsupportedFeature(

@@ -14,7 +14,7 @@ from paimon_spark.format.bucket import decode_hashes, encode_hashes
 from paimon_spark.format.manifest import FileKind, IndexManifestEntry
 from paimon_spark.format.paths import index_file_path, index_name
 from paimon_spark.store.buckets.bucket_assigner import Hashes, KnownHashes
-from paimon_spark.store.metadata.file_paths import bucket_directory
+from paimon_spark.store.metadata.file_paths import BucketPlaces, bucket_directory
 from paimon_spark.store.metadata.live_files import canonical_row
 from paimon_spark.store.metadata.manifest_files import HASH, read_index_manifest
 from paimon_spark.store.metadata.table import Table
@@ -92,10 +92,13 @@ def create_hash_file(table: Table, partition: bytes, bucket: int, hashes: Hashes
     """
     data = encode_hashes(hashes)
     name = index_name(str(uuid.uuid4()), 0)
-    entry = IndexManifestEntry(FileKind.ADD, partition, bucket, HASH, name, len(data), len(hashes))
+    path, external = BucketPlaces(table, partition, bucket).index_file(name)
+    entry = IndexManifestEntry(
+        FileKind.ADD, partition, bucket, HASH, name, len(data), len(hashes), external_path=external
+    )
     with ExitStack() as undo:
         undo.callback(delete_hash_files, table, [entry])  # a failed write may leave a file too
-        table.file_io.write_bytes(hash_file_path(table, entry), data)
+        table.file_io.write_bytes(path, data)
         undo.pop_all()
     return entry
 

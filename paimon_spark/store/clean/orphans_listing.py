@@ -23,6 +23,7 @@ from paimon_spark.format.paths import (
     branch_root,
     changelog_directory,
     data_root,
+    external_paths,
     manifest_directory,
     schema_directory,
     snapshot_directory,
@@ -30,7 +31,7 @@ from paimon_spark.format.paths import (
     tag_directory,
 )
 from paimon_spark.store.holds.marks import HOLD_PREFIX
-from paimon_spark.store.metadata.external_paths import check_external_path, data_paths
+from paimon_spark.store.metadata.external_paths import check_external_path
 from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Progress
@@ -38,6 +39,7 @@ from paimon_spark.store.storage.files import SUCCESS
 
 _BUCKET_PREFIX = "bucket-"
 _MANAGED_BLOBS = ".managed.blob"  # shared by tables; the official system never treats them as orphans
+_ENTROPY = re.compile("[01]+")
 _HINTS = frozenset({EARLIEST, LATEST})
 _UUID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _WORK = re.compile(rf"\..+\.{_UUID}\.tmp|\.probe-{_UUID}", re.ASCII)
@@ -216,9 +218,17 @@ def _leaves(
                 if not inner:
                     yield listing
         parents = following
-    for listing in list_all(parents):
-        found.entries[listing.path] = listing.entries
-        yield listing
+    while parents:
+        following = []
+        for listing in list_all(parents):
+            found.entries[listing.path] = listing.entries
+            yield listing
+            for directory in listing.directories:
+                if _ENTROPY.fullmatch(directory.name):  # below a bucket in an external path
+                    path = f"{listing.path}/{directory.name}"
+                    found.modified_millis[path] = directory.modified_millis
+                    following.append(path)
+        parents = following
 
 
 def _is_part(name: str, is_bucket: bool) -> bool:
@@ -234,11 +244,12 @@ def _data_roots(table: Table, branches: Iterable[str]) -> tuple[list[str], tuple
     """
     roots, unreachable = dict[str, None](), dict[str, None]()
     for options in (table.settings, *(_stored_options(table, branch) for branch in branches)):
-        roots[data_root(table.location, options)] = None
-        for path in data_paths(options):
+        inside = data_root(table.location, options)
+        roots[inside] = None
+        for path in external_paths(options):
             if is_same_store(table.location, path):
                 check_external_path(table.file_io, table.location, path)
-                roots[path] = None
+                roots[path + inside.removeprefix(table.location)] = None
             else:
                 unreachable[path] = None
     return list(roots), tuple(unreachable)

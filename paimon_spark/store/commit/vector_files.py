@@ -28,7 +28,7 @@ from paimon_spark.format.deletion_vector import (
 from paimon_spark.format.manifest import FileKind, IndexManifestEntry
 from paimon_spark.format.paths import index_file_path, index_name
 from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.store.metadata.file_paths import bucket_directory
+from paimon_spark.store.metadata.file_paths import BucketPlaces, bucket_directory
 from paimon_spark.store.metadata.live_files import canonical_row
 from paimon_spark.store.metadata.manifest_files import read_index_manifest
 from paimon_spark.store.metadata.messages import DELETION_VECTORS
@@ -113,7 +113,7 @@ def vector_changes(
         return IndexChanges()
     target = table.settings.files.vector_index_target_size if unaware else None
     empty = IndexManifestEntry(FileKind.ADD, partition, bucket, DELETION_VECTORS, "", 0, 0)
-    written = _write(table, directory, empty, rolled(list(after.values()), target))
+    written = _write(table, BucketPlaces(table, partition, bucket), empty, rolled(list(after.values()), target))
     gone = tuple(replace(entry, kind=FileKind.DELETE) for entry in touched)
     paths = tuple(index_file_path(table.location, directory, entry, table.settings) for entry in written)
     return IndexChanges((*gone, *written), paths)
@@ -170,7 +170,7 @@ def _merge_vectors(table: Table, name: str, old: EncodedVector | None, rows: npt
 
 
 def _write(
-    table: Table, directory: str, like: IndexManifestEntry, groups: Iterator[Sequence[EncodedVector]]
+    table: Table, places: BucketPlaces, like: IndexManifestEntry, groups: Iterator[Sequence[EncodedVector]]
 ) -> tuple[IndexManifestEntry, ...]:
     """One index file for each group; all or none."""
     written: list[IndexManifestEntry] = []
@@ -178,14 +178,16 @@ def _write(
     with ExitStack() as undo:
         for number, group in enumerate(groups):
             data, ranges = join_vectors(group)
+            name = index_name(prefix, number)
+            path, external = places.index_file(name)
             entry = replace(
                 like,
-                file_name=index_name(prefix, number),
+                file_name=name,
                 file_size=len(data),
                 row_count=len(ranges),
                 deletion_ranges=ranges,
+                external_path=external,
             )
-            path = index_file_path(table.location, directory, entry, table.settings)
             undo.callback(discard, table.file_io, [path])  # before the write: one that fails half-way leaves a file too
             table.file_io.write_bytes(path, data)
             written.append(entry)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from paimon_spark.format.manifest import DataFileMeta, FileSource
 from paimon_spark.format.paths import data_file_name
 from paimon_spark.store.compact.task import AppendTask, CompactTask
-from paimon_spark.store.metadata.file_paths import bucket_directory
+from paimon_spark.store.metadata.file_paths import BucketPlaces
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.storage.files import discard
 from paimon_spark.store.storage.parallel import Background
@@ -56,11 +56,11 @@ class CompactOutput:
         self._names = 0
         self._writing = Background(limit=3)
         self._closing = Background(limit=64)
-        directory = bucket_directory(table, task.partition, task.bucket)
+        places = BucketPlaces(table, task.partition, task.bucket)
         self._layout = layout or file_layout(table.schema.with_tracking, table.settings, level, source)
         self._changelog_layout = changelog_layout(table.schema, table.settings, level)
-        self._data = self._writer(self._layout, directory, first_sequence)
-        self._changelog = self._writer(self._changelog_layout, directory, 0)
+        self._data = self._writer(self._layout, places, first_sequence)
+        self._changelog = self._writer(self._changelog_layout, places, 0)
 
     def __enter__(self) -> CompactOutput:
         return self
@@ -100,9 +100,9 @@ class CompactOutput:
         self._closing.wait()
         return self._data.files, self._changelog.files
 
-    def _writer(self, layout: FileLayout, directory: str, first_sequence: int) -> BucketWriter:
+    def _writer(self, layout: FileLayout, places: BucketPlaces, first_sequence: int) -> BucketWriter:
         name = partial(self._new_name, layout)
-        return BucketWriter(self._table.file_io, layout, directory, name, self._closing, first_sequence)
+        return BucketWriter(self._table.file_io, layout, places, name, self._closing, first_sequence)
 
     def _new_name(self, layout: FileLayout) -> str:
         number = self._names

@@ -1,9 +1,9 @@
-"""External paths: where files of a table may lie outside of its directory, and which of them it may delete.
+"""External paths: where files of a table lie outside of its directory, and which files it may write and delete there.
 
 Table options name the external roots. Everyone who can write the table can write its options, so the options alone are
-no permission to delete. A data file may be deleted only if it is in the directory of a bucket, and an index file of the
-whole table only if its name contains a UUID, as writers make them. No directory from the root on may belong to another
-table.
+no permission. A data file may be written and deleted only if it is in the directory of a bucket, and an index file of
+the whole table only if its name contains a UUID, as writers make them. No directory from the root on may belong to
+another table.
 """
 
 from __future__ import annotations
@@ -14,29 +14,20 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from paimon_spark.errors import OptionError
-from paimon_spark.file_io import ConfinedFileIO, FileIO, Publisher, plain_location
+from paimon_spark.file_io import ConfinedFileIO, FileIO, Publisher, file_io_for, is_same_store, plain_location
 from paimon_spark.format.names import is_bucket_directory, is_inside
 from paimon_spark.format.options.table_settings import TableSettings
-from paimon_spark.format.paths import MAIN_BRANCH
+from paimon_spark.format.paths import MAIN_BRANCH, external_paths, index_root
 from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.storage.files import list_branches
 
-_GLOBAL_INDEX = "global-index.external-path"
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _PARTITION = re.compile(r"[^/]+=[^/]*")
 
 
-def data_paths(settings: TableSettings) -> Iterator[str]:
-    """The roots that `data-file.external-paths` names."""
-    for text in (settings.files.external_paths or "").split(","):
-        path = text.strip().rstrip("/")
-        if path:
-            yield path
-
-
 def names_external_paths(settings: TableSettings) -> bool:
     """True if files of the table may lie outside of its directory."""
-    return any(data_paths(settings)) or bool((settings.get(_GLOBAL_INDEX) or "").strip())
+    return bool(external_paths(settings)) or index_root(settings) is not None
 
 
 def check_external_path(file_io: FileIO, table: str, root: str) -> None:
@@ -69,11 +60,13 @@ class ExternalPaths:
         file_io: the store, unconfined.
         table: the table directory.
         given: the options of the caller.
+        storage: options that may hold keys of other stores.
     """
 
     file_io: FileIO
     table: str
     given: tuple[tuple[str, str], ...] = ()
+    storage: tuple[tuple[str, str], ...] = ()
 
     def root_of(self, path: str) -> str | None:
         directory, _, name = plain_location(path).rpartition("/")
@@ -86,19 +79,31 @@ class ExternalPaths:
         return None
 
     def _is_of_other_table(self, root: str, below: str) -> bool:
+        store = self.file_io if is_same_store(self.table, root) else file_io_for(root, dict(self.storage))
         parts = [part for part in below.split("/") if part]
         directories = (root + "".join(f"/{part}" for part in parts[:count]) for count in range(len(parts) + 1))
-        return any(self.file_io.exists(f"{directory}/schema") for directory in directories)
+        return any(self._is_table(store, directory) for directory in directories)
+
+    def _is_table(self, store: FileIO, directory: str) -> bool:
+        """True for the directory of a table. The store is asked once for each: a job has many files in a bucket."""
+        known = self._tables.get(directory)
+        if known is None:
+            known = self._tables[directory] = store.exists(f"{directory}/schema")
+        return known
+
+    @cached_property
+    def _tables(self) -> dict[str, bool]:
+        return {}
 
     @cached_property
     def _roots(self) -> dict[str, bool]:
         """The roots; the value is True for a root of data files, False for one of indexes."""
         found: dict[str, bool] = {}
         for options in (TableSettings(dict(self.given)), *self._stored()):
-            found.update(dict.fromkeys(data_paths(options), True))
-            index = options.get(_GLOBAL_INDEX)
-            if index and index.strip():
-                found.setdefault(index.strip().rstrip("/"), False)
+            found.update(dict.fromkeys(external_paths(options), True))
+            index = index_root(options)
+            if index is not None:
+                found.setdefault(index, False)
         return {root: is_for_data for root, is_for_data in found.items() if _is_root(root)}
 
     def _stored(self) -> Iterator[TableSettings]:
@@ -109,17 +114,24 @@ class ExternalPaths:
 
 
 def confined(
-    file_io: FileIO, table: str, given: Mapping[str, str], publisher: Publisher | None = None
+    file_io: FileIO,
+    table: str,
+    given: Mapping[str, str],
+    publisher: Publisher | None = None,
+    storage: Mapping[str, str] | None = None,
 ) -> ConfinedFileIO:
-    """The store of a table, which refuses to delete files of others.
+    """The store of a table, which refuses to change files of others.
 
     Args:
         file_io: the store.
         table: the table directory.
         given: the options of the caller.
         publisher: of the catalog of the table; None: it has no part in commits.
+        storage: options that may hold keys of other stores, for external paths.
     """
-    return ConfinedFileIO(file_io, table, ExternalPaths(file_io, table, tuple(given.items())), publisher)
+    others = tuple((storage or {}).items())
+    outside = ExternalPaths(file_io, table, tuple(given.items()), others)
+    return ConfinedFileIO(file_io, table, outside, publisher, others)
 
 
 def _may_hold(directory: str, name: str, is_for_data: bool) -> bool:

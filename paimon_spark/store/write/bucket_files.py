@@ -13,7 +13,7 @@ from paimon_spark.format.bucket import Place
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options.upkeep_settings import PartitionSettings
 from paimon_spark.format.paths import data_file_name
-from paimon_spark.store.metadata.file_paths import bucket_directory
+from paimon_spark.store.metadata.file_paths import BucketPlaces
 from paimon_spark.store.metadata.partition_times import check_of_partitions
 from paimon_spark.store.metadata.partitions import describe_partition
 from paimon_spark.store.metadata.table import Table
@@ -107,9 +107,9 @@ class BucketFiles:
 
     def _new_writer(self, place: Place) -> BucketWriter:
         self._check_partition(place[0])
-        directory = bucket_directory(self._table, *place)
+        places = BucketPlaces(self._table, *place)
         io, closing = self._table.file_io, self._threads.closing
-        return BucketWriter(io, self.layout, directory, self._new_name, closing, self._first_sequence)
+        return BucketWriter(io, self.layout, places, self._new_name, closing, self._first_sequence)
 
     def _check_partition(self, partition: bytes) -> None:
         try:

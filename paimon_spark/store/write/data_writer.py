@@ -22,6 +22,7 @@ from paimon_spark.format.manifest import EMPTY_ROW, DataFileMeta
 from paimon_spark.format.paths import INDEX_SUFFIX
 from paimon_spark.format.row_kind import DELETE, UPDATE_BEFORE
 from paimon_spark.format.schema import SEQUENCE_NUMBER, VALUE_KIND
+from paimon_spark.store.metadata.file_paths import BucketPlaces, FilePlace
 from paimon_spark.store.storage.local_time import local_wall_millis, now_millis
 from paimon_spark.store.storage.parallel import Background
 from paimon_spark.store.write.file_layout import FileLayout, Numbering
@@ -61,6 +62,7 @@ class _OpenFile:
     """A file being written, and the metadata of its rows so far."""
 
     name: str
+    place: FilePlace
     stream: OutputStream
     writer: FileWriter
     index: _Indexing | None
@@ -85,7 +87,7 @@ class BucketWriter:
         self,
         file_io: FileIO,
         layout: FileLayout,
-        directory: str,
+        places: BucketPlaces,
         new_name: Callable[[], str],
         closing: Background,
         first_sequence: int = 0,
@@ -95,7 +97,7 @@ class BucketWriter:
         Args:
             file_io: where to write.
             layout: of the files.
-            directory: of the bucket.
+            places: of the files of the bucket.
             new_name: gives a file name that no file has.
             closing: makes finished files durable concurrently.
             first_sequence: the number of the first row; only for files without sequence numbers of their own.
@@ -104,7 +106,7 @@ class BucketWriter:
         self.begun: list[str] = []
         self._file_io = file_io
         self._layout = layout
-        self._directory = directory
+        self._places = places
         self._new_name = new_name
         self._closing = closing
         self._sequence = first_sequence
@@ -144,15 +146,15 @@ class BucketWriter:
 
     def _open(self) -> _OpenFile:
         name = self._new_name()
-        path = f"{self._directory}/{name}"
-        self.begun.append(path)
-        stream = self._file_io.open_output(path)
+        place = self._places.data_file(name)
+        self.begun.append(place.path)
+        stream = self._file_io.open_output(place.path)
         try:
             writer = open_writer(stream, self._layout.file_format, self._layout.file_fields, self._layout.settings)
         except BaseException:
             stream.discard()
             raise
-        self._file = _OpenFile(name, stream, writer, self._new_index())
+        self._file = _OpenFile(name, place, stream, writer, self._new_index())
         return self._file
 
     def _rows_at_once(self, batch: pa.RecordBatch) -> int:
@@ -219,7 +221,7 @@ class BucketWriter:
         if len(data) <= self._layout.most_embedded:
             return replace(meta, embedded_index=data)
         name = f"{file.name}{INDEX_SUFFIX}"
-        path = f"{self._directory}/{name}"
+        path = f"{file.place.path}{INDEX_SUFFIX}"
         self.begun.append(path)
         self._closing.run(partial(self._file_io.write_bytes, path, data))
         return replace(meta, extra_files=(name,))
@@ -243,6 +245,7 @@ class BucketWriter:
             delete_row_count=file.deletes,
             file_source=self._layout.source,
             value_stats_cols=value_columns,
+            external_path=file.place.external_path,
             write_cols=self._layout.write_cols,
         )
 

@@ -12,8 +12,10 @@ from paimon_spark.errors import CorruptFile
 from paimon_spark.format.bucket import Partition
 from paimon_spark.format.manifest import FileKind
 from paimon_spark.format.manifests.columns import ManifestColumns
+from paimon_spark.format.paths import write_roots
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.buckets.hash_index_files import read_hash_files
+from paimon_spark.store.metadata.external_paths import check_external_path
 from paimon_spark.store.metadata.live_files import canonical_partitions, canonical_row, fold, group_by_bucket
 from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_manifest_columns
 from paimon_spark.store.metadata.partitions import describe_partition
@@ -87,7 +89,10 @@ def plan_write(table: Table, overwrites: bool = False) -> WritePlan:
 
     Raises:
         CorruptFile: a manifest cannot be read.
+        OptionError: an external path for data files is the directory of a table.
     """
+    for root in write_roots(table.settings):
+        check_external_path(table.file_io, table.location, root)
     latest = table.snapshots.latest()
     if latest is None:
         return WritePlan(0, 0, overwrites=overwrites)

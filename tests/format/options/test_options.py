@@ -16,6 +16,7 @@ TAKES_ANY_TEXT = {
     "type", "branch", "fields.default-aggregate-function", "rowkind.field", "changelog-file.prefix",
     "changelog-file.format", "changelog-file.compression", "changelog-file.stats-mode", "file.format",
     "file.compression", "data-file.prefix", "data-file.external-paths", "data-file.path-directory",
+    "data-file.external-paths.specific-fs", "global-index.external-path",
     "metadata.stats-mode", "partition.default-name", "partition.timestamp-formatter", "partition.timestamp-pattern",
     "partition.mark-done-action.http.url", "partition.mark-done-action.http.params", "manifest.compression",
     "commit.user-prefix", "record-level.time-field", "scan.tag-name", "scan.timestamp", "scan.version",

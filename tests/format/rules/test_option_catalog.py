@@ -46,7 +46,6 @@ READ_REFUSED = [
 ]
 WRITE_REFUSED = [
     ("blob-field", "b"),
-    ("data-file.external-paths.strategy", "round-robin"),
     ("write.sequence-number-init-mode", "snapshot"),
     ("metadata.iceberg.storage", "table-location"),
     ("commit.callbacks", "org.example.Callback"),
