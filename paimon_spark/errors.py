@@ -231,6 +231,10 @@ class CommitConflict(PaimonError):
     """Another writer changed what this commit was based on: run the job again on the new state."""
 
 
+class StrictModeConflict(PaimonError):
+    """Another user changed the partition since `commit.strict-mode.last-safe-snapshot`: name one after you looked."""
+
+
 class RetriesExhausted(PaimonError):
     """Every attempt lost the race against other writers; nothing was committed."""
 

@@ -6,7 +6,14 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from paimon_spark.errors import CommitConflict, DataError, RetriesExhausted, StorageError, TableNotFound
+from paimon_spark.errors import (
+    CommitConflict,
+    DataError,
+    RetriesExhausted,
+    StorageError,
+    StrictModeConflict,
+    TableNotFound,
+)
 from paimon_spark.store.commit.table_commit import CommitResult, TableCommit
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import BucketMode
@@ -16,7 +23,7 @@ if TYPE_CHECKING:
     from paimon_spark.store.commit.row_conflicts import ReadState
 
 _log = logging.getLogger(__name__)
-_FAILED = (CommitConflict, RetriesExhausted, DataError, StorageError, TableNotFound)
+_FAILED = (CommitConflict, StrictModeConflict, RetriesExhausted, DataError, StorageError, TableNotFound)
 """A commit that certainly was not made."""
 
 

@@ -280,7 +280,6 @@ _REFUSED: Mapping[str, Refused] = {
         "upserts by a key that is no primary key: rows would be there twice",
         OFFICIAL + _EMPTIED.format("upsert-key"),
     ),
-    "write.sequence-number-init-mode": Refused(Moment.WRITE, ("scan",), "sequence numbers kept in snapshots"),
     "metadata.iceberg.storage": Refused(Moment.WRITE, ("disabled",), "Iceberg metadata beside the table"),
     "metadata.iceberg-compatible": Refused(
         Moment.WRITE,
@@ -297,7 +296,6 @@ _REFUSED: Mapping[str, Refused] = {
         "commit listeners, which are Java classes",
         OFFICIAL + _EMPTIED.format("commit.custom-listeners"),
     ),
-    "commit.strict-mode.last-safe-snapshot": Refused(Moment.WRITE, (), "strict commits"),
     "tag.callbacks": Refused(
         Moment.WRITE, ("",), "tag callbacks, which are Java classes", OFFICIAL + _EMPTIED.format("tag.callbacks")
     ),

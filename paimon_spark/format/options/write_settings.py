@@ -76,6 +76,9 @@ class FileSettings(Settings):
         "MB for one without.")
     target_row_num = long("target-file-row-num", 2**63 - 1,
         "The number of rows at which a writer starts a new file. Compactions ignore it.")
+    sequence_init = choice("write.sequence-number-init-mode", ("scan", "snapshot"),
+        "Where writers of a table with a primary key find the greatest sequence number: in the metadata of its files, "
+        "or in a property of the latest snapshot. Writers here look at the files, and write the property.")
     stats_mode = word("metadata.stats-mode", "truncate(16)",
         "What manifests keep of the values of data files: `none`, `counts`, `truncate(16)` or `full`.")
     stats_mode_per_level = level_map("metadata.stats-mode.per.level", "The same by level, such as `0:none,5:full`.")
@@ -118,6 +121,9 @@ class CommitSettings(Settings):
     user_prefix = text("commit.user-prefix", None, "How the names of commit users begin.")
     groups_partitions = boolean("row-tracking.partition-group-on-commit", True,
         "With `row-tracking.enabled`, the new rows of a partition get consecutive ids in a commit.")
+    strict_since = long("commit.strict-mode.last-safe-snapshot", None,
+        "A commit is refused if another user has compacted or overwritten one of its partitions after this snapshot, "
+        "or has added rows to one that it overwrites. -1: the first commit of a user is not checked.")
     ignore_empty = boolean("snapshot.ignore-empty-commit", True, "A write without rows makes no snapshot.")
 
 

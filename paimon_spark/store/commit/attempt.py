@@ -16,12 +16,13 @@ import numpy as np
 from paimon_spark.errors import OptionError
 from paimon_spark.file_io import NotCreated
 from paimon_spark.format.json_text import parse_json_object
-from paimon_spark.format.manifest import IndexManifestEntry, ManifestEntry, ManifestFileMeta
+from paimon_spark.format.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
 from paimon_spark.format.paths import statistics_path
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.store.commit.conflicts import ConflictRules, check_conflicts, check_total_buckets, check_vectors
 from paimon_spark.store.commit.manifest_merge import merge_fully, merge_manifests
 from paimon_spark.store.commit.partition_registration import partition_changes
+from paimon_spark.store.commit.strict_mode import check_strict_mode
 from paimon_spark.store.metadata.live_files import canonical_partitions, fold, record_count
 from paimon_spark.store.metadata.manifest_files import (
     ManifestWriter,
@@ -38,6 +39,9 @@ from paimon_spark.store.metadata.partitions import PartitionFilter, describe_par
 from paimon_spark.store.metadata.publish import publish
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.storage.local_time import now_millis
+
+MAX_SEQUENCE_NUMBER = "sequence.generation.max-sequence-number"
+"""The property of a snapshot with the greatest sequence number that any file of the table has had."""
 
 _log = logging.getLogger(__name__)
 
@@ -179,6 +183,7 @@ def attempt(state: TableState, request: CommitRequest[Any], changes: CommitChang
 def _check(state: TableState, request: CommitRequest[Any], changes: CommitChanges) -> None:
     fields = state.table.schema.partition_fields
     rules = conflict_rules(state.table)
+    check_strict_mode(state.table, state.snapshot, request.user, request.kind, changes.partitions, rules.canonical)
     if request.brings_back:  # the files of rows that come back are those of the state that comes back
         rules = replace(rules, evolves=False)
     if state.snapshot is None or not request.checks_files:
@@ -258,7 +263,7 @@ def _prepare(
         changelog_record_count=record_count(changes.changelog) if changes.changelog else None,
         watermark=_watermark(latest, request.watermark),
         statistics=request.statistics or _statistics(table, latest, schema_id),
-        properties=request.properties or None,
+        properties=_properties(state, request, files) or None,
         next_row_id=next_row_id,
         operation=request.operation,
         uuid=str(uuid.uuid4()),
@@ -280,6 +285,24 @@ def _index_manifest(state: TableState, changes: CommitChanges, writer: ManifestW
         canonical=same_partition(table.schema.partition_types),
     )
     return writer.write_index_manifest(combined) if combined else None
+
+
+def _properties(
+    state: TableState, request: CommitRequest[Any], files: Sequence[ManifestEntry]
+) -> Mapping[str, str] | None:
+    """Those of the request, and the greatest sequence number of all files with `write.sequence-number-init-mode` =
+    `snapshot` (Java: SequenceSnapshotProperties)."""
+    given, table, latest = request.properties, state.table, state.snapshot
+    if table.settings.files.sequence_init != "snapshot":
+        return given
+    numbers = [entry.file.max_sequence_number for entry in files if entry.kind == FileKind.ADD]
+    known = None if latest is None or latest.properties is None else latest.properties.get(MAX_SEQUENCE_NUMBER)
+    if known is not None:
+        numbers.append(int(known))
+    elif latest is not None:
+        columns = read_manifest_columns(table.file_io, table.location, state.manifests)
+        numbers += columns.max_sequence_number[columns.kind == FileKind.ADD].tolist()
+    return {**(given or {}), MAX_SEQUENCE_NUMBER: str(max(numbers))} if numbers else given
 
 
 def _watermark(latest: Snapshot | None, given: int | None) -> int | None:

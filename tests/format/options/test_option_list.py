@@ -42,7 +42,6 @@ VALUES = {
     "batch-scan-mode": ["compact"],
     "stream-scan-mode": ["compact-bucket-table", "file-monitor"],
     "fields.<column>.map.storage-layout": ["shared-shredding"],
-    "write.sequence-number-init-mode": ["snapshot"],
     "metadata.iceberg.storage": ["table-location", "hadoop-catalog", "hive-catalog", "rest-catalog"],
     "manifest.format": ["orc"],
     "metastore.tag-to-partition.preview": ["process-time", "watermark", "batch"],

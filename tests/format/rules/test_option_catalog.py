@@ -46,11 +46,9 @@ READ_REFUSED = [
 ]
 WRITE_REFUSED = [
     ("blob-field", "b"),
-    ("write.sequence-number-init-mode", "snapshot"),
     ("metadata.iceberg.storage", "table-location"),
     ("commit.callbacks", "org.example.Callback"),
     ("commit.custom-listeners", "x"),
-    ("commit.strict-mode.last-safe-snapshot", "7"),
     ("manifest.format", "orc"),
     ("upsert-key", "id"),
     ("tag.callbacks", "org.example.Callback"),
