@@ -22,7 +22,7 @@ from pyarrow import types as pt
 
 from paimon_spark.arrow.raw_values import int64_array, int64_values, valid_mask, with_nulls
 from paimon_spark.arrow.types import NANOS_PER_UNIT, VARIANT, is_variant
-from paimon_spark.arrow.variants import TYPED, whole_variants
+from paimon_spark.arrow.variant_rebuilding import TYPED, whole_variants
 from paimon_spark.errors import DataError
 
 Conform = Callable[[pa.Array], pa.Array]

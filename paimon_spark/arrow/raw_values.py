@@ -59,3 +59,13 @@ def valid_mask(array: pa.Array) -> Booleans:
     """One boolean a row: not null."""
     mask: Booleans = to_numpy(array.is_valid())
     return mask
+
+
+def placed(numbers: Int64s, present: Booleans | None) -> pa.Array:
+    """Numbers as an Arrow array: one for each row that is present, and null for the others; None: all rows are."""
+    if present is None:
+        return from_numpy(numbers)
+    spread = np.zeros(len(present), np.int64)
+    spread[present] = numbers
+    bits = from_numpy(np.ascontiguousarray(present)).buffers()[1]
+    return pa.Array.from_buffers(pa.int64(), len(spread), [bits, pa.py_buffer(spread)])

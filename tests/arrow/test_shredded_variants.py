@@ -18,7 +18,7 @@ from support.draws.json_values import NAMES, random_json
 from paimon_spark import json_texts
 from paimon_spark.arrow.conform import conform
 from paimon_spark.arrow.types import VARIANT, is_variant
-from paimon_spark.arrow.variants import whole_variants
+from paimon_spark.arrow.variant_rebuilding import whole_variants
 from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.format import variant
 from paimon_spark.format.variant import Names

@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
@@ -15,6 +15,9 @@ from paimon_spark.arrow.parquet.page_index import RowPieces
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
 from paimon_spark.errors import CorruptFile, PaimonError
 from paimon_spark.format.types import DataField
+
+if TYPE_CHECKING:
+    from paimon_spark.arrow.variant_plans import Shredding
 
 RowRange = tuple[int, int]
 """The number of the first row in a file, and that of the row after the last."""
@@ -124,6 +127,7 @@ class WriteSettings:
         row_group_rows: the rows of a parquet row group.
         block_size: the bytes of a row group or stripe; None: the default of the format.
         dictionary: parquet dictionaries for every column (True), for none (False), or where they save space (None).
+        shredding: which parts of VARIANT values get columns of their own; None: they are stored whole.
     """
 
     compression: str = "zstd"
@@ -131,6 +135,11 @@ class WriteSettings:
     row_group_rows: int = 131072
     block_size: int | None = None
     dictionary: bool | None = None
+    shredding: Shredding | None = None
+
+    def of_one_writer(self) -> WriteSettings:
+        """The same for files that one writer writes one after the other."""
+        return self if self.shredding is None else replace(self, shredding=self.shredding.of_one_writer())
 
 
 @contextmanager

@@ -21,8 +21,9 @@ from paimon_spark.arrow.parquet.footer_rewrites import fixed_to_int96
 from paimon_spark.arrow.parquet.footer_stats import FooterStats
 from paimon_spark.arrow.raw_values import from_numpy
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
+from paimon_spark.arrow.variant_plans import shredded_batch, shredded_fields
 from paimon_spark.errors import DataError, OptionError
-from paimon_spark.format.types import DataField
+from paimon_spark.format.types import DataField, DataType
 
 _DEFAULT_BLOCK_SIZE = 128 * 2**20
 _SAMPLE_ROWS = 4096
@@ -44,6 +45,9 @@ class ParquetWriter:
         self._settings = settings
         self._codec = _codec(settings.compression)
         self._sink = _HeldFooter(sink) if any(_has_int96(f.type) for f in self._schema) else sink
+        shredding = settings.shredding
+        self._shredding = shredding if shredding is not None and shredding.applies_to(self._fields) else None
+        self._shapes: Mapping[tuple[int, ...], DataType] | None = None
         self._required_inside = [i for i, f in enumerate(self._schema) if has_required_field(f.type)]
         self._pending: list[pa.RecordBatch] = []
         self._pending_rows = self._pending_bytes = self._flushed_bytes = 0
@@ -71,6 +75,9 @@ class ParquetWriter:
 
     def close(self) -> None:
         self._flush()
+        if self._shredding is not None:
+            self._shape([])
+            self._shredding.file_is_complete()
         writer = self._writer or self._open([])
         if isinstance(self._sink, _HeldFooter):
             self._sink.hold()
@@ -94,6 +101,7 @@ class ParquetWriter:
     def _flush(self) -> None:
         if not self._pending:
             return
+        self._shape(self._pending)
         batches = [self._physical(batch) for batch in self._pending]
         table = pa.Table.from_batches(batches, self._schema)
         writer = self._writer or self._open(batches)
@@ -106,7 +114,17 @@ class ParquetWriter:
         self._pending = []
         self._pending_rows = self._pending_bytes = 0
 
+    def _shape(self, batches: Sequence[pa.RecordBatch]) -> None:
+        """Decides with the first rows which parts of VARIANT values get columns of their own."""
+        if self._shredding is None or self._shapes is not None:
+            return
+        self._shapes = self._shredding.shapes(self._fields, batches)
+        self._schema = parquet_schema(shredded_fields(self._fields, self._shapes))
+        self._required_inside = [i for i, f in enumerate(self._schema) if has_required_field(f.type)]
+
     def _physical(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        if self._shapes:
+            batch = shredded_batch(batch, self._shapes)
         batch = conform_batch(batch, self._schema)
         for i in self._required_inside:
             name = self._schema.names[i]

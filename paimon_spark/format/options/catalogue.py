@@ -172,15 +172,6 @@ NO_EFFECT = (
         "vector-field field.<column>.vector-dim",
     ),
     NoEffect(
-        "columns of their own for parts of VARIANT values: this release writes these values whole",
-        """
-        variant.shreddingSchema parquet.variant.shreddingSchema variant.inferShreddingSchema
-        variant.shredding.inferenceMode variant.shredding.maxSchemaWidth variant.shredding.maxSchemaDepth
-        variant.shredding.minFieldCardinalityRatio variant.shredding.maxInferBufferRow
-        variant.shredding.adaptive.maxInferBufferRow variant.shredding.adaptive.retentionRatio
-        """,
-    ),
-    NoEffect(
         "settings of Flink's and Spark's connectors for their own jobs",
         """
         sink.parallelism scan.parallelism unaware-bucket.compaction.parallelism unaware-bucket.no-shuffle

@@ -33,6 +33,7 @@ from paimon_spark.format.options.write_settings import (
     DynamicBucketSettings,
     FileSettings,
     PostponeSettings,
+    VariantSettings,
 )
 
 G = TypeVar("G", bound=Settings)
@@ -116,6 +117,7 @@ class TableSettings(Settings, Mapping[str, str]):
     """The options of a table with those of a call on top: a mapping of texts, hashable by content, and their values."""
 
     files = _Group(FileSettings)
+    variants = _Group(VariantSettings)
     commits = _Group(CommitSettings)
     compaction = _Group(CompactionSettings)
     clustering = _Group(ClusteringSettings)

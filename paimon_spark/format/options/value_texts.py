@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 M = TypeVar("M", bound=StrEnum)
@@ -136,6 +137,17 @@ def parse_choice(*words: str) -> Choice[str]:
 def parse_member(members: type[M]) -> Choice[M]:
     """One of the values of an enum."""
     return Choice(tuple(members), members)
+
+
+def parse_json_object(text: str) -> dict[str, Any] | None:
+    """An object of JSON."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if isinstance(found, dict):
+        return found
+    raise ValueError("expected an object of JSON")
 
 
 def parse_level_map(text: str) -> dict[int, str]:

@@ -6,6 +6,7 @@ from paimon_spark.format.options.option import (
     DATA_FORMATS,
     MB,
     Moment,
+    Option,
     Refused,
     Settings,
     boolean,
@@ -21,6 +22,7 @@ from paimon_spark.format.options.option import (
     word,
     words,
 )
+from paimon_spark.format.options.value_texts import parse_json_object
 
 
 # One option is one entry, and not a line for each argument.
@@ -102,6 +104,33 @@ class FileSettings(Settings):
     index_option = text("file-index.<type>.<column>.<x>", None,
         "An option of the index of a column: `items` and `fpp` of `bloom-filter`, `version` and `index-block-size` of "
         "`bitmap`, `chunk-size` of `range-bitmap`.")
+
+
+class VariantSettings(Settings):
+    """Which parts of VARIANT values get columns of their own in Parquet files."""
+
+    schema = Option("variant.shreddingSchema", None, parse_json_object,
+        "The parts of VARIANT columns that get columns of their own, as a type in JSON: a ROW with a field for each "
+        "column, whose type says which parts. All other values and parts stay in the column.",
+        older=("parquet.variant.shreddingSchema",))
+    infers = boolean("variant.inferShreddingSchema", False,
+        "Each file gets columns for the parts of VARIANT values that its first rows have in common. "
+        "`variant.shreddingSchema` goes before it.")
+    mode = choice("variant.shredding.inferenceMode", ("per-file", "adaptive"),
+        "`per-file`: each file is looked at for itself. `adaptive`: the later files of a writer also go by those "
+        "before, and fewer of their rows are looked at.")
+    most_columns = integer("variant.shredding.maxSchemaWidth", 300,
+        "At most so many columns are made of the VARIANT values of a file.")
+    most_levels = integer("variant.shredding.maxSchemaDepth", 50,
+        "How deep objects and arrays are looked into.")
+    least_share = ratio("variant.shredding.minFieldCardinalityRatio", 0.1,
+        "A field gets a column if at least this part of the values has it.")
+    sample_rows = integer("variant.shredding.maxInferBufferRow", 4096,
+        "So many rows of a file are looked at, and at most those of its first row group.")
+    later_sample_rows = integer("variant.shredding.adaptive.maxInferBufferRow", 256,
+        "The same for the later files of a writer, with the mode `adaptive`.")
+    kept_share = ratio("variant.shredding.adaptive.retentionRatio", 0.05,
+        "With the mode `adaptive`, a field keeps its column if at least this part of the values has it.")
 
 
 class CommitSettings(Settings):

@@ -24,6 +24,7 @@ from paimon_spark.format.options.write_settings import (
     DynamicBucketSettings,
     FileSettings,
     PostponeSettings,
+    VariantSettings,
 )
 from paimon_spark.format.schema import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, TableSchema
 from paimon_spark.format.type_text import format_field, parse_field, type_sql
@@ -267,6 +268,20 @@ def _check_files(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
             yield f"the option '{key}' is '{mode}', expected none, counts, full or truncate(n)"
 
 
+def _check_shredding(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
+    """Java: SchemaValidation.validateVariantShreddingInferenceOptions."""
+    variants, adaptive = settings.variants, settings.variants.mode == "adaptive"
+    rows = {VariantSettings.sample_rows.key: variants.sample_rows}
+    if adaptive:
+        rows[VariantSettings.later_sample_rows.key] = variants.later_sample_rows
+    yield from (f"the option '{key}' is {count}, it must be above 0" for key, count in rows.items() if count < 1)
+    least, kept = VariantSettings.least_share.key, VariantSettings.kept_share.key
+    if not 0 <= variants.least_share <= 1:
+        yield f"the option '{least}' is {variants.least_share}, it must be between 0 and 1"
+    elif adaptive and not 0 <= variants.kept_share <= variants.least_share:
+        yield f"the option '{kept}' is {variants.kept_share}, it must be between 0 and '{least}'"
+
+
 def _check_compressions(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
     """A format or compression that no file can have would stop every write."""
     for (format_key, file_format), (codec_key, codec) in _written_files(schema, settings):
@@ -401,6 +416,7 @@ _RULES: tuple[Callable[[TableSchema, TableSettings], Iterator[str]], ...] = (
     _check_merge,
     _check_sequence,
     _check_files,
+    _check_shredding,
     _check_compressions,
     _check_bucket_numbers,
     _check_retention,

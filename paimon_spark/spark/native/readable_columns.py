@@ -28,6 +28,7 @@ _PLAIN = frozenset(
         Root.BINARY,
         Root.VARBINARY,
         Root.DATE,
+        Root.VARIANT,
     }
 )
 _WIDER = {

@@ -107,6 +107,7 @@ class BucketWriter:
         self._file_io = file_io
         self._layout = layout
         self._places = places
+        self._settings = layout.settings.of_one_writer()
         self._new_name = new_name
         self._closing = closing
         self._sequence = first_sequence
@@ -150,7 +151,7 @@ class BucketWriter:
         self.begun.append(place.path)
         stream = self._file_io.open_output(place.path)
         try:
-            writer = open_writer(stream, self._layout.file_format, self._layout.file_fields, self._layout.settings)
+            writer = open_writer(stream, self._layout.file_format, self._layout.file_fields, self._settings)
         except BaseException:
             stream.discard()
             raise

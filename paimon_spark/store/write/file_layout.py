@@ -18,10 +18,15 @@ from paimon_spark.arrow.statistics.manifest_stats import (
     stats_modes,
 )
 from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.arrow.variant_inference import InferenceRules
+from paimon_spark.arrow.variant_plans import Shredding
+from paimon_spark.arrow.variant_shredding import check_shape
+from paimon_spark.errors import OptionError, SchemaError
 from paimon_spark.format.file_index.settings import IndexSetting, check_indexes, index_settings
 from paimon_spark.format.manifest import EMPTY_STATS, FileSource, SimpleStats
 from paimon_spark.format.options.option import MB
 from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.options.write_settings import VariantSettings
 from paimon_spark.format.schema import (
     KEY_FIELD_ID_START,
     KEY_PREFIX,
@@ -32,6 +37,7 @@ from paimon_spark.format.schema import (
     VALUE_KIND_ID,
     TableSchema,
 )
+from paimon_spark.format.type_text import parse_type, type_sql
 from paimon_spark.format.types import DataField, DataType, Root
 
 _SYSTEM_FIELDS = (
@@ -263,6 +269,7 @@ def layout_by(schema: TableSchema, settings: TableSettings, rules: FileRules) ->
             compression=rules.compression,
             zstd_level=settings.files.compression_zstd_level,
             block_size=settings.files.block_size,
+            shredding=_shredding(settings) if rules.file_format == "parquet" else None,
         ),
         prefix=rules.prefix,
         suffix=rules.compression if settings.files.suffix_include_compression else None,
@@ -275,6 +282,31 @@ def layout_by(schema: TableSchema, settings: TableSettings, rules: FileRules) ->
         numbering=(numbering := _numbering(schema)),
         write_cols=tuple(field.name for field in schema.fields) if numbering is Numbering.KEPT else None,
     )
+
+
+def _shredding(settings: TableSettings) -> Shredding | None:
+    """Which parts of VARIANT values get columns of their own, in files that have such values.
+
+    Raises:
+        OptionError: ``variant.shreddingSchema`` is no type, or has one that is not shredded.
+    """
+    variants, where = settings.variants, f"the option '{VariantSettings.schema.key}'"
+    if variants.schema is None:
+        if not variants.infers:
+            return None
+        rules = InferenceRules(variants.most_columns, variants.most_levels, variants.least_share, variants.sample_rows)
+        if variants.mode == "adaptive":
+            rules = replace(rules, later_sample_rows=variants.later_sample_rows, kept_share=variants.kept_share)
+        return Shredding(rules=rules)
+    try:
+        given = parse_type(variants.schema)
+    except SchemaError as error:
+        raise OptionError(f"{where} is no type: {error}") from None
+    if given.root is not Root.ROW:
+        raise OptionError(f"{where} is {type_sql(given)}: it must be a ROW with a field for each VARIANT column")
+    for field in given.fields:
+        check_shape(field.type, f"{where} for the column '{field.name}'")
+    return Shredding(given=tuple((field.name, field.type) for field in given.fields))
 
 
 def _numbering(schema: TableSchema) -> Numbering:

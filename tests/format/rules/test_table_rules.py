@@ -137,6 +137,14 @@ BAD: list[tuple[TableSchema, str]] = [
         "column 'v' has the type ARRAY<VARIANT>, and orc and avro files hold no",
     ),
     (with_options(VARIANT, file__format__per__level="0:avro"), "and orc and avro files hold no VARIANT"),
+    (with_options(APPEND, variant__shredding__maxInferBufferRow="0"), "maxInferBufferRow' is 0, it must be above 0"),
+    (with_options(APPEND, variant__shredding__minFieldCardinalityRatio="1.5"), "it must be between 0 and 1"),
+    (
+        with_options(
+            APPEND, variant__shredding__inferenceMode="adaptive", variant__shredding__adaptive__retentionRatio="0.2"
+        ),
+        "retentionRatio' is 0.2, it must be between 0 and 'variant.shredding.minFieldCardinalityRatio'",
+    ),
     (with_options(VECTOR, file__format="orc"), "type VECTOR<FLOAT, 3>, and orc files hold no VECTOR"),
     (
         replace(VECTOR, fields=(DataField(0, "v", parse_type("ARRAY<VECTOR<STRING, 3>>")),)),

@@ -20,7 +20,7 @@ from paimon_spark.format.types import DataType, Root
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.native.read_table import ReadRequest, read_table
 
-TABLES = readable_tables()
+TABLES = [t for t in readable_tables() if t.name != "variant"]  # PySpark's toArrow fails on a NULL of that type
 SHARE = TABLES if LONG else draws().sample(TABLES, len(TABLES) // CI_SHARE)
 
 

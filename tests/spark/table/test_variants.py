@@ -133,3 +133,44 @@ def test_a_type_does_not_change_to_or_from_variant(cat: SessionCatalog) -> None:
     for change in ("v TYPE STRING", "s TYPE VARIANT"):
         with pytest.raises(PaimonError, match=r"VARIANT|variant"):
             cat.sql(f"ALTER TABLE paimon.d.t ALTER COLUMN {change}")
+
+
+def random_objects(spark: SparkSession, random: Random, count: int) -> DataFrame:
+    """Objects with common names, also such that differ by letter case only."""
+    texts = []
+    for n in range(count):
+        value = {"x": random_json(random), "A": n, **random.choice([{}, {"a": "text"}, {"age": random_json(random)}])}
+        texts.append(Row(id=n, text=None if n % 7 == 0 else json.dumps(value)))
+    return spark.createDataFrame(texts, "id int, text string").coalesce(1).selectExpr("id", "parse_json(text) v")
+
+
+QUERIES = [
+    "SELECT id, to_json(v), v IS NULL FROM {t}",
+    "SELECT id, variant_get(v, '$.a', 'string'), try_variant_get(v, '$.age', 'double'), v:A::int, v:x FROM {t}",
+    "SELECT id, v:a FROM {t} WHERE try_variant_get(v, '$.x', 'int') > 5 OR v:A::bigint BETWEEN 10 AND 20",
+    "SELECT id FROM {t} WHERE try_variant_get(v, '$.x[0]', 'string') IS NOT NULL",
+    "SELECT count(v:a), sum(v:A::int) FROM {t}",
+]
+
+
+@pytest.mark.parametrize("options", [{}, {"primary-key": "id", "bucket": "1"}])
+def test_queries_of_shredded_values(options: dict[str, str], spark: SparkSession, tmp_path: Path) -> None:
+    """Spark reads our files itself, and all answers are those to the rows that were written."""
+    rows = random_objects(spark, Random(str(options)), 100)
+    cat = paimon_spark.catalog(spark, str(tmp_path / "lake"))
+    cat.sql("CREATE DATABASE paimon.d")
+    shredding = {"variant.inferShreddingSchema": "true", "variant.shredding.minFieldCardinalityRatio": "0", **options}
+    declared = ", ".join(f"'{key}' = '{value}'" for key, value in shredding.items())
+    cat.sql(f"CREATE TABLE paimon.d.t (id INT, v VARIANT) TBLPROPERTIES ({declared})")
+    cat["d.t"].append(rows)
+    rows.createOrReplaceTempView("written")
+    files = [str(path) for path in (tmp_path / "lake").rglob("data-*.parquet")]
+    assert all(b"typed_value" in Path(file).read_bytes() for file in files)
+    spark.read.schema("id int, v variant").parquet(*files).createOrReplaceTempView("by_spark")
+    for query in QUERIES:
+        wanted = sorted(map(repr, spark.sql(query.format(t="written")).collect()))
+        assert sorted(map(repr, spark.sql(query.format(t="by_spark")).collect())) == wanted
+        for native in (None, True, False) if not options else (None, False):
+            read = cat["d.t"].toDF(native=native)
+            read.createOrReplaceTempView("by_us")
+            assert sorted(map(repr, spark.sql(query.format(t="by_us")).collect())) == wanted
