@@ -28,6 +28,7 @@ from paimon_spark.format.options.engines import TableKind
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.value_texts import parse_list
 from paimon_spark.format.paths import schema_path
+from paimon_spark.format.rules.format_tables import check_format_table
 from paimon_spark.format.rules.new_tables import assign_field_ids, check_written_compressions, validate_table
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.schema import TableSchema, encode_schema
@@ -211,7 +212,11 @@ def check_written_here(what: str, schema: TableSchema) -> None:
 
 
 def check_creatable(
-    identifier: Identifier, schema: TableSchema, has_external_tables: bool, has_object_tables: bool
+    identifier: Identifier,
+    schema: TableSchema,
+    has_external_tables: bool,
+    has_object_tables: bool,
+    has_format_tables: bool = False,
 ) -> None:
     """Checks the options of a new table (Java: AbstractCatalog.createTable), and that this release writes to it.
 
@@ -220,6 +225,7 @@ def check_creatable(
         schema: its first one.
         has_external_tables: the catalog has tables at other places than those it chooses.
         has_object_tables: it has object tables. Java's catalog in files alone has none.
+        has_format_tables: it has format tables. Java's catalogs in files and in a database have none.
 
     Raises:
         UnsupportedFeature: they ask for a location of its own, or for something else than a table with snapshots.
@@ -232,9 +238,11 @@ def check_creatable(
             "without a name, with PaimonTable.create(spark).location(...)"
         )
     kind = TableSettings(schema.options).table_type
-    kinds = (*_KINDS, TableKind.OBJECT_TABLE) if has_object_tables else _KINDS
+    kinds = [*_KINDS, *([TableKind.OBJECT_TABLE] if has_object_tables else [])]
+    kinds += [TableKind.FORMAT_TABLE] if has_format_tables else []
     if kind not in kinds:
-        instead = "" if has_object_tables else "; a Hive, JDBC or REST catalog has object tables"
+        instead = "; a Hive or REST catalog has format tables" if kind == TableKind.FORMAT_TABLE else ""
+        instead = "; a Hive, JDBC or REST catalog has object tables" if kind == TableKind.OBJECT_TABLE else instead
         raise UnsupportedFeature(
             f"creating {identifier} with 'type' = '{kind}': this catalog holds {', '.join(kinds)} only{instead}"
         )
@@ -242,7 +250,9 @@ def check_creatable(
         raise OptionError(
             f"creating {identifier}: 'auto-create' must be false, because the catalog itself creates the table"
         )
-    if kind != TableKind.OBJECT_TABLE:
+    if kind == TableKind.FORMAT_TABLE:
+        check_format_table(f"creating {identifier}", schema)
+    elif kind != TableKind.OBJECT_TABLE:
         check_written_here(str(identifier), schema)
 
 

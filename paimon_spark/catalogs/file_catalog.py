@@ -49,8 +49,11 @@ from paimon_spark.errors import (
     ViewAlreadyExists,
 )
 from paimon_spark.file_io import plain_location
+from paimon_spark.format.options.engines import TableKind
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.store.open import OpenTable, find_stored_table, open_any_table
+from paimon_spark.store.storage.served import is_served
 
 _SUFFIX = "$"
 _TRIES = 100  # others create tables concurrently
@@ -183,6 +186,9 @@ class FileCatalog(OpensByName, NoFunctions):
         if identifier.database == SYSTEM_DATABASE or not self._may_exist(identifier):
             return None
         location = self.table_location(identifier)
+        if is_served(location):
+            found = find_stored_table(location, self.table_options())
+            return None if found is None else found.schema
         schema = find_schema(self.names.file_io_of(location), location)
         if schema is None and _SUFFIX in identifier.table:
             branch = find_stored_table(location, self.table_options())
@@ -220,11 +226,15 @@ class FileCatalog(OpensByName, NoFunctions):
                 return found
             complete = replace(schema, options={**table_defaults(self.options), **schema.options})
             self._check_creatable(identifier, complete)
+            if TableSettings(complete.options).table_type == TableKind.FORMAT_TABLE:
+                return self._create_format_table(identifier, complete, ignore_if_exists)
             return self._create(identifier, complete, ignore_if_exists)
 
     def _check_creatable(self, identifier: Identifier, schema: TableSchema) -> None:
         has_object_tables = not self.names.files_decide  # Java: FileSystemCatalog has no createObjectTable
-        check_creatable(identifier, schema, self.names.has_external_tables, has_object_tables)
+        check_creatable(
+            identifier, schema, self.names.has_external_tables, has_object_tables, self.names.has_format_tables
+        )
 
     def drop_table(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
         """As Catalog.drop_table. The files of an external table stay."""
@@ -254,7 +264,8 @@ class FileCatalog(OpensByName, NoFunctions):
             if to == identifier or self.names.has_name(to):
                 raise taken
             target = f"{self.names.database_location(to.database)}/{to.table}"
-            if not place.is_external:
+            is_moved = not place.is_external and not is_served(self.table_location(identifier))
+            if is_moved:
                 check_movable(self.names, identifier, to, (place.location, target))
             try:
                 self.names.rename_table(identifier, to, place, target)
@@ -300,6 +311,21 @@ class FileCatalog(OpensByName, NoFunctions):
                 self._delete_files(identifier, place)
             raise
         return made
+
+    def _create_format_table(self, identifier: Identifier, schema: TableSchema, ignore: bool) -> TableSchema:
+        """One step: its name and its schema. Files need not be there."""
+        try:
+            self.names.add_table(identifier, schema, self.names.new_place(identifier, schema))
+        except Taken:
+            pass
+        except Missing:
+            raise self.names.no_database(identifier.database) from None
+        else:
+            ignore = True
+        found = self._existing(identifier, ignore)
+        if found is None:
+            raise TableNotFound(f"creating {identifier}: another client has dropped it already")
+        return found
 
     def _existing(self, identifier: Identifier, ignore_if_exists: bool) -> TableSchema | None:
         """The table that is there already, if a new one is not to replace it."""

@@ -39,6 +39,7 @@ class DirectoryNames:
     files_decide: ClassVar[bool] = True
     has_locks: ClassVar[bool] = False
     has_external_tables: ClassVar[bool] = False
+    has_format_tables: ClassVar[bool] = False
     views: ClassVar[ViewNames | None] = None
     hive_tables: ClassVar[HiveTables | None] = None
 

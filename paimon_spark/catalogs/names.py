@@ -43,11 +43,13 @@ class Names(Protocol):
         title: what stores the names, for messages: "the metastore".
         files_decide: True if nothing but files is stored: a table is there if its files are, and nothing is to repair.
         has_external_tables: True if a table may be outside of the directory of its database, at the option `path`.
+        has_format_tables: True if it keeps the schemas of format tables, which have no files of their own for that.
     """
 
     title: ClassVar[str]
     files_decide: ClassVar[bool]
     has_external_tables: ClassVar[bool]
+    has_format_tables: ClassVar[bool]
 
     @property
     def name(self) -> str:
@@ -157,7 +159,7 @@ class Names(Protocol):
         ...
 
     def list_tables(self, database: str) -> list[str]:
-        """The names of the tables of Paimon in a database, sorted."""
+        """The names of the tables of Paimon in a database, sorted, and of its format tables."""
         ...
 
     def has_name(self, identifier: Identifier) -> bool:
@@ -173,7 +175,10 @@ class Names(Protocol):
         ...
 
     def table_location(self, identifier: Identifier) -> str:
-        """The directory of a table, or the one that a new table would get; ``$...`` of the name stays at its end."""
+        """The directory of a table, or the one that a new table would get; ``$...`` of the name stays at its end.
+
+        Of a format table it is a location by which store.storage.served finds it.
+        """
         ...
 
     def new_place(self, identifier: Identifier, schema: TableSchema) -> Place:
@@ -185,7 +190,7 @@ class Names(Protocol):
         ...
 
     def add_table(self, identifier: Identifier, schema: TableSchema, place: Place) -> None:
-        """Adds the name of a table whose files were just made.
+        """Adds the name of a table whose files were just made, or of a format table, with its schema.
 
         Raises:
             Taken: another client has added the name.

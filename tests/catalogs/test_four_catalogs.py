@@ -5,7 +5,7 @@ A run of the whole suite tries two of the four, each run others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.views import SetViewOption, View
 from paimon_spark.errors import DatabaseNotEmpty, DatabaseNotFound, TableNotFound, UnsupportedFeature
 from paimon_spark.format.types import DataField, DataType, Root
-from paimon_spark.store.open import with_snapshots
+from paimon_spark.store.open import OpenTable, with_snapshots
 
 FIELDS = (DataField(0, "id", DataType(Root.BIGINT)),)
 VIEW = View(FIELDS, "SELECT 1", {"spark": "SELECT 1"}, "told", {"a": "b"})
@@ -127,6 +127,22 @@ def load_table(shop: Shop) -> None:
 def table(shop: Shop) -> None:
     name = f"{shop.table.database}.{shop.table.table}"
     assert ids_of(shop.catalog.table(name)) == ids_of(shop.catalog[name]) == [1, 2]
+
+
+def new_table(shop: Shop) -> None:
+    made = shop.catalog.new_table(f"{shop.database}.new", {"id": "BIGINT"}, options={"file.format": "orc"})
+    assert (made.schema.names, made.schema.options["file.format"]) == (("id",), "orc")
+
+
+def opening(shop: Shop) -> None:
+    told = list[str]()
+
+    def noted(table: OpenTable, place: str, given: Mapping[str, str]) -> OpenTable:
+        told.append(place)
+        return table
+
+    shop.catalog.opening(noted).table(str(shop.table))
+    assert told == [shop.catalog.table_location(shop.table)]
 
 
 def check_table(shop: Shop) -> None:
@@ -241,6 +257,8 @@ CALLS: dict[str, Callable[[Shop], None]] = {
                 load_any_table,
                 load_table,
                 table,
+                new_table,
+                opening,
                 check_table,
                 table_location,
             ),

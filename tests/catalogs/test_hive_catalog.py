@@ -243,8 +243,17 @@ def test_without_all_properties(hive_options: dict[str, str]) -> None:
     assert ("file.format" in told, told["note"]) == (False, "n")
 
 
-def test_tables_of_hive_are_left_alone(hive: FileCatalog) -> None:
+@pytest.mark.parametrize("is_hidden", [True, False])
+def test_tables_of_hive_that_are_no_format_tables(hive_options: dict[str, str], is_hidden: bool) -> None:
+    """Those in other formats; and all where the options hide them."""
+    hive = open_catalog({**hive_options, "format-table.enabled": str(not is_hidden)})
+    assert isinstance(hive.names, HiveNames)
+    hive.create_database("shop")
     add_table_of_hive(hive, ORDERS)
+    if not is_hidden:
+        told = hive.names.hive_table(ORDERS)
+        told.sd.inputFormat = "org.apache.hadoop.mapred.SequenceFileInputFormat"
+        hive.names.metastore.alter_table(ORDERS, told, {})
     assert hive.list_tables("shop") == []
     for call in (hive.load_table, hive.find_table, hive.drop_table, hive.check_table):
         with pytest.raises(UnsupportedFeature, match="a table of Hive without snapshots"):

@@ -30,7 +30,7 @@ PARTITIONS: dict[str, list[Any]] = {
     "INT": [0, -1, 7, None],
     "BOOLEAN": [True, False, None],
 }
-_LOST_IN_LINES = {"csv": ("",), "json": (), "text": ("", None)}
+_LOST_IN_LINES = {"csv": ("", " "), "json": (), "text": ("", None)}
 """Texts that Java's writer writes and its reader finds as others."""
 
 
@@ -61,10 +61,21 @@ class History:
         return tuple(value for name, value in zip(self.columns, row, strict=True) if name in self.keys)
 
 
-def new_history(seed: int, file_format: str) -> History:
-    """A table drawn by a seed."""
+IN_HIVE = (
+    *("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL(9, 2)", "DECIMAL(38, 10)"),
+    *("STRING", "VARCHAR(20)", "CHAR(3)", "BYTES", "DATE", "TIMESTAMP(6)"),
+)
+"""Types that a metastore does not change."""
+
+
+def new_history(seed: int, file_format: str, in_hive: bool = False) -> History:
+    """A table drawn by a seed. in_hive: its partition columns are the last ones."""
     drawn = random.Random(f"{file_format} {seed}")
-    kinds = ["STRING"] if file_format == "text" else drawn.choices(list(VALUES), k=drawn.randrange(1, 6))
+    kinds = (
+        ["STRING"]
+        if file_format == "text"
+        else drawn.choices(list(IN_HIVE if in_hive else VALUES), k=drawn.randrange(1, 6))
+    )
     columns = {f"c{place}": kind for place, kind in enumerate(kinds)}
     values = {name: _values(kind, file_format) for name, kind in columns.items()}
     keys = []
@@ -72,7 +83,7 @@ def new_history(seed: int, file_format: str) -> History:
         kind = drawn.choice(list(PARTITIONS))
         columns[f"p{place}"], values[f"p{place}"] = kind, PARTITIONS[kind]
         keys.append(f"p{place}")
-    names = drawn.sample(list(columns), len(columns))
+    names = list(columns) if in_hive else drawn.sample(list(columns), len(columns))
     options = {"type": "format-table", "file.format": file_format}
     if codec := drawn.choice(CODECS[file_format]):
         options[drawn.choice(["file.compression", "format-table.file.compression"])] = codec

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator
 from functools import cache
 
+from paimon_spark.catalogs.hive.format_tables import is_format_table
 from paimon_spark.catalogs.hive.metastore import Metastore
 from paimon_spark.catalogs.hive.places import HiveTable, is_paimon, place_of_database, place_of_table
 from paimon_spark.catalogs.identifier import DATABASE_SUFFIX, Identifier
@@ -17,7 +18,10 @@ from paimon_spark.store.storage.publishers import KnownTable
 
 
 def named_table(metastore: Metastore, root: str) -> Identifier | None:
-    """The name of the table at a place; None: the metastore has none there. The last answer is looked at first."""
+    """The name of the table at a place, one of Paimon or a format table; None: the metastore has none there.
+
+    The last answer is looked at first.
+    """
     place, known = plain_location(root), _known(os.getpid())
     last = known.get((metastore, place))
     for identifier in [*([] if last is None else [last]), *_likely(metastore, place)]:
@@ -52,7 +56,7 @@ def _likely(metastore: Metastore, place: str) -> Iterator[Identifier]:
 
 
 def _is_at(table: HiveTable | None, place: str) -> bool:
-    if table is None or not is_paimon(table):
+    if table is None or not (is_paimon(table) or is_format_table(table)):
         return False
     return plain_location(place_of_table(table) or "-") == place
 

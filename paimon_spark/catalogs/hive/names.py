@@ -13,6 +13,7 @@ from pymetastore.hive_metastore import ttypes
 from paimon_spark.catalogs.catalog_options import CASE_SENSITIVE, bool_option, storage_options
 from paimon_spark.catalogs.create import find_schema
 from paimon_spark.catalogs.drops import drop_whole_database, remove_empty_database
+from paimon_spark.catalogs.hive.format_tables import is_format_table, new_format_table
 from paimon_spark.catalogs.hive.hive_tables import altered_table, asks_external, hive_keys, new_table
 from paimon_spark.catalogs.hive.locks import table_lock
 from paimon_spark.catalogs.hive.metastore import Metastore
@@ -29,6 +30,7 @@ from paimon_spark.catalogs.hive.places import (
     put_table,
 )
 from paimon_spark.catalogs.hive.publisher import copy_schema
+from paimon_spark.catalogs.hive.served import served_location
 from paimon_spark.catalogs.hive.settings import read_settings
 from paimon_spark.catalogs.hive.travel import connection_text
 from paimon_spark.catalogs.hive.views import HiveViews
@@ -55,6 +57,8 @@ from paimon_spark.errors import (
     UnsupportedFeature,
 )
 from paimon_spark.file_io import DirectoryIO, absolute_location, file_io_for, plain_location
+from paimon_spark.format.options.engines import TableKind
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.store.clean.truncate import live_partitions
 from paimon_spark.store.commit.partition_registration import keeper_of, register_partitions
@@ -65,6 +69,7 @@ from paimon_spark.store.storage.publishers import CONNECTION
 _LOCATION, _COMMENT, _OWNER = "location", "comment", "owner"
 _SUFFIX = "$"
 _TRIES = 3
+_FORMAT_TABLES = "format-table.enabled"
 
 
 def hive_names(name: str, options: Mapping[str, str]) -> HiveNames:
@@ -85,6 +90,7 @@ class HiveNames:
     title: ClassVar[str] = "the metastore"
     files_decide: ClassVar[bool] = False
     has_external_tables: ClassVar[bool] = True
+    has_format_tables: ClassVar[bool] = True
 
     name: str
     warehouse: str
@@ -185,7 +191,7 @@ class HiveNames:
             )
 
     def others(self, database: str) -> Mapping[str, Sequence[str]]:
-        found = [table for table in self.metastore.tables(database) if not is_paimon(table)]
+        found = [table for table in self.metastore.tables(database) if not self._is_listed(table)]
         return {
             "views": [str(table.tableName) for table in found if is_view(table)],
             "tables of Hive": [str(table.tableName) for table in found if not is_view(table)],
@@ -201,7 +207,7 @@ class HiveNames:
         location = self.database_location(name)
         if cascade:
             for table in self.metastore.tables(name):
-                if not is_paimon(table):
+                if not self._is_listed(table):
                     with suppress(Missing):  # another client has dropped it
                         deletes_data = not is_external(table) and not is_view(table)
                         self.metastore.drop_table(Identifier(name, str(table.tableName)), deletes_data)
@@ -245,14 +251,14 @@ class HiveNames:
             ) from error
 
     def list_tables(self, database: str) -> list[str]:
-        """As Names.list_tables. Java also lists tables of Hive, as format tables."""
-        return self.metastore.paimon_names(database)
+        """As Names.list_tables, with those tables of Hive that are format tables."""
+        return [str(table.tableName) for table in self.metastore.tables(database) if self._is_listed(table)]
 
     def has_name(self, identifier: Identifier) -> bool:
         return self.metastore.table(identifier) is not None
 
     def find_place(self, identifier: Identifier) -> Place | None:
-        found = self._paimon_table(identifier)
+        found = self._listed_table(identifier)
         if found is None:
             return None
         return Place(place_of_table(found) or self.table_location(identifier), is_external(found))
@@ -260,6 +266,9 @@ class HiveNames:
     def table_location(self, identifier: Identifier) -> str:
         suffix = identifier.table.partition(_SUFFIX)[2]
         found = self.hive_table(identifier)
+        if found is not None and not is_paimon(found) and self._is_listed(found):
+            named = Identifier(identifier.database, str(found.tableName))
+            return f"{served_location(self.name, named)}{identifier.table[len(named.table) :]}"
         place = None if found is None else place_of_table(found)
         if place is None:
             return f"{self.database_location(identifier.database)}/{identifier.table}"
@@ -272,7 +281,8 @@ class HiveNames:
         Raises:
             SchemaError: the metastore cannot have its partitions.
         """
-        hive_keys(identifier, schema)
+        if not is_of_files(schema):
+            hive_keys(identifier, schema)
         path = schema.options.get(PATH)
         location = absolute_location(path) if path else self.table_location(identifier)
         return Place(location, path is not None or asks_external(schema, self.metastore.settings.is_external))
@@ -283,6 +293,10 @@ class HiveNames:
         Raises:
             TableNotFound: its database was dropped with its directory, and made anew; the name is removed again.
         """
+        if is_of_files(schema):
+            made = new_format_table(self.metastore, identifier, schema, place.location, place.is_external)
+            self.metastore.create_table(made)
+            return
         self.metastore.create_table(new_table(self.metastore, identifier, schema, place.location, place.is_external))
         if find_schema(self.file_io_of(place.location), place.location) is None:
             with suppress(Missing):
@@ -310,17 +324,19 @@ class HiveNames:
         A metastore may answer two drops of one table that run at once as if both had done it. Under the lock only one
         of them finds the table.
         """
-        place = self.find_place(identifier)
-        if place is not None:
-            try:
-                self.metastore.drop_table(identifier)
-            except Missing:
-                return None
+        found = self._listed_table(identifier)
+        if found is None:
+            return None
+        place = Place(place_of_table(found) or self.table_location(identifier), is_external(found))
+        try:
+            self.metastore.drop_table(identifier, deletes_data=not is_paimon(found) and not place.is_external)
+        except Missing:
+            return None
         return place
 
     def rename_table(self, identifier: Identifier, to: Identifier, place: Place, target: str) -> None:
         """One call of the metastore, which moves the directory too, or the directory after it."""
-        found = self._paimon_table(identifier)
+        found = self._listed_table(identifier)
         if found is None:
             raise Missing
         file_io = self.file_io_of(place.location)
@@ -333,21 +349,27 @@ class HiveNames:
             found = self.metastore.table(identifier)
         return found
 
-    def _paimon_table(self, identifier: Identifier) -> HiveTable | None:
-        """As hive_table, for tables of Paimon; None: there is none.
+    def _listed_table(self, identifier: Identifier) -> HiveTable | None:
+        """As hive_table, for tables of Paimon and format tables; None: there is none.
 
         Raises:
-            UnsupportedFeature: there is a table, which is one of Hive.
+            UnsupportedFeature: there is a table, which is another one of Hive.
         """
         found = self.hive_table(identifier)
-        if found is None or is_paimon(found):
-            return found
-        if is_view(found):
+        if found is None or is_view(found):
             return None
+        if self._is_listed(found):
+            return found
+        why = "its files are in none of the formats of format tables"
+        if is_format_table(found):
+            why = f"'{_FORMAT_TABLES}' is false"
         raise UnsupportedFeature(
-            f"{identifier} is a table of Hive without snapshots (which Java takes for a format table), and this "
-            "release has none; read it with Spark"
+            f"{identifier} is a table of Hive without snapshots, and {why}; read it with Hive, or with Spark"
         )
+
+    def _is_listed(self, table: HiveTable) -> bool:
+        """True for tables of Paimon, and for format tables unless the options hide them."""
+        return is_paimon(table) or (bool_option(self.options, True, _FORMAT_TABLES) and is_format_table(table))
 
     def _hive_database(self, name: str) -> HiveDatabase:
         """What the metastore has of a database. Raises DatabaseNotFound if it has none."""
@@ -358,6 +380,11 @@ class HiveNames:
 
     def _new_database_location(self, name: str) -> str:
         return f"{self.warehouse}/{name}{DATABASE_SUFFIX}"
+
+
+def is_of_files(schema: TableSchema) -> bool:
+    """True if the schema is one of a format table."""
+    return TableSettings(schema.options).table_type == TableKind.FORMAT_TABLE
 
 
 def renamed(

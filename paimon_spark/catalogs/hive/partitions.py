@@ -15,6 +15,7 @@ from paimon_spark.catalogs.hive.places import HivePartition, HiveTable, place_of
 from paimon_spark.catalogs.identifier import Identifier, Missing
 from paimon_spark.format.options.write_settings import FileSettings
 from paimon_spark.format.paths import escape
+from paimon_spark.format.rules.format_tables import ONLY_VALUE
 
 _LAST_CHANGE = "transient_lastDdlTime"
 
@@ -73,8 +74,11 @@ class HivePartitions:
             sd=deepcopy(table.sd),
             parameters={},
         )
-        directory = (table.parameters or {}).get(FileSettings.path_directory.key)
+        parameters = table.parameters or {}
+        directory = parameters.get(FileSettings.path_directory.key)
         above = [place_of_table(table) or root, *([directory] if directory else [])]
-        path = "/".join([*above, *(f"{escape(key)}={escape(value)}" for key, value in spec.items())])
+        only_values = parameters.get(ONLY_VALUE, "false").lower() == "true"
+        names = [escape(value) if only_values else f"{escape(key)}={escape(value)}" for key, value in spec.items()]
+        path = "/".join([*above, *names])
         put_partition(made, path, self.metastore.settings.location_in_properties)
         return made

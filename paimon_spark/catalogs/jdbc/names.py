@@ -58,6 +58,7 @@ class JdbcNames:
     title: ClassVar[str] = "the database of the catalog"
     files_decide: ClassVar[bool] = False
     has_external_tables: ClassVar[bool] = False
+    has_format_tables: ClassVar[bool] = False
     hive_tables: ClassVar[HiveTables | None] = None
 
     name: str

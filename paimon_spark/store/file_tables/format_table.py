@@ -24,15 +24,18 @@ from paimon_spark.arrow.predicates.pruning import may_hold
 from paimon_spark.arrow.text_files.text_file import TEXT_FORMATS, read_text_file
 from paimon_spark.arrow.text_files.text_values import partition_value
 from paimon_spark.arrow.types import arrow_schema, from_internal
-from paimon_spark.errors import CorruptFile, MissingFile
+from paimon_spark.errors import CorruptFile, MissingFile, UnsupportedFeature
 from paimon_spark.file_io import FileIO, FileStatus
 from paimon_spark.format.options.engines import TableKind
+from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.options.upkeep_settings import PartitionSettings
 from paimon_spark.format.paths import unescape
 from paimon_spark.format.rules.format_tables import check_format_table, file_fields, names_values_only
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField
 from paimon_spark.store.file_tables.file_table import FileTable
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.metadata.table_options import check_dynamic_options, resolve_keys
 from paimon_spark.store.read.file_rows import read_plain_file
 from paimon_spark.store.read.open_file import FileRequest
 from paimon_spark.store.system_tables.made_rows import SystemRows, asked_rows
@@ -40,6 +43,7 @@ from paimon_spark.store.system_tables.made_rows import SystemRows, asked_rows
 _NAMED = re.compile(r"([^/]+)=([^/]+)")
 HIDDEN = ("_", ".")
 """What the names of files of writers that are at work begin with."""
+_NULL_OF_HIVE = "__HIVE_DEFAULT_PARTITION__"
 _TASK_BYTES = 128 << 20
 
 
@@ -139,9 +143,18 @@ class FormatTable(FileTable):
             if not only_value and (named is None or unescape(named[1]) != field.name):
                 continue
             text = unescape(named[2] if named else status.name)
+            if text == _NULL_OF_HIVE != null:
+                raise self._null_of_hive(status.path, field)
             values = {**above.values, field.name: self._value(status.path, field, None if text == null else text)}
             if where is None or may_hold(where, values):
                 yield FormatPartition(f"{above.path}/{status.name}", {**above.texts, field.name: text}, values)
+
+    def _null_of_hive(self, path: str, field: DataField) -> UnsupportedFeature:
+        key, default = PartitionSettings.default_name.key, self.table.settings.partitions.default_name
+        return UnsupportedFeature(
+            f"reading {self.location}: the directory {path} is the partition of {field.name} = NULL for Hive and "
+            f"Spark, and a text for readers of this table, whose NULL is '{default}'; set '{key}' = '{_NULL_OF_HIVE}'"
+        )
 
     def _value(self, path: str, field: DataField, text: str | None) -> Any:
         try:
@@ -244,15 +257,17 @@ def format_table(table: Table, dynamic: Mapping[str, str]) -> FormatTable:
     """The format table with this schema.
 
     Args:
-        dynamic: the options of the call.
+        dynamic: the options of the call, which replace those of the table for it (Java: FormatTable.copy).
 
     Raises:
         SchemaError, OptionError, UnsupportedFeature: as check_format_table; or a state is asked for.
     """
-    check_format_table(f"opening {table.location}", table.schema)
-    found = FormatTable(table)
-    found.refuse_states(dynamic)
-    return found
+    FormatTable(table).refuse_states(dynamic)
+    given = resolve_keys(dynamic, table.schema.names)
+    check_dynamic_options(table.schema, given)
+    schema = replace(table.schema, options={**table.schema.options, **given})
+    check_format_table(f"opening {table.location}", schema)
+    return FormatTable(replace(table, schema=schema, settings=TableSettings(schema.options)))
 
 
 def files_below(file_io: FileIO, directory: str) -> Iterator[FileStatus]:

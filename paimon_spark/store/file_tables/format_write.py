@@ -23,9 +23,10 @@ from paimon_spark.arrow.text_files.text_values import partition_value
 from paimon_spark.arrow.types import to_internal
 from paimon_spark.errors import DataError, PaimonError, StorageError, UnsupportedFeature
 from paimon_spark.file_io import OutputStream
-from paimon_spark.format.paths import data_file_name, escape, partition_text
+from paimon_spark.format.paths import data_file_name, escape, partition_text, unescape
 from paimon_spark.format.rules.format_tables import file_fields, names_values_only
 from paimon_spark.store.file_tables.format_table import HIDDEN, FormatPartition, FormatTable, files_below
+from paimon_spark.store.storage.publishers import partition_keeper
 from paimon_spark.store.write.file_layout import TARGET_WITHOUT_KEY
 from paimon_spark.store.write.row_rules import row_rules
 
@@ -214,9 +215,10 @@ def _reads_back(text: str, value: Any, data_type: Any) -> bool:
 
 
 def publish(table: FormatTable, staged: Sequence[StagedFile], replaced: Replaced) -> None:
-    """Gives all files their names, then deletes those that they replace.
+    """Gives all files their names, deletes those that they replace, and tells a metastore of new partitions.
 
     Raises:
+        CatalogUnavailable: the metastore does not answer; the rows are there.
         StorageError: a file could not get its name: then none of them is there; or a replaced file could not be
             deleted: then its rows are there beside the new ones, as the message says.
     """
@@ -239,6 +241,18 @@ def publish(table: FormatTable, staged: Sequence[StagedFile], replaced: Replaced
             f"overwriting {table.location}: the new rows are there, and some of those that they replace are too, "
             f"because a file could not be deleted: {error}. Remove the cause and overwrite again"
         ) from error
+    keeper = partition_keeper(store) if table.table.schema.partition_keys else None
+    if keeper is not None and staged:
+        directories = sorted({file.directory for file in staged})
+        keeper.add(table.location, [_partition_spec(table, directory) for directory in directories])
+
+
+def _partition_spec(table: FormatTable, directory: str) -> dict[str, str]:
+    """The texts of the partition columns in the path of a directory."""
+    names = directory.removeprefix(f"{table.location}/").split("/")
+    only_values = names_values_only(table.table.schema)
+    texts = [unescape(name if only_values else name.partition("=")[2]) for name in names]
+    return dict(zip(table.table.schema.partition_keys, texts, strict=True))
 
 
 def discard(table: FormatTable, staged: Sequence[StagedFile]) -> None:

@@ -1,4 +1,7 @@
-"""Tables whose snapshots and schemas a server publishes, that of a REST catalog (Java: SnapshotCommit, SnapshotLoader).
+"""Tables that are opened by their names, because a server knows more of them than their files.
+
+Snapshots and schemas of a table of a REST catalog are published by its server (Java: SnapshotCommit, SnapshotLoader).
+The schema of a format table is kept by the server, or by the metastore of a Hive catalog, alone.
 
 The files of such a table are where its location says, and are read as those of any other. But the server says which
 snapshot is the latest one, and it alone creates snapshots and schemas: it compares the snapshot that a commit was built
@@ -19,7 +22,10 @@ from paimon_spark.format.snapshot import Snapshot
 
 SERVED = "rest://"
 """How the location of a table begins that is opened by its name: ``rest://<catalog>/<database>/<table>``."""
-_OPENER = "paimon_spark.catalogs.rest.served"  # above the store: it is imported when the first such table is opened
+SERVED_BY_HIVE = "hive-table://"
+"""How that of a format table in a Hive metastore begins."""
+_OPENERS = {SERVED: "paimon_spark.catalogs.rest.served", SERVED_BY_HIVE: "paimon_spark.catalogs.hive.served"}
+"""Above the store: each is imported when the first such table is opened."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +139,7 @@ class ServedTable:
         server: publishes its snapshots; None: they are files like those of a table without a server (Java: an external
             table).
         options: those that the server tells, which may be more than the schema file has.
-        schema: of an object table, which the server alone knows; None: a file has it.
+        schema: of a table of files, which the server alone knows; None: a file has it.
     """
 
     location: str
@@ -149,17 +155,17 @@ class _Opener(Protocol):
 
 def is_served(location: str) -> bool:
     """True if a location is the name of a table with a server."""
-    return location.startswith(SERVED)
+    return location.startswith((SERVED, SERVED_BY_HIVE))
 
 
 def find_served(location: str, storage: Mapping[str, str]) -> ServedTable | None:
-    """The table of a location that begins with SERVED; None: the server has none.
+    """The table of a location that is_served; None: the server has none.
 
     Args:
         location: with no suffix of a branch or system table.
         storage: the storage options, the server and the credentials among them.
     """
-    opener: _Opener = import_module(_OPENER)
+    opener: _Opener = import_module(next(_OPENERS[begin] for begin in _OPENERS if location.startswith(begin)))
     return opener.open_served(location, storage)
 
 
