@@ -2,7 +2,7 @@
 
 ``open_table`` and ``create_table`` need no Spark: rows as Arrow batches of any table, writes, and procedures.
 ``open_catalog`` opens the tables of a warehouse by name. ``PaimonTable`` is the same for Spark.
-``expire_snapshots`` and ``expire_changelogs`` need no Spark either.
+``expire_snapshots``, ``expire_changelogs`` and ``open_blob`` need no Spark either.
 ``check`` verifies a table, as the program ``paimon-spark check PATH`` does.
 
 A name is imported when it is first asked for: the program and the tasks of Spark start without what they do not use.
@@ -16,6 +16,7 @@ from sys import modules
 from paimon_spark import errors
 
 _HOMES = {
+    "BlobDescriptor": "format.blob_file",
     "CheckResult": "store.checks.report",
     "CompactResult": "store.compact.compaction",
     "ExpireSnapshotsResult": "store.expire.snapshots",
@@ -29,6 +30,7 @@ _HOMES = {
     "expire_changelogs": "store.expire.changelogs",
     "expire_snapshots": "store.expire.snapshots",
     "json_texts": "arrow.variants",
+    "open_blob": "tables.blobs",
     "open_catalog": "tables.open",
     "open_table": "tables.open",
     "register": "spark.source.source",
@@ -40,6 +42,7 @@ _CHECKED = (
     "create_table",
     "expire_changelogs",
     "expire_snapshots",
+    "open_blob",
     "open_table",
     "register",
     "register_catalog",

@@ -1,6 +1,7 @@
 from paimon_spark import errors
 from paimon_spark.arrow.predicates.expressions import col
 from paimon_spark.arrow.variants import json_texts
+from paimon_spark.format.blob_file import BlobDescriptor
 from paimon_spark.row_changes.result import RowChangeResult
 from paimon_spark.spark.catalog.session_catalog import catalog
 from paimon_spark.spark.source.source import register
@@ -11,6 +12,7 @@ from paimon_spark.store.checks.table import check
 from paimon_spark.store.compact.compaction import CompactResult
 from paimon_spark.store.expire.changelogs import expire_changelogs
 from paimon_spark.store.expire.snapshots import ExpireSnapshotsResult, expire_snapshots
+from paimon_spark.tables.blobs import open_blob
 from paimon_spark.tables.open import create_table, open_catalog, open_table
 from paimon_spark.writes.write_job import WriteResult
 
@@ -22,6 +24,7 @@ Report = CheckResult
 WriteMetrics = WriteResult
 
 __all__ = [
+    "BlobDescriptor",
     "CheckResult",
     "CompactResult",
     "ExpireSnapshotsResult",
@@ -37,6 +40,7 @@ __all__ = [
     "expire_changelogs",
     "expire_snapshots",
     "json_texts",
+    "open_blob",
     "open_catalog",
     "open_table",
     "register",

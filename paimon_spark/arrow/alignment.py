@@ -186,7 +186,7 @@ def _storable(source: DataType, target: DataType) -> bool:
     if have in DATED:
         return want in DATED
     if have in BINARIES:
-        return want in BINARIES
+        return want in BINARIES or want is Root.BLOB
     if have in STRINGS:
         return False
     return have is want
@@ -253,7 +253,7 @@ def _store(array: pa.Array, target: DataType, rules: StoreRules) -> pa.Array:
         array, source = _in_zone(array, source, rules.zone)
     if target.root in STRINGS | BINARIES:
         return _store_text(array, source, target, rules.pads)
-    if source.root is target.root:
+    if source.root is target.root or target.root is Root.BLOB:
         return conform(array, arrow)
     return cast_array(conform(array, arrow_type(source)), source, target)
 

@@ -28,6 +28,7 @@ from paimon_spark.format.options.engines import TableKind
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.value_texts import parse_list
 from paimon_spark.format.paths import schema_path
+from paimon_spark.format.rules.column_directives import with_blobs
 from paimon_spark.format.rules.format_tables import check_format_table
 from paimon_spark.format.rules.new_tables import assign_field_ids, check_written_compressions, validate_table
 from paimon_spark.format.rules.supported import check_writable
@@ -75,8 +76,8 @@ def new_schema(
     fields = []
     for name, declared in _declared(columns):
         fields.append(DataField(0, name, declared.with_nullable(declared.nullable and name not in keys)))
-    numbered, highest = assign_field_ids(fields)
     stored = resolve_properties(options or {}, [field.name for field in fields])
+    numbered, highest = assign_field_ids(list(with_blobs(fields, stored)))
     return TableSchema(0, tuple(numbered), highest, partitions, keys, stored, comment)
 
 

@@ -19,7 +19,10 @@ import numpy.typing as npt
 from paimon_spark.errors import CorruptFile
 
 Ints = npt.NDArray[np.int64]
+BLOB = "blob"
+"""The extension of the names of such files."""
 MAGIC = struct.pack("<i", 1481511375)
+_MAGIC_CHECKSUM = zlib.crc32(MAGIC)
 HEAD = len(MAGIC)
 FRAME = HEAD + 12
 """Bytes of an entry beside those of its value: the magic number before it, length and checksum behind it."""
@@ -36,6 +39,15 @@ _DESCRIPTOR_VERSION = 2
 _DESCRIPTOR_MAGIC = 0x424C4F4244455343
 _DESCRIPTOR_HEAD = struct.Struct("<bqi")
 _DESCRIPTOR_PLACE = struct.Struct("<qq")
+_DESCRIPTOR_START = struct.Struct("<bq")
+REFERENCE_START = _DESCRIPTOR_START.pack(_DESCRIPTOR_VERSION, _DESCRIPTOR_MAGIC)
+"""How a reference begins; then comes the length of its address."""
+REFERENCE_URI = _DESCRIPTOR_HEAD.size
+"""Where the address begins."""
+REFERENCE_FRAME = _DESCRIPTOR_HEAD.size + _DESCRIPTOR_PLACE.size
+"""Bytes of a reference beside those of its address."""
+_VIEW_MAGIC = 0x424C4F4256494557
+_VIEW_VERSION = 1
 
 
 def index_length(tail: bytes, where: str) -> int:
@@ -73,6 +85,53 @@ def decode_index(data: bytes, size: int, rows: int, where: str) -> tuple[Ints, I
     if rows and ends[-1] != size:
         raise _damaged(where, f"its entries have {ends[-1]} bytes by its index, and {size} are there")
     return lengths, ends - there
+
+
+def encode_index(lengths: Ints) -> bytes:
+    """The index of a file and what follows it, from the length of each row's entry, NULL or PLACEHOLDER."""
+    deltas = np.diff(lengths, prepend=np.int64(0))
+    words = ((deltas << 1) ^ (deltas >> 63)).astype(np.uint64)
+    sizes = np.ones(len(words), np.int64)
+    for size in range(1, _LONGEST_VARINT):
+        sizes += words >= np.uint64(1) << np.uint64(size * _VARINT_BITS)
+    starts = np.cumsum(sizes) - sizes
+    index = np.empty(int(sizes.sum()), np.uint8)
+    for place in range(int(sizes.max(initial=0))):
+        rows = sizes > place
+        bits = (words[rows] >> np.uint64(place * _VARINT_BITS)).astype(np.uint8) & 0x7F
+        index[starts[rows] + place] = bits | np.where(sizes[rows] > place + 1, 0x80, 0).astype(np.uint8)
+    return index.tobytes() + struct.pack("<ib", len(index), _VERSION)
+
+
+class EntryCheck:
+    """The checksum of an entry whose value comes in pieces."""
+
+    def __init__(self) -> None:
+        self._checksum, self._bytes = _MAGIC_CHECKSUM, 0
+
+    def add(self, piece: bytes | memoryview) -> None:
+        """Takes the next bytes of the value."""
+        self._checksum = zlib.crc32(piece, self._checksum)
+        self._bytes += len(piece)
+
+    @property
+    def length(self) -> int:
+        """The bytes of the whole entry."""
+        return FRAME + self._bytes
+
+    def trailer(self) -> bytes:
+        """What follows the value: the length of the entry, and its checksum."""
+        return _trailer(self.length, self._checksum)
+
+
+def entry_trailer(value: bytes | memoryview) -> bytes:
+    """What follows a value in its entry: the length of the entry, and its checksum."""
+    return _trailer(FRAME + len(value), zlib.crc32(value, _MAGIC_CHECKSUM))
+
+
+def _trailer(length: int, checksum: int) -> bytes:
+    end = struct.pack("<q", length)
+    return end + struct.pack("<I", zlib.crc32(end, checksum))
 
 
 def check_entries(data: bytes, lengths: Ints, where: str) -> None:
@@ -118,16 +177,40 @@ def _decode_varints(data: npt.NDArray[np.uint8], where: str) -> Ints:
 
 @dataclass(frozen=True)
 class BlobDescriptor:
-    """Where the bytes of a value lie (Java: BlobDescriptor). length: -1 means to the end of the file."""
+    """Where the bytes of a value lie: a reference to them (Java: BlobDescriptor).
+
+    A write to a BLOB column takes the encoded form, and copies the bytes that it names.
+
+    Attributes:
+        uri: the file.
+        offset: of the first byte in it.
+        length: how many bytes; -1: to the end of the file.
+    """
 
     uri: str
-    offset: int
-    length: int
+    offset: int = 0
+    length: int = -1
 
     def encode(self) -> bytes:
+        """The reference as a value of a BLOB column."""
         uri = self.uri.encode()
         head = _DESCRIPTOR_HEAD.pack(_DESCRIPTOR_VERSION, _DESCRIPTOR_MAGIC, len(uri))
         return head + uri + _DESCRIPTOR_PLACE.pack(self.offset, self.length)
+
+
+def is_descriptor(value: bytes | memoryview) -> bool:
+    """True if a value that is to be written is a reference to its bytes (Java: BlobDescriptor.isBlobDescriptor)."""
+    if len(value) < _DESCRIPTOR_START.size:
+        return False
+    version, magic = _DESCRIPTOR_START.unpack_from(value)
+    return bool(version <= _DESCRIPTOR_VERSION and magic == _DESCRIPTOR_MAGIC)
+
+
+def is_view(value: bytes | memoryview) -> bool:
+    """True if a value names a row of another table, which has the bytes (Java: BlobViewStruct.isBlobViewStruct)."""
+    if len(value) < _DESCRIPTOR_START.size:
+        return False
+    return bool(_DESCRIPTOR_START.unpack_from(value) == (_VIEW_VERSION, _VIEW_MAGIC))
 
 
 def decode_descriptor(data: bytes, where: str) -> BlobDescriptor:

@@ -11,6 +11,7 @@ from paimon_spark.file_io import absolute_location, file_io_for
 from paimon_spark.format.options.engines import TableKind
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.value_texts import parse_list
+from paimon_spark.format.rules.column_directives import VECTOR_FIELD, VECTOR_LENGTH, directed_columns, with_blobs
 from paimon_spark.format.rules.format_tables import check_format_table
 from paimon_spark.format.rules.new_tables import assign_field_ids, validate_table
 from paimon_spark.format.rules.object_tables import object_table_schema
@@ -21,8 +22,6 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import resolve_keys, resolve_properties, split_storage_options
 from paimon_spark.store.storage.served import is_served
 from paimon_spark.writes.row_columns import RowColumns
-
-_VECTORS = "vector-field"
 
 
 def table_for_rows(location: str, options: Mapping[str, str], columns: RowColumns) -> Table:
@@ -154,11 +153,12 @@ def new_table_schema(
                 "it without a query"
             )
         return object_table_schema(location, fields, stored, comment)
+    fields, stored = directed_columns(fields, stored)
     primary_keys = _columns(stored.pop(TableSettings.primary_key.key, ""), names)
     partition_keys = _columns(stored.pop(TableSettings.partition.key, ""), names)
     keyed = [
         replace(f, type=f.type.with_nullable(False)) if f.name in primary_keys else f
-        for f in _with_vectors(fields, stored)
+        for f in with_blobs(_with_vectors(fields, stored), stored)
     ]
     numbered, highest = assign_field_ids(keyed)
     schema = TableSchema(0, numbered, highest, partition_keys, primary_keys, stored, comment)
@@ -182,17 +182,17 @@ def _with_vectors(fields: Sequence[DataField], stored: Mapping[str, str]) -> Ite
     Raises:
         OptionError: the option says of one that is no array, or it is not said how many elements it has.
     """
-    named = parse_list(stored.get(_VECTORS, ""))
+    named = parse_list(stored.get(VECTOR_FIELD, ""))
     for field in fields:
         if field.name not in named or field.type.root is Root.VECTOR:
             yield field
             continue
-        key = f"field.{field.name}.vector-dim"
+        key = VECTOR_LENGTH.format(field.name)
         length = stored.get(key, "").strip()
         if field.type.root is not Root.ARRAY or not length.isdecimal():
             raise OptionError(
-                f"the option '{_VECTORS}' names the column '{field.name}': give it the type ARRAY, and its number of "
-                f"elements with the option '{key}'"
+                f"the option '{VECTOR_FIELD}' names the column '{field.name}': give it the type ARRAY, and its "
+                f"number of elements with the option '{key}'"
             )
         yield replace(field, type=replace(field.type, root=Root.VECTOR, length=int(length)))
 

@@ -1,10 +1,15 @@
-"""BLOB columns that Java writes: the same bytes at every snapshot, from as many files as they lie in."""
+"""BLOB columns that Java writes: the same bytes at every snapshot, from as many files as they lie in.
+
+And those that we write: the same files as Java's, byte by byte.
+"""
 
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from random import Random
+from shutil import copytree
 from typing import Any
 
 import our_engine
@@ -14,6 +19,8 @@ from genuine_values import PLACEHOLDER
 from java_evolution import compact_columns, live_groups, write_columns
 from readers import assert_same
 from support.oracles.checker import check_table
+from support.tables.column_changes import update as update_columns
+from support.tables.compacting import live_files
 
 from paimon_spark import open_table
 from paimon_spark.errors import UnsupportedFeature
@@ -66,6 +73,67 @@ def test_blobs_that_change(kind: str, java: Genuine, tmp_path: Path) -> None:
         assert all(whole[row["id"]] == row["c"] for row in some)
     assert rows.count() == len(java.read(path))
     assert open_table(path).scan(columns=[]).metadata_aggregates().rest == []
+    check_table(path)
+
+
+def described(path: str) -> list[tuple[Any, ...]]:
+    """What the metadata of the live files say, but for their names and times, and the bytes of files of blobs."""
+    found = []
+    for file in sorted(
+        live_files(open_table(path)), key=lambda f: (f.first_row_id or 0, f.write_cols or (), f.row_count)
+    ):
+        meta = replace(file, file_name="", file_size=0, creation_time=None)
+        data = next(Path(path).rglob(file.file_name)).read_bytes() if file.file_name.endswith(".blob") else b""
+        found.append((meta, data))
+    return found
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"blob.target-file-size": "100 b"}, {"blob.target-file-size": "1 b", "target-file-row-num": "3"}],
+    ids=["one file", "many files", "many files of few rows"],
+)
+def test_the_same_rows_make_the_same_files(options: dict[str, str], java: Genuine, tmp_path: Path) -> None:
+    random, paths = Random(str(options)), [table_path(tmp_path / name) for name in ("ours", "theirs")]
+    rows = [(k, value(random), f"v{k}", value(random)) for k in range(10)]
+    for path in paths:
+        our_engine.create(path, COLUMNS, (), (), {**EVOLVED, **options})
+    for part in (rows[:7], rows[7:]):
+        our_engine.write(paths[0], [(part, None)])
+        java.write(paths[1], part)
+    assert described(paths[0]) == described(paths[1])
+    new = {k: value(random) for k in (0, 1, 4, 8)}
+    update_columns(open_table(paths[0]), "b", new, key="id")
+    parts = [
+        (first, [(new.get(row, PLACEHOLDER),) for row in range(first, first + count)])
+        for first, count, _ in java.run(live_groups, paths[1])
+        if any(first <= row < first + count for row in new)
+    ]
+    java.run(write_columns, paths[1], ["b"], parts)
+    assert described(paths[0]) == described(paths[1])
+    for path in paths:
+        assert_same(path, [java])
+        check_table(path)
+
+
+@pytest.mark.parametrize("blobs", [False, True], ids=["others", "blobs"])
+@pytest.mark.parametrize("target", ["60 b", "400 b", "1 mb"])
+def test_compactions_join_the_same_files(target: str, blobs: bool, java: Genuine, tmp_path: Path) -> None:
+    random, path, copy = Random(target), table_path(tmp_path), tmp_path / "copy" / "t"
+    options = {"blob.target-file-size": target, "blob-compaction.enabled": str(blobs).lower()}
+    our_engine.create(path, COLUMNS, (), (), {**EVOLVED, **options, "compaction.min.file-num": "2"})
+    for turn in range(4):
+        our_engine.write(
+            path, [([(k, value(random), f"v{k}", value(random)) for k in range(turn * 5, turn * 5 + 5)], None)]
+        )
+        for name in random.choice([["b"], ["c"], ["b", "c"], []]):
+            keys = random.sample(range(turn * 5 + 5), 3)
+            update_columns(open_table(path), name, {k: value(random) for k in keys}, key="id")
+    copytree(path, copy)
+    our_engine.compact(path, full=True)
+    java.run(compact_columns, str(copy), blobs)
+    assert described(path) == described(str(copy))
+    assert_same(path, [java])
     check_table(path)
 
 

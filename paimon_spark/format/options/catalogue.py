@@ -131,12 +131,15 @@ NO_EFFECT = (
         """,
     ),
     NoEffect(
-        "writes to tables with BLOB columns, which this release refuses",
+        "how bytes are copied to which references of BLOB columns lead; those to other stores, or HTTP, are refused",
         """
         blob-descriptor.source-table blob-write-null-on-missing-file blob-write-null-on-fetch-failure
-        blob.target-file-size blob.copy-buffer-size blob-compaction.enabled blob-external-storage-path
-        blob-external-storage-field vector.target-file-size
+        blob.copy-buffer-size
         """,
+    ),
+    NoEffect(
+        "writes of VECTOR columns to files of their own, which this release refuses",
+        "vector.target-file-size",
     ),
     NoEffect(
         "the size of splits: a file of a BLOB column counts as any other",
@@ -261,8 +264,13 @@ _REFUSED: Mapping[str, Refused] = {
     "chain-table.enabled": Refused(Moment.READ, ("false",), "chain tables", _ONE_BRANCH),
     "batch-scan-mode": Refused(Moment.READ, ("none",), "internal scan modes"),
     "stream-scan-mode": Refused(Moment.READ, ("none",), "internal scan modes"),
-    "blob-field": Refused(Moment.WRITE, (), "writing BLOB columns"),
     "blob-view-field": Refused(Moment.READ, (), "BLOB columns that refer to other tables"),
+    "blob-external-storage-field": Refused(
+        Moment.WRITE, ("",), "bytes of BLOB columns outside of the table, as release 1.4 wrote them"
+    ),
+    "blob-external-storage-path": Refused(
+        Moment.WRITE, ("",), "bytes of BLOB columns outside of the table, as release 1.4 wrote them"
+    ),
     "fields.<column>.map.storage-layout": Refused(Moment.READ, ("default",), "this layout of maps"),
     "pk-clustering-override": Refused(Moment.WRITE, ("false",), "writing files of a primary key in another order"),
     "upsert-key": Refused(

@@ -186,6 +186,9 @@ class TableSettings(Settings, Mapping[str, str]):
     data_evolution_rewrite_row_ids = boolean("data-evolution.compaction.rewrite-row-ids", False,
         "Compactions of tables with data evolution and deletion vectors leave deleted rows out, and give those that "
         "stay new ids. This release keeps the ids, and refuses such a compaction.")
+    blob_field = words("blob-field",
+        "BINARY columns, separated by commas, that CREATE TABLE makes BLOB columns: see [BLOB columns]"
+        "(../guides/blob.md).")
     blob_descriptor_field = words("blob-descriptor-field",
         "BLOB columns of which the files of the table have references to bytes elsewhere.",
         older=("blob.stored-descriptor-fields",))

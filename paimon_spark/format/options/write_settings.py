@@ -76,6 +76,8 @@ class FileSettings(Settings):
     target_size = memory("target-file-size", None,
         "The size at which a writer starts a new file. The default is 128 MB for a table with a primary key, and 256 "
         "MB for one without.")
+    blob_target_size = memory("blob.target-file-size", None,
+        "The size at which a writer starts a new file of a BLOB column. The default is that of `target-file-size`.")
     target_row_num = long("target-file-row-num", 2**63 - 1,
         "The number of rows at which a writer starts a new file. Compactions ignore it.")
     sequence_init = choice("write.sequence-number-init-mode", ("scan", "snapshot"),
@@ -161,6 +163,8 @@ class CompactionSettings(Settings):
 
     skip_expired_partitions = boolean("compaction.skip-expired-partitions", False,
         "Partitions that are older than `partition.expiration-time` are not compacted.")
+    blobs = boolean("blob-compaction.enabled", False,
+        "Compactions of tables with data evolution also join files of BLOB columns.")
     trigger = integer("num-sorted-run.compaction-trigger", 5, "How many sorted runs of a bucket start a compaction.")
     num_levels = integer("num-levels", None,
         "The number of levels. The default is 1 more than `num-sorted-run.compaction-trigger`.")

@@ -26,6 +26,7 @@ from paimon_spark.format.options.write_settings import (
     PostponeSettings,
     VariantSettings,
 )
+from paimon_spark.format.rules.blobs import check_blobs
 from paimon_spark.format.schema import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, TableSchema
 from paimon_spark.format.type_text import format_field, parse_field, type_sql
 from paimon_spark.format.types import (
@@ -411,6 +412,7 @@ def _check_modes(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
 _RULES: tuple[Callable[[TableSchema, TableSettings], Iterator[str]], ...] = (
     _check_columns,
     _check_types,
+    check_blobs,
     _check_keys,
     _check_buckets,
     _check_merge,

@@ -71,9 +71,15 @@ def _check_blobs(schema: TableSchema, settings: TableSettings) -> None:
     """Blobs are in files of their own beside those of the other columns, which count as rows without data evolution."""
     for field in schema.fields if schema.primary_keys or not settings.data_evolution_enabled else ():
         if holds_blobs(field.type):
+            advice = (
+                OFFICIAL
+                if schema.primary_keys
+                else "create the table with the options 'row-tracking.enabled' = 'true' "
+                "and 'data-evolution.enabled' = 'true', without which no system has BLOB columns in an append table"
+            )
             raise UnsupportedFeature(
                 f"cannot read the table: column '{field.name}' has the type {type_sql(field.type)}, and this release "
-                f"reads BLOB columns of append tables with 'data-evolution.enabled' = 'true' only; {OFFICIAL}"
+                f"has BLOB columns of append tables with 'data-evolution.enabled' = 'true' only; {advice}"
             )
 
 
@@ -93,12 +99,6 @@ def check_writable(schema: TableSchema, settings: TableSettings) -> None:
         check_all_columns(schema)
     except UnsupportedFeature as error:
         raise UnsupportedFeature(f"cannot write to the table: {error}") from None
-    for field in schema.fields:
-        if holds_blobs(field.type):
-            raise UnsupportedFeature(
-                f"cannot write to the table: column '{field.name}' has the type {type_sql(field.type)}, and this "
-                f"release does not write BLOB columns; {OFFICIAL}"
-            )
     if "vector.file.format" in settings and any(field.type.root is Root.VECTOR for field in schema.fields):
         what = "writing VECTOR columns to files of their own"
         raise _refused(Moment.WRITE, "vector.file.format", settings["vector.file.format"], what)

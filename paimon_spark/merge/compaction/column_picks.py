@@ -6,41 +6,151 @@ columns of these rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.merge.compaction.append_picks import AppendRules, Group
-from paimon_spark.merge.keys.row_ids import ColumnFiles, column_files, sections_by_row_id
+from paimon_spark.merge.keys.row_ids import (
+    ColumnFiles,
+    column_files,
+    end_id,
+    first_id,
+    is_blob_file,
+    sections_by_row_id,
+)
 
 _LEAST = 2  # files that can be joined
 
 
-def pick_columns(files: Iterable[DataFileMeta], rules: AppendRules, takes_few: bool = False) -> list[Group]:
-    """The groups of files that are joined, each into one file.
+@dataclass(frozen=True)
+class ColumnPicks:
+    """The groups of files of a bucket that are joined, each into one file.
+
+    Attributes:
+        wide: files of columns that have no files of their own.
+        blobs: files of one BLOB column each.
+    """
+
+    wide: list[Group]
+    blobs: list[Group]
+
+
+@dataclass(frozen=True)
+class BlobRules:
+    """What is known of files of BLOB columns.
+
+    Attributes:
+        column_of: the id of the column of a file, also of one that was dropped.
+        joined: the ids of the columns whose files are joined too.
+        target_size: smaller ones are joined with their neighbours until they have as many bytes.
+    """
+
+    column_of: Callable[[DataFileMeta], int]
+    joined: frozenset[int]
+    target_size: int
+
+
+def pick_columns(
+    files: Iterable[DataFileMeta], rules: AppendRules, takes_few: bool = False, blobs: BlobRules | None = None
+) -> ColumnPicks:
+    """The groups of files that are joined.
 
     Neighbours are joined until they are larger than a full file. Rows that are larger by themselves are joined with no
-    others, only their columns are.
+    others, only their columns are. Files of BLOB columns are joined within the rows of one file of the other columns,
+    if at all. Where some rows have files of a BLOB column, and their neighbours were written before the column was
+    added, both stay apart: Java reads such files only if they have all rows of a file of the other columns.
 
     Args:
-        files: the files of a bucket, without those of BLOB and VECTOR columns.
+        files: the files of a bucket, without those of VECTOR columns.
         rules: of the table.
         takes_few: whether fewer files than `compaction.min.file-num` are joined too.
+        blobs: the rules of the table; None: it has no BLOB columns, and had none.
 
     Raises:
         CorruptFile: the metadata of files do not say which rows they have, or differ in it.
     """
+    apart: list[DataFileMeta] = []
+    wide: list[DataFileMeta] = []
+    for file in files:
+        (apart if blobs is not None and is_blob_file(file) else wide).append(file)
+    found = _Parts(apart, blobs)
     least = _LEAST if takes_few else max(rules.min_files, _LEAST)
-    bins: list[list[DataFileMeta]] = [[]]
-    size, reach = 0, None
+    picks = ColumnPicks([], [])
+    for groups in _bins(wide, rules, found):
+        joined = tuple(file for group in groups for file in _by_age(group))
+        is_joined = len(joined) >= least
+        if is_joined:
+            picks.wide.append(joined)
+        for together in [groups] if is_joined else [[group] for group in groups]:
+            picks.blobs.extend(found.picks(together))
+    return picks
+
+
+def _bins(files: Iterable[DataFileMeta], rules: AppendRules, parts: _Parts) -> Iterator[list[ColumnFiles]]:
+    """The neighbouring rows that may come into one file."""
+    taken: list[ColumnFiles] = []
+    size, reach, columns = 0, -1, frozenset[int]()
     for group in map(column_files, sections_by_row_id(files)):
         weight = sum(max(file.file_size, rules.open_cost) for file in group.wide)
-        if group.first_row_id != reach or weight > rules.target_size or size > rules.target_size:
-            bins.append([])
-            size = 0
-        bins[-1] += _by_age(group)
-        size += weight
-        reach = group.first_row_id + group.row_count
-    return [tuple(found) for found in bins if len(found) >= least]
+        own = parts.columns(group)
+        is_full = weight > rules.target_size or size > rules.target_size
+        if taken and (group.first_row_id != reach or is_full or own != columns):
+            yield taken
+            taken, size = [], 0
+        taken.append(group)
+        size, reach, columns = size + weight, group.first_row_id + group.row_count, own
+    if taken:
+        yield taken
+
+
+class _Parts:
+    """Files of BLOB columns, by their rows."""
+
+    def __init__(self, files: Iterable[DataFileMeta], rules: BlobRules | None) -> None:
+        self._files = sorted(files, key=first_id)
+        self._rules = rules
+
+    def columns(self, group: ColumnFiles) -> frozenset[int]:
+        """The columns of which rows have files."""
+        rules = self._rules
+        return frozenset() if rules is None else frozenset(rules.column_of(file) for file in self._of([group]))
+
+    def picks(self, groups: Sequence[ColumnFiles]) -> Iterator[Group]:
+        """The files that are joined among those of neighbouring rows: files that have values of the same rows, and of
+        the others small neighbours."""
+        rules = self._rules
+        if rules is None or not rules.joined:
+            return
+        by_column: dict[int, list[DataFileMeta]] = {}
+        for file in self._of(groups):
+            by_column.setdefault(rules.column_of(file), []).append(file)
+        for files in (files for column, files in by_column.items() if column in rules.joined):
+            sections = [tuple(file for run in section for file in run.files) for section in sections_by_row_id(files)]
+            yield from (section for section in sections if len(section) >= _LEAST)
+            alone = [section[0] for section in sections if len(section) < _LEAST]
+            yield from (found for found in _small_neighbours(alone, rules.target_size) if len(found) >= _LEAST)
+
+    def _of(self, groups: Sequence[ColumnFiles]) -> Sequence[DataFileMeta]:
+        last = groups[-1]
+        start = bisect_left(self._files, groups[0].first_row_id, key=first_id)
+        return self._files[start : bisect_left(self._files, last.first_row_id + last.row_count, key=first_id)]
+
+
+def _small_neighbours(files: Iterable[DataFileMeta], target_size: int) -> Iterator[Group]:
+    taken: list[DataFileMeta] = []
+    for file in files:
+        is_small = file.file_size < target_size
+        if taken and not (is_small and end_id(taken[-1]) == first_id(file)):
+            yield tuple(taken)
+            taken = []
+        if is_small:
+            taken.append(file)
+            if len(taken) >= _LEAST and sum(file.file_size for file in taken) >= target_size:
+                yield tuple(taken)
+                taken = []
+    yield tuple(taken)
 
 
 def _by_age(group: ColumnFiles) -> Iterable[DataFileMeta]:

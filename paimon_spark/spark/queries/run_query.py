@@ -30,7 +30,8 @@ from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.queries.table_use import plan_read, plan_use
 from paimon_spark.spark.queries.view_columns import as_stored
 from paimon_spark.sql.parse import parse
-from paimon_spark.sql.queries.functions import Call, current_names, max_partitions, with_values
+from paimon_spark.sql.queries.blob_functions import EXPRESSIONS, reference_to
+from paimon_spark.sql.queries.functions import BlobCall, Call, MaxPartition, catalog_calls, current_names, with_values
 from paimon_spark.sql.queries.query import Query, Travel, Use, fold
 from paimon_spark.sql.statements import Untouched
 from paimon_spark.sql.text.cursor import column_path
@@ -238,16 +239,22 @@ def parse_view(session: SqlSession, database: str, text: str) -> Query:
 
 def with_functions(session: SqlSession, text: str) -> str:
     """The text with the values of ``sys.max_pt('db.t')`` as literals, and those of ``current_catalog()`` and
-    ``current_schema()`` while our catalog is the current one; a text without them as it is.
+    ``current_schema()`` while our catalog is the current one; a text without them as it is. Functions of references to
+    blobs become expressions.
 
     Raises:
         SqlError: the argument is not one string, or the table has no partition columns or no partition with rows.
         TableNotFound: there is no such table.
         UnsupportedFeature: another function of ``sys`` is called.
     """
-    calls = max_partitions(text, session.names)
-    largest = {name: _largest(session, name) for name in {call.table for call in calls}}
-    literals: dict[Call, str] = {call: largest[call.table] for call in calls}
+    calls = catalog_calls(text, session.names)
+    while inner := next((call for call in reversed(calls) if isinstance(call, BlobCall)), None):
+        made = EXPRESSIONS[inner.name](inner.argument) if inner.path is None else reference_to(inner.path)
+        text = with_values(text, {inner: made})
+        calls = catalog_calls(text, session.names)
+    partitions = [call for call in calls if isinstance(call, MaxPartition)]
+    largest = {name: _largest(session, name) for name in {call.table for call in partitions}}
+    literals: dict[Call, str] = {call: largest[call.table] for call in partitions}
     if session.database is not None:
         for called in current_names(text):
             value = literal_text(session.catalog.name if called.is_catalog else session.database)

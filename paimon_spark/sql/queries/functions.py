@@ -1,7 +1,8 @@
 """Functions whose values we know and Spark does not: which a text calls, and what it is with values in their places.
 
 ``sys.max_pt('db.t')`` is a literal for a query: it is exchanged before the query is read, so that it also limits what
-is read of a table. All other functions of ``sys`` are refused by name. ``current_catalog()`` and ``current_schema()``
+is read of a table. ``sys.path_to_descriptor`` and ``sys.descriptor_to_string`` become expressions of Spark's functions.
+All other functions of ``sys`` are refused by name. ``current_catalog()`` and ``current_schema()``
 are exchanged while our catalog is the current one.
 """
 
@@ -11,9 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from paimon_spark.errors import SqlError, UnsupportedFeature
+from paimon_spark.sql.queries.blob_functions import EXPRESSIONS, PATH_TO_DESCRIPTOR
 from paimon_spark.sql.queries.references import dotted_names
 from paimon_spark.sql.text.cursor import Cursor
-from paimon_spark.sql.text.lexer import Token, error_at, tokenize
+from paimon_spark.sql.text.lexer import Kind, Token, error_at, tokenize
 from paimon_spark.sql.text.names import Names
 
 MAX_PT = "max_pt"
@@ -23,13 +25,12 @@ _OTHERS = frozenset(
         "bucket",
         "mod_bucket",
         "hive_bucket",
-        "path_to_descriptor",
-        "descriptor_to_string",
         "blob_view",
         "descriptor_to_presigned_url",
         "try_descriptor_to_presigned_url",
     }
 )
+_KNOWN = _OTHERS | EXPRESSIONS.keys() | {MAX_PT}
 _CATALOG, _DATABASE = "current_catalog()", "current_schema()"  # as Spark names a column of them
 _CURRENT = {"current_catalog": _CATALOG, "current_database": _DATABASE, "current_schema": _DATABASE}
 _BEHIND_ITEMS = frozenset({"", ",", ")", ";", "FROM", "WHERE", "UNION", "EXCEPT", "INTERSECT", "LIMIT", "ORDER"})
@@ -57,6 +58,21 @@ class MaxPartition(Call):
 
 
 @dataclass(frozen=True)
+class BlobCall(Call):
+    """A call of a function of references to blobs.
+
+    Attributes:
+        name: of the function, a key of blob_functions.EXPRESSIONS.
+        argument: its text.
+        path: the value of the argument, where that is one string; None: it is not.
+    """
+
+    name: str
+    argument: str
+    path: str | None
+
+
+@dataclass(frozen=True)
 class CurrentName(Call):
     """A call of a function that tells a name of the session.
 
@@ -69,14 +85,14 @@ class CurrentName(Call):
     alias: str
 
 
-def max_partitions(text: str, names: Names) -> tuple[MaxPartition, ...]:
-    """The calls of max_pt in a text, from left to right.
+def catalog_calls(text: str, names: Names) -> tuple[MaxPartition | BlobCall, ...]:
+    """The calls of functions of ``sys`` in a text, from left to right.
 
     Raises:
-        SqlError: the argument is not one string (Java: ReplacePaimonFunctions).
-        UnsupportedFeature: another function of ``sys`` is called.
+        SqlError: the argument of max_pt is not one string (Java: ReplacePaimonFunctions), or parentheses are missing.
+        UnsupportedFeature: a function of ``sys`` that this release does not have is called.
     """
-    if MAX_PT not in text.lower() and not any(name in text.lower() for name in _OTHERS):
+    if not any(name in text.lower() for name in _KNOWN):
         return ()
     try:
         tokens = tokenize(text)
@@ -154,11 +170,18 @@ def _is_function(tokens: Sequence[Token], first: int, last: int, parts: list[str
     if first and tokens[first - 1].upper in _NOT_CALLED_BEHIND:
         return False
     schema = parts[:-1]
-    return schema in ([_SCHEMA], [names.catalog.lower(), _SCHEMA]) and (parts[-1] == MAX_PT or parts[-1] in _OTHERS)
+    return schema in ([_SCHEMA], [names.catalog.lower(), _SCHEMA]) and parts[-1] in _KNOWN
 
 
-def _call(cursor: Cursor, last: int, name: str) -> MaxPartition:
+def _call(cursor: Cursor, last: int, name: str) -> MaxPartition | BlobCall:
     start = cursor.offset()
+    if name in EXPRESSIONS:
+        end = _closing(cursor, last + 1, name)
+        argument = cursor.text[cursor.tokens[last + 1].end : cursor.tokens[end].start]
+        cursor.at = last + 2
+        is_string = end == last + 3 and cursor.tokens[last + 2].kind is Kind.STRING
+        path = cursor.string("a path") if is_string and name == PATH_TO_DESCRIPTOR else None
+        return BlobCall(start, cursor.tokens[end].end, name, argument, path)
     if name != MAX_PT:
         message = f"the function {_SCHEMA}.{name} is not supported by this release of paimon_spark"
         raise UnsupportedFeature(str(error_at(cursor.text, start, message)))
@@ -169,3 +192,15 @@ def _call(cursor: Cursor, last: int, name: str) -> MaxPartition:
         raise cursor.error(f"{_SCHEMA}.{MAX_PT} takes the name of one table, as a string")
     cursor.expect(")")
     return MaxPartition(start, cursor.tokens[cursor.at - 1].end, table)
+
+
+def _closing(cursor: Cursor, opening: int, name: str) -> int:
+    """The token that closes the parenthesis of a call of one argument."""
+    depth = 0
+    for at in range(opening, len(cursor.tokens)):
+        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(cursor.tokens[at].upper, 0)
+        if depth == 0 and at > opening + 1:
+            return at
+        if depth == 0 or (depth == 1 and cursor.tokens[at].upper == ","):
+            break
+    raise cursor.error(f"{_SCHEMA}.{name} takes one argument, in parentheses")

@@ -20,6 +20,7 @@ from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 from paimon_spark.format.types import DataType
 from paimon_spark.merge.keys.key_order import key_range_of
+from paimon_spark.merge.keys.row_ids import is_part_file
 from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState
 from paimon_spark.store.commit.column_conflicts import check_columns_unchanged
 from paimon_spark.store.commit.commit_loop import commit_request
@@ -274,7 +275,7 @@ class TableCommit:
         return CommitResult(
             snapshot_id=snapshot.id,
             attempts=attempts,
-            rows=sum(file.row_count for file in files),
+            rows=sum(file.row_count for file in files if not is_part_file(file)),
             files=len(files),
             bytes=sum(file.file_size for file in files),
             millis=millis_since(started),

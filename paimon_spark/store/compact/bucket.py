@@ -27,8 +27,10 @@ from paimon_spark.merge.compaction.merge import (
 )
 from paimon_spark.merge.compaction.steps import CompactStep
 from paimon_spark.merge.engines.lookup import counts_levels, with_level
+from paimon_spark.merge.keys.row_ids import is_blob_file
 from paimon_spark.merge.keys.sections import Section, SortedRun, runs_by_age
 from paimon_spark.merge.runs.sort_merge import merge_runs
+from paimon_spark.store.compact.blobs import join_blobs
 from paimon_spark.store.compact.bucket_rows import SYSTEM_FIELDS, BucketRows, Progress, UpperLevel, files_above
 from paimon_spark.store.compact.columns import join_columns
 from paimon_spark.store.compact.output import CompactOutput
@@ -63,7 +65,8 @@ def run_task(
     """
     check_writable(table.schema, table.settings)
     if isinstance(task, AppendTask) and table.settings.data_evolution_enabled:
-        return join_columns(table, task, progress)
+        joins_blobs = is_blob_file(task.files[0])
+        return join_blobs(table, task, progress) if joins_blobs else join_columns(table, task, progress)
     with CompactOutput(table, task) as output, RunSpill() as spill:
         rows = BucketRows(table, task, progress)
         if isinstance(task, AppendTask):

@@ -104,10 +104,10 @@ class CompactOutput:
         name = partial(self._new_name, layout)
         return BucketWriter(self._table.file_io, layout, places, name, self._closing, first_sequence)
 
-    def _new_name(self, layout: FileLayout) -> str:
+    def _new_name(self, layout: FileLayout, file_format: str) -> str:
         number = self._names
         self._names += 1
-        return data_file_name(layout.prefix, self._uuid, number, layout.file_format, layout.suffix)
+        return data_file_name(layout.prefix, self._uuid, number, file_format, layout.suffix_of(file_format))
 
     def _delete(self) -> None:
         self._data.discard()

@@ -34,14 +34,14 @@ from paimon_spark.merge.compaction.append_picks import (
     pick_any_order,
     pick_neighbours,
 )
-from paimon_spark.merge.compaction.column_picks import pick_columns
+from paimon_spark.merge.compaction.column_picks import BlobRules, pick_columns
 from paimon_spark.merge.compaction.levels import CompactUnit, level_runs, top_level
 from paimon_spark.merge.compaction.pick import drops_deletes, never, pick_compaction, pick_full
 from paimon_spark.merge.compaction.record_expiry import expired_files, record_expiry
 from paimon_spark.merge.compaction.rules import CompactionRules, compaction_rules
 from paimon_spark.merge.compaction.steps import CompactStep, compact_steps
 from paimon_spark.merge.keys.key_order import key_range_of
-from paimon_spark.merge.keys.row_ids import is_part_file
+from paimon_spark.merge.keys.row_ids import is_blob_file, is_part_file
 from paimon_spark.merge.keys.sections import Section
 from paimon_spark.store.compact.commit import upper_files
 from paimon_spark.store.compact.live_buckets import TRUE, LiveBucket, live_buckets
@@ -49,7 +49,9 @@ from paimon_spark.store.compact.task import AppendTask, CompactTask, MergeTask
 from paimon_spark.store.metadata.global_indexes import indexed_columns
 from paimon_spark.store.metadata.partition_times import partitions_to_skip
 from paimon_spark.store.metadata.table import BucketMode, Table
+from paimon_spark.store.read.file_statistics import ids_of_file
 from paimon_spark.store.read.splits import DeletionFile, pack_ordered
+from paimon_spark.store.write.file_layout import blob_layouts
 
 TASK_BYTES = 256 * MB
 """A bucket of more is cut into tasks of about this size, where no key spans the cut."""
@@ -271,12 +273,13 @@ def plan_append_compaction(
     evolves = table.settings.data_evolution_enabled
     if evolves and snapshot is not None:
         _check_joinable(table, snapshot)
-    rules = append_rules(table.settings)
+    rules, blobs = append_rules(table.settings), _blob_rules(table)
     has_vectors = table.settings.deletion_vectors_enabled
     tasks: list[AppendTask] = []
     for bucket in live_buckets(table, snapshot, predicate, places):
         if evolves:
-            groups: Sequence[Group] = pick_columns(_wide_files(table, bucket.files), rules, takes_few=full is True)
+            picks = pick_columns(_without_vectors(table, bucket.files), rules, full is True, blobs)
+            groups: Sequence[Group] = (*picks.wide, *picks.blobs)
         elif table.bucket_mode is BucketMode.BUCKET_UNAWARE:
             vectors = {name: FileVector(d.path, d.cardinality) for name, d in bucket.deletions.items()}
             groups = pick_any_order(bucket.files, rules, vectors, takes_few=full is True)
@@ -310,19 +313,33 @@ def _check_joinable(table: Table, snapshot: Snapshot) -> None:
         )
 
 
-def _wide_files(table: Table, files: Sequence[DataFileMeta]) -> Sequence[DataFileMeta]:
-    """The files, unless some have BLOB or VECTOR columns apart from the others.
+def _without_vectors(table: Table, files: Sequence[DataFileMeta]) -> Sequence[DataFileMeta]:
+    """The files, unless some have VECTOR columns apart from the others.
 
     Raises:
         UnsupportedFeature: there are such files.
     """
-    part = next(filter(is_part_file, files), None)
+    part = next((file for file in files if is_part_file(file) and not is_blob_file(file)), None)
     if part is not None:
         raise UnsupportedFeature(
             f"compacting {table.location}: {part.file_name} has a column apart from the others, and this release "
             "does not write such files; compact it with the official system"
         )
     return files
+
+
+def _blob_rules(table: Table) -> BlobRules:
+    layouts = blob_layouts(table.schema, table.settings, table.schema.names)
+    columns: dict[tuple[int, tuple[str, ...] | None], int] = {}
+
+    def column_of(file: DataFileMeta) -> int:
+        key = file.schema_id, file.write_cols
+        if key not in columns:
+            (columns[key],) = ids_of_file(file, table.schema, table.schemas.load)
+        return columns[key]
+
+    joined = [table.schema.by_name[layout.column].id for layout in layouts if table.settings.compaction.blobs]
+    return BlobRules(column_of, frozenset(joined), layouts[0].target_bytes if layouts else 0)
 
 
 def _picks_of_a_writer(files: Sequence[DataFileMeta], rules: AppendRules) -> Iterator[Group]:

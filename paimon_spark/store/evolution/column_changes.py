@@ -19,6 +19,7 @@ from paimon_spark.arrow.types import arrow_type
 from paimon_spark.errors import SchemaError, UnsupportedFeature
 from paimon_spark.format.options.table_settings import SchemaChangeSettings, TableSettings
 from paimon_spark.format.options.value_texts import parse_list
+from paimon_spark.format.rules.column_directives import directed, is_directive, without_name
 from paimon_spark.format.rules.new_tables import assign_field_ids
 from paimon_spark.format.rules.supported import holds_blobs
 from paimon_spark.format.rules.type_casts import may_cast
@@ -50,8 +51,6 @@ _INDEX_OPTIONS = (
     "pk-multivalue.index.columns",
     "pk-full-text.index.columns",
 )
-_DIRECTIVES = ("__BLOB", "__VECTOR")
-_OWN_FILES = frozenset({Root.BLOB, Root.VECTOR})
 _NOT_NULL = SchemaChangeSettings.null_to_not_null_disabled.key
 _EXPLICIT = SchemaChangeSettings.explicit_casting_disabled.key
 _TIMES = TIMESTAMPS | {Root.DATE, Root.TIME}
@@ -109,8 +108,13 @@ def _add(draft: Draft, change: AddColumn, before: TableSchema) -> Draft:
     parent, name = change.path[:-1], change.path[-1]
     if not change.type.nullable:
         raise SchemaError("a new column cannot be NOT NULL: the rows that are there have NULL in it")
-    _refuse_directive(change.comment)
-    (field,), highest = assign_field_ids([DataField(0, name, change.type, change.comment)], draft.highest_field_id + 1)
+    if parent and is_directive(change.comment):
+        raise SchemaError(
+            f"the comment '{change.comment}' asks for a BLOB or VECTOR column, and '{dotted(change.path)}' is "
+            "nested in another one"
+        )
+    asked, options = directed(DataField(0, name, change.type, change.comment), draft.options)
+    (field,), highest = assign_field_ids([asked], draft.highest_field_id + 1)
     ahead = frozenset[str]()
     if not parent and TableSettings(before.options).changes.column_before_partition:
         ahead = frozenset(draft.partition_keys)
@@ -122,7 +126,7 @@ def _add(draft: Draft, change: AddColumn, before: TableSchema) -> Draft:
         at = next((i for i, f in enumerate(fields) if f.name in ahead), len(fields))
         return (*fields[:at], field, *fields[at:])
 
-    return replace(draft, fields=edit_fields(draft.fields, parent, add), highest_field_id=highest)
+    return replace(draft, fields=edit_fields(draft.fields, parent, add), highest_field_id=highest, options=options)
 
 
 def _rename(draft: Draft, change: RenameColumn) -> Draft:
@@ -155,7 +159,7 @@ def _drop(draft: Draft, change: DropColumn) -> Draft:
     if not parent:
         _refuse_keys(name, "partition", draft.partition_keys)
         _refuse_keys(name, "primary key", draft.primary_keys)
-        _refuse_special(draft, name)
+        _refuse_indexed(draft, name)
 
     def drop(fields: Fields) -> Fields:
         rest = tuple(f for f in fields if f is not find(fields, name, parent))
@@ -164,7 +168,7 @@ def _drop(draft: Draft, change: DropColumn) -> Draft:
             raise SchemaError(f"column '{dotted(change.path)}' is the only one of {what}; add another one first")
         return rest
 
-    options = draft.options if parent else without_indexes(draft.options, name)
+    options = draft.options if parent else without_name(without_indexes(draft.options, name), name)
     return replace(draft, fields=edit_fields(draft.fields, parent, drop), options=options)
 
 
@@ -261,24 +265,33 @@ def _refuse_keys(name: str, what: str, keys: tuple[str, ...]) -> None:
 
 
 def _refuse_special(draft: Draft, name: str) -> None:
-    """Columns with an index, or with files of their own, are the official system's to change."""
-    settings = TableSettings(draft.options)
-    for key in _INDEX_OPTIONS:
-        if name in parse_list(settings.get(key, "")):
-            raise SchemaError(f"the option '{key}' makes an index of column '{name}'; drop the index first")
+    """Columns with an index keep their name and type, and so do those that may have files of their own."""
+    _refuse_indexed(draft, name)
     field = field_at(draft.fields, (name,))
-    if field is not None and holds(field.type, lambda part: part.root in _OWN_FILES):
+    if field is not None and holds_blobs(field.type):
+        raise UnsupportedFeature(
+            f"column '{name}' has the type {type_sql(field.type)}, and BLOB columns keep their name and type (so they "
+            "do in the official system); add another column, and drop this one"
+        )
+    if field is not None and holds(field.type, lambda part: part.root is Root.VECTOR):
         raise UnsupportedFeature(
             f"column '{name}' has the type {type_sql(field.type)}, which this release does not change; use the "
             "official system"
         )
 
 
+def _refuse_indexed(draft: Draft, name: str) -> None:
+    settings = TableSettings(draft.options)
+    for key in _INDEX_OPTIONS:
+        if name in parse_list(settings.get(key, "")):
+            raise SchemaError(f"the option '{key}' makes an index of column '{name}'; drop the index first")
+
+
 def _refuse_directive(comment: str | None) -> None:
-    if comment is not None and comment.strip().startswith(_DIRECTIVES):
+    if is_directive(comment):
         raise UnsupportedFeature(
-            f"the comment '{comment}' asks for a BLOB or VECTOR column, which this release does not have; use the "
-            "official system, or another comment"
+            f"the comment '{comment}' asks for a BLOB or VECTOR column, and only a new column becomes one; add a "
+            "column with this comment"
         )
 
 

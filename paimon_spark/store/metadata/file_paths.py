@@ -85,7 +85,11 @@ class FilePlace(NamedTuple):
 
 
 class BucketPlaces:
-    """Finds places for the new data, changelog and index files of one bucket."""
+    """Finds places for the new data, changelog and index files of one bucket.
+
+    Attributes:
+        location: of the table.
+    """
 
     def __init__(self, table: Table, partition: bytes, bucket: int) -> None:
         """Reads nothing.
@@ -99,7 +103,7 @@ class BucketPlaces:
             OptionError: the options of external paths do not fit each other.
         """
         self._settings = table.settings
-        self._location = table.location
+        self.location = table.location
         self._directory = bucket_directory(table, partition, bucket)
         self._next_root = _chooser(table.settings)
 
@@ -107,7 +111,7 @@ class BucketPlaces:
         """The place of a new data or changelog file; the file of its index lies beside it."""
         if self._next_root is None:
             return FilePlace(f"{self._directory}/{name}", None)
-        below = self._directory[len(self._location) + 1 :]
+        below = self._directory[len(self.location) + 1 :]
         if self._settings.files.external_strategy == "entropy-inject":
             below = f"{below}/{entropy_directories(name)}"
         path = f"{self._next_root()}/{below}/{name}"
@@ -119,7 +123,7 @@ class BucketPlaces:
             return self.data_file(name)
         root = index_root(self._settings)
         if root is None:
-            return FilePlace(index_path(self._location, name), None)
+            return FilePlace(index_path(self.location, name), None)
         return FilePlace(f"{root}/{name}", f"{root}/{name}")
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from paimon_spark.format.manifest import DataFileMeta, FileKind, FileSource, IndexManifestEntry, ManifestEntry
 from paimon_spark.format.schema import ROW_ID
+from paimon_spark.merge.keys.row_ids import is_part_file
 
 DELETION_VECTORS = "DELETION_VECTORS"
 
@@ -133,7 +134,8 @@ def tracked_files(
 
     A file of new rows gets the id of its first row, and the id of the snapshot as the number of all its rows. A file of
     rows that are written again holds their ids. Those of its rows that were changed have no number, and get that of the
-    snapshot: the metadata of the file say so by 0 (Java: RowTrackingCommitUtils.assignRowTracking).
+    snapshot: the metadata of the file say so by 0. Files of BLOB and VECTOR columns follow the file of the other
+    columns, and have its rows (Java: RowTrackingCommitUtils.assignRowTracking).
 
     Args:
         files: the entries of the delta.
@@ -145,13 +147,20 @@ def tracked_files(
         places = {row: number for number, row in enumerate(dict.fromkeys(entry.partition for entry in files))}
         files = sorted(files, key=lambda entry: places[entry.partition])
     found = []
+    first = next_row_id  # of the last file that has all rows
+    of_parts: dict[tuple[str, ...] | None, int] = {}  # columns of part files of these rows: the next row of each
     for entry in files:
         file = entry.file
         if entry.kind == FileKind.ADD:
             file = _numbered_rows(file, snapshot_id)
             if file.file_source == FileSource.APPEND and file.first_row_id is None and not _holds_ids(file):
-                file = replace(file, first_row_id=next_row_id)
-                next_row_id += file.row_count
+                if is_part_file(file):
+                    start = of_parts.get(file.write_cols, first)
+                    of_parts[file.write_cols] = start + file.row_count
+                else:
+                    start = first = next_row_id
+                    of_parts, next_row_id = {}, next_row_id + file.row_count
+                file = replace(file, first_row_id=start)
         found.append(replace(entry, file=file))
     return TrackedFiles(tuple(found), next_row_id)
 

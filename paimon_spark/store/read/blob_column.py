@@ -77,7 +77,7 @@ class BlobColumn:
         if self.as_descriptors:
             yield rows
             return
-        of_file, _, lengths = self._places
+        of_file, _, lengths = self.places
         sizes = np.where(of_file[rows] < 0, 0, lengths[rows])
         start, ends = 0, np.cumsum(sizes)
         while start < len(rows):
@@ -93,7 +93,7 @@ class BlobColumn:
             CorruptFile: a file is damaged.
             DataError: a value is too long for memory.
         """
-        of_file, starts, lengths = self._places
+        of_file, starts, lengths = self.places
         found = of_file[rows]
         pieces: list[pa.Array] = []
         order: list[Ints] = []
@@ -124,7 +124,7 @@ class BlobColumn:
     def _entries(self, number: int, starts: Ints, lengths: Ints) -> pa.Array:
         """The values of neighbouring entries, in one read."""
         size = int(lengths.sum())
-        data = self._read(number, int(starts[0]), size)
+        data = self.read(number, int(starts[0]), size)
         check_entries(data, lengths, self.files[number].path)
         offsets = np.concatenate((starts - starts[0], [size]))
         whole = pa.Array.from_buffers(
@@ -136,7 +136,12 @@ class BlobColumn:
     def _opened(self) -> dict[int, IO[bytes]]:
         return {}
 
-    def _read(self, number: int, offset: int, size: int) -> bytes:
+    def read(self, number: int, offset: int, size: int) -> bytes:
+        """Some bytes of one of the files.
+
+        Raises:
+            MissingFile, CorruptFile: it does not have them.
+        """
         file = self.files[number]
         try:
             if number not in self._opened:
@@ -158,7 +163,7 @@ class BlobColumn:
         return bytes(data)
 
     @cached_property
-    def _places(self) -> tuple[npt.NDArray[np.int32], Ints, Ints]:
+    def places(self) -> tuple[npt.NDArray[np.int32], Ints, Ints]:
         """For each row the number of the file that has its value, or -1 for NULL, and where its entry is there."""
         of_file = np.full(self.row_count, -1, np.int32)
         starts, lengths = np.zeros(self.row_count, np.int64), np.zeros(self.row_count, np.int64)
@@ -173,12 +178,12 @@ class BlobColumn:
     def _index(self, number: int, file: BlobFile) -> tuple[Ints, Ints]:
         if file.size < TAIL:
             raise CorruptFile(f"reading the blob file {file.path}: it has {file.size} bytes; restore it from a copy")
-        length = index_length(self._read(number, file.size - TAIL, TAIL), file.path)
+        length = index_length(self.read(number, file.size - TAIL, TAIL), file.path)
         check_size(length, file.path)
         start = file.size - TAIL - length
         if start < 0:
             raise CorruptFile(f"reading the blob file {file.path}: its index is longer than the file; restore it")
-        return decode_index(self._read(number, start, length), start, file.row_count, file.path)
+        return decode_index(self.read(number, start, length), start, file.row_count, file.path)
 
 
 def _descriptors(path: str, offsets: Ints, lengths: Ints) -> pa.Array:

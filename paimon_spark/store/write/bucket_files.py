@@ -122,8 +122,7 @@ class BucketFiles:
                 f"'{PartitionSettings.timestamp_format_strict.key}' = 'false'"
             ) from None
 
-    def _new_name(self) -> str:
+    def _new_name(self, file_format: str) -> str:
         number = self._names
         self._names += 1
-        layout = self.layout
-        return data_file_name(layout.prefix, self._uuid, number, layout.file_format, layout.suffix)
+        return data_file_name(self.layout.prefix, self._uuid, number, file_format, self.layout.suffix_of(file_format))

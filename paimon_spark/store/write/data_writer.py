@@ -18,6 +18,7 @@ from paimon_spark.arrow.types import to_internal
 from paimon_spark.errors import StorageError
 from paimon_spark.file_io import FileIO, OutputStream
 from paimon_spark.format.binary_row import encode_arity_row
+from paimon_spark.format.blob_file import BLOB
 from paimon_spark.format.manifest import EMPTY_ROW, DataFileMeta
 from paimon_spark.format.paths import INDEX_SUFFIX
 from paimon_spark.format.row_kind import DELETE, UPDATE_BEFORE
@@ -25,6 +26,7 @@ from paimon_spark.format.schema import SEQUENCE_NUMBER, VALUE_KIND
 from paimon_spark.store.metadata.file_paths import BucketPlaces, FilePlace
 from paimon_spark.store.storage.local_time import local_wall_millis, now_millis
 from paimon_spark.store.storage.parallel import Background
+from paimon_spark.store.write.blob_writer import BlobWriter
 from paimon_spark.store.write.file_layout import FileLayout, Numbering
 
 if TYPE_CHECKING:
@@ -88,7 +90,7 @@ class BucketWriter:
         file_io: FileIO,
         layout: FileLayout,
         places: BucketPlaces,
-        new_name: Callable[[], str],
+        new_name: Callable[[str], str],
         closing: Background,
         first_sequence: int = 0,
     ) -> None:
@@ -98,7 +100,7 @@ class BucketWriter:
             file_io: where to write.
             layout: of the files.
             places: of the files of the bucket.
-            new_name: gives a file name that no file has.
+            new_name: gives a file name that no file has, for the format of the file.
             closing: makes finished files durable concurrently.
             first_sequence: the number of the first row; only for files without sequence numbers of their own.
         """
@@ -112,17 +114,25 @@ class BucketWriter:
         self._closing = closing
         self._sequence = first_sequence
         self._file: _OpenFile | None = None
+        self._blobs = [
+            BlobWriter(file_io, places.location, blob, partial(self._begin, BLOB), closing) for blob in layout.blobs
+        ]
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Appends rows.
 
         Args:
             batch: in the columns of ``layout.file_fields``; sorted by key if the layout has keys, also across calls.
+                Also the columns of ``layout.blobs``, where the layout has some, anywhere among them.
         """
-        start, at_once = 0, self._rows_at_once(batch)
+        names = [field.name for field in self._layout.file_fields]
+        start, at_once = 0, self._rows_at_once(batch.select(names) if self._blobs else batch)
         while start < batch.num_rows:
             file = self._file or self._open()
             part = batch.slice(start, min(at_once, self._layout.target_rows - file.rows))
+            for layout, blob in zip(self._layout.blobs, self._blobs, strict=True):
+                blob.write(part.column(layout.column))
+            part = part.select(names) if self._blobs else part
             if file.index is not None:
                 file.index.add(part)
             file.writer.write(part)
@@ -138,6 +148,8 @@ class BucketWriter:
 
     def discard(self) -> None:
         """Abandons the open file. Raises nothing: the caller deletes all files by name, and reports errors."""
+        for blob in self._blobs:
+            blob.discard()
         if self._file is not None:
             if self._file.index is not None:
                 self._file.index.stop()
@@ -146,9 +158,7 @@ class BucketWriter:
             self._file = None
 
     def _open(self) -> _OpenFile:
-        name = self._new_name()
-        place = self._places.data_file(name)
-        self.begun.append(place.path)
+        name, place = self._begin(self._layout.file_format)
         stream = self._file_io.open_output(place.path)
         try:
             writer = open_writer(stream, self._layout.file_format, self._layout.file_fields, self._settings)
@@ -157,6 +167,13 @@ class BucketWriter:
             raise
         self._file = _OpenFile(name, place, stream, writer, self._new_index())
         return self._file
+
+    def _begin(self, file_format: str) -> tuple[str, FilePlace]:
+        """Name and place of a new file."""
+        name = self._new_name(file_format)
+        place = self._places.data_file(name)
+        self.begun.append(place.path)
+        return name, place
 
     def _rows_at_once(self, batch: pa.RecordBatch) -> int:
         """The number of rows to write before checking the size of the file: for wide rows at most those of one file."""
@@ -204,6 +221,10 @@ class BucketWriter:
         self._closing.run(file.stream.close)
         self._file = None
         self.files.append(self._with_index(file, self._meta(file, size)))
+        for blob in self._blobs:  # their rows are those of this file
+            blob.end_file()
+            self.files += blob.files
+            blob.files.clear()
 
     def _new_index(self) -> _Indexing | None:
         """Makes the indexes of one file; None: it gets none. Most tables have none, so this is imported late."""

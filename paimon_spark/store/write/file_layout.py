@@ -27,6 +27,7 @@ from paimon_spark.format.manifest import EMPTY_STATS, FileSource, SimpleStats
 from paimon_spark.format.options.option import MB
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.write_settings import VariantSettings
+from paimon_spark.format.rules.blobs import blob_file_columns
 from paimon_spark.format.schema import (
     KEY_FIELD_ID_START,
     KEY_PREFIX,
@@ -64,12 +65,27 @@ class Numbering(StrEnum):
 
 
 @dataclass(frozen=True)
+class BlobLayout:
+    """The files of one BLOB column.
+
+    Attributes:
+        column: its name.
+        schema_id: of the table schema that the files follow.
+        target_bytes: a file is closed when its entries have as many.
+    """
+
+    column: str
+    schema_id: int
+    target_bytes: int
+
+
+@dataclass(frozen=True)
 class FileLayout:
     """The layout of data files; made by ``file_layout``.
 
     Attributes:
         schema_id: the id of the table schema that the files follow.
-        values: the columns of that schema.
+        values: the columns of that schema, without BLOB columns with files of their own.
         keys: the trimmed primary key, NOT NULL, in its order; empty for append tables.
         key_names: the names of these columns in the files.
         file_fields: all columns of the files.
@@ -86,6 +102,7 @@ class FileLayout:
         write_cols: ``_WRITE_COLS`` of a file: its columns, where they are not those of its schema; None: they are.
         stats_modes: the stats mode of every column of the files.
         dense_stats: True if columns without statistics are left out.
+        blobs: the files of BLOB columns beside these files.
     """
 
     schema_id: int
@@ -109,6 +126,11 @@ class FileLayout:
     most_embedded: int = 0
     numbering: Numbering = Numbering.COUNTED
     write_cols: tuple[str, ...] | None = None
+    blobs: tuple[BlobLayout, ...] = ()
+
+    def suffix_of(self, file_format: str) -> str | None:
+        """The part of the names of files of a format that tells their compression; those of BLOB columns have none."""
+        return self.suffix if file_format == self.file_format else None
 
     def key_stats(self, found: Mapping[str, ColumnStats]) -> SimpleStats:
         """``_KEY_STATS`` of a file: of all key columns.
@@ -170,7 +192,7 @@ def column_layout(schema: TableSchema, settings: TableSettings, names: Collectio
 
     Args:
         schema, settings: of the table.
-        names: the columns.
+        names: the columns, none with files of its own.
 
     Raises:
         OptionError: an option cannot be read.
@@ -248,7 +270,9 @@ def layout_by(schema: TableSchema, settings: TableSettings, rules: FileRules) ->
     Raises:
         OptionError: an option cannot be read.
     """
-    fields = schema.fields
+    blobs = blob_layouts(schema, settings, schema.names)
+    apart = {blob.column for blob in blobs}
+    values = fields = tuple(field for field in schema.fields if field.name not in apart)
     keys: tuple[DataField, ...] = ()
     thin = settings.files.thin_mode
     if schema.primary_keys:
@@ -258,7 +282,7 @@ def layout_by(schema: TableSchema, settings: TableSettings, rules: FileRules) ->
     key_names = tuple(f.name if thin else KEY_PREFIX + f.name for f in keys)
     return FileLayout(
         schema_id=schema.id,
-        values=schema.fields,
+        values=values,
         keys=keys,
         key_names=key_names,
         file_fields=tuple(fields),
@@ -280,7 +304,8 @@ def layout_by(schema: TableSchema, settings: TableSettings, rules: FileRules) ->
         level=rules.level,
         source=rules.source,
         numbering=(numbering := _numbering(schema)),
-        write_cols=tuple(field.name for field in schema.fields) if numbering is Numbering.KEPT else None,
+        write_cols=tuple(field.name for field in values) if blobs or numbering is Numbering.KEPT else None,
+        blobs=blobs,
     )
 
 
@@ -307,6 +332,17 @@ def _shredding(settings: TableSettings) -> Shredding | None:
     for field in given.fields:
         check_shape(field.type, f"{where} for the column '{field.name}'")
     return Shredding(given=tuple((field.name, field.type) for field in given.fields))
+
+
+def blob_layouts(schema: TableSchema, settings: TableSettings, names: Collection[str]) -> tuple[BlobLayout, ...]:
+    """The layouts of the files of BLOB columns, of those with files of their own among some columns.
+
+    Raises:
+        OptionError: an option cannot be read.
+    """
+    target = settings.files.blob_target_size or settings.files.target_size or TARGET_WITHOUT_KEY
+    found = () if schema.primary_keys else blob_file_columns(schema.fields, settings)
+    return tuple(BlobLayout(field.name, schema.id, target) for field in found if field.name in names)
 
 
 def _numbering(schema: TableSchema) -> Numbering:

@@ -11,12 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_spark.arrow.default_values import default_scalar, fill_default
+from paimon_spark.arrow.raw_values import to_numpy
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import DataError, SchemaError
+from paimon_spark.format.blob_file import REFERENCE_FRAME, REFERENCE_START, REFERENCE_URI
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.row_kind import DELETE, KIND_TEXTS, UPDATE_BEFORE, Kinds
 from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.types import DataField
+from paimon_spark.format.types import DataField, Root
 from paimon_spark.merge.keys.window import Refusal
 
 
@@ -32,6 +34,7 @@ class RowRules:
         kind_column: the column (rowkind.field) that tells what a row does, or None.
         dropped: kinds of rows that are left out (ignore-delete, ignore-update-before).
         refused: rows that the merge engine could never merge with others.
+        references: BLOB columns whose values are references to bytes elsewhere.
     """
 
     table: str
@@ -42,6 +45,7 @@ class RowRules:
     kind_column: str | None
     dropped: tuple[int, ...]
     refused: tuple[Refusal, ...] = ()
+    references: tuple[str, ...] = ()
 
     def prepare(self, batch: pa.RecordBatch, kinds: Kinds | None) -> tuple[pa.RecordBatch, Kinds | None]:
         """The rows to store, defaults filled in, and their kinds; None means all are inserts.
@@ -78,6 +82,8 @@ class RowRules:
                     f"the {what} '{name}' of {self.table} is null in at least {nulls} of the rows; filter these rows "
                     "or give them a value"
                 )
+        for name in self.references:
+            self._check_references(name, batch.column(name))
         return batch, kinds
 
     def kept(self, batch: pa.RecordBatch, kinds: Kinds | None) -> npt.NDArray[np.bool_] | None:
@@ -101,7 +107,18 @@ class RowRules:
             kind_column=None,
             dropped=(),
             refused=(),
+            references=tuple(name for name in self.references if name in names),
         )
+
+    def _check_references(self, name: str, values: pa.Array) -> None:
+        wrong = find_no_reference(values)
+        if wrong is not None:
+            raise DataError(
+                f"writing to {self.table}: the column '{name}' of 'blob-descriptor-field' holds references to bytes "
+                f"elsewhere, and a value of {len(wrong)} bytes is none; make one of a path, with the function "
+                "sys.path_to_descriptor in SQL or BlobDescriptor in Python, or write to a BLOB column without this "
+                "option"
+            )
 
     def _check_kinds(self, batch: pa.RecordBatch, kinds: Kinds) -> None:
         for refusal in self.refused:
@@ -163,7 +180,28 @@ def row_rules(table: str, schema: TableSchema, settings: TableSettings) -> RowRu
         defaults=tuple(defaults),
         kind_column=settings.rowkind_field,
         dropped=tuple(sorted(dropped)),
+        references=tuple(
+            field.name
+            for field in schema.fields
+            if field.type.root is Root.BLOB and field.name in settings.blob_descriptor_field
+        ),
     )
+
+
+def find_no_reference(values: pa.Array) -> bytes | None:
+    """One of the values that is no reference to a blob (Java: BlobDescriptor.deserialize); None: all are, or NULL."""
+    found = values.drop_null()
+    if not len(found):
+        return None
+    uris = pc.binary_slice(found, REFERENCE_URI - 4, REFERENCE_URI)  # the bytes of the address
+    whole = pc.and_(
+        pc.equal(pc.binary_slice(found, 0, len(REFERENCE_START)), REFERENCE_START), pc.equal(pc.binary_length(uris), 4)
+    )
+    known = found.filter(whole)
+    lengths = np.frombuffer(b"".join(uris.filter(whole).to_pylist()), "<i4").astype(np.int64)
+    fits = to_numpy(pc.binary_length(known)) == lengths + REFERENCE_FRAME
+    wrong = found.filter(pc.invert(whole)) if len(known) < len(found) else known.filter(pa.array(~fits))
+    return wrong[0].as_py() if len(wrong) else None
 
 
 def _default(table: str, field: DataField) -> pa.Scalar:

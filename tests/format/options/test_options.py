@@ -29,7 +29,8 @@ TAKES_ANY_TEXT = {
 LISTS = {
     "primary-key", "partition", "bucket-key", "sequence.field", "partial-update.remove-record-on-sequence-group",
     "changelog-producer.row-deduplicate-ignore-fields", "partition.mark-done-action",
-    "blob-descriptor-field", "clustering.columns", "file-index.<type>.columns", "fields.<column>.sequence-group",
+    "blob-descriptor-field", "blob-field", "clustering.columns", "file-index.<type>.columns",
+    "fields.<column>.sequence-group",
     "fields.<column>.nested-key",
     "fields.<column>.nested-sequence-field",
 }  # fmt: skip

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_spark.errors import SqlError, UnsupportedFeature
-from paimon_spark.sql.queries.functions import current_names, max_partitions, with_values
+from paimon_spark.sql.queries.blob_functions import reference_to
+from paimon_spark.sql.queries.functions import BlobCall, catalog_calls, current_names, with_values
 from paimon_spark.sql.text.names import Names
 
 NAMES = Names("Lake")
@@ -32,7 +33,7 @@ OTHERS = st.sampled_from(
 @given(st.lists(st.tuples(OTHERS, CALLS)), OTHERS)
 def test_calls_are_found_and_nothing_else_is_changed(pairs: list[tuple[str, str]], last: str) -> None:
     text = "".join(f"{other} {call} " for other, call in pairs) + last
-    calls = max_partitions(text, NAMES)
+    calls = catalog_calls(text, NAMES)
     assert [text[call.start : call.end] for call in calls] == [call for _, call in pairs]
     rendered = with_values(text, dict.fromkeys(calls, "'2026-11-01 and more'"))
     expected = "".join(f"{other} '2026-11-01 and more' " for other, _ in pairs) + last
@@ -42,7 +43,7 @@ def test_calls_are_found_and_nothing_else_is_changed(pairs: list[tuple[str, str]
 
 def test_places_behind_a_call_stay() -> None:
     text = "SELECT sys.max_pt('db.table'), x"
-    rendered = with_values(text, dict.fromkeys(max_partitions(text, NAMES), "'1'"))
+    rendered = with_values(text, dict.fromkeys(catalog_calls(text, NAMES), "'1'"))
     assert rendered == "SELECT '1'                   , x"
     assert rendered.index("x") == text.index(", x") + 2
 
@@ -52,17 +53,33 @@ def test_places_behind_a_call_stay() -> None:
 @pytest.mark.parametrize("arguments", ["", "'a', 'b'", "concat('a', '')", "dt", "NULL", "1", ":name", "'a' || 'b'"])
 def test_the_argument_is_one_string(arguments: str) -> None:
     with pytest.raises(SqlError, match=r"SQL, line 2, column \d+: .*sys.max_pt"):
-        max_partitions(f"SELECT *\nFROM t WHERE dt = sys.max_pt({arguments})", NAMES)
+        catalog_calls(f"SELECT *\nFROM t WHERE dt = sys.max_pt({arguments})", NAMES)
 
 
-@pytest.mark.parametrize("name", ["sys.bucket", "Lake.sys.MOD_BUCKET", "sys.`hive_bucket`", "sys.path_to_descriptor"])
+@pytest.mark.parametrize("name", ["sys.bucket", "Lake.sys.MOD_BUCKET", "sys.`hive_bucket`", "sys.blob_view"])
 def test_other_functions_are_refused_by_name(name: str) -> None:
     with pytest.raises(UnsupportedFeature, match=f"line 1, column 8: .*{name.rpartition('.')[2].strip('`').lower()}"):
-        max_partitions(f"SELECT {name}(1, 2)", NAMES)
+        catalog_calls(f"SELECT {name}(1, 2)", NAMES)
+
+
+def test_functions_of_references_have_one_argument_of_any_form() -> None:
+    text = "SELECT sys.path_to_descriptor('/x''y'), Lake.sys.DESCRIPTOR_TO_STRING(f(a, (b)[1]))"
+    first, second = catalog_calls(text, NAMES)
+    assert (text[first.start : first.end], text[second.start : second.end]) == (
+        "sys.path_to_descriptor('/x''y')",
+        "Lake.sys.DESCRIPTOR_TO_STRING(f(a, (b)[1]))",
+    )
+    assert isinstance(first, BlobCall)
+    assert isinstance(second, BlobCall)
+    assert (first.path, second.argument, second.path) == ("/x'y", "f(a, (b)[1])", None)
+    assert reference_to("/x") == "X'02" + b"CSEDBOLB".hex().upper() + "020000002F78" + "00" * 8 + "FF" * 8 + "'"
+    for wrong in ("sys.path_to_descriptor()", "sys.path_to_descriptor(a, b)", "sys.descriptor_to_string(a"):
+        with pytest.raises(SqlError, match="takes one argument, in parentheses"):
+            catalog_calls(f"SELECT {wrong}", NAMES)
 
 
 def test_a_text_that_is_no_sql_is_left_alone() -> None:
-    assert max_partitions("sys.max_pt('t", NAMES) == ()
+    assert catalog_calls("sys.max_pt('t", NAMES) == ()
 
 
 @pytest.mark.parametrize(

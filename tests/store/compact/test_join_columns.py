@@ -61,7 +61,7 @@ def columns(first: int, count: int, size: int = 1, number: int = 1, **more: Any)
 
 
 def picked(files: Sequence[DataFileMeta], takes_few: bool = False, **rules: int) -> list[list[str]]:
-    found = pick_columns(files, replace(RULES, **rules), takes_few)  # type: ignore[arg-type]  # numbers all
+    found = pick_columns(files, replace(RULES, **rules), takes_few).wide  # type: ignore[arg-type]  # numbers all
     return [[file.file_name for file in group] for group in found]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import zlib
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
@@ -11,6 +10,7 @@ from typing import IO
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.oracles.blob_bytes import blob_file
 from support.oracles.checker import check_table
 from support.tables.golden_tables import GoldenTable
 
@@ -20,28 +20,14 @@ from paimon_spark.file_io.local import LocalFileIO
 from paimon_spark.format.blob_file import BlobDescriptor, decode_descriptor
 from paimon_spark.store.read import blob_column, blob_references
 from paimon_spark.store.read.blob_column import BlobColumn, BlobFile
+from paimon_spark.store.storage import referenced
 
 STAYS = "placeholder"
 
 
 def written(path: Path, values: list[bytes | str | None]) -> int:
     """Writes a file of values; gives its size."""
-    data, index, before = bytearray(), bytearray(), 0
-    for value in values:
-        length = -1
-        if isinstance(value, bytes):
-            whole = struct.pack("<i", 1481511375) + value + struct.pack("<q", len(value) + 16)
-            data += whole + struct.pack("<I", zlib.crc32(whole))
-            length = len(value) + 16
-        elif value is not None:
-            length = -2
-        delta, before = length - before, length
-        number = delta * 2 if delta >= 0 else -delta * 2 - 1
-        while number > 0x7F:
-            index.append(number & 0x7F | 0x80)
-            number >>= 7
-        index.append(number)
-    data += index + struct.pack("<ib", len(index), 1)
+    data = blob_file([None if value == STAYS else value for value in values], [value == STAYS for value in values])
     path.write_bytes(data)
     return len(data)
 
@@ -138,7 +124,7 @@ def test_the_golden_table_by_columns_conditions_and_references(tmp_path: Path) -
 
 def test_bytes_that_references_lead_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blob_references, "_AT_ONCE", 4)
-    monkeypatch.setattr(blob_references, "_OPEN_FILES", 1)
+    monkeypatch.setattr(referenced, "_OPEN_FILES", 1)
     one, other = tmp_path / "one", tmp_path / "other"
     one.write_bytes(b"0123456789")
     other.write_bytes(b"abc")
@@ -170,7 +156,7 @@ def test_bytes_that_references_lead_to(tmp_path: Path, monkeypatch: pytest.Monke
 def test_pieces_of_references_are_held_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A piece ends as soon as it has so many bytes; few files stay open."""
     monkeypatch.setattr(blob_references, "_AT_ONCE", 4)
-    monkeypatch.setattr(blob_references, "_OPEN_FILES", 2)
+    monkeypatch.setattr(referenced, "_OPEN_FILES", 2)
     paths = [tmp_path / name for name in "abc"]
     for path in paths:
         path.write_bytes(b"0123456789")

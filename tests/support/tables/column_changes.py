@@ -55,19 +55,19 @@ def splits_of(table: ReadableTable) -> list[Split]:
     return [split for split in table.scan().plan().splits if isinstance(split, Split)]
 
 
-def changed(table: Table, column: str, values: Mapping[int, object]) -> list[CommitMessage]:
-    """The files that give a column new values in the rows of some keys, not committed yet."""
+def changed(table: Table, column: str, values: Mapping[int, object], key: str = "k") -> list[CommitMessage]:
+    """The files that give a column new values in the rows of some keys, not committed yet. key: the column of these."""
     opened, snapshot = replace(open_table(table.location), file_io=table.file_io), latest(table)
     field = opened.schema.by_name[column]
     messages = []
     for task in column_tasks(opened, snapshot, files_by_name(opened, splits_of(opened))).values():
         first, end = min(map(first_id, task.files)), max(map(end_id, task.files))
         where = f"_ROW_ID >= {first} and _ROW_ID < {end}"
-        rows = opened.scan(["k", "_ROW_ID"], where=where).to_arrow().to_pylist()
-        at = sorted((row["_ROW_ID"] - first, row["k"]) for row in rows if row["k"] in values)
+        rows = opened.scan([key, "_ROW_ID"], where=where).to_arrow().to_pylist()
+        at = sorted((row["_ROW_ID"] - first, row[key]) for row in rows if row[key] in values)
         if not at:
             continue
-        new = pa.RecordBatch.from_pylist([{column: values[key]} for _, key in at], schema=arrow_schema([field]))
+        new = pa.RecordBatch.from_pylist([{column: values[found]} for _, found in at], schema=arrow_schema([field]))
         positions = np.array([place for place, _ in at], np.int64)
         cuts = (slice(0, 1), slice(1, None))  # changes come in parts
         parts = (
@@ -85,8 +85,8 @@ def commit(table: Table, messages: Sequence[CommitMessage], read: int | None = N
     TableCommit(table, new_user(table)).append(messages, operation="UPDATE", read=state)
 
 
-def update(table: Table, column: str, values: Mapping[int, object]) -> None:
-    commit(table, changed(table, column, values))
+def update(table: Table, column: str, values: Mapping[int, object], key: str = "k") -> None:
+    commit(table, changed(table, column, values, key))
 
 
 def delete(table: Table, *ids: int) -> list[CommitMessage]:

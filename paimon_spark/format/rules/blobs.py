@@ -1,0 +1,71 @@
+"""BLOB columns: which of them have files of their own, and what a table with them must fulfil (features 3.18).
+
+Java: BlobType, SchemaValidation.validateBlobFields, validateBlobDescriptorFields (release 2.0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.options.value_texts import parse_list
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.type_text import type_sql
+from paimon_spark.format.types import DataField, DataType, Root, holds
+
+_VIEWS = "blob-view-field"
+
+
+def is_blob_column(data_type: DataType) -> bool:
+    """True if a column of the type may have files of its own: BLOB, and arrays and maps of BLOBs."""
+    part = data_type.element if data_type.root in (Root.ARRAY, Root.MAP) else data_type
+    return part is not None and part.root is Root.BLOB
+
+
+def inline_blobs(settings: TableSettings) -> frozenset[str]:
+    """The names of BLOB columns whose values, references, are in the files of the other columns."""
+    return frozenset((*settings.blob_descriptor_field, *_views(settings)))
+
+
+def blob_file_columns(fields: Iterable[DataField], settings: TableSettings) -> tuple[DataField, ...]:
+    """The columns that have files of their own (Java: BlobType.fieldsInBlobFile)."""
+    inline = inline_blobs(settings)
+    return tuple(field for field in fields if is_blob_column(field.type) and field.name not in inline)
+
+
+def check_blobs(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
+    """What is wrong with the BLOB columns of a table, a message for each rule that is broken."""
+    for field in schema.fields:
+        if not is_blob_column(field.type) and holds(field.type, lambda part: part.root is Root.BLOB):
+            yield (
+                f"the column '{field.name}' has the type {type_sql(field.type)}, and a BLOB is a column of its own, "
+                "the element of an array, or the value of a map"
+            )
+    blobs = {field.name: field.type.root is Root.BLOB for field in schema.fields if is_blob_column(field.type)}
+    for key, names, takes_nested in (
+        (TableSettings.blob_field.key, settings.blob_field, True),
+        (TableSettings.blob_descriptor_field.key, settings.blob_descriptor_field, False),
+        (_VIEWS, _views(settings), False),
+    ):
+        for name in names:
+            if name not in blobs or not (takes_nested or blobs[name]):
+                yield f"the option '{key}' names '{name}', which is no BLOB column; give it the type BLOB"
+    both = sorted(set(settings.blob_descriptor_field).intersection(_views(settings)))
+    if both:
+        yield f"the options 'blob-descriptor-field' and 'blob-view-field' both name '{both[0]}'"
+    if not blobs:
+        return
+    if not schema.primary_keys and not settings.data_evolution_enabled:
+        yield (
+            f"the column '{next(iter(blobs))}' is a BLOB, which needs the options 'row-tracking.enabled' = 'true' and "
+            "'data-evolution.enabled' = 'true'"
+        )
+    if len(blobs) == len(schema.fields):
+        yield "a table with BLOB columns needs another column beside them"
+    yield from (
+        f"the BLOB column '{name}' cannot be a partition column" for name in schema.partition_keys if name in blobs
+    )
+
+
+def _views(settings: TableSettings) -> tuple[str, ...]:
+    return parse_list(settings.get(_VIEWS, ""))
