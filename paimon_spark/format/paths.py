@@ -30,6 +30,7 @@ from paimon_spark.format.types import BINARIES, TIMESTAMPS, UNORDERED, DataField
 MAIN_BRANCH = "main"
 INDEX_SUFFIX = ".index"  # of the file with the index of a data file
 POSTPONE_BUCKET = -2
+VECTOR_MARK = ".vector"  # of the names of files that hold VECTOR columns alone
 SCHEMA_PREFIX = "schema-"
 SNAPSHOT_PREFIX = "snapshot-"
 MANIFEST_LIST_PREFIX = "manifest-list-"
@@ -296,6 +297,12 @@ def data_file_name(prefix: str, uuid: str, n: int, file_format: str, compression
     else:
         extension = f"{suffix}.{file_format}"
     return f"{prefix}{uuid}-{n}.{extension}"
+
+
+def marked_name(name: str, prefix: str, mark: str) -> str:
+    """The name of a data file with a mark behind its number: data-1.vector.parquet of data-1.parquet and .vector."""
+    start, _, extension = name[len(prefix) :].partition(".")
+    return f"{prefix}{start}{mark}.{extension}"
 
 
 def file_format_of(name: str) -> str:

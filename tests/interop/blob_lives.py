@@ -5,6 +5,7 @@ A row is known by its key. Values are changed by the ids of rows, which stay as 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,9 +20,12 @@ from genuine_values import PLACEHOLDER
 from java_evolution import compact_columns, live_groups, write_columns
 from readers import assert_same
 from support.oracles.checker import check_table
+from support.tables.compacting import live_files
 
 from paimon_spark import open_table
 from paimon_spark.format.blob_file import BlobDescriptor
+from paimon_spark.store.clean.orphans import remove_orphan_files
+from paimon_spark.store.expire.snapshots import expire_snapshots
 
 EVOLVED = {"bucket": "-1", "row-tracking.enabled": "true", "data-evolution.enabled": "true"}
 ONE_FILE = {"target-file-row-num": str(2**63 - 1), "target-file-size": "99999 g"}  # as Java's own job changes columns
@@ -94,6 +98,15 @@ class BlobLife:
         a column that they lack."""
         for number in our_engine.snapshot_ids(self.path)[self.read_from :]:
             assert_same(self.path, [self.java], {"scan.snapshot-id": str(number)})
+
+    def tidy(self) -> None:
+        """An expiry deletes the files that only older snapshots have, and a search for orphans finds none."""
+        moment = time.time_ns() // 1_000_000 + 1
+        expire_snapshots(open_table(self.path), retain_max=1, retain_min=1, older_than=moment)
+        found = {path.name for path in Path(self.path).rglob("data-*")}
+        assert found == {file.file_name for file in live_files(open_table(self.path))}
+        assert remove_orphan_files(open_table(self.path), moment).paths == ()
+        self.check()
 
     # ---------------------------------------------------------------------------------------------------------- values
 

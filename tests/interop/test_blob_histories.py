@@ -27,3 +27,4 @@ def test_blobs_that_both_write_are_read_alike(seed: int, java: Genuine, tmp_path
             life.step()
             life.check()
         life.check_history()
+        life.tidy()

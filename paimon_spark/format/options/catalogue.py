@@ -138,14 +138,6 @@ NO_EFFECT = (
         """,
     ),
     NoEffect(
-        "writes of VECTOR columns to files of their own, which this release refuses",
-        "vector.target-file-size",
-    ),
-    NoEffect(
-        "the size of splits: a file of a BLOB column counts as any other",
-        "blob.split-by-file-size",
-    ),
-    NoEffect(
         "catalogs and metastores, which the official system does not tell either when a table is written by its path",
         """
         auto-create materialized-table.definition-query materialized-table.interval-freshness
@@ -259,7 +251,6 @@ _SWITCHED_OFF = "; or go without it, with the option '{}' = 'false' in the call"
 _REFUSED: Mapping[str, Refused] = {
     "primary-key.nullable": Refused(Moment.READ, ("false",), "nulls in primary keys"),
     "query-auth.enabled": Refused(Moment.READ, ("false",), "row filters and column masks of a catalog"),
-    "vector.file.format": Refused(Moment.READ, ("parquet", "orc", "avro"), "vector files of this format"),
     "key-value.sequence_number.enabled": Refused(Moment.READ, ("false",), "the sequence number as a column"),
     "chain-table.enabled": Refused(Moment.READ, ("false",), "chain tables", _ONE_BRANCH),
     "batch-scan-mode": Refused(Moment.READ, ("none",), "internal scan modes"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from paimon_spark.format.options.option import (
     MB,
     Moment,
+    Option,
     Refused,
     Settings,
     boolean,
@@ -15,6 +16,7 @@ from paimon_spark.format.options.option import (
     memory,
     text,
 )
+from paimon_spark.format.options.value_texts import parse_bool
 
 
 # One option is one entry, and not a line for each argument.
@@ -25,6 +27,9 @@ class ScanSettings(Settings):
     split_target_size = memory("source.split.target-size", 128 * MB, "The size of a Spark partition of a read.")
     open_file_cost = memory("source.split.open-file-cost", 4 * MB,
         "How many bytes a file counts at least when files are packed into Spark partitions.")
+    blob_split_by_file_size: Option[bool | None] = Option("blob.split-by-file-size", None, parse_bool,
+        "Whether files of BLOB columns count with their size when files are packed into Spark partitions, or as small "
+        "ones. The default is `true`, and `false` where `blob-as-descriptor` is `true`.")
     mode = choice("scan.mode", ("default", "latest-full", "full", "latest", "latest-delta", "compacted-full",
         "from-timestamp", "from-creation-timestamp", "from-file-creation-time", "from-snapshot", "from-snapshot-full",
         "incremental"),

@@ -76,6 +76,13 @@ class FileSettings(Settings):
     target_size = memory("target-file-size", None,
         "The size at which a writer starts a new file. The default is 128 MB for a table with a primary key, and 256 "
         "MB for one without.")
+    vector_format = text("vector.file.format", None,
+        "The format of files that hold the VECTOR columns of a table with data evolution, apart from the others: "
+        "`parquet` or `avro`. Without it they are in the files of the other columns.",
+        refuses=(Refused(Moment.READ, DATA_FORMATS, "vector files other than parquet, orc and avro"),))
+    vector_target_size = memory("vector.target-file-size", None,
+        "The size at which a writer starts a new file of VECTOR columns, where they have files of their own. The "
+        "default is that of `target-file-size`.")
     blob_target_size = memory("blob.target-file-size", None,
         "The size at which a writer starts a new file of a BLOB column. The default is that of `target-file-size`.")
     target_row_num = long("target-file-row-num", 2**63 - 1,

@@ -1,14 +1,15 @@
-"""BLOB columns: which of them have files of their own, and what a table with them must fulfil (features 3.18).
+"""Columns that have files of their own, BLOBs and VECTORs, and what a table with them must fulfil (features 3.18).
 
-Java: BlobType, SchemaValidation.validateBlobFields, validateBlobDescriptorFields (release 2.0).
+Java: BlobType, VectorType, SchemaValidation.validateBlobFields, validateBlobDescriptorFields (release 2.0).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.value_texts import parse_list
+from paimon_spark.format.options.write_settings import FileSettings
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import DataField, DataType, Root, holds
@@ -31,6 +32,36 @@ def blob_file_columns(fields: Iterable[DataField], settings: TableSettings) -> t
     """The columns that have files of their own (Java: BlobType.fieldsInBlobFile)."""
     inline = inline_blobs(settings)
     return tuple(field for field in fields if is_blob_column(field.type) and field.name not in inline)
+
+
+def vector_file_columns(fields: Iterable[DataField], settings: TableSettings) -> tuple[DataField, ...]:
+    """The VECTOR columns that share files of their own (Java: VectorType.fieldsInVectorFile)."""
+    apart = settings.files.vector_format is not None
+    return tuple(field for field in fields if apart and field.type.root is Root.VECTOR)
+
+
+def own_file_columns(fields: Sequence[DataField], settings: TableSettings) -> tuple[DataField, ...]:
+    """The columns that are not in the files of the others."""
+    return (*blob_file_columns(fields, settings), *vector_file_columns(fields, settings))
+
+
+def check_vector_files(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
+    """What is wrong with VECTOR columns that have files of their own, a message for each rule that is broken."""
+    key = FileSettings.vector_format.key
+    if settings.files.vector_format is None:
+        return
+    if not settings.data_evolution_enabled:
+        yield f"the option '{key}' needs 'data-evolution.enabled' = 'true'"
+    vectors = vector_file_columns(schema.fields, settings)
+    if vectors and settings.files.vector_format.lower() == "orc":
+        yield f"the option '{key}' is 'orc', and orc files hold no VECTOR; use parquet or avro"
+    if len(vectors) == len(schema.fields):
+        yield f"a table with VECTOR columns and the option '{key}' needs another column beside them"
+    yield from (
+        f"the VECTOR column '{field.name}' cannot be a partition column"
+        for field in vectors
+        if field.name in schema.partition_keys
+    )
 
 
 def check_blobs(schema: TableSchema, settings: TableSettings) -> Iterator[str]:

@@ -26,7 +26,7 @@ from paimon_spark.format.options.write_settings import (
     PostponeSettings,
     VariantSettings,
 )
-from paimon_spark.format.rules.blobs import check_blobs
+from paimon_spark.format.rules.blobs import check_blobs, check_vector_files, vector_file_columns
 from paimon_spark.format.schema import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, TableSchema
 from paimon_spark.format.type_text import format_field, parse_field, type_sql
 from paimon_spark.format.types import (
@@ -245,8 +245,9 @@ def _check_files(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
                 f"column '{field.name}' has the type {type_sql(field.type)}, and orc and avro files hold no "
                 "VARIANT; use the file.format parquet"
             )
+    apart = vector_file_columns(schema.fields, settings)
     for field in schema.fields if "orc" in formats else ():
-        if holds(field.type, lambda part: part.root is Root.VECTOR):
+        if field not in apart and holds(field.type, lambda part: part.root is Root.VECTOR):
             yield (
                 f"column '{field.name}' has the type {type_sql(field.type)}, and orc files hold no VECTOR; use the "
                 "file.format parquet or avro"
@@ -311,6 +312,12 @@ def check_written_compressions(schema: TableSchema, settings: TableSettings) -> 
 
 def _written_files(schema: TableSchema, settings: TableSettings) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
     """Format and compression of each kind of file that writers make, each with the key of its option."""
+    vector_format = settings.files.vector_format
+    if vector_format is not None:
+        yield (
+            (FileSettings.vector_format.key, vector_format),
+            (FileSettings.compression.key, settings.files.compression),
+        )
     yield ("manifest.format", "avro"), (CommitSettings.manifest_compression.key, settings.commits.manifest_compression)
     formats, codecs = settings.files.format_per_level, settings.files.compression_per_level
     changelog_format, changelog_codec = (
@@ -413,6 +420,7 @@ _RULES: tuple[Callable[[TableSchema, TableSettings], Iterator[str]], ...] = (
     _check_columns,
     _check_types,
     check_blobs,
+    check_vector_files,
     _check_keys,
     _check_buckets,
     _check_merge,

@@ -99,9 +99,6 @@ def check_writable(schema: TableSchema, settings: TableSettings) -> None:
         check_all_columns(schema)
     except UnsupportedFeature as error:
         raise UnsupportedFeature(f"cannot write to the table: {error}") from None
-    if "vector.file.format" in settings and any(field.type.root is Root.VECTOR for field in schema.fields):
-        what = "writing VECTOR columns to files of their own"
-        raise _refused(Moment.WRITE, "vector.file.format", settings["vector.file.format"], what)
     _apply(Moment.WRITE, settings)
     write_roots(settings)
     for field in (schema.by_name[name] for name in schema.partition_keys if name in schema.by_name):

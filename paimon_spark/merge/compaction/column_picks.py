@@ -7,7 +7,7 @@ columns of these rows.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from paimon_spark.format.manifest import DataFileMeta
@@ -17,7 +17,7 @@ from paimon_spark.merge.keys.row_ids import (
     column_files,
     end_id,
     first_id,
-    is_blob_file,
+    is_part_file,
     sections_by_row_id,
 )
 
@@ -38,35 +38,37 @@ class ColumnPicks:
 
 
 @dataclass(frozen=True)
-class BlobRules:
-    """What is known of files of BLOB columns.
+class PartRules:
+    """What is known of files of columns that are apart from the others.
 
     Attributes:
-        column_of: the id of the column of a file, also of one that was dropped.
-        joined: the ids of the columns whose files are joined too.
+        part_of: what the file has: the id of a BLOB column, also of one that was dropped, or a name of some VECTOR
+            columns of one schema.
+        joined: the ids of the BLOB columns whose files are joined too.
         target_size: smaller ones are joined with their neighbours until they have as many bytes.
     """
 
-    column_of: Callable[[DataFileMeta], int]
+    part_of: Callable[[DataFileMeta], Hashable]
     joined: frozenset[int]
     target_size: int
 
 
 def pick_columns(
-    files: Iterable[DataFileMeta], rules: AppendRules, takes_few: bool = False, blobs: BlobRules | None = None
+    files: Iterable[DataFileMeta], rules: AppendRules, takes_few: bool = False, parts: PartRules | None = None
 ) -> ColumnPicks:
     """The groups of files that are joined.
 
     Neighbours are joined until they are larger than a full file. Rows that are larger by themselves are joined with no
     others, only their columns are. Files of BLOB columns are joined within the rows of one file of the other columns,
-    if at all. Where some rows have files of a BLOB column, and their neighbours were written before the column was
-    added, both stay apart: Java reads such files only if they have all rows of a file of the other columns.
+    if at all; those of VECTOR columns are not. Where some rows have files of such a column, and their neighbours were
+    written before the column was added, both stay apart: Java reads such files only if they have all rows of a file of
+    the other columns.
 
     Args:
-        files: the files of a bucket, without those of VECTOR columns.
+        files: the files of a bucket.
         rules: of the table.
         takes_few: whether fewer files than `compaction.min.file-num` are joined too.
-        blobs: the rules of the table; None: it has no BLOB columns, and had none.
+        parts: of the table; None: no columns are apart from the others, and none were.
 
     Raises:
         CorruptFile: the metadata of files do not say which rows they have, or differ in it.
@@ -74,8 +76,8 @@ def pick_columns(
     apart: list[DataFileMeta] = []
     wide: list[DataFileMeta] = []
     for file in files:
-        (apart if blobs is not None and is_blob_file(file) else wide).append(file)
-    found = _Parts(apart, blobs)
+        (apart if parts is not None and is_part_file(file) else wide).append(file)
+    found = _Parts(apart, parts)
     least = _LEAST if takes_few else max(rules.min_files, _LEAST)
     picks = ColumnPicks([], [])
     for groups in _bins(wide, rules, found):
@@ -91,7 +93,7 @@ def pick_columns(
 def _bins(files: Iterable[DataFileMeta], rules: AppendRules, parts: _Parts) -> Iterator[list[ColumnFiles]]:
     """The neighbouring rows that may come into one file."""
     taken: list[ColumnFiles] = []
-    size, reach, columns = 0, -1, frozenset[int]()
+    size, reach, columns = 0, -1, frozenset[Hashable]()
     for group in map(column_files, sections_by_row_id(files)):
         weight = sum(max(file.file_size, rules.open_cost) for file in group.wide)
         own = parts.columns(group)
@@ -106,16 +108,16 @@ def _bins(files: Iterable[DataFileMeta], rules: AppendRules, parts: _Parts) -> I
 
 
 class _Parts:
-    """Files of BLOB columns, by their rows."""
+    """Files of columns that are apart from the others, by their rows."""
 
-    def __init__(self, files: Iterable[DataFileMeta], rules: BlobRules | None) -> None:
+    def __init__(self, files: Iterable[DataFileMeta], rules: PartRules | None) -> None:
         self._files = sorted(files, key=first_id)
         self._rules = rules
 
-    def columns(self, group: ColumnFiles) -> frozenset[int]:
-        """The columns of which rows have files."""
+    def columns(self, group: ColumnFiles) -> frozenset[Hashable]:
+        """What the files of some rows have."""
         rules = self._rules
-        return frozenset() if rules is None else frozenset(rules.column_of(file) for file in self._of([group]))
+        return frozenset() if rules is None else frozenset(rules.part_of(file) for file in self._of([group]))
 
     def picks(self, groups: Sequence[ColumnFiles]) -> Iterator[Group]:
         """The files that are joined among those of neighbouring rows: files that have values of the same rows, and of
@@ -123,9 +125,9 @@ class _Parts:
         rules = self._rules
         if rules is None or not rules.joined:
             return
-        by_column: dict[int, list[DataFileMeta]] = {}
+        by_column: dict[Hashable, list[DataFileMeta]] = {}
         for file in self._of(groups):
-            by_column.setdefault(rules.column_of(file), []).append(file)
+            by_column.setdefault(rules.part_of(file), []).append(file)
         for files in (files for column, files in by_column.items() if column in rules.joined):
             sections = [tuple(file for run in section for file in run.files) for section in sections_by_row_id(files)]
             yield from (section for section in sections if len(section) >= _LEAST)

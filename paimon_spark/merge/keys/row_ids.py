@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from paimon_spark.errors import CorruptFile
 from paimon_spark.format.manifest import DataFileMeta
+from paimon_spark.format.paths import VECTOR_MARK
 from paimon_spark.merge.keys.sections import Section, SortedRun
 
 _BLOB_SUFFIX = ".blob"
-_VECTOR_MARK = ".vector."
 
 
 def is_blob_file(file: DataFileMeta) -> bool:
@@ -25,7 +25,7 @@ def is_blob_file(file: DataFileMeta) -> bool:
 
 def is_part_file(file: DataFileMeta) -> bool:
     """True if the file has columns that are kept apart from the others, perhaps of some rows only."""
-    return is_blob_file(file) or _VECTOR_MARK in file.file_name
+    return is_blob_file(file) or f"{VECTOR_MARK}." in file.file_name
 
 
 def first_id(file: DataFileMeta) -> int:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue
 from paimon_spark.format.manifest import FileSource
-from paimon_spark.format.rules.blobs import blob_file_columns
+from paimon_spark.format.rules.blobs import own_file_columns
 from paimon_spark.format.types import DataField
 from paimon_spark.merge.keys.row_ids import anchor_of, column_files, first_id, sections_by_row_id
 from paimon_spark.store.compact.bucket_rows import Progress
@@ -33,7 +33,7 @@ BATCH_ROWS = 65536
 
 
 def join_columns(table: Table, task: AppendTask, progress: Progress | None = None) -> CompactTaskResult:
-    """Writes one file with all columns of the rows of a task, but those of BLOB columns with files of their own.
+    """Writes one file with all columns of the rows of a task, but those that have files of their own.
 
     Nothing is visible before somebody commits the result.
 
@@ -46,7 +46,7 @@ def join_columns(table: Table, task: AppendTask, progress: Progress | None = Non
         CorruptFile: a file or a deletion vector is missing or damaged.
         StorageError: the storage failed. After any error what was written is deleted.
     """
-    apart = blob_file_columns(table.schema.fields, table.settings)
+    apart = own_file_columns(table.schema.fields, table.settings)
     fields = [field for field in table.schema.fields if field not in apart]
     names = [field.name for field in fields]
     layout = column_layout(table.schema, table.settings, names)

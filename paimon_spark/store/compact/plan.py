@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from paimon_spark.arrow.predicates.expressions import as_predicate
@@ -21,6 +21,8 @@ from paimon_spark.format.bucket import Place
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options.option import MB
 from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.options.write_settings import FileSettings
+from paimon_spark.format.paths import file_format_of
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataType
@@ -34,7 +36,7 @@ from paimon_spark.merge.compaction.append_picks import (
     pick_any_order,
     pick_neighbours,
 )
-from paimon_spark.merge.compaction.column_picks import BlobRules, pick_columns
+from paimon_spark.merge.compaction.column_picks import PartRules, pick_columns
 from paimon_spark.merge.compaction.levels import CompactUnit, level_runs, top_level
 from paimon_spark.merge.compaction.pick import drops_deletes, never, pick_compaction, pick_full
 from paimon_spark.merge.compaction.record_expiry import expired_files, record_expiry
@@ -273,12 +275,12 @@ def plan_append_compaction(
     evolves = table.settings.data_evolution_enabled
     if evolves and snapshot is not None:
         _check_joinable(table, snapshot)
-    rules, blobs = append_rules(table.settings), _blob_rules(table)
+    rules, parts = append_rules(table.settings), _part_rules(table)
     has_vectors = table.settings.deletion_vectors_enabled
     tasks: list[AppendTask] = []
     for bucket in live_buckets(table, snapshot, predicate, places):
         if evolves:
-            picks = pick_columns(_without_vectors(table, bucket.files), rules, full is True, blobs)
+            picks = pick_columns(_joinable(table, bucket.files), rules, full is True, parts)
             groups: Sequence[Group] = (*picks.wide, *picks.blobs)
         elif table.bucket_mode is BucketMode.BUCKET_UNAWARE:
             vectors = {name: FileVector(d.path, d.cardinality) for name, d in bucket.deletions.items()}
@@ -313,33 +315,35 @@ def _check_joinable(table: Table, snapshot: Snapshot) -> None:
         )
 
 
-def _without_vectors(table: Table, files: Sequence[DataFileMeta]) -> Sequence[DataFileMeta]:
-    """The files, unless some have VECTOR columns apart from the others.
+def _joinable(table: Table, files: Sequence[DataFileMeta]) -> Sequence[DataFileMeta]:
+    """The files, unless some have VECTOR columns apart from the others, and new ones would not.
 
     Raises:
         UnsupportedFeature: there are such files.
     """
     part = next((file for file in files if is_part_file(file) and not is_blob_file(file)), None)
-    if part is not None:
+    if part is not None and table.settings.files.vector_format is None:
         raise UnsupportedFeature(
-            f"compacting {table.location}: {part.file_name} has a column apart from the others, and this release "
-            "does not write such files; compact it with the official system"
+            f"compacting {table.location}: {part.file_name} has VECTOR columns apart from the others, and the table "
+            f"has no option '{FileSettings.vector_format.key}' that says so; set it to the format of this file first"
         )
     return files
 
 
-def _blob_rules(table: Table) -> BlobRules:
+def _part_rules(table: Table) -> PartRules:
     layouts = blob_layouts(table.schema, table.settings, table.schema.names)
     columns: dict[tuple[int, tuple[str, ...] | None], int] = {}
 
-    def column_of(file: DataFileMeta) -> int:
+    def part_of(file: DataFileMeta) -> Hashable:
         key = file.schema_id, file.write_cols
+        if not is_blob_file(file):
+            return *key, file_format_of(file.file_name)
         if key not in columns:
             (columns[key],) = ids_of_file(file, table.schema, table.schemas.load)
         return columns[key]
 
     joined = [table.schema.by_name[layout.column].id for layout in layouts if table.settings.compaction.blobs]
-    return BlobRules(column_of, frozenset(joined), layouts[0].target_bytes if layouts else 0)
+    return PartRules(part_of, frozenset(joined), layouts[0].target_bytes if layouts else 0)
 
 
 def _picks_of_a_writer(files: Sequence[DataFileMeta], rules: AppendRules) -> Iterator[Group]:

@@ -9,7 +9,7 @@ from typing import TypeAlias, TypeVar
 
 from paimon_spark.format.manifest import EMPTY_STATS, DataFileMeta
 from paimon_spark.format.options.option import MB
-from paimon_spark.merge.keys.row_ids import column_files
+from paimon_spark.merge.keys.row_ids import column_files, is_blob_file
 from paimon_spark.merge.keys.sections import Section, SortedRun
 
 _LEAST_PIECE = 2 * MB
@@ -188,7 +188,7 @@ def pack_ordered(weights: Sequence[int], target: int) -> list[tuple[int, int]]:
 
 
 def pack_parts(
-    files: Sequence[DataFileMeta], sections: Sequence[Section], target: int, open_cost: int
+    files: Sequence[DataFileMeta], sections: Sequence[Section], target: int, open_cost: int, counts_blobs: bool = True
 ) -> Iterator[tuple[tuple[DataFileMeta, ...], tuple[Section, ...]]]:
     """The files and sections of one bucket in groups, one for each split; the order is kept, files are first.
 
@@ -197,10 +197,16 @@ def pack_parts(
         sections: sections to merge; a section is never divided.
         target: bytes of a split.
         open_cost: the least bytes that a file or section counts as.
+        counts_blobs: False: a file of a BLOB column counts as open_cost (Java: DataEvolutionSplitGenerator).
     """
     weights = [max(file.file_size, open_cost) for file in files]
     for section in sections:
-        weights.append(max(sum(file.file_size for run in section for file in run.files), open_cost))
+        sizes = (
+            file.file_size if counts_blobs or not is_blob_file(file) else open_cost
+            for run in section
+            for file in run.files
+        )
+        weights.append(max(sum(sizes), open_cost))
     count = len(files)
     for start, end in pack_ordered(weights, target):
         yield tuple(files[start:end]), tuple(sections[max(start - count, 0) : max(end - count, 0)])

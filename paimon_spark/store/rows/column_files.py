@@ -9,7 +9,7 @@ of its rows are those of the other files; its number, which is that of its snaps
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from contextlib import ExitStack
 from typing import TypeAlias
 
 import numpy as np
@@ -21,7 +21,7 @@ from paimon_spark.format.rules.blobs import blob_file_columns
 from paimon_spark.format.schema import POSITION
 from paimon_spark.format.types import DataField
 from paimon_spark.merge.keys.row_ids import ColumnFiles, column_files, end_id, first_id, sections_by_row_id
-from paimon_spark.store.compact.blobs import BlobOutput
+from paimon_spark.store.compact.blobs import BlobOutput, numbered
 from paimon_spark.store.compact.columns import read_columns
 from paimon_spark.store.compact.output import CompactOutput
 from paimon_spark.store.compact.task import AppendTask
@@ -29,7 +29,7 @@ from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.file_statistics import ids_of_file
 from paimon_spark.store.rows.rewrite_file import PendingChanges, RowChanges
-from paimon_spark.store.write.file_layout import column_layout
+from paimon_spark.store.write.file_layout import column_layout, vector_layout
 from paimon_spark.store.write.row_rules import row_rules
 
 Ints: TypeAlias = npt.NDArray[np.int64]
@@ -61,13 +61,21 @@ def write_columns(
     group = column_files(section)
     names = [field.name for field in fields]
     apart = [field.name for field in blob_file_columns(fields, table.settings)]
-    plain = [field for field in fields if field.name not in apart]
+    whole = [field for field in fields if field.name not in apart]
+    vectors = vector_layout(table.schema, table.settings, names)
+    plain = [field.name for field in whole if vectors is None or field.name not in vectors.arrow.names]
     rules = row_rules(table.location, table.schema, table.settings).of_columns(names)
     pending = PendingChanges(changes)
     known = {name: _known(table, group, name) for name in apart}
-    layout = column_layout(table.schema, table.settings, [field.name for field in plain])
-    with BlobOutput(table, task, apart) as blobs, CompactOutput(table, task, FileSource.APPEND, layout) as output:
-        for rows in read_columns(table, task, plain):
+    layouts = [column_layout(table.schema, table.settings, plain)] * bool(plain)
+    layouts += [] if vectors is None else [vectors]
+    with ExitStack() as made:
+        blobs = made.enter_context(BlobOutput(table, task, apart))
+        outputs = [
+            (layout.arrow.names, made.enter_context(CompactOutput(table, task, FileSource.APPEND, layout)))
+            for layout in layouts
+        ]
+        for rows in read_columns(table, task, whole):
             positions = rows.column(POSITION).to_numpy()
             found = list(pending.up_to(int(positions[-1])))
             new = [rules.prepare(change.rows, None)[0] for change in found]
@@ -76,12 +84,12 @@ def write_columns(
                 old = pa.nulls(len(positions), pa.binary())
                 values = _chosen([old, *(part.column(name) for part in new)], places)
                 blobs.write(name, values, (places < len(positions)) & known[name][positions])
-            if plain:
-                output.write(_replaced(rows.select(layout.arrow.names), places, new))
-        output.end_files()
-        written, _ = output.wait()
-        files = [replace(file, first_row_id=group.first_row_id) for file in written]
-        files += blobs.finish(group.first_row_id)
+            for columns, output in outputs:
+                output.write(_replaced(rows.select(columns), places, new))
+        files = blobs.finish(group.first_row_id)
+        for _, output in outputs:
+            output.end_files()
+            files += numbered(output.wait()[0], group.first_row_id)
     return CommitMessage(task.partition, task.bucket, task.total_buckets, new_files=tuple(files))
 
 

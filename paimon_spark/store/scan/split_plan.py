@@ -292,6 +292,9 @@ def _splits(
     """The splits of the files of groups; how many files were left out by their indexes, and how many by the order."""
     target = table.settings.scan.split_target_size
     open_cost = table.settings.scan.open_file_cost
+    counts_blobs = table.settings.scan.blob_split_by_file_size
+    if counts_blobs is None:
+        counts_blobs = not table.settings.blob_as_descriptor
     types = table.schema.partition_types
     parts_of = _parts_of(table, spec, keep)
     since = None if spec.created_since is None else local_wall_millis(spec.created_since)
@@ -325,7 +328,7 @@ def _splits(
         left = by_order
     splits: list[Split] = []
     for place, kept in zip(buckets, left, strict=True):
-        for part in pack_parts(*kept.parts, target, open_cost):
+        for part in pack_parts(*kept.parts, target, open_cost, counts_blobs):
             split = Split(place.partition, place.bucket, place.directory, *part, snapshot_id=snapshot_id)
             splits.append(replace(split, deletions=_of(split, place.deletions), selections=_of(split, kept.selections)))
     skipped = sum(kept.skipped for kept in left)

@@ -20,7 +20,7 @@ from paimon_spark.file_io import FileIO, OutputStream
 from paimon_spark.format.binary_row import encode_arity_row
 from paimon_spark.format.blob_file import BLOB
 from paimon_spark.format.manifest import EMPTY_ROW, DataFileMeta
-from paimon_spark.format.paths import INDEX_SUFFIX
+from paimon_spark.format.paths import INDEX_SUFFIX, marked_name
 from paimon_spark.format.row_kind import DELETE, UPDATE_BEFORE
 from paimon_spark.format.schema import SEQUENCE_NUMBER, VALUE_KIND
 from paimon_spark.store.metadata.file_paths import BucketPlaces, FilePlace
@@ -117,22 +117,29 @@ class BucketWriter:
         self._blobs = [
             BlobWriter(file_io, places.location, blob, partial(self._begin, BLOB), closing) for blob in layout.blobs
         ]
+        self._vectors: BucketWriter | None = None
+        if layout.vectors is not None:
+            self._vectors = BucketWriter(file_io, layout.vectors, places, new_name, closing)
+            self._vectors.begun = self.begun
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Appends rows.
 
         Args:
             batch: in the columns of ``layout.file_fields``; sorted by key if the layout has keys, also across calls.
-                Also the columns of ``layout.blobs``, where the layout has some, anywhere among them.
+                Also the columns of ``layout.blobs`` and ``layout.vectors``, where there are some, anywhere among them.
         """
-        names = [field.name for field in self._layout.file_fields]
-        start, at_once = 0, self._rows_at_once(batch.select(names) if self._blobs else batch)
+        names = self._layout.arrow.names
+        is_wider = bool(self._blobs) or self._vectors is not None
+        start, at_once = 0, self._rows_at_once(batch.select(names) if is_wider else batch)
         while start < batch.num_rows:
             file = self._file or self._open()
             part = batch.slice(start, min(at_once, self._layout.target_rows - file.rows))
             for layout, blob in zip(self._layout.blobs, self._blobs, strict=True):
                 blob.write(part.column(layout.column))
-            part = part.select(names) if self._blobs else part
+            if self._vectors is not None and self._layout.vectors is not None:
+                self._vectors.write(part.select(self._layout.vectors.arrow.names))
+            part = part.select(names) if is_wider else part
             if file.index is not None:
                 file.index.add(part)
             file.writer.write(part)
@@ -150,6 +157,8 @@ class BucketWriter:
         """Abandons the open file. Raises nothing: the caller deletes all files by name, and reports errors."""
         for blob in self._blobs:
             blob.discard()
+        if self._vectors is not None:
+            self._vectors.discard()
         if self._file is not None:
             if self._file.index is not None:
                 self._file.index.stop()
@@ -171,6 +180,8 @@ class BucketWriter:
     def _begin(self, file_format: str) -> tuple[str, FilePlace]:
         """Name and place of a new file."""
         name = self._new_name(file_format)
+        if self._layout.mark:
+            name = marked_name(name, self._layout.prefix, self._layout.mark)
         place = self._places.data_file(name)
         self.begun.append(place.path)
         return name, place
@@ -221,10 +232,13 @@ class BucketWriter:
         self._closing.run(file.stream.close)
         self._file = None
         self.files.append(self._with_index(file, self._meta(file, size)))
-        for blob in self._blobs:  # their rows are those of this file
-            blob.end_file()
-            self.files += blob.files
-            blob.files.clear()
+        parts: list[BlobWriter | BucketWriter] = [*self._blobs]
+        if self._vectors is not None:
+            parts.append(self._vectors)
+        for part in parts:
+            part.end_file()  # its rows are those of this file
+            self.files += part.files
+            part.files.clear()
 
     def _new_index(self) -> _Indexing | None:
         """Makes the indexes of one file; None: it gets none. Most tables have none, so this is imported late."""

@@ -22,12 +22,14 @@ from paimon_spark.arrow.variant_inference import InferenceRules
 from paimon_spark.arrow.variant_plans import Shredding
 from paimon_spark.arrow.variant_shredding import check_shape
 from paimon_spark.errors import OptionError, SchemaError
+from paimon_spark.format.blob_file import BLOB
 from paimon_spark.format.file_index.settings import IndexSetting, check_indexes, index_settings
 from paimon_spark.format.manifest import EMPTY_STATS, FileSource, SimpleStats
 from paimon_spark.format.options.option import MB
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.write_settings import VariantSettings
-from paimon_spark.format.rules.blobs import blob_file_columns
+from paimon_spark.format.paths import VECTOR_MARK
+from paimon_spark.format.rules.blobs import blob_file_columns, own_file_columns, vector_file_columns
 from paimon_spark.format.schema import (
     KEY_FIELD_ID_START,
     KEY_PREFIX,
@@ -103,6 +105,8 @@ class FileLayout:
         stats_modes: the stats mode of every column of the files.
         dense_stats: True if columns without statistics are left out.
         blobs: the files of BLOB columns beside these files.
+        vectors: the files of VECTOR columns beside these files; None: there are none.
+        mark: what the names of the files have behind their number, to tell them from others.
     """
 
     schema_id: int
@@ -127,10 +131,12 @@ class FileLayout:
     numbering: Numbering = Numbering.COUNTED
     write_cols: tuple[str, ...] | None = None
     blobs: tuple[BlobLayout, ...] = ()
+    vectors: FileLayout | None = None
+    mark: str = ""
 
     def suffix_of(self, file_format: str) -> str | None:
         """The part of the names of files of a format that tells their compression; those of BLOB columns have none."""
-        return self.suffix if file_format == self.file_format else None
+        return None if file_format == BLOB else self.suffix
 
     def key_stats(self, found: Mapping[str, ColumnStats]) -> SimpleStats:
         """``_KEY_STATS`` of a file: of all key columns.
@@ -270,9 +276,41 @@ def layout_by(schema: TableSchema, settings: TableSettings, rules: FileRules) ->
     Raises:
         OptionError: an option cannot be read.
     """
-    blobs = blob_layouts(schema, settings, schema.names)
-    apart = {blob.column for blob in blobs}
-    values = fields = tuple(field for field in schema.fields if field.name not in apart)
+    apart = () if schema.primary_keys else own_file_columns(schema.fields, settings)
+    if not apart:
+        return _layout_of(schema, settings, rules)
+    plain = tuple(field for field in schema.fields if field not in apart)
+    return replace(
+        _layout_of(replace(schema, fields=plain), settings, rules),
+        write_cols=tuple(field.name for field in plain),
+        blobs=blob_layouts(schema, settings, schema.names),
+        vectors=vector_layout(schema, settings, schema.names),
+    )
+
+
+def vector_layout(schema: TableSchema, settings: TableSettings, names: Collection[str]) -> FileLayout | None:
+    """The layout of the files of VECTOR columns, of those with files of their own among some columns; None: there are
+    none.
+
+    Raises:
+        OptionError: an option cannot be read.
+    """
+    fields = vector_file_columns((field for field in schema.fields if field.name in names), settings)
+    if not fields or schema.primary_keys or settings.files.vector_format is None:
+        return None
+    rules = replace(data_rules(settings), file_format=settings.files.vector_format.lower(), target_rows=_UNLIMITED)
+    target = settings.files.vector_target_size or settings.files.target_size or TARGET_WITHOUT_KEY
+    return replace(
+        _layout_of(replace(schema, fields=fields), settings, rules),
+        target_bytes=target,
+        write_cols=tuple(field.name for field in fields),
+        mark=VECTOR_MARK,
+    )
+
+
+def _layout_of(schema: TableSchema, settings: TableSettings, rules: FileRules) -> FileLayout:
+    """The layout of files that have all columns of a schema."""
+    fields = schema.fields
     keys: tuple[DataField, ...] = ()
     thin = settings.files.thin_mode
     if schema.primary_keys:
@@ -282,7 +320,7 @@ def layout_by(schema: TableSchema, settings: TableSettings, rules: FileRules) ->
     key_names = tuple(f.name if thin else KEY_PREFIX + f.name for f in keys)
     return FileLayout(
         schema_id=schema.id,
-        values=values,
+        values=schema.fields,
         keys=keys,
         key_names=key_names,
         file_fields=tuple(fields),
@@ -304,8 +342,7 @@ def layout_by(schema: TableSchema, settings: TableSettings, rules: FileRules) ->
         level=rules.level,
         source=rules.source,
         numbering=(numbering := _numbering(schema)),
-        write_cols=tuple(field.name for field in values) if blobs or numbering is Numbering.KEPT else None,
-        blobs=blobs,
+        write_cols=tuple(field.name for field in schema.fields) if numbering is Numbering.KEPT else None,
     )
 
 

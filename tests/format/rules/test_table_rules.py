@@ -25,6 +25,9 @@ FIELDS = (
 APPEND = TableSchema(0, FIELDS, 4)
 VARIANT = TableSchema(0, (DataField(0, "v", parse_type("ARRAY<VARIANT>")),), 0)
 VECTOR = TableSchema(0, (DataField(0, "v", parse_type("VECTOR<FLOAT, 3>")), DataField(1, "id", INT)), 1)
+EVOLVED = {"row-tracking.enabled": "true", "data-evolution.enabled": "true"}
+BLOBS = replace(APPEND, fields=(*FIELDS, DataField(5, "b", parse_type("BLOB"))), highest_field_id=5, options=EVOLVED)
+APART = replace(VECTOR, options={**EVOLVED, "vector.file.format": "parquet"})
 KEYED = replace(APPEND, primary_keys=("id", "dt"), partition_keys=("dt",), options={"bucket": "2"})
 
 
@@ -57,6 +60,11 @@ GOOD = {
     "row kind": with_options(KEYED, rowkind__field="dt"),
     "file index": with_options(APPEND, file_index__bloom_filter__columns="id,dt"),
     "orc": with_options(APPEND, file__format="orc"),
+    "blobs": BLOBS,
+    "named blobs": with_options(BLOBS, blob_field="b"),
+    "references": with_options(BLOBS, blob_descriptor_field="b"),
+    "vectors apart": APART,
+    "vectors apart from orc": with_options(APART, file__format="orc"),
     "row expiry": with_options(KEYED, record_level__expire_time="1 d", record_level__time_field="ts"),
 }
 
@@ -150,6 +158,22 @@ BAD: list[tuple[TableSchema, str]] = [
         replace(VECTOR, fields=(DataField(0, "v", parse_type("ARRAY<VECTOR<STRING, 3>>")),)),
         "the elements of a VECTOR are booleans, integers or floats",
     ),
+    (replace(BLOBS, options={}), "the column 'b' is a BLOB, which needs the options 'row-tracking.enabled' = 'true'"),
+    (replace(BLOBS, fields=BLOBS.fields[-1:]), "a table with BLOB columns needs another column beside them"),
+    (replace(BLOBS, partition_keys=("b",)), "the BLOB column 'b' cannot be a partition column"),
+    (with_field(APPEND, "r", "MAP<INT, ARRAY<BLOB>>"), "and a BLOB is a column of its own, the element of an array"),
+    (with_field(APPEND, "r", "ARRAY<ARRAY<BLOB>>"), "and a BLOB is a column of its own, the element of an array"),
+    (with_options(BLOBS, blob_field="b,id"), "the option 'blob-field' names 'id', which is no BLOB column"),
+    (with_options(BLOBS, blob_descriptor_field="x"), "the option 'blob-descriptor-field' names 'x', which is no BLOB"),
+    (with_options(BLOBS, blob_view_field="x"), "the option 'blob-view-field' names 'x', which is no BLOB column"),
+    (
+        with_options(BLOBS, blob_view_field="b", blob_descriptor_field="b"),
+        "'blob-descriptor-field' and 'blob-view-field' both name 'b'",
+    ),
+    (replace(APART, options={"vector.file.format": "parquet"}), "'vector.file.format' needs 'data-evolution.enabled'"),
+    (with_options(APART, vector__file__format="orc"), "orc files hold no VECTOR; use parquet or avro"),
+    (replace(APART, fields=APART.fields[:1]), "needs another column beside them"),
+    (replace(APART, partition_keys=("v",)), "the VECTOR column 'v' cannot be a partition column"),
     (with_options(VECTOR, vector_field="v,id"), "the option 'vector-field' names 'id', which is no VECTOR column"),
     (with_options(APPEND, metadata__stats_mode="truncate"), "metadata.stats-mode"),
     (with_options(APPEND, fields__n__stats_mode="truncate(0)"), "fields.n.stats-mode"),

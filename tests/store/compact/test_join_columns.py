@@ -272,5 +272,5 @@ def test_columns_that_lie_apart_are_left_to_the_official_system(tmp_path: Path) 
     (file,) = message.new_files
     apart = replace(file, file_name=file.file_name.replace("data-", "data-1.vector."))
     TableCommit(table, "java").append([replace(message, new_files=(apart,))])
-    with pytest.raises(UnsupportedFeature, match="has a column apart from the others"):
+    with pytest.raises(UnsupportedFeature, match="apart from the others, and the table has no option"):
         tasks_of(table)

@@ -198,6 +198,22 @@ def test_columns_of_references(tmp_path: Path) -> None:
     check_table(table.location)
 
 
+def test_the_size_of_splits(tmp_path: Path) -> None:
+    """Files of blobs count, but where a read gives references, or an option says so."""
+    table = new_table(tmp_path / "t")
+    for key in range(4):
+        table.append(pa.table({"id": [key], "b": [bytes(60_000)]}, SCHEMA))
+    sizes = {"source.split.target-size": "100 kb", "source.split.open-file-cost": "1 kb"}
+
+    def splits(**options: str) -> int:
+        return len(open_table(table.location, {**sizes, **options}).scan().plan().splits)
+
+    by_size = "blob.split-by-file-size"
+    assert (splits(), splits(**{by_size: "false"})) == (4, 1)
+    as_references = {"blob-as-descriptor": "true"}
+    assert (splits(**as_references), splits(**as_references, **{by_size: "true"})) == (1, 4)
+
+
 # -------------------------------------------------------------------------------------------------------------- faults
 
 OLD = {1: b"one", 2: None, 3: b"", 4: b"four" * 20}
