@@ -163,6 +163,8 @@ def _positions(schema: pa.Schema, fields: Sequence[DataField], omissible: Collec
 def _mismatch(column: pa.Field, field: DataField) -> str | None:
     if column.type == pa.null():
         return None
+    if _may_be_empty_maps(column.type, field.type):
+        return None
     source = data_type(_typed(column.type, field.type), column.nullable)
     if _storable(source, field.type):
         return None
@@ -216,11 +218,35 @@ def _storable_nested(source: DataType, target: DataType) -> bool:
 
 
 def _typed(have: pa.DataType, want: DataType) -> pa.DataType:
-    """A type of lists in which Arrow has seen no value, with the type that the column has for them."""
+    """A nested type in which Arrow has seen no value for a part, with the type that the column has for it."""
+    if have == pa.null():
+        return arrow_type(want)
     if pa.types.is_list(have) and want.root in (Root.ARRAY, Root.VECTOR):
-        inner = arrow_type(want.inner) if have.value_type == pa.null() else _typed(have.value_type, want.inner)
-        return pa.list_(have.value_field.with_type(inner))
+        return pa.list_(_typed_child(have.value_field, want.inner))
+    if pa.types.is_map(have) and want.root is Root.MAP:
+        return pa.map_(_typed_child(have.key_field, want.key_type), _typed_child(have.item_field, want.inner))
+    if pa.types.is_struct(have) and want.root is Root.ROW:
+        found = match_columns([child.name for child in have], want.fields)
+        wanted = {position: field.type for field in want.fields if (position := found.get(field.name)) is not None}
+        return pa.struct([_typed_child(child, wanted[at]) if at in wanted else child for at, child in enumerate(have)])
     return have
+
+
+def _typed_child(child: pa.Field, want: DataType) -> pa.Field:
+    return child.with_type(_typed(child.type, want))
+
+
+def _may_be_empty_maps(have: pa.DataType, want: DataType) -> bool:
+    """True for lists without a value where maps are wanted, as pandas gives a column of empty maps."""
+    return want.root is Root.MAP and pa.types.is_list(have) and have.value_type == pa.null()
+
+
+def _empty_maps(lists: pa.Array, to: pa.DataType) -> pa.Array:
+    if len(lists.flatten()):
+        raise DataError("lists of NULL are no maps; give each key and its value as a pair")
+    offsets = pa.repeat(pa.scalar(0, pa.int32()), len(lists) + 1)
+    nothing = (pa.nulls(0, to.key_type), pa.nulls(0, to.item_type))
+    return pa.MapArray.from_arrays(offsets, *nothing, type=to, mask=lists.is_null())
 
 
 def _plain(array: pa.Array) -> pa.Array:
@@ -239,6 +265,8 @@ def _store(array: pa.Array, target: DataType, rules: StoreRules) -> pa.Array:
         return array
     if array.type == pa.null():
         return pa.nulls(len(array), arrow)
+    if _may_be_empty_maps(array.type, target):
+        array = _empty_maps(array, arrow)
     typed = _typed(array.type, target)
     if typed != array.type:
         array = array.cast(typed)

@@ -121,7 +121,11 @@ def pandas_table(rows: Any) -> pa.Table | None:
                 f"{name}.sparse.to_dense() first"
             )
     try:
-        table = pa.Table.from_pandas(rows, preserve_index=False)
+        maps = {at: found for at, (_, values) in enumerate(rows.items()) if (found := _map_column(values)) is not None}
+        others = rows.iloc[:, [at for at in range(rows.shape[1]) if at not in maps]] if maps else rows
+        table = pa.Table.from_pandas(others, preserve_index=False)
+        for at, column in maps.items():
+            table = table.add_column(at, str(rows.columns[at]), column)
     except UnicodeEncodeError as error:
         raise DataError(
             f"writing rows of pandas: a text has {error.object[error.start]!a}, half of a character in UTF-16, which "
@@ -146,6 +150,26 @@ def pandas_table(rows: Any) -> pa.Table | None:
                     "zone, or none"
                 )
     return table
+
+
+def _map_column(values: Any) -> pa.Array | None:
+    """A column of lists of pairs, as ``to_pandas`` gives maps, as maps; None: it is another one.
+
+    Python values are looked at one by one, as Arrow does too: nothing else tells what they are.
+    """
+    if values.dtype != object:
+        return None
+    lists = (value for value in values if value is not None)
+    for found in lists:
+        if not isinstance(found, list) or (found and not (isinstance(found[0], tuple) and len(found[0]) == 2)):
+            return None
+        if found:
+            break
+    else:
+        return None
+    pairs = [pair for value in values if isinstance(value, list) for pair in value]
+    kinds = (pa.array([key for key, _ in pairs]).type, pa.array([item for _, item in pairs]).type)
+    return pa.array([value if isinstance(value, list) else None for value in values], pa.map_(*kinds))
 
 
 def _is_beyond_64_bits(value: Any) -> bool:

@@ -297,6 +297,22 @@ def test_nulls_inside_not_null_types_are_refused(array: pa.Array, target: Any) -
         stored(array, target)
 
 
+def test_parts_of_nested_values_that_are_always_null() -> None:
+    """Arrow gives them no type, as pandas and dictionaries come to it."""
+    deep = {"type": "ARRAY", "element": ROW}
+    assert stored(pa.array([{"a": 1, "b": None}, None]), ROW) == [[None, 1], None]
+    assert stored(pa.array([[{"B": None, "a": 2}], []]), deep) == [[[None, 2]], []]
+    maps = pa.array([[("k", None)]], pa.map_(pa.string(), pa.null()))
+    assert stored(maps, {"type": "MAP", "key": "STRING", "value": {"type": "ARRAY", "element": "INT"}}) == [
+        [["k", None]]
+    ]
+    assert stored(pa.array([[], None]), {"type": "MAP", "key": "STRING", "value": "INT"}) == [[], None]
+    with pytest.raises(DataError, match="lists of NULL are no maps"):
+        stored(pa.array([[None]]), {"type": "MAP", "key": "STRING", "value": "INT"})
+    with pytest.raises(DataError, match=r"NOT NULL.* is null in some rows"):
+        stored(pa.array([[None]]), {"type": "ARRAY", "element": "INT NOT NULL"})
+
+
 def test_nulls_outside_the_slice_or_behind_a_null_do_not_count() -> None:
     lists = pa.array([[None], [1], None, [2]]).slice(1)
     assert stored(lists, {"type": "ARRAY", "element": "INT NOT NULL"}) == [[1], None, [2]]

@@ -340,7 +340,10 @@ _SCAN_NAMES: Mapping[str, str] = MappingProxyType(
         "arrow_schema is the names and types of the columns": (
             "schema dtypes printSchema print_schema describe column_names names"
         ),
-        "polars.DataFrame(scan) takes a scan as it is": "to_polars",
+        "to_polars_lazy() of a scan of the table itself is a LazyFrame, to_polars() a DataFrame": (
+            "lazy scan_polars to_lazy to_polars_lazy"
+        ),
+        "to_dataset() of a scan of the table itself is a dataset of pyarrow": "to_pyarrow_dataset dataset to_dataset",
         'duckdb.sql("FROM scan") takes a scan as it is': "to_duckdb",
         "pyarrow.RecordBatchReader.from_stream(scan) takes a scan as it is": "to_arrow_batch_reader to_reader",
         "plan() finds the splits": "splits planFiles plan_files",

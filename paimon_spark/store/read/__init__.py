@@ -2,6 +2,6 @@
 
 May import: ``store.holds``, ``merge.compaction``, ``arrow.formats``, ``arrow.predicates``.
 No ``store.commit``.
-Libraries: ``pandas`` in ``arrow_rows``.
+Libraries: ``pandas``, ``polars`` in ``arrow_rows``.
 Invariant: a condition on values is applied after the merge, so that no replaced row comes back.
 """

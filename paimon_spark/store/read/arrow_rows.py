@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
 from functools import partial
+from importlib import import_module
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
@@ -17,6 +18,7 @@ from paimon_spark.format.options.other_systems import ARGUMENT_ADVICE, SCAN_ADVI
 
 if TYPE_CHECKING:
     import pandas as pd
+    import polars
 
 
 class ArrowRows(ABC):
@@ -81,6 +83,15 @@ class ArrowRows(ABC):
                 frame[name] = frame[name].astype(str(column.type).capitalize())
         return frame
 
+    def to_polars(self) -> polars.DataFrame:
+        """All rows at once, as a DataFrame of Polars; ``Scan.to_polars_lazy`` reads only what a query needs.
+
+        Raises:
+            UnsupportedFeature: Polars is not installed.
+        """
+        found: polars.DataFrame = imported("polars", "to_polars()", "Polars").DataFrame(self.to_arrow())
+        return found
+
     def head(self, count: int = 10) -> pa.Table:
         """The first rows that are read, in no order; no further file is opened when there are enough. See ``Scan.top``.
 
@@ -116,9 +127,33 @@ class ArrowRows(ABC):
         Args:
             requested_schema: what the caller wishes; None: arrow_schema.
         """
-        batches, failed = self.to_batches(), list[Exception]()
-        rows = chain(list(islice(batches, 1)), _until_error(batches, failed), map(_EXHAUSTED.throw, failed))
-        return pa.RecordBatchReader.from_batches(self.arrow_schema, rows).__arrow_c_stream__(requested_schema)
+        return reader_of(self.arrow_schema, self.to_batches()).__arrow_c_stream__(requested_schema)
+
+
+def reader_of(schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatchReader:
+    """A reader of Arrow. The first batch is read at once, so that a read that cannot begin raises its own error."""
+    failed = list[Exception]()
+    rows = chain(list(islice(batches, 1)), _until_error(batches, failed), map(_EXHAUSTED.throw, failed))
+    return pa.RecordBatchReader.from_batches(schema, rows)
+
+
+def imported(module: str, call: str, package: str) -> Any:
+    """A module of a library that only some calls need.
+
+    Args:
+        module: its full name.
+        call, package: what needs it, and how the library is called, for the error.
+
+    Raises:
+        UnsupportedFeature: it is not installed.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != module.partition(".")[0]:
+            raise
+        name = module.partition(".")[0]
+        raise UnsupportedFeature(f"{call} needs {package}, which is not installed: run pip install {name}") from None
 
 
 _EXHAUSTED: Generator[pa.RecordBatch] = (batch for batch in list[pa.RecordBatch]())

@@ -6,7 +6,7 @@ imported when they are used.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow as pa
 
 from paimon_spark.arguments.checks import checks_arguments
-from paimon_spark.arrow.predicates.predicate import AlwaysFalse, AlwaysTrue, Predicate
+from paimon_spark.arrow.predicates.predicate import TRUE, AlwaysFalse, AlwaysTrue, Predicate, and_
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options.read_settings import ScanSettings
@@ -26,7 +26,7 @@ from paimon_spark.format.types import DataField
 from paimon_spark.store.holds.expired import translate_missing_files
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.read.arrow_rows import ArrowRows
+from paimon_spark.store.read.arrow_rows import ArrowRows, imported
 from paimon_spark.store.read.lenient_read import STRICT, tolerance
 from paimon_spark.store.read.row_places import check_places, stored_part
 from paimon_spark.store.read.splits import ReadUnit, Unit, divided, group_splits
@@ -37,10 +37,14 @@ from paimon_spark.store.scan.time_travel import Travel, resolve_snapshot
 from paimon_spark.store.storage.parallel import map_parallel
 
 if TYPE_CHECKING:
+    import duckdb
+    import polars
+
     from paimon_spark.store.pruning.top_n import TopN
     from paimon_spark.store.read.branched_reader import BranchedReader
     from paimon_spark.store.read.metadata_aggregates import MetadataAggregates
     from paimon_spark.store.read.split_reader import SplitReader
+    from paimon_spark.store.scan.dataset import ScanDataset
     from paimon_spark.store.scan.scan_explanation import ScanExplanation
 
 READ_THREADS = 4
@@ -218,6 +222,51 @@ class Scan(ArrowRows):
         if not self.fields:
             return _rows_without_columns(sum(batch.num_rows for batch in batches))
         return pa.Table.from_batches(batches, self.arrow_schema)
+
+    def to_dataset(self) -> ScanDataset:
+        """The scan as a dataset of pyarrow: DuckDB, DataFusion and pyarrow push their columns and conditions into it.
+
+        ``orders = table.scan().to_dataset()``, then ``duckdb.sql("SELECT id FROM orders WHERE total > 10")``. Nothing
+        is read yet; each use reads the newest state.
+        """
+        from paimon_spark.store.scan.dataset import ScanDataset
+
+        return ScanDataset(self)
+
+    def to_duckdb(self, connection: duckdb.DuckDBPyConnection | None = None) -> duckdb.DuckDBPyRelation:
+        """The scan as a relation of DuckDB, which pushes its columns and conditions into it. Nothing is read yet.
+
+        Args:
+            connection: of DuckDB; None: its default one.
+
+        Raises:
+            UnsupportedFeature: DuckDB is not installed.
+        """
+        library = imported("duckdb", "to_duckdb()", "DuckDB")
+        found: duckdb.DuckDBPyRelation = (library if connection is None else connection).from_arrow(self.to_dataset())
+        return found
+
+    def to_polars_lazy(self) -> polars.LazyFrame:
+        """The scan as a LazyFrame of Polars, which pushes its columns, conditions and limits into it.
+
+        Nothing is read yet; each ``collect`` reads the newest state, batch by batch.
+
+        Raises:
+            UnsupportedFeature: Polars is not installed.
+        """
+        from paimon_spark.store.scan.polars_frame import lazy_frame
+
+        return lazy_frame(self)
+
+    def narrowed(self, names: Container[str] | None = None, predicate: Predicate = TRUE) -> Scan:
+        """The same read of some of its columns, and of the rows that satisfy a further condition too.
+
+        Args:
+            names: of columns of the result, exactly; None: all.
+            predicate: over the columns of the table.
+        """
+        fields = self.fields if names is None else tuple(field for field in self.fields if field.name in names)
+        return self._wanting(fields=fields, predicate=and_(self.predicate, predicate))
 
     def count(self) -> int:
         """The number of rows.
