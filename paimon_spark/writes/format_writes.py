@@ -27,6 +27,7 @@ from paimon_spark.store.file_tables.format_write import (
     discard_job,
     publish,
 )
+from paimon_spark.store.open import find_any_table
 from paimon_spark.store.write.absent_columns import omissible_columns
 from paimon_spark.writes.arrow_input import record_batches, valid_batches
 from paimon_spark.writes.options import WriteOptions
@@ -75,6 +76,16 @@ class FormatJob:
     def discard(self) -> None:
         """Deletes the files of a job that has failed. Raises nothing."""
         discard_job(self.table, self.name)
+
+
+def find_format_table(options: WriteOptions) -> FormatTable | None:
+    """The format table that a write is to; None: there is no table, or one of another kind.
+
+    Raises:
+        PaimonError: it cannot be opened.
+    """
+    found = find_any_table(options.path, options.table)
+    return found if isinstance(found, FormatTable) else None
 
 
 def open_format_job(table: FormatTable, names: Sequence[str], options: WriteOptions, overwrite: bool) -> FormatJob:

@@ -76,7 +76,7 @@ def create(
     kind = TableSettings(schema.options).table_type
     if kind in (TableKind.OBJECT_TABLE, TableKind.FORMAT_TABLE):
         is_of_rows = kind == TableKind.FORMAT_TABLE
-        makes = "a REST catalog makes format" if is_of_rows else "a Hive, JDBC or REST catalog makes object"
+        makes = "a Hive or REST catalog makes format" if is_of_rows else "a Hive, JDBC or REST catalog makes object"
         raise UnsupportedFeature(
             f"creating {location} with 'type' = '{kind}': only {makes} tables; create it by its name there, with SQL "
             "or tableName(...)"
@@ -117,7 +117,7 @@ def alike_names(names: Sequence[str], is_exact: bool) -> str | None:
 def _refuse_served(location: str) -> None:
     if is_served(location):
         raise TableNotFound(
-            f"there is no table {location}, and a REST server makes tables by the statement CREATE TABLE only: run "
+            f"there is no table {location}, and a catalog makes tables by the statement CREATE TABLE only: run "
             "cat.sql('CREATE TABLE ...') with its catalog"
         )
 
@@ -164,11 +164,6 @@ def new_table_schema(
     schema = TableSchema(0, numbered, highest, partition_keys, primary_keys, stored, comment)
     if TableSettings(stored).table_type == TableKind.FORMAT_TABLE:
         check_format_table(f"creating {location}", schema)
-        if with_rows:
-            raise UnsupportedFeature(
-                f"creating {location} with rows: this release makes a format table without a query only; create it, "
-                "then INSERT INTO it"
-            )
         return schema
     if with_rows:
         check_call(stored)

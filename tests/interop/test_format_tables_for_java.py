@@ -13,7 +13,8 @@ from java_object_tables import write_by_java
 from java_rest import rows_by_java
 from java_rest_server import JavaRestServer
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
 from support.registered_catalogs import forget_catalogs
 
 import paimon_spark
@@ -81,10 +82,12 @@ def test_tables_that_are_not_made(server: JavaRestServer, spark: SparkSession, t
     for error, words, columns, properties in refused:
         with pytest.raises(error, match=words):
             cat.sql(f"CREATE TABLE lake.d.no ({columns}) TBLPROPERTIES ('type' = 'format-table', {properties})")
-    with pytest.raises(UnsupportedFeature, match="without a query only"):
-        cat.sql("CREATE TABLE lake.d.no TBLPROPERTIES ('type' = 'format-table') AS SELECT 1 AS a")
-    with pytest.raises(UnsupportedFeature, match="a REST catalog makes without USING"):
-        cat.sql("CREATE TABLE lake.d.no (a INT) USING csv")
+    with pytest.raises(UnsupportedFeature, match="name one of parquet, orc, csv, json, text, which makes a format"):
+        cat.sql("CREATE TABLE lake.d.no (a INT) USING avro")
+    with pytest.raises(OptionError, match=r"'sep' is one of Spark's own sources.*'csv.field-delimiter'"):
+        cat.sql("CREATE TABLE lake.d.no (a INT) USING csv OPTIONS ('sep' '|')")
+    with pytest.raises((PaimonError, PySparkException), match="stop"):
+        cat.sql("CREATE TABLE lake.d.no USING json AS SELECT CAST(raise_error('stop') AS INT) AS a")
     assert cat.tables("d") == []
     files = paimon_spark.catalog(spark.newSession(), {"warehouse": str(tmp_path)}, name="files")
     files.sql("CREATE DATABASE files.d")
@@ -196,7 +199,29 @@ def test_a_write_that_fails_changes_nothing(java: Genuine, server: JavaRestServe
     assert java.run(rows_by_java, server.options, "d", "fails") == [(2, "b")]
 
 
-def test_writes_that_are_refused(java: Genuine, server: JavaRestServer, spark: SparkSession) -> None:
+def _stream_from(session: SparkSession, path: str, server: JavaRestServer) -> None:
+    _run(session.readStream.format("paimon").options(**open_catalog(server.options).table_options()).load(path))
+
+
+def _run(stream: DataFrame) -> None:
+    query = stream.writeStream.format("noop").start()
+    try:
+        query.processAllAvailable()
+    finally:
+        query.stop()
+
+
+def _stream_into(session: SparkSession, path: str, server: JavaRestServer, checkpoint: Path) -> None:
+    rows = session.readStream.format("rate").load().selectExpr("CAST(value AS INT) AS id", "1 AS p")
+    options = {**open_catalog(server.options).table_options(), "checkpointLocation": str(checkpoint)}
+    query = rows.writeStream.format("paimon").options(**options).start(path)
+    try:
+        query.processAllAvailable()
+    finally:
+        query.stop()
+
+
+def test_writes_that_are_refused(java: Genuine, server: JavaRestServer, spark: SparkSession, tmp_path: Path) -> None:
     session = spark.newSession()
     cat = paimon_spark.catalog(session, server.options, name="lake")
     paimon_spark.register_catalog(session, "lake", server.options)
@@ -218,9 +243,14 @@ def test_writes_that_are_refused(java: Genuine, server: JavaRestServer, spark: S
         assert sorted(java.run(rows_by_java, server.options, "d", "lines")) == [("",), ("a",)]
         with pytest.raises(UnsupportedFeature, match="a name and number"):
             cat["d.files"].append(session.sql("SELECT 1 AS id, 1 AS p"), once=("x", 1))
+        for call in (
+            lambda: _run(session.readStream.table("lake.d.files")),
+            lambda: _stream_from(session, "rest://lake/d/files", server),
+            lambda: _stream_into(session, "rest://lake/d/files", server, tmp_path),
+        ):
+            with pytest.raises((PaimonError, PySparkException), match=r"format table|streaming|micro-batch"):
+                call()
         session.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
-        with pytest.raises((PaimonError, PySparkException), match="use INSERT OVERWRITE"):
-            session.sql("SELECT 1 AS id, 1 AS p").writeTo("lake.d.files").overwritePartitions()
         cat.sql("INSERT INTO lake.d.files VALUES (1, 1), (2, 2), (0, 3)")
         cat.sql("INSERT OVERWRITE lake.d.files VALUES (3, 2)")
         session.sql("INSERT OVERWRITE lake.d.files VALUES (4, 3)").collect()
@@ -254,6 +284,61 @@ def _check_writes_without_spark(server: JavaRestServer) -> None:
     catalog.drop_table(Identifier("d", "lost"))
     with pytest.raises(TableNotFound, match="dropped or renamed"):
         lost.append({"s": ["a"]})
+
+
+def test_ways_to_make_and_write(java: Genuine, server: JavaRestServer, spark: SparkSession) -> None:
+    """USING, AS, writeTo, saveAsTable, and the data source: each is read by Java."""
+    session = spark.newSession()
+    cat = paimon_spark.catalog(session, server.options, name="lake")
+    paimon_spark.register_catalog(session, "lake", server.options)
+
+    def rows(name: str) -> list[tuple[object, ...]]:
+        return sorted(java.run(rows_by_java, server.options, "d", name), key=repr)
+
+    def kind(name: str) -> str:
+        found = open_catalog(server.options).table(f"d.{name}")
+        assert isinstance(found, FormatTable)
+        return found.file_format
+
+    frame = session.sql("SELECT 1 AS id, 'a' AS p UNION ALL SELECT 2, 'b'")
+    some = session.sql("SELECT 3 AS id, 'a' AS p")
+    try:
+        for number, sql in enumerate((cat.sql, session.sql)):
+            for file_format in ("parquet", "csv"):
+                name = f"as_{number}_{file_format}"
+                query = "SELECT 1 AS id, 'a' AS p UNION ALL SELECT 2, 'b'"
+                sql(f"CREATE TABLE lake.d.{name} USING {file_format} PARTITIONED BY (p) AS {query}").collect()
+                assert (kind(name), rows(name)) == (file_format, [(1, "a"), (2, "b")])
+                for other in ("USING json AS SELECT 7 AS x", "(y INT)"):
+                    with pytest.raises((PaimonError, PySparkException), match="drop the table, then create it"):
+                        sql(f"CREATE OR REPLACE TABLE lake.d.{name} {other}").collect()
+                assert (kind(name), rows(name)) == (file_format, [(1, "a"), (2, "b")])
+            sql(f"CREATE TABLE lake.d.using_{number} (id INT, p STRING) USING ORC PARTITIONED BY (p)").collect()
+            assert (kind(f"using_{number}"), rows(f"using_{number}")) == ("orc", [])
+        frame.writeTo("lake.d.made").using("json").partitionedBy("p").create()
+        assert (kind("made"), rows("made")) == ("json", [(1, "a"), (2, "b")])
+        some.writeTo("lake.d.made").overwritePartitions()
+        assert rows("made") == [(2, "b"), (3, "a")]
+        some.writeTo("lake.d.made").append()
+        frame.where("p = 'b'").writeTo("lake.d.made").overwrite(sf.col("p") == "b")
+        assert rows("made") == [(2, "b"), (3, "a"), (3, "a")]
+        frame.write.insertInto("lake.d.made", overwrite=True)
+        assert rows("made") == [(1, "a"), (2, "b")]
+        write = some.write.format("paimon").options(**open_catalog(server.options).table_options())
+        write.mode("append").save("rest://lake/d/made")
+        assert rows("made") == [(1, "a"), (2, "b"), (3, "a")]
+        write.mode("overwrite").option("overwrite-where", "p = 'a'").save("rest://lake/d/made")
+        assert rows("made") == [(2, "b"), (3, "a")]
+        session.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+        again = frame.where("p = 'a'").write.format("paimon").options(**open_catalog(server.options).table_options())
+        again.mode("overwrite").save("rest://lake/d/made")
+        assert rows("made") == [(1, "a"), (2, "b")]
+        with pytest.raises(PySparkException, match="does not choose"):
+            write.mode("overwrite").option("overwrite-where", "p = 'b'").save("rest://lake/d/made")
+        assert rows("made") == [(1, "a"), (2, "b")]
+        assert not list(Path(open_catalog(server.options).table("d.made").location).rglob(".tmp*"))
+    finally:
+        forget_catalogs(session)
 
 
 @pytest.mark.parametrize("file_format", ["csv", "json"])

@@ -5,6 +5,10 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -20,6 +24,7 @@ from java_rest import rows_by_java
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from support.long_runs import tries
+from support.paths import ROOT
 from support.registered_catalogs import forget_catalogs
 from support.tables.hive_files import add_hive_table, write_file
 
@@ -257,3 +262,34 @@ def test_statements(java: Genuine, hive: FileCatalog, options: dict[str, str], s
         assert hive.list_tables("d") == []
     finally:
         forget_catalogs(session)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("session", ["classic", "connect"])
+def test_the_guide(
+    options: dict[str, str], spark: SparkSession, session: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The blocks of the guide that need a catalog, one after the other; the last one prints what the guide says."""
+    page = (ROOT / "docs/guides/tables-of-files.md").read_text(encoding="utf-8")
+    code = "\n".join(re.findall("<!-- not run: [^\n]* -->\n```python\n(.*?)```", page, re.DOTALL))
+    given = re.search(r"^options = \{.*?^\}", code, re.DOTALL | re.MULTILINE)
+    assert given is not None
+    program = tmp_path / "guide.py"
+    program.write_text(code.replace(given[0], f"options = {options!r}"), encoding="utf-8")
+    if session == "connect":
+        pytest.importorskip("grpc")
+    if session == "classic":
+        exec(compile(program.read_text(encoding="utf-8"), str(program), "exec"), {"spark": spark.newSession()})
+        printed = capsys.readouterr().out
+    else:
+        script = ROOT / "tests/support/programs/format_guide.py"
+        env = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYTHONPATH"))}
+        env |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+        env |= {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT}/tests"}
+        command = [sys.executable, str(script), str(program)]
+        run = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=600, check=False)
+        assert run.returncode == 0, run.stderr
+        printed = run.stdout
+    assert printed.endswith("[{'id': 6}]\n['dt=20758', 'dt=20760']\n")
+    assert "[{'id': 6}]\n['dt=20758', 'dt=20760']\n" in page
+    assert "dt=20759" in printed

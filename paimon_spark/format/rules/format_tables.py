@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from paimon_spark.errors import OptionError, SchemaError, UnsupportedFeature
 from paimon_spark.format.options.option import OFFICIAL, Settings
@@ -28,6 +28,15 @@ FILE_FORMATS = ("parquet", "orc", "csv", "json", "text")
 """Those of files that this release reads."""
 ONLY_VALUE = "format-table.partition-path-only-value"
 _IMPLEMENTATION = "format-table.implementation"
+_DELIMITERS = ("sep", "delimiter")
+_OPTIONS_OF_SPARK = """
+sep delimiter encoding charset codec inferschema enforceschema multiline locale ignoreleadingwhitespace
+ignoretrailingwhitespace emptyvalue nanvalue positiveinf negativeinf dateformat timestampformat timestampntzformat
+chartoescapequoteescaping quoteall escapequotes unescapedquotehandling columnnameofcorruptrecord maxcharspercolumn
+maxcolumns samplingratio primitivesasstring prefersdecimal allowcomments allowunquotedfieldnames allowsinglequotes
+allownumericleadingzeros allowbackslashescapinganycharacter dropfieldifallnull ignorenullfields wholetext
+mergeschema recursivefilelookup pathglobfilter modifiedbefore modifiedafter
+"""
 _SETTINGS: Mapping[str, type[Settings]] = {"csv": CsvSettings, "json": JsonSettings, "text": TextSettings}
 _TEXT = DataType(Root.VARCHAR, length=MAX_LENGTH)
 _PLAIN = INTEGERS | FLOATS | STRINGS | BINARIES | TIMESTAMPS | {Root.BOOLEAN, Root.DECIMAL, Root.DATE, Root.TIME}
@@ -71,6 +80,25 @@ def check_format_table(doing: str, schema: TableSchema) -> None:
         raise SchemaError(f"{doing}: all columns are partition columns, and files need one of their own; add a column")
     if file_format in _SETTINGS:
         _check_text_files(doing, file_format, options, fields)
+
+
+def check_names_of_spark(doing: str, keys: Iterable[str]) -> None:
+    """Refuses options by which Spark's own sources read files: the official system passes over them.
+
+    Args:
+        doing: "creating ...", for messages.
+        keys: of the options of a new format table.
+
+    Raises:
+        OptionError: one of them is such an option.
+    """
+    found = next((key for key in keys if key.lower() in _OPTIONS_OF_SPARK.split()), None)
+    if found is not None:
+        instead = f", and '{CsvSettings.field_delimiter.key}' is the delimiter" if found.lower() in _DELIMITERS else ""
+        raise OptionError(
+            f"{doing}: the option '{found}' is one of Spark's own sources, which a format table does not have{instead}"
+            "; leave it out"
+        )
 
 
 def file_fields(schema: TableSchema) -> tuple[DataField, ...]:

@@ -15,9 +15,8 @@ from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.live_session import check_runs
 
 if TYPE_CHECKING:
+    from pyspark.sql.datasource import DataSourceArrowWriter
     from pyspark.sql.types import StructType
-
-    from paimon_spark.spark.source.writer import PaimonWriter
 
 
 def register(spark: SparkSession) -> None:
@@ -103,7 +102,7 @@ class PaimonDataSource(DataSource):
         return PaimonReader(table, schema, options.where, options.push_filters)
 
     @plainly
-    def writer(self, schema: StructType, overwrite: bool) -> PaimonWriter:
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         from paimon_spark.spark.adapters.options import write_options
         from paimon_spark.spark.source.writer import open_writer
 

@@ -16,6 +16,7 @@ from pyspark.sql.types import StructType
 from paimon_spark.spark.adapters.batches import FrameColumns
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.storage.served import is_served
 from paimon_spark.writes.options import WriteOptions
 from paimon_spark.writes.write_job import WriteJob
 
@@ -102,7 +103,7 @@ class PaimonWriter(DataSourceArrowWriter):
                 )
 
 
-def open_writer(options: WriteOptions, schema: StructType, overwrite: bool) -> PaimonWriter:
+def open_writer(options: WriteOptions, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
     """The writer of a job: opens the table, or creates it, and checks that the DataFrame fits.
 
     Raises:
@@ -110,8 +111,15 @@ def open_writer(options: WriteOptions, schema: StructType, overwrite: bool) -> P
     """
     from paimon_spark.writes.open_write import open_job
 
-    job = open_job(options, FrameColumns(schema), overwrite)
     asks = overwrite and options.overwrite_where is None and options.overwrite_dynamic is None
+    if is_served(options.path):
+        from paimon_spark.spark.source.format_writer import FormatSourceWriter
+        from paimon_spark.writes.format_writes import find_format_table, open_format_job
+
+        found = find_format_table(options)
+        if found is not None:
+            return FormatSourceWriter(open_format_job(found, schema.names, options, overwrite), asks)
+    job = open_job(options, FrameColumns(schema), overwrite)
     of_view = options.creates is False  # as PaimonTable.createOrReplaceTempView says
     if job.batch is None:
         return PaimonWriter(job, asks_session=asks, of_view=of_view)

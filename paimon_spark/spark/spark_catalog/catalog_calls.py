@@ -20,6 +20,7 @@ from paimon_spark.catalogs.identifier import SYSTEM_DATABASE, Identifier
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options.read_settings import ScanSettings
 from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.rules.format_tables import check_names_of_spark
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.procedures.catalogue import DATABASE_PROCEDURES, PROCEDURES
 from paimon_spark.spark.adapters.types import COMMENT, paimon_fields
@@ -30,6 +31,7 @@ from paimon_spark.spark.spark_catalog.procedure_calls import execute_procedure
 from paimon_spark.spark.spark_catalog.sessions import CatalogSessions, NamedTable
 from paimon_spark.spark.spark_catalog.staged_table import Staging, staged_table
 from paimon_spark.spark.spark_catalog.table_calls import listed_table, table_of_spark
+from paimon_spark.spark.statements.new_tables import format_options
 from paimon_spark.sql.text.default_texts import stored_default
 from paimon_spark.sql.text.names import TableName
 from paimon_spark.store.metadata.table_options import PATH
@@ -320,18 +322,18 @@ class CatalogCalls:
         given = {key: str(value) for key, value in dict_of(properties).items() if not key.startswith("option.")}
         comment, location, provider = given.get(COMMENT), given.get("location"), given.get("provider", "paimon")
         default = session.spark.conf.get("spark.sql.sources.default", "parquet")
-        if provider.lower() not in (
-            "paimon",
-            default,
-        ):  # saveAsTable and toTable ask for the default where none is named
-            raise UnsupportedFeature(
+        of_files = {} if provider.lower() == default else format_options(provider.lower())
+        if not of_files and provider.lower() not in ("paimon", default):
+            raise UnsupportedFeature(  # saveAsTable and toTable ask for the default where none is named
                 f"creating {identifier.toString()} with the format '{provider}': this catalog makes Paimon tables; "
                 "leave the format out, or name paimon and the table property 'file.format'"
             )
+        if of_files:
+            check_names_of_spark(f"creating {identifier.toString()}", given)
         for clause, advice in _CLAUSES.items():
             if clause in given:
                 raise UnsupportedFeature(f"creating {identifier.toString()}: {advice}")
-        given = {key: value for key, value in given.items() if key not in _OF_SPARK} | dict(options)
+        given = {key: value for key, value in given.items() if key not in _OF_SPARK} | {**of_files, **options}
         if location is not None:
             given[PATH] = location
         keys = [self._partition_column(transform) for transform in partitions]

@@ -20,7 +20,7 @@ from paimon_spark.spark.spark_catalog.jvm_objects import Java, Thrown, cause_of
 from paimon_spark.spark.spark_catalog.procedure_calls import execution
 from paimon_spark.spark.spark_catalog.sessions import CatalogSessions, RegisteredCatalogs
 from paimon_spark.spark.spark_catalog.spark_internals import dataset_of, plan_of
-from paimon_spark.spark.statements.new_tables import check_clauses
+from paimon_spark.spark.statements.new_tables import check_clauses, format_options
 from paimon_spark.spark.statements.run import run_sql
 from paimon_spark.sql import listings as q
 from paimon_spark.sql import statements as s
@@ -205,7 +205,7 @@ def _is_executed(statement: s.Statement) -> bool:
     """
     if isinstance(statement, s.CreateTable):
         check_clauses(statement)
-        return bool(statement.like)
+        return bool(statement.like or format_options(statement.provider))
     if isinstance(statement, q.ShowTables):
         return statement.kind == "VIEWS"
     if isinstance(statement, q.DescribeTable):

@@ -25,7 +25,6 @@ from paimon_spark.spark.spark_catalog.sessions import NamedTable
 from paimon_spark.spark.spark_catalog.spark_internals import data_frame, python_table, write_info
 from paimon_spark.sql.text.literals import literal_text
 from paimon_spark.sql.text.names import TableName
-from paimon_spark.store.file_tables.format_table import FormatTable
 from paimon_spark.writes.options import DYNAMIC_OVERWRITE, OVERWRITE_WHERE
 
 _WRITE = "org.apache.spark.sql.connector.write."
@@ -46,8 +45,7 @@ class WriteBuilder:
     def __init__(self, of: NamedTable, info: Java) -> None:
         self._of = of
         self._info = info
-        opened = of.open_any({})
-        self._schema, self._is_of_files = opened.schema, isinstance(opened, FormatTable)
+        self._schema = of.open_any({}).schema
         self._replaces: dict[str, str] | None = None
         self.itself: Java = None
 
@@ -68,11 +66,6 @@ class WriteBuilder:
         return self.itself
 
     def overwriteDynamicPartitions(self) -> Java:
-        if self._is_of_files:
-            raise UnsupportedFeature(
-                f"overwriting the partitions of the rows in {self._of.full_name}: Spark hands no format table such a "
-                "write; use INSERT OVERWRITE, or PaimonTable.forName(spark, ...).dynamic_partition_overwrite(df)"
-            )
         self._replaces = {DYNAMIC_OVERWRITE: "true"}
         return self.itself
 

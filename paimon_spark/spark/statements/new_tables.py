@@ -18,7 +18,9 @@ from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import SqlError, TableAlreadyExists, TableNotFound, UnsupportedFeature
 from paimon_spark.format.options.engines import TableKind
 from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.options.write_settings import FileSettings
 from paimon_spark.format.quoting import quoted
+from paimon_spark.format.rules.format_tables import FILE_FORMATS, check_names_of_spark
 from paimon_spark.format.rules.new_tables import assign_field_ids, validate_table
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField
@@ -43,7 +45,6 @@ from paimon_spark.writes.row_columns import all_nullable
 from paimon_spark.writes.table_creation import alike_names, new_table_schema
 
 _PROVIDERS = (None, "paimon")
-_FORMAT_TABLES = ("csv", "json", "orc", "parquet", "text")
 _TABLE_COMMENT = "comment"
 
 
@@ -96,16 +97,10 @@ def check_clauses(create: CreateTable) -> None:
         UnsupportedFeature: USING names another format, or LOCATION stands beside AS.
         SqlError: columns are declared beside AS.
     """
-    if create.provider not in _PROVIDERS:
-        if create.provider in _FORMAT_TABLES:
-            raise UnsupportedFeature(
-                f"CREATE TABLE {create.table} USING {create.provider}: that is a format table, which a REST catalog "
-                f"makes without USING: TBLPROPERTIES ('type' = 'format-table', 'file.format' = '{create.provider}'); "
-                "for a table with snapshots leave USING out and write the table property 'file.format' alone"
-            )
+    if create.provider not in (*_PROVIDERS, *FILE_FORMATS):
         raise UnsupportedFeature(
             f"CREATE TABLE {create.table} USING {create.provider}: that is no table of Paimon, which this release does "
-            "not make; leave USING out, or write USING paimon with the table property 'file.format'"
+            f"not make; leave USING out, or name one of {', '.join(FILE_FORMATS)}, which makes a format table"
         )
     if create.query is not None and create.location is not None:
         raise UnsupportedFeature(
@@ -122,7 +117,10 @@ def check_clauses(create: CreateTable) -> None:
 
 
 def _schema(session: SqlSession, create: CreateTable, rows: DataFrame | None) -> TableSchema:
-    given = {**create.options, **create.properties}
+    of_files = format_options(create.provider)
+    given = {**create.options, **create.properties, **of_files}
+    if of_files:
+        check_names_of_spark(f"creating {create.table}", given)
     if create.location is not None:
         given[PATH] = path_in_session(session.spark, create.location)
     comment = create.comment if create.comment is not None else given.pop(_TABLE_COMMENT, None)
@@ -144,6 +142,17 @@ def _schema(session: SqlSession, create: CreateTable, rows: DataFrame | None) ->
     if create.partitioned_by:
         given[TableSettings.partition.key] = _joined(create.partitioned_by)
     return new_table_schema(str(create.table), given, fields, comment, with_rows=rows is not None)
+
+
+def format_options(provider: str | None) -> Mapping[str, str]:
+    """The options of a new table whose format USING names: it is a format table (Java: SparkCatalog.toInitialSchema).
+
+    Args:
+        provider: in small letters.
+    """
+    if provider not in FILE_FORMATS:
+        return {}
+    return {TableSettings.table_type.key: str(TableKind.FORMAT_TABLE), FileSettings.format.key: str(provider)}
 
 
 def _check_names(session: SqlSession, create: CreateTable, fields: Sequence[DataField]) -> None:
@@ -192,7 +201,15 @@ def replace_table(session: SqlSession, identifier: Identifier, schema: TableSche
         PaimonError: the rows do not fit; nothing has changed.
     """
     validate_table(schema)
-    table = session.catalog.load_table(identifier)
+    table = session.catalog.load_any_table(identifier)
+    of_files = TableSettings(schema.options).table_type in (TableKind.FORMAT_TABLE, TableKind.OBJECT_TABLE)
+    if of_files or not isinstance(table, ReadableTable):
+        kinds = f"{table.settings.table_type if isinstance(table, ReadableTable) else table.kind}"
+        raise UnsupportedFeature(
+            f"replacing {identifier}, whose type is {kinds}, by one of the type "
+            f"{TableSettings(schema.options).table_type}: a table of files has no history that would go on; drop the "
+            "table, then create it"
+        )
     if not _is_alike(table.schema, schema):
         _drop_and_create(session, identifier, schema, rows)
         return

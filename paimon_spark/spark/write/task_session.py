@@ -14,6 +14,13 @@ from paimon_spark.writes.options import DYNAMIC_OVERWRITE, OVERWRITE_SCHEMA
 from paimon_spark.writes.write_job import WriteJob
 
 
+def is_dynamic_session() -> bool:
+    """True if the session of this task says so of all overwrites."""
+    context = TaskContext.get()
+    mode = None if context is None else context.getLocalProperty(OVERWRITE_MODE)
+    return (mode or "").lower() == "dynamic"
+
+
 def overwrites_dynamically(job: WriteJob) -> bool:
     """True if the session of this task wants an overwrite to replace the partitions alone that have new rows.
 
@@ -22,9 +29,7 @@ def overwrites_dynamically(job: WriteJob) -> bool:
     Raises:
         OptionError: the write replaces the columns of all rows.
     """
-    context = TaskContext.get()
-    mode = None if context is None else context.getLocalProperty(OVERWRITE_MODE)
-    if (mode or "").lower() != "dynamic" or not job.table.schema.partition_keys:
+    if not is_dynamic_session() or not job.table.schema.partition_keys:
         return False
     if job.evolution is not None and job.evolution.empties:
         raise OptionError(

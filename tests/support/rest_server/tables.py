@@ -29,10 +29,15 @@ Name = tuple[str, str]
 
 @dataclass
 class Stored:
-    """A table as the server knows it, whatever its name is."""
+    """A table as the server knows it, whatever its name is.
+
+    Attributes:
+        schemas: where its schema file is, if not in the directory of its files, as that of a format table.
+    """
 
     path: str
     external: bool
+    schemas: str | None = None
     id: str = field(default_factory=lambda: str(uuid.uuid4()))
     latest: dict[str, Json] = field(default_factory=dict)
     """By branch: the latest snapshot, with totals of the table."""
@@ -71,7 +76,8 @@ class State:
     def opened(self, database: str, table: str) -> ReadableTable:
         """The files of a table, or of a branch of it, as a table without a server."""
         suffix = "".join(table.partition("$")[1:])
-        found = find_stored_table(f"{self.stored(database, table).path}{suffix}")
+        stored = self.stored(database, table)
+        found = find_stored_table(f"{stored.schemas or stored.path}{suffix}")
         if found is None:
             raise missing("TABLE", table)
         return found
@@ -130,8 +136,9 @@ def create(state: State, name: str, body: Json) -> None:
     fields, highest = assign_field_ids(schema.fields)
     with refused_as_400():
         made = type(schema)(0, fields, highest, schema.partition_keys, schema.primary_keys, options, schema.comment)
-        create_table(path, made, ignore_if_exists=given is not None)
-    state.tables[name, table] = Stored(path, given is not None)
+        schemas = f"{path}.schemas" if options.get("type") == "format-table" else None
+        create_table(schemas or path, made, ignore_if_exists=given is not None)
+    state.tables[name, table] = Stored(path, given is not None, schemas)
 
 
 def register(state: State, name: str, body: Json) -> None:
