@@ -17,6 +17,7 @@ from paimon_spark.errors import CorruptFile, PaimonError
 from paimon_spark.format.types import DataField
 
 if TYPE_CHECKING:
+    from paimon_spark.arrow.formats.shared_maps import SharedMap
     from paimon_spark.arrow.variant_plans import Shredding
 
 RowRange = tuple[int, int]
@@ -128,6 +129,7 @@ class WriteSettings:
         block_size: the bytes of a row group or stripe; None: the default of the format.
         dictionary: parquet dictionaries for every column (True), for none (False), or where they save space (None).
         shredding: which parts of VARIANT values get columns of their own; None: they are stored whole.
+        shared_maps: the maps whose keys share columns.
     """
 
     compression: str = "zstd"
@@ -136,6 +138,7 @@ class WriteSettings:
     block_size: int | None = None
     dictionary: bool | None = None
     shredding: Shredding | None = None
+    shared_maps: tuple[SharedMap, ...] = ()
 
     def of_one_writer(self) -> WriteSettings:
         """The same for files that one writer writes one after the other."""

@@ -6,6 +6,7 @@ Only bounds that are right for every writer are used. Floats (NaN), timestamps (
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import nullcontext
 from decimal import Decimal, InvalidOperation
@@ -16,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from paimon_spark.arrow.conform import conform, list_of, map_of, struct_of
+from paimon_spark.arrow.conform import Conform, conform, list_of, map_of, struct_of
 from paimon_spark.arrow.formats.file_access import (
     RowGroup,
     RowRange,
@@ -31,9 +32,10 @@ from paimon_spark.arrow.formats.orc_footer import OrcTail, read_tail
 from paimon_spark.arrow.formats.orc_timestamps import StripeTimestamps, TimestampPlan, plan_timestamps
 from paimon_spark.arrow.formats.patched_file import PatchedFile, ReadAhead, is_remote, native
 from paimon_spark.arrow.formats.protobuf import Message, decode_message, maybe_bytes, maybe_number, zigzag
+from paimon_spark.arrow.formats.shared_maps import shared_map_conformer
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.errors import DataError
+from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.format.types import DataField, DataType, Root
 
 
@@ -136,11 +138,26 @@ class OrcReader:
             return pa.nulls(batch.num_rows, target)
         array = batch.column(index)
         try:
+            if (whole := self._shared_map(column.name, array.type, target)) is not None:
+                if timestamps is not None:
+                    raise UnsupportedFeature("its keys share columns, and timestamps in ORC are not read so")
+                return _trimmed(whole(array), column.type)
             if timestamps is not None:
                 array = timestamps.restore(array, self._tail.top_level[column.name], target)
             return _trimmed(conform(array, target), column.type)
-        except DataError as error:
-            raise DataError(f"reading column '{column.name}' of data file {self._where}: {error}") from None
+        except (DataError, UnsupportedFeature) as error:
+            raise type(error)(f"reading column '{column.name}' of data file {self._where}: {error}") from None
+
+    def _shared_map(self, name: str, source: pa.DataType, target: pa.DataType) -> Conform | None:
+        """What makes maps of a column whose keys share columns; None for any other."""
+        known = self._described.field(name).metadata if name in self._described.names else None
+        return shared_map_conformer(pa.field(name, source, metadata=known), target, self._where)
+
+    @cached_property
+    def _described(self) -> pa.Schema:
+        """The schema with what the official writer tells of columns; without columns if it tells nothing."""
+        found = self._tail.user_metadata("ARROW:schema")
+        return pa.schema([]) if found is None else pa.ipc.read_schema(pa.py_buffer(base64.b64decode(found)))
 
     def _stats(self, stripe: int, column: str) -> ColumnStats | None:
         with damaged(self._where):

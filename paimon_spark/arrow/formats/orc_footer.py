@@ -18,6 +18,7 @@ from paimon_spark.arrow.formats.protobuf import (
     Message,
     decode_message,
     encode_message,
+    maybe_bytes,
     number,
     packed,
     read_varint,
@@ -28,7 +29,7 @@ LONG, STRING, TIMESTAMP, LIST, MAP, STRUCT, TIMESTAMP_INSTANT = 4, 7, 9, 10, 11,
 
 _NONE, _ZLIB, _SNAPPY, _LZ4, _ZSTD = 0, 1, 2, 4, 5
 _PS_FOOTER_LENGTH, _PS_COMPRESSION, _PS_BLOCK_SIZE, _PS_METADATA_LENGTH = 1, 2, 3, 5
-_FOOTER_STRIPES, _FOOTER_TYPES, _FOOTER_ROWS, _FOOTER_STATISTICS = 3, 4, 6, 7
+_FOOTER_STRIPES, _FOOTER_TYPES, _FOOTER_METADATA, _FOOTER_ROWS, _FOOTER_STATISTICS = 3, 4, 5, 6, 7
 _TYPE_KIND, _TYPE_SUBTYPES, _TYPE_NAMES = 1, 2, 3
 
 
@@ -109,6 +110,14 @@ class OrcTail:
         """The statistics of each stripe, one message for each column id; empty if the writer stored none."""
         stripes = [decode_message(raw) for raw in repeated(decode_message(self.metadata), 1)]
         return tuple(tuple(decode_message(raw) for raw in repeated(stripe, 1)) for stripe in stripes)
+
+    def user_metadata(self, name: str) -> bytes | None:
+        """What the writer has noted under a name; None: nothing."""
+        for raw in repeated(self.footer, _FOOTER_METADATA):
+            item = decode_message(raw)
+            if maybe_bytes(item, 1) == name.encode():
+                return maybe_bytes(item, 2)
+        return None
 
     def below(self, column: int) -> Iterable[int]:
         """The column and all columns nested in it."""

@@ -24,6 +24,7 @@ from paimon_spark.arrow.formats.file_access import (
     spans,
 )
 from paimon_spark.arrow.formats.patched_file import is_remote, native
+from paimon_spark.arrow.formats.shared_maps import shared_map_conformer
 from paimon_spark.arrow.parquet.chunk_pages import ChunkPages
 from paimon_spark.arrow.parquet.footer_rewrites import int96_to_fixed, maps_as_structs
 from paimon_spark.arrow.parquet.footer_stats import FooterStats
@@ -168,7 +169,8 @@ class ParquetReader:
         index = have.get_field_index(field.name)
         if index < 0:
             return lambda batch: pa.nulls(batch.num_rows, field.type)
-        step = conformer(have.field(index).type, field.type)
+        step = shared_map_conformer(self._schema.field(field.name), field.type, self._where)
+        step = step or conformer(have.field(index).type, field.type)
         if step is None:
             return lambda batch: batch.column(index)
         to_target = step

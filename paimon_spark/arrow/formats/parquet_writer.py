@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import struct
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from pyarrow import types as pt
 from paimon_spark.arrow.conform import INT96, conform_batch
 from paimon_spark.arrow.formats.file_access import WriteSettings
 from paimon_spark.arrow.formats.physical_schema import leaves, parquet_schema
+from paimon_spark.arrow.formats.shared_maps import SharedColumns
 from paimon_spark.arrow.hidden_nulls import has_required_field, without_hidden_nulls
 from paimon_spark.arrow.parquet.footer_rewrites import fixed_to_int96
 from paimon_spark.arrow.parquet.footer_stats import FooterStats
@@ -48,6 +51,8 @@ class ParquetWriter:
         shredding = settings.shredding
         self._shredding = shredding if shredding is not None and shredding.applies_to(self._fields) else None
         self._shapes: Mapping[tuple[int, ...], DataType] | None = None
+        self._shares = {rules.column: rules for rules in settings.shared_maps}
+        self._shared: dict[int, SharedColumns] = {}
         self._required_inside = [i for i, f in enumerate(self._schema) if has_required_field(f.type)]
         self._pending: list[pa.RecordBatch] = []
         self._pending_rows = self._pending_bytes = self._flushed_bytes = 0
@@ -78,7 +83,10 @@ class ParquetWriter:
         if self._shredding is not None:
             self._shape([])
             self._shredding.file_is_complete()
+        self._share([])
         writer = self._writer or self._open([])
+        if self._shared:
+            writer.add_key_value_metadata({"ARROW:schema": self._described()})
         if isinstance(self._sink, _HeldFooter):
             self._sink.hold()
             writer.close()
@@ -102,6 +110,7 @@ class ParquetWriter:
         if not self._pending:
             return
         self._shape(self._pending)
+        self._share(self._pending)
         batches = [self._physical(batch) for batch in self._pending]
         table = pa.Table.from_batches(batches, self._schema)
         writer = self._writer or self._open(batches)
@@ -122,9 +131,37 @@ class ParquetWriter:
         self._schema = parquet_schema(shredded_fields(self._fields, self._shapes))
         self._required_inside = [i for i, f in enumerate(self._schema) if has_required_field(f.type)]
 
+    def _share(self, batches: Sequence[pa.RecordBatch]) -> None:
+        """Decides with the first rows how many columns the keys of maps share."""
+        if not self._shares or self._shared:
+            return
+        fields = list(self._fields)
+        for i, field in enumerate(self._fields):
+            if field.name in self._shares:
+                maps = [batch.column(i) for batch in batches]
+                shared = self._shared[i] = SharedColumns.of(self._shares[field.name], field.type, maps)
+                fields[i] = replace(field, type=shared.stored_type.with_nullable(field.type.nullable))
+        self._schema = parquet_schema(fields)
+        self._required_inside = [i for i, f in enumerate(self._schema) if has_required_field(f.type)]
+
+    def _described(self) -> str:
+        """The schema with what columns of shared maps tell of their keys, as Arrow's message in Base64."""
+        schema = self._schema
+        for i, shared in self._shared.items():
+            known = {key.decode(): value.decode() for key, value in (schema.field(i).metadata or {}).items()}
+            described = known | shared.metadata(self._settings.compression.lower())
+            schema = schema.set(i, schema.field(i).with_metadata(described))
+        return base64.b64encode(schema.serialize()).decode()
+
     def _physical(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if self._shapes:
             batch = shredded_batch(batch, self._shapes)
+        if self._shared:
+            columns = [
+                self._shared[i].stored(column) if i in self._shared else column
+                for i, column in enumerate(batch.columns)
+            ]
+            batch = pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
         batch = conform_batch(batch, self._schema)
         for i in self._required_inside:
             name = self._schema.names[i]

@@ -156,7 +156,6 @@ NO_EFFECT = (
         commit.callback.#.param tag.callback.#.param partition.mark-done-action.custom.class
         scan.fallback-snapshot-branch scan.fallback-delta-branch chain-table.chain-partition-keys
         chain-table.split.key-range-enabled chain-table.streaming.merge-snapshot blob-view.resolve.enabled
-        fields.<column>.map.shared-shredding.max-columns fields.<column>.map.shared-shredding.column-placement-policy
         format-table.implementation format-table.partition-path-only-value format-table.file.compression
         format-table.commit-hive-sync-url format-table.scan.list-parallelism format-table.repair.collect-statistics
         format-table.statistics.parallelism
@@ -262,7 +261,6 @@ _REFUSED: Mapping[str, Refused] = {
     "blob-external-storage-path": Refused(
         Moment.WRITE, ("",), "bytes of BLOB columns outside of the table, as release 1.4 wrote them"
     ),
-    "fields.<column>.map.storage-layout": Refused(Moment.READ, ("default",), "this layout of maps"),
     "pk-clustering-override": Refused(Moment.WRITE, ("false",), "writing files of a primary key in another order"),
     "upsert-key": Refused(
         Moment.WRITE,

@@ -69,6 +69,15 @@ class ColumnSettings(Settings):
     delimiter = verbatim("fields.<column>.list-agg-delimiter", ",", "What stands between the values of `listagg`.")
     ts_field = verbatim("fields.<column>.ts-field", None,
         "The field that holds the time, for `merge_map_with_keytime`. The default is the last one.")
+    map_layout = choice("fields.<column>.map.storage-layout", ("default", "shared-shredding"),
+        "How data files hold a MAP with STRING keys. `shared-shredding`: as columns that several keys share, for maps "
+        "of many keys of which each row has few.")
+    map_columns = integer("fields.<column>.map.shared-shredding.max-columns", 256,
+        "How many columns the keys of a map share at most; entries that find none are stored as a map.")
+    map_placement = choice("fields.<column>.map.shared-shredding.column-placement-policy",
+        ("lru", "sequential", "plain"),
+        "Which column an entry gets: `lru` (a key stays in its column), `sequential` (the next one, in the order in "
+        "which the file met the keys), `plain` (the next one, in the order of the map).")
     stats_mode = text("fields.<column>.stats-mode", "",
         "What manifests keep of the values of this column. It goes before `metadata.stats-mode`.")
 

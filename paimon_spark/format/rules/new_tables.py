@@ -14,8 +14,8 @@ from typing import Any
 from paimon_spark.errors import OptionError, SchemaError, UnsupportedFeature
 from paimon_spark.format.file_index.settings import check_indexes, index_settings
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
-from paimon_spark.format.options.option import OFFICIAL, Option
-from paimon_spark.format.options.table_settings import TABLE_OPTIONS, TableSettings
+from paimon_spark.format.options.option import COLUMN, OFFICIAL, Option
+from paimon_spark.format.options.table_settings import TABLE_OPTIONS, ColumnSettings, TableSettings
 from paimon_spark.format.options.upkeep_settings import RetentionSettings
 from paimon_spark.format.options.value_texts import parse_list
 from paimon_spark.format.options.write_settings import (
@@ -284,6 +284,43 @@ def _check_shredding(schema: TableSchema, settings: TableSettings) -> Iterator[s
         yield f"the option '{kept}' is {variants.kept_share}, it must be between 0 and '{least}'"
 
 
+def _check_shared_maps(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
+    """Java: SchemaValidation.validateMapStorageLayout."""
+    shared = []
+    for field in schema.fields:
+        if not settings.column(field.name).is_set(ColumnSettings.map_layout):
+            continue
+        begin = f"the option '{ColumnSettings.map_layout.key.replace(COLUMN, field.name)}'"
+        if field.type.root is not Root.MAP:
+            yield f"{begin} is for MAP columns, and '{field.name}' is {type_sql(field.type)}"
+        elif settings.column(field.name).map_layout == "shared-shredding":
+            shared.append(field.name)
+            if field.type.key_type.root is not Root.VARCHAR:
+                yield f"{begin} is 'shared-shredding', which is for MAP columns with STRING keys"
+            if _roots_in(field.type) & {Root.BLOB, Root.VECTOR}:
+                yield f"{begin} is 'shared-shredding', which is not for maps of BLOB or VECTOR"
+            if settings.column(field.name).map_columns < 1:
+                yield f"the option '{ColumnSettings.map_columns.key.replace(COLUMN, field.name)}' must be above 0"
+    if not shared:
+        return
+    what = f"the map '{shared[0]}' is stored as 'shared-shredding', which does not go with"
+    if any(_roots_in(field.type) & {Root.VARIANT, Root.MULTISET} for field in schema.fields):
+        yield f"{what} columns of VARIANT or MULTISET"
+    if settings.bucket == -2:
+        yield f"{what} postponed buckets ('bucket' = '-2')"
+    _, *data_files = _written_files(schema, settings)  # the first are manifests
+    for (format_key, file_format), (codec_key, codec) in data_files:
+        if file_format.lower() not in ("parquet", "orc"):
+            yield f"{what} '{format_key}' = '{file_format}'"
+        if codec.lower() not in ("none", "lz4", "zstd"):
+            yield f"{what} '{codec_key}' = '{codec}': take none, lz4 or zstd"
+
+
+def _roots_in(data_type: DataType) -> set[Root]:
+    parts = (*(t for t in (data_type.key, data_type.element) if t), *(f.type for f in data_type.fields))
+    return {data_type.root}.union(*map(_roots_in, parts))
+
+
 def _check_compressions(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
     """A format or compression that no file can have would stop every write."""
     for (format_key, file_format), (codec_key, codec) in _written_files(schema, settings):
@@ -427,6 +464,7 @@ _RULES: tuple[Callable[[TableSchema, TableSettings], Iterator[str]], ...] = (
     _check_sequence,
     _check_files,
     _check_shredding,
+    _check_shared_maps,
     _check_compressions,
     _check_bucket_numbers,
     _check_retention,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import FLOATS, TIMESTAMPS, DataField, DataType, Root
@@ -75,6 +76,8 @@ def native_columns(
         if source is None:
             columns.append(NativeColumn(field, None, field.type))
             continue
+        if TableSettings(written.options).column(source.name).map_layout != "default":
+            return f"column '{field.name}' is a map whose keys share columns of the files"
         if not _is_readable(source.type) or not _is_readable(field.type):
             return f"column '{field.name}' is {type_sql(source.type)}"
         if not _is_same(source.type, field.type) and not _is_wider(source.type, field.type):

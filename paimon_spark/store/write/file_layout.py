@@ -9,6 +9,7 @@ from enum import StrEnum
 import pyarrow as pa
 
 from paimon_spark.arrow.formats.file_access import WriteSettings
+from paimon_spark.arrow.formats.shared_maps import SharedMap
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
 from paimon_spark.arrow.statistics.manifest_stats import (
     StatsMode,
@@ -21,12 +22,12 @@ from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.arrow.variant_inference import InferenceRules
 from paimon_spark.arrow.variant_plans import Shredding
 from paimon_spark.arrow.variant_shredding import check_shape
-from paimon_spark.errors import OptionError, SchemaError
+from paimon_spark.errors import OptionError, SchemaError, UnsupportedFeature
 from paimon_spark.format.blob_file import BLOB
 from paimon_spark.format.file_index.settings import IndexSetting, check_indexes, index_settings
 from paimon_spark.format.manifest import EMPTY_STATS, FileSource, SimpleStats
-from paimon_spark.format.options.option import MB
-from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.options.option import COLUMN, MB
+from paimon_spark.format.options.table_settings import ColumnSettings, TableSettings
 from paimon_spark.format.options.write_settings import VariantSettings
 from paimon_spark.format.paths import VECTOR_MARK
 from paimon_spark.format.rules.blobs import blob_file_columns, own_file_columns, vector_file_columns
@@ -332,6 +333,7 @@ def _layout_of(schema: TableSchema, settings: TableSettings, rules: FileRules) -
             zstd_level=settings.files.compression_zstd_level,
             block_size=settings.files.block_size,
             shredding=_shredding(settings) if rules.file_format == "parquet" else None,
+            shared_maps=_shared_maps(schema, settings, rules.file_format),
         ),
         prefix=rules.prefix,
         suffix=rules.compression if settings.files.suffix_include_compression else None,
@@ -380,6 +382,23 @@ def blob_layouts(schema: TableSchema, settings: TableSettings, names: Collection
     target = settings.files.blob_target_size or settings.files.target_size or TARGET_WITHOUT_KEY
     found = () if schema.primary_keys else blob_file_columns(schema.fields, settings)
     return tuple(BlobLayout(field.name, schema.id, target) for field in found if field.name in names)
+
+
+def _shared_maps(schema: TableSchema, settings: TableSettings, file_format: str) -> tuple[SharedMap, ...]:
+    """The maps whose keys share columns.
+
+    Raises:
+        UnsupportedFeature: files of this format get none here.
+    """
+    columns = {field.name: settings.column(field.name) for field in schema.fields if field.type.root is Root.MAP}
+    shared = {name: column for name, column in columns.items() if column.map_layout == "shared-shredding"}
+    if shared and file_format != "parquet":
+        key, name = ColumnSettings.map_layout.key, next(iter(shared))
+        raise UnsupportedFeature(
+            f"cannot write to the table: its option '{key.replace(COLUMN, name)}' is 'shared-shredding', and this "
+            f"release stores maps so in parquet files only, not in {file_format}; set 'file.format' = 'parquet'"
+        )
+    return tuple(SharedMap(name, column.map_columns, column.map_placement) for name, column in shared.items())
 
 
 def _numbering(schema: TableSchema) -> Numbering:

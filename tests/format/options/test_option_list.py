@@ -41,7 +41,6 @@ VALUES = {
     "changelog-file.format": ["csv", "row"],
     "batch-scan-mode": ["compact"],
     "stream-scan-mode": ["compact-bucket-table", "file-monitor"],
-    "fields.<column>.map.storage-layout": ["shared-shredding"],
     "metadata.iceberg.storage": ["table-location", "hadoop-catalog", "hive-catalog", "rest-catalog"],
     "manifest.format": ["orc"],
     "metastore.tag-to-partition.preview": ["process-time", "watermark", "batch"],

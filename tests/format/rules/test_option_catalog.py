@@ -36,7 +36,6 @@ READ_REFUSED = [
     ("pk-clustering-override", "true"),
     ("batch-scan-mode", "compact"),
     ("blob-view-field", "b"),
-    ("fields.Name.map.storage-layout", "shared-shredding"),
     ("fields.Name.some-new-thing", "x"),
     ("merge-engine-v2", "x"),
     ("data-evolution.v2", "x"),
