@@ -45,6 +45,7 @@ DOORS = frozenset(
         "writes/open_write",
         "store/compact/compaction",
         "store/expire/snapshots",
+        "store/iceberg/after",
         "store/metadata/snapshots",
         "store/metadata/table_options",
         "store/open",

@@ -268,13 +268,6 @@ _REFUSED: Mapping[str, Refused] = {
         "upserts by a key that is no primary key: rows would be there twice",
         OFFICIAL + _EMPTIED.format("upsert-key"),
     ),
-    "metadata.iceberg.storage": Refused(Moment.WRITE, ("disabled",), "Iceberg metadata beside the table"),
-    "metadata.iceberg-compatible": Refused(
-        Moment.WRITE,
-        ("false",),
-        "Iceberg metadata beside the table",
-        OFFICIAL + _SWITCHED_OFF.format("metadata.iceberg-compatible"),
-    ),
     "commit.callbacks": Refused(
         Moment.WRITE, ("",), "commit callbacks, which are Java classes", OFFICIAL + _EMPTIED.format("commit.callbacks")
     ),

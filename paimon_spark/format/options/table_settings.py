@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, Generic, TypeVar, overload
 
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
+from paimon_spark.format.options.iceberg_settings import IcebergSettings
 from paimon_spark.format.options.option import (
     COLUMN,
     Moment,
@@ -138,6 +139,7 @@ class TableSettings(Settings, Mapping[str, str]):
     scan = _Group(ScanSettings)
     stream = _Group(StreamReadSettings)
     changes = _Group(SchemaChangeSettings)
+    iceberg = _Group(IcebergSettings)
 
     path = text("path", None, "The directory of the table. `load(path)` and `save(path)` set it.")
     table_type = word("type", "table",

@@ -22,6 +22,7 @@ from paimon_spark.format.options.value_texts import parse_bool
 from paimon_spark.format.options.write_settings import FileSettings
 from paimon_spark.format.paths import write_roots
 from paimon_spark.format.quoting import quoted_if_needed
+from paimon_spark.format.rules.iceberg_tables import check_iceberg
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import BINARIES, DataField, DataType, Root
@@ -100,6 +101,7 @@ def check_writable(schema: TableSchema, settings: TableSettings) -> None:
     except UnsupportedFeature as error:
         raise UnsupportedFeature(f"cannot write to the table: {error}") from None
     _apply(Moment.WRITE, settings)
+    check_iceberg(schema, settings)
     write_roots(settings)
     for field in (schema.by_name[name] for name in schema.partition_keys if name in schema.by_name):
         if field.type.root in BINARIES and settings.partitions.legacy_name:

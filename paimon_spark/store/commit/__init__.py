@@ -13,5 +13,5 @@ Invariants (protocol C1 to C12 in docs/internals/protocol.md): a snapshot become
 deleted after a step whose outcome is unknown (CommitStateUnknown); a commit of the same user and identifier happens
 once; no commit builds on a snapshot that may be withdrawn.
 
-May import: ``store.buckets``, ``store.holds``, ``store.reporting``. No ``store.read``.
+May import: ``store.buckets``, ``store.holds``, ``store.iceberg``, ``store.reporting``. No ``store.read``.
 """

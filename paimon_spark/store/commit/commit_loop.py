@@ -21,6 +21,7 @@ from paimon_spark.store.commit.attempt import CommitRequest, Detail, Proposal, T
 from paimon_spark.store.commit.base import confirm_published, may_be_withdrawn, withdrawn_error
 from paimon_spark.store.commit.history import CommitHistory, is_committed
 from paimon_spark.store.commit.partition_registration import keeper_of, register_partitions
+from paimon_spark.store.iceberg.after import after_commit
 from paimon_spark.store.metadata.manifest_files import read_manifest_list, read_manifests
 from paimon_spark.store.metadata.publish import write_hint
 from paimon_spark.store.metadata.table import BucketMode, Table
@@ -109,6 +110,9 @@ def commit_request(
     if made.snapshot is None and attempts.withdrawn is not None:
         raise withdrawn_error(table, attempts.withdrawn, "nothing of it was left to commit")
     _tell_partitions(table, made)
+    if made.snapshot is not None:
+        changes = None if made.found or made.proposal is None else made.proposal.changes
+        after_commit(table, made.snapshot, None if changes is None else (changes.files, changes.index))
     return made
 
 

@@ -28,6 +28,7 @@ from paimon_spark.store.commit.dynamic_buckets import HashIndexUpdate, check_cro
 from paimon_spark.store.commit.history import is_committed
 from paimon_spark.store.commit.partition_registration import check_registration
 from paimon_spark.store.commit.row_conflicts import ReadState, check_keys_unchanged
+from paimon_spark.store.iceberg.place import metadata_directory
 from paimon_spark.store.metadata.file_paths import changelog_paths, created_paths
 from paimon_spark.store.metadata.messages import CommitChanges, CommitMessage, appended, compacted
 from paimon_spark.store.metadata.partitions import PartitionFilter, describe_partition
@@ -85,6 +86,7 @@ class TableCommit:
         """
         check_writable(table.schema, table.settings)
         check_registration(table)
+        metadata_directory(table)
         self._table = table
         self._user = commit_user
         self._since = since

@@ -38,6 +38,7 @@ from paimon_spark.store.expire.used import (
 from paimon_spark.store.holds.consumer_files import consumer_positions
 from paimon_spark.store.holds.marks import delete_marks, expiring_below, held_snapshot_ids, write_mark
 from paimon_spark.store.holds.retention import Limits, Moment, Retention, RetentionRules, retention, retention_rules
+from paimon_spark.store.iceberg.after import after_tags
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result, millis_since
@@ -180,6 +181,7 @@ def expire_snapshots_by(
         table.file_io.delete(mark)
         return nothing
     result = replace(plan.result(began, plan.execute(mark), dry_run=False), **held)
+    after_tags(table)
     first, last = plan.ids[0], plan.ids[-1]
     _log.info("expired the snapshots %d to %d of %s: %d files", first, last, table.location, len(result.paths))
     return result

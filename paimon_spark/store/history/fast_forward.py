@@ -17,6 +17,7 @@ from paimon_spark.store.history.rollback import delete_changelogs, delete_tag_fi
 from paimon_spark.store.holds.lineage import builds_on, delete_unrelated_after
 from paimon_spark.store.holds.marks import hold
 from paimon_spark.store.holds.tag_holds import hold_snapshot
+from paimon_spark.store.iceberg.after import after_rollback
 from paimon_spark.store.metadata.schemas import no_such_branch
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
@@ -65,11 +66,14 @@ def fast_forward(table: Table, branch: str, dry_run: bool = False) -> FastForwar
         planned = _Forward.plan(table, theirs).result()
         if not dry_run and table.server is not None:
             table.server.fast_forward(branch)
+            after_rollback(table)
         return planned
     with hold(theirs.snapshots, first), hold(table.snapshots, first):
         plan = _Forward.plan(table, theirs)
         table.check_still_there(doing="fast_forward of")
-        return plan.execute()
+        result = plan.execute()
+    after_rollback(table)
+    return result
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from paimon_spark.store.holds.lineage import delete_unrelated_after
 from paimon_spark.store.holds.marks import hold
 from paimon_spark.store.holds.retention import Moment, epoch_millis
 from paimon_spark.store.holds.tag_holds import hold_tagged
+from paimon_spark.store.iceberg.after import after_rollback
 from paimon_spark.store.metadata.publish import publish_file
 from paimon_spark.store.metadata.snapshots import has_watermark
 from paimon_spark.store.metadata.table import Table
@@ -186,6 +187,8 @@ def _roll_back(table: Table, target: Snapshot, dry_run: bool) -> RollbackResult:
             late = {name: tag for name, tag in _later_tags(table, target).items() if not _is_there(table, tag.snapshot)}
             delete_tag_files(table, late)  # created before their snapshot was deleted
         _log.info("rolled %s back from snapshot %d to %d", table.location, latest, target.id)
+    if not dry_run:
+        after_rollback(table)
     millis = millis_since(began)
     return RollbackResult(
         latest, target.id, tuple(snapshots), tuple(changelogs), tuple(tags), tuple(paths), dry_run, millis

@@ -37,6 +37,7 @@ from paimon_spark.store.history.tags import success_file_path
 from paimon_spark.store.holds.marks import held_snapshot_ids
 from paimon_spark.store.holds.retention import Moment, epoch_millis
 from paimon_spark.store.holds.tag_holds import DELETION_PREFIX, deletion_mark_path, tags_being_deleted
+from paimon_spark.store.iceberg.after import after_tags
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result, millis_since
@@ -196,6 +197,7 @@ def _delete(table: Table, tags: Mapping[str, Tag], unfinished: Mapping[str, Tag]
         if with_success_files:
             file_io.delete(success_file_path(store, name))
     unregister_tags(table, tags)
+    after_tags(table)
     deleted = execute_deletion(table, deletion)
     for name in {**unfinished, **lasting}:
         file_io.delete(deletion_mark_path(store, name))

@@ -19,6 +19,7 @@ from paimon_spark.format.snapshot import Snapshot, Tag, encode_tag
 from paimon_spark.store.commit.partition_registration import register_tag
 from paimon_spark.store.holds.retention import Moment, epoch_millis
 from paimon_spark.store.holds.tag_holds import hold_snapshot, new_tag, publish_tag
+from paimon_spark.store.iceberg.after import after_tags
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
@@ -104,6 +105,7 @@ def replace_tag(
     with hold_snapshot(store, tag.snapshot):
         table.file_io.overwrite(tag_path(table.location, name, table.branch), encode_tag(tag))
     register_tag(table, name)
+    after_tags(table)
     return _created(name, tag)
 
 
@@ -123,6 +125,7 @@ def rename_tag(table: Table, name: str, new_name: str) -> None:
         publish_tag(store, _checked_name(new_name), tag)
         _warn_of_number(table, new_name)
     table.file_io.delete(tag_path(table.location, name, table.branch))
+    after_tags(table)
 
 
 def keep_as_tag(table: Table, name: str, snapshot: Snapshot, millis: int | None) -> CreateTagResult:
@@ -148,6 +151,7 @@ def keep_as_tag(table: Table, name: str, snapshot: Snapshot, millis: int | None)
     if table.settings.tags.create_success_file:
         _write_success_file(store, name)
     register_tag(table, name)
+    after_tags(table)
     return _created(name, tag)
 
 

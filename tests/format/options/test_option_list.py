@@ -25,12 +25,16 @@ OFFICIAL = [line.split() for line in Path(__file__).with_name("official_options.
 PACKAGE = Path(paimon_spark.__file__).parent
 SCHEMA = TableSchema(0, (DataField(0, "id", INT.with_nullable(False)), DataField(1, "Name", STRING)), 1)
 
+ICEBERG = [  # IcebergOptions
+    "storage", "storage-location", "format-version", "compaction.min.file-num", "compaction.max.file-num",
+    "previous-versions-max", "delete-after-commit.enabled", "manifest-compression", "manifest-legacy-version",
+]  # fmt: skip
 # Keys that no constant of the three classes holds, and where they come from.
 ELSEWHERE = {
     "blob-descriptor.source-table",  # CoreOptions, made of two words
     "branch-merge.enabled",  # the documentation of merge_branch
     "log.system.auto-register",  # Kafka's options, 0.2 to 0.7
-    "metadata.iceberg.storage",  # IcebergOptions
+    *(f"metadata.iceberg.{name}" for name in ICEBERG),
     "orc.timestamp-ltz.legacy.type",  # OrcOptions
     "scan.plan-parallelism",  # an older name of scan.manifest.parallelism
 }
@@ -41,7 +45,7 @@ VALUES = {
     "changelog-file.format": ["csv", "row"],
     "batch-scan-mode": ["compact"],
     "stream-scan-mode": ["compact-bucket-table", "file-monitor"],
-    "metadata.iceberg.storage": ["table-location", "hadoop-catalog", "hive-catalog", "rest-catalog"],
+    "metadata.iceberg.storage": ["hive-catalog", "rest-catalog"],
     "manifest.format": ["orc"],
     "metastore.tag-to-partition.preview": ["process-time", "watermark", "batch"],
     "sequence.auto-padding": ["row-kind-flag", "second-to-micro"],

@@ -24,7 +24,8 @@ TAKES_ANY_TEXT = {
     "incremental-to-auto-tag", "consumer-id", "tag.batch.customized-name", "sink.watermark-time-zone",
     "sink.process-time-zone", "metastore.tag-to-partition", "path", "file-index.<type>.<column>.<x>",
     "fields.<column>.aggregate-function", "fields.<column>.list-agg-delimiter", "fields.<column>.ts-field",
-    "fields.<column>.stats-mode", "vector.file.format",
+    "fields.<column>.stats-mode", "vector.file.format", "metadata.iceberg.storage",
+    "metadata.iceberg.manifest-compression",
 }  # fmt: skip
 LISTS = {
     "primary-key", "partition", "bucket-key", "sequence.field", "partial-update.remove-record-on-sequence-group",

@@ -46,7 +46,7 @@ READ_REFUSED = [
 WRITE_REFUSED = [
     ("blob-external-storage-field", "b"),
     ("blob-external-storage-path", "/x"),
-    ("metadata.iceberg.storage", "table-location"),
+    ("metadata.iceberg.storage", "hive-catalog"),
     ("commit.callbacks", "org.example.Callback"),
     ("commit.custom-listeners", "x"),
     ("manifest.format", "orc"),
@@ -54,7 +54,6 @@ WRITE_REFUSED = [
     ("tag.callbacks", "org.example.Callback"),
     ("pk-full-text.index.columns", "Name"),
     ("pk-vector.index.columns", "Name"),
-    ("metadata.iceberg-compatible", "true"),
     ("write.some-new-thing", "x"),
     ("manifest.some-new-thing", "x"),
     ("commit.some-new-thing", "x"),

@@ -365,7 +365,7 @@ def test_fixed_buckets_of_an_append_table(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        ({"bucket": "1", "metadata_iceberg_storage": "table-location"}, "Iceberg metadata"),
+        ({"bucket": "1", "metadata_iceberg_storage": "hive-catalog"}, "registering tables"),
         ({"bucket": "1", "write_sequence__number__init__mode": "snapshot"}, "sequence numbers kept in snapshots"),
     ],
 )
