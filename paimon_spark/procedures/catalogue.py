@@ -14,6 +14,7 @@ from paimon_spark.procedures.databases import (
     DatabaseProcedure,
     MigrateDatabase,
     MigrateTable,
+    RefreshMaterializedTable,
     Repair,
 )
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
@@ -73,7 +74,7 @@ PROCEDURES: Mapping[str, type[Procedure[Any]]] = MappingProxyType(
 )
 """The procedures of one table by their names in SQL."""
 
-_OF_DATABASES = (CompactDatabase, Repair, AlterViewDialect, MigrateTable, MigrateDatabase)
+_OF_DATABASES = (CompactDatabase, Repair, AlterViewDialect, MigrateTable, MigrateDatabase, RefreshMaterializedTable)
 DATABASE_PROCEDURES: Mapping[str, type[DatabaseProcedure[Any]]] = MappingProxyType(
     {name_of(procedure): procedure for procedure in _OF_DATABASES}
 )

@@ -15,6 +15,7 @@ from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.procedure import OPTIONS, Absent, Argument, Declaration
 from paimon_spark.store.clean.orphans import RemoveOrphanFilesResult
 from paimon_spark.store.compact.compaction import CompactResult
+from paimon_spark.store.compact.partition_choice import Partitions
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Progress, Result
 
@@ -91,6 +92,18 @@ class Tables(Protocol):
 
         Raises:
             PaimonError: there is no such view, or it has or lacks the dialect, or the catalog has no views.
+        """
+        ...
+
+    def refresh(self, table: str, partition: Partitions | None) -> RefreshMaterializedTableResult:
+        """Replaces the rows of a materialized table by those of its query.
+
+        Args:
+            table: its name, as it was given.
+            partition: the values of one; None: all rows.
+
+        Raises:
+            PaimonError: it is no such table, or its query cannot be run; nothing has changed.
         """
         ...
 
@@ -264,6 +277,39 @@ class AlterViewDialect(DatabaseProcedure[None]):
         if self.action != "drop" and not (self.query or "").strip():
             raise OptionError(f"alter_view_dialect needs 'query' for the action '{self.action}'")
         tables.alter_dialect(self.view, self.action, self.engine.strip() or _SPARK, self.query)
+
+
+@dataclass(frozen=True, repr=False)
+class RefreshMaterializedTableResult(Result):
+    """What a refresh has written.
+
+    Attributes:
+        rows: how many the query gave.
+        snapshot_id: of the commit; None: nothing was there, and nothing is.
+    """
+
+    rows: int
+    snapshot_id: int | None
+
+
+@dataclass(frozen=True)
+class RefreshMaterializedTable(DatabaseProcedure[RefreshMaterializedTableResult]):
+    """Replaces the rows of a materialized table by those of its query, in one commit. The query is run as SQL of Spark.
+
+    Raises:
+        OptionError: the partition is none of the table.
+        UnsupportedFeature: it is no materialized table of the refresh mode FULL, or Spark does not run its query.
+        PaimonError: the rows do not fit; nothing has changed.
+    """
+
+    table: Annotated[str, Argument("the name of the table, as db.totals.")]
+    partition: Annotated[
+        Partitions | None,
+        Argument("the values of one partition, such as 'dt=2026-11-01,hour=10', which alone is replaced."),
+    ] = None
+
+    def run(self, tables: Tables, engine: Engine) -> RefreshMaterializedTableResult:
+        return tables.refresh(self.table, self.partition)
 
 
 @dataclass(frozen=True)

@@ -180,8 +180,8 @@ def sql_signature(procedure: type[Declaration]) -> tuple[tuple[str, ...], tuple[
     An argument is given by name if the official procedure does not have it, or has one before it that is not here.
     """
     names = tuple(declared.sql for declared in arguments_of(procedure).values() if not declared.argument.only_python)
-    official = procedure.official or (TABLE, *names)
     common = common_arguments(procedure)
+    official = procedure.official or (*common, *names)
     ordered = tuple(takewhile(lambda name: name in (*common, *names), official))
     return ordered, tuple(name for name in (*names, *common) if name not in ordered)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from pyspark.sql import DataFrame
 
@@ -12,6 +12,7 @@ from paimon_spark.catalogs.views import AddDialect, DropDialect, UpdateDialect, 
 from paimon_spark.format.options.read_settings import ScanSettings
 from paimon_spark.procedures.call.bind import Call, DatabaseCall, bind
 from paimon_spark.procedures.call.results import call_result
+from paimon_spark.procedures.databases import RefreshMaterializedTableResult
 from paimon_spark.procedures.procedure import TABLE
 from paimon_spark.spark.adapters.dataframes import rows_frame
 from paimon_spark.spark.jobs.spark_engine import SparkEngine
@@ -19,10 +20,14 @@ from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.table.table_api import PaimonTable
 from paimon_spark.sql import statements as s
 from paimon_spark.sql.text.names import TableName
+from paimon_spark.store.compact.partition_choice import Partitions
 from paimon_spark.store.metadata.table import Table
 
+Refresh: TypeAlias = Callable[[SqlSession, TableName, Partitions | None], RefreshMaterializedTableResult]
+"""Replaces the rows of a materialized table by those of its query: of one partition, or all."""
 
-def run_call(session: SqlSession, call: s.Call) -> DataFrame:
+
+def run_call(session: SqlSession, call: s.Call, refresh: Refresh) -> DataFrame:
     """Runs a procedure, and shows its result if the statement is a CALL.
 
     Raises:
@@ -34,7 +39,7 @@ def run_call(session: SqlSession, call: s.Call) -> DataFrame:
     bound = bind(call.procedure, call.positional, named)
     if isinstance(bound, DatabaseCall):
         procedure, engine = bound.procedure, SparkEngine(session.spark, _reads_no_rows)
-        schema, rows = call_result(procedure, procedure.run(_Tables(session), engine))
+        schema, rows = call_result(procedure, procedure.run(_Tables(session, refresh), engine))
     else:
         located = bound.located(lambda name: session.location(session.table_name(name)))
         result = _run(session, located, call.table or session.table_name(located.table))
@@ -42,10 +47,10 @@ def run_call(session: SqlSession, call: s.Call) -> DataFrame:
     return rows_frame(session.spark, schema, rows) if call.table is None else session.no_rows
 
 
-def run_call_by_tag(session: SqlSession, given: s.CallByTag) -> DataFrame:
+def run_call_by_tag(session: SqlSession, given: s.CallByTag, refresh: Refresh) -> DataFrame:
     """Creates a tag, or does with one that is there what the statement says."""
     call = given.there if given.tag in session.open(given.table).snapshots.tag_names() else given.absent
-    return session.no_rows if call is None else run_call(session, call)
+    return session.no_rows if call is None else run_call(session, call, refresh)
 
 
 def _run(session: SqlSession, call: Call, name: TableName) -> Any:
@@ -67,6 +72,7 @@ class _Tables:
     """The tables of the catalog; see procedures.databases.Tables."""
 
     session: SqlSession
+    refreshes: Refresh
 
     def list_databases(self) -> list[str]:
         return self.session.catalog.list_databases()
@@ -93,6 +99,9 @@ class _Tables:
         }
         name = self.session.identifier(self.session.table_name(view))
         self.session.catalog.alter_view(name, [changes[action]()])
+
+    def refresh(self, table: str, partition: Partitions | None) -> RefreshMaterializedTableResult:
+        return self.refreshes(self.session, self.session.table_name(table), partition)
 
     def open(self, database: str, table: str, options: Mapping[str, str]) -> Table:
         name = TableName((database, table), database, table)

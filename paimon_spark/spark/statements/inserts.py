@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import cast
 
 from pyspark.sql import DataFrame
 
@@ -33,6 +34,7 @@ from paimon_spark.sql.text.literals import Value, partition_condition
 from paimon_spark.store.file_tables.format_table import FormatScan, FormatTable
 from paimon_spark.store.open import ReadableTable, with_snapshots
 from paimon_spark.writes.options import DYNAMIC_OVERWRITE, MERGE_OPTIONS, MERGE_SCHEMA, WRITE_MISSING_COLUMNS
+from paimon_spark.writes.write_job import WriteResult
 
 
 def run_insert(session: SqlSession, insert: Insert, args: Args = None) -> DataFrame:
@@ -49,6 +51,15 @@ def run_insert(session: SqlSession, insert: Insert, args: Args = None) -> DataFr
     write = _prepared(session, insert, args)
     write()
     return session.no_rows
+
+
+def write_insert(session: SqlSession, insert: Insert) -> WriteResult:
+    """As run_insert; what was written.
+
+    Raises:
+        As run_insert.
+    """
+    return cast(WriteResult, _prepared(session, insert, None)())
 
 
 def run_inserts(session: SqlSession, several: InsertSeveral, args: Args = None) -> DataFrame:
@@ -89,9 +100,9 @@ def _prepared(session: SqlSession, insert: Insert, args: Args) -> Callable[[], o
         rows = insert_frame(session.spark, rows, target)
     write = _write(session, insert, FewRows(rows) if lists_rows(insert.query) else rows, options, fixed)
 
-    def run() -> None:
+    def run() -> object:
         with insert_errors(target, asked, rows):
-            write()
+            return write()
 
     return run
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -18,6 +19,7 @@ from paimon_spark.spark.statements.calls import run_call, run_call_by_tag
 from paimon_spark.spark.statements.copies import run_copy
 from paimon_spark.spark.statements.inserts import run_insert, run_inserts
 from paimon_spark.spark.statements.new_tables import run_create_table
+from paimon_spark.spark.statements.refreshes import refresh
 from paimon_spark.spark.statements.row_changes import run_delete, run_merge_into, run_update
 from paimon_spark.sql import listings as q
 from paimon_spark.sql import statements as s
@@ -77,9 +79,10 @@ _WITH_ARGS: Mapping[type, RunnerWithArgs] = {
 }
 """What may hold parameters."""
 
+_refresh = partial(refresh, read_statement)
 _RUNNERS: Mapping[type, Runner] = {
-    s.Call: run_call,
-    s.CallByTag: run_call_by_tag,
+    s.Call: partial(run_call, refresh=_refresh),
+    s.CallByTag: partial(run_call_by_tag, refresh=_refresh),
     s.SetProperties: alters.run_set_properties,
     s.UnsetProperties: alters.run_unset_properties,
     AlterColumns: alters.run_alter_columns,

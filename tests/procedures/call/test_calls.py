@@ -411,6 +411,7 @@ def test_a_database_that_is_not_there(lake: Warehouse) -> None:
         "alter_view_dialect",
         "migrate_table",
         "migrate_database",
+        "refresh_materialized_table",
     }
     with pytest.raises(FileNotFoundError):
         lake.call("remove_orphan_files", "no.*")

@@ -13,9 +13,11 @@ from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.procedures.call.bind import DatabaseCall, bind
 from paimon_spark.procedures.call.results import call_result
+from paimon_spark.procedures.databases import RefreshMaterializedTableResult
 from paimon_spark.procedures.engine import Engine
 from paimon_spark.procedures.local_engine import LocalEngine
 from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.compact.partition_choice import Partitions
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.write.table_write import TableWrite
 from paimon_spark.tables.open import open_table
@@ -50,6 +52,9 @@ class Warehouse:
         raise _FILES_ONLY
 
     def alter_dialect(self, view: str, action: str, dialect: str, query: str | None) -> None:
+        raise _FILES_ONLY
+
+    def refresh(self, table: str, partition: Partitions | None) -> RefreshMaterializedTableResult:
         raise _FILES_ONLY
 
     def location(self, name: str) -> str:
