@@ -24,7 +24,7 @@ from paimon_spark.spark.statements.new_tables import check_clauses, format_optio
 from paimon_spark.spark.statements.run import run_sql
 from paimon_spark.sql import listings as q
 from paimon_spark.sql import statements as s
-from paimon_spark.sql.queries.functions import MAX_PT
+from paimon_spark.sql.queries.functions import CATALOG_FUNCTIONS
 from paimon_spark.sql.queries.parameters import with_literals
 from paimon_spark.sql.queries.query import Query
 from paimon_spark.sql.queries.references import CHANGES_FUNCTION, TABLE_FUNCTIONS, statement_advice
@@ -36,7 +36,7 @@ _BEFORE_CHANGES, _CHANGES = frozenset({"WITH", "FROM"}), frozenset({"INSERT", "U
 """``WITH q AS (...) MERGE INTO t`` and ``FROM q INSERT INTO t``."""
 _OURS = frozenset({"UPDATE", "DELETE", "MERGE", "CALL", "COPY", "ALTER", "COMMENT"})
 """First words of what Spark does not do with a table of ours: a refusal of ours is the answer."""
-_FUNCTIONS = (MAX_PT, *TABLE_FUNCTIONS, CHANGES_FUNCTION)
+_FUNCTIONS = (*CATALOG_FUNCTIONS, *TABLE_FUNCTIONS, CHANGES_FUNCTION)
 _EXECUTED = (
     s.Call,
     s.CallByTag,

@@ -19,7 +19,7 @@ from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements.partition_specs import find_partitions, required_values, the_partition
 from paimon_spark.spark.statements.table_words import create_statement, create_view_statement, shown_properties
 from paimon_spark.sql import listings as q
-from paimon_spark.sql.queries.functions import MAX_PT
+from paimon_spark.sql.queries.functions import CATALOG_FUNCTIONS
 from paimon_spark.sql.queries.references import TABLE_FUNCTIONS
 from paimon_spark.sql.text.literals import partition_condition
 from paimon_spark.store.file_tables.format_table import FormatTable
@@ -172,7 +172,8 @@ def show_functions(session: SqlSession, show: q.ShowFunctions) -> DataFrame:
         names += [str(row[0]) for row in session.spark.sql("SHOW SYSTEM FUNCTIONS").collect()]
     if show.kind != "SYSTEM":
         names += TABLE_FUNCTIONS
-        names += [f"{session.catalog.name}.sys.{MAX_PT}"] if show.database == "sys" else []
+        own = CATALOG_FUNCTIONS if show.database == "sys" else ()
+        names += [f"{session.catalog.name}.sys.{name}" for name in own]
     fitting = set(like([name.rpartition(".")[2] for name in names], show.pattern))
     rows = sorted((name,) for name in names if name.rpartition(".")[2] in fitting)
     return rows_frame(session.spark, _required("function"), rows)

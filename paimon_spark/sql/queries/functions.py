@@ -30,7 +30,9 @@ _OTHERS = frozenset(
         "try_descriptor_to_presigned_url",
     }
 )
-_KNOWN = _OTHERS | EXPRESSIONS.keys() | {MAX_PT}
+CATALOG_FUNCTIONS = (MAX_PT, *EXPRESSIONS)
+"""The functions of ``sys`` that this release has."""
+_KNOWN = _OTHERS.union(CATALOG_FUNCTIONS)
 _CATALOG, _DATABASE = "current_catalog()", "current_schema()"  # as Spark names a column of them
 _CURRENT = {"current_catalog": _CATALOG, "current_database": _DATABASE, "current_schema": _DATABASE}
 _BEHIND_ITEMS = frozenset({"", ",", ")", ";", "FROM", "WHERE", "UNION", "EXCEPT", "INTERSECT", "LIMIT", "ORDER"})

@@ -243,6 +243,8 @@ def test_functions_without_a_table(table: Lake) -> None:
     table.sql("CREATE TABLE p (id INT, dt STRING) PARTITIONED BY (dt)")
     table.sql("INSERT INTO p VALUES (1, 'x'), (2, 'y')")
     assert table.rows("SELECT sys.max_pt('d.p') AS m") == [("y",)]
+    shown = "BlobDescriptor{version=2, uri='/a', offset=0, length=-1}"
+    assert table.rows("SELECT sys.descriptor_to_string(sys.path_to_descriptor('/a')) AS m") == [(shown,)]
     assert table.rows(table.sql("SELECT concat(sys.max_pt('p'), :more) AS m", more="!")) == [("y!",)]
     assert table.rows("SELECT 'max_pt' AS m") == [("max_pt",)]
     assert table.rows("SELECT max_pt FROM (SELECT id AS max_pt FROM p)") == [(1,), (2,)]
