@@ -74,7 +74,7 @@ def decode_index(data: bytes, size: int, rows: int, where: str) -> tuple[Ints, I
     Raises:
         CorruptFile: the index is damaged, or of another number of rows.
     """
-    lengths = _decode_varints(np.frombuffer(data, np.uint8), where)
+    lengths = decode_lengths(data, where)
     if len(lengths) != rows:
         raise _damaged(where, f"its index has {len(lengths)} rows, and the manifest says {rows}")
     there = np.where(lengths >= 0, lengths, 0)
@@ -89,6 +89,12 @@ def decode_index(data: bytes, size: int, rows: int, where: str) -> tuple[Ints, I
 
 def encode_index(lengths: Ints) -> bytes:
     """The index of a file and what follows it, from the length of each row's entry, NULL or PLACEHOLDER."""
+    index = encode_lengths(lengths)
+    return index + struct.pack("<ib", len(index), _VERSION)
+
+
+def encode_lengths(lengths: Ints) -> bytes:
+    """Lengths as zigzag varints of their differences."""
     deltas = np.diff(lengths, prepend=np.int64(0))
     words = ((deltas << 1) ^ (deltas >> 63)).astype(np.uint64)
     sizes = np.ones(len(words), np.int64)
@@ -100,7 +106,7 @@ def encode_index(lengths: Ints) -> bytes:
         rows = sizes > place
         bits = (words[rows] >> np.uint64(place * _VARINT_BITS)).astype(np.uint8) & 0x7F
         index[starts[rows] + place] = bits | np.where(sizes[rows] > place + 1, 0x80, 0).astype(np.uint8)
-    return index.tobytes() + struct.pack("<ib", len(index), _VERSION)
+    return index.tobytes()
 
 
 class EntryCheck:
@@ -156,8 +162,13 @@ def check_entries(data: bytes, lengths: Ints, where: str) -> None:
             raise _damaged(where, "the checksum of an entry is not that of its bytes")
 
 
-def _decode_varints(data: npt.NDArray[np.uint8], where: str) -> Ints:
-    """Sums of zigzag varints."""
+def decode_lengths(encoded: bytes, where: str) -> Ints:
+    """Lengths from zigzag varints of their differences.
+
+    Raises:
+        CorruptFile: they break off.
+    """
+    data = np.frombuffer(encoded, np.uint8)
     if not len(data):
         return np.empty(0, np.int64)
     last = np.flatnonzero(data < 0x80)

@@ -85,9 +85,9 @@ class Condition:
         holds = evaluate(self.predicate, rows)
         if self.expression is None:
             return holds
-        truth = _computed(rows, self.expression, f"{self.what}: the condition {self.expression}")
+        truth = _computed(rows, self.expression, f"{self.what}: the condition {_text(self.expression)}")
         if not pa.types.is_boolean(truth.type):
-            raise PredicateError(f"{self.what}: {self.expression} is {truth.type}, and no condition; compare it")
+            raise PredicateError(f"{self.what}: {_text(self.expression)} is {truth.type}, and no condition; compare it")
         return pc.and_kleene(holds, truth)
 
     def narrowed(self, rows: pa.RecordBatch) -> pa.RecordBatch:
@@ -146,7 +146,15 @@ class Value:
             return column_at(rows, self.path)
         if self.constant is not None:
             return pa.repeat(self.constant[0], rows.num_rows)
-        return _computed(rows, self.expression, f"the value {self.expression}")
+        return _computed(rows, self.expression, f"the value {_text(self.expression)}")
+
+
+def _text(expression: pc.Expression | None) -> str:
+    """An expression for messages. Arrow has no text for bytes in lists that are no text."""
+    try:
+        return str(expression)
+    except UnicodeDecodeError:
+        return "of bytes"
 
 
 def _plain(found: Column | Literal) -> Value:

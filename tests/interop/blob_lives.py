@@ -29,11 +29,19 @@ from paimon_spark.store.expire.snapshots import expire_snapshots
 
 EVOLVED = {"bucket": "-1", "row-tracking.enabled": "true", "data-evolution.enabled": "true"}
 ONE_FILE = {"target-file-row-num": str(2**63 - 1), "target-file-size": "99999 g"}  # as Java's own job changes columns
-TYPES = {"k": "INT", "b": "BLOB", "v": "STRING", "c": "BLOB"}
+TYPES: dict[str, Any] = {
+    "k": "INT", "b": "BLOB", "v": "STRING", "c": "BLOB", "a": {"type": "ARRAY", "element": "BLOB"},
+    "m": {"type": "MAP", "key": "INT NOT NULL", "value": "BLOB"},
+}  # fmt: skip
 
 
 def arrow(name: str) -> pa.DataType:
-    return {"k": pa.int32(), "v": pa.string()}.get(name, pa.binary())
+    made = {"k": pa.int32(), "v": pa.string(), "a": pa.list_(pa.binary()), "m": pa.map_(pa.int32(), pa.binary())}
+    return made.get(name, pa.binary())
+
+
+def as_java(value: Any) -> Any:
+    return tuple(map(as_java, value)) if isinstance(value, list) else value
 
 
 @dataclass
@@ -50,7 +58,7 @@ class BlobLife:
     path: str
     java: Genuine
     rows: dict[int, dict[str, Any]] = field(default_factory=dict)
-    columns: list[str] = field(default_factory=lambda: ["b", "v", "c"])
+    columns: list[str] = field(default_factory=lambda: ["b", "v", "c", "a", "m"])
     log: list[str] = field(default_factory=list)
     made: int = 0
     has_altered: bool = False
@@ -114,6 +122,10 @@ class BlobLife:
         random = self.random
         if name == "v":
             return random.choice(["x", "y"])
+        if name == "a":
+            return random.choice([None, [self.drawn("b") for _ in range(random.randrange(4))]])
+        if name == "m":
+            return random.choice([None, [(key, self.drawn("b")) for key in range(random.randrange(4))]])
         length = random.choice([0, 1, 30, random.randrange(200)])
         return random.choice([None, b"", random.randbytes(length), random.randbytes(length)])
 
@@ -138,7 +150,7 @@ class BlobLife:
         given = [{"k": key, **row} for key, row in rows.items()]
         for row, kept in zip(given, rows.values(), strict=True):
             for name in self.columns:
-                if name != "v" and self.random.random() < 0.15:
+                if name not in ("v", "a", "m") and self.random.random() < 0.15:
                     start, length = self.random.randrange(300), self.random.randrange(300)
                     row[name] = BlobDescriptor(str(self.source), start, length).encode()
                     kept[name] = self.source.read_bytes()[start : start + length]
@@ -150,7 +162,7 @@ class BlobLife:
         rows = self.new()
         self.log.append(f"Java writes {rows}")
         names = open_table(self.path).schema.names
-        self.java.write(self.path, [tuple({"k": key, **row}[n] for n in names) for key, row in rows.items()])
+        self.java.write(self.path, [tuple(as_java({"k": key, **row}[n]) for n in names) for key, row in rows.items()])
         self.rows |= rows
 
     def update(self) -> None:
@@ -189,8 +201,8 @@ class BlobLife:
             for row_id in range(first, first + count):
                 drawn = {n: self.drawn(n) for n in names}
                 # where no file has a value, Java does not read that it is kept
-                drawn |= {n: PLACEHOLDER for n in names if n in ("b", "c") and self.random.random() < 0.4}
-                values.append(tuple(drawn.values()))
+                drawn |= {n: PLACEHOLDER for n in names if n in ("b", "c", "a", "m") and self.random.random() < 0.4}
+                values.append(tuple(map(as_java, drawn.values())))
                 if row_id in keys:
                     self.rows[keys[row_id]] |= {n: v for n, v in drawn.items() if v != PLACEHOLDER}
             parts.append((first, values))

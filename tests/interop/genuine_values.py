@@ -131,7 +131,12 @@ def _array_codec(data: Any, element: Codec) -> Codec:
         array = row.getArray(i)
         return tuple(element.decode(array, k) for k in range(array.size()))
 
-    return Codec(lambda value: data.GenericArray(objects([element.encode(item) for item in value])), decode)
+    def encode(value: Any) -> Any:
+        if value == PLACEHOLDER:
+            return data.BlobArrayPlaceholder.INSTANCE
+        return data.GenericArray(objects([element.encode(item) for item in value]))
+
+    return Codec(encode, decode)
 
 
 def _vector_codec(data: Any, data_type: Any) -> Codec:
@@ -155,6 +160,8 @@ def _vector_codec(data: Any, data_type: Any) -> Codec:
 
 def _map_codec(data: Any, key: Codec, item: Codec) -> Codec:
     def encode(pairs: Any) -> Any:
+        if pairs == PLACEHOLDER:
+            return data.BlobMapPlaceholder.INSTANCE
         made = jpype.java.util.LinkedHashMap()
         for k, v in pairs:  # a Python dict would take 0.0 and -0.0 for one key
             made.put(key.encode(k), item.encode(v))

@@ -22,8 +22,8 @@ from support.oracles.checker import check_table
 from support.tables.column_changes import update as update_columns
 from support.tables.compacting import live_files
 
-from paimon_spark import open_table
-from paimon_spark.errors import UnsupportedFeature
+from paimon_spark import open_blob, open_table
+from paimon_spark.errors import SchemaError, UnsupportedFeature
 from paimon_spark.format.blob_file import decode_descriptor
 from paimon_spark.store.clean.orphans import remove_orphan_files
 from paimon_spark.store.expire.snapshots import expire_snapshots
@@ -162,16 +162,74 @@ def test_references(java: Genuine, tmp_path: Path) -> None:
     check_table(path)
 
 
-@pytest.mark.parametrize(
-    "element", [{"type": "ARRAY", "element": "BLOB"}, {"type": "MAP", "key": "INT NOT NULL", "value": "BLOB"}]
-)
-def test_blobs_in_arrays_and_maps_are_refused_by_name(element: Any, java: Genuine, tmp_path: Path) -> None:
-    path = table_path(tmp_path)
-    java.create(path, {"id": "INT", "b": element}, options=EVOLVED)
-    java.write(path, [(1, None)])
-    assert open_table(path).scan(["id"]).to_arrow().to_pylist() == [{"id": 1}]
-    with pytest.raises(UnsupportedFeature, match=r"column 'b' has the type .*BLOB"):
-        open_table(path).scan().to_arrow()
+KEYS: dict[str, list[Any]] = {
+    "TINYINT": [-128, 0, 127], "SMALLINT": [-32768, 5], "INT": [-(2**31), 7, 2**31 - 1], "BIGINT": [-(2**63), 2**62],
+    "STRING": ["", "é", "key"], "VARCHAR(9)": ["a", "b"], "CHAR(2)": ["xy"],
+}  # fmt: skip
+
+
+def array_of(random: Random) -> Any:
+    return random.choice([None, (), tuple(value(random) for _ in range(random.randrange(5)))])
+
+
+def map_of(random: Random, keys: list[Any]) -> Any:
+    return random.choice([None, (), tuple((key, value(random)) for key in keys if random.random() < 0.7)])
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_blobs_in_arrays_and_maps(key: str, java: Genuine, tmp_path: Path) -> None:
+    """The same files as Java's, byte by byte; the same rows, and references that lead to the same bytes."""
+    random, paths = Random(key), [table_path(tmp_path / name) for name in ("ours", "theirs")]
+    columns = {
+        "id": "INT",
+        "a": {"type": "ARRAY", "element": "BLOB"},
+        "m": {"type": "MAP", "key": f"{key} NOT NULL", "value": "BLOB"},
+    }
+    for path in paths:
+        our_engine.create(path, columns, (), (), {**EVOLVED, "blob.target-file-size": "1 kb"})
+    rows = [(n, array_of(random), map_of(random, KEYS[key])) for n in range(12)]
+    for part in (rows[:7], rows[7:]):
+        our_engine.write(paths[0], [(part, None)])
+        java.write(paths[1], part)
+    assert described(paths[0]) == described(paths[1])
+    new_maps = {n: map_of(random, KEYS[key]) for n in (0, 3, 8)}
+    update_columns(open_table(paths[0]), "m", new_maps, key="id")
+    parts = [
+        (first, [(new_maps.get(row, PLACEHOLDER),) for row in range(first, first + count)])
+        for first, count, _ in java.run(live_groups, paths[1])
+    ]
+    java.run(write_columns, paths[1], ["m"], parts)
+    assert described(paths[0]) == described(paths[1])
+    for path in paths:
+        assert_same(path, [java])
+        whole = open_table(path).scan(["a", "m"]).to_arrow().to_pylist()
+        found = open_table(path, {"blob-as-descriptor": "true"}).scan(["a", "m"]).to_arrow().to_pylist()
+        for row, referring in zip(whole, found, strict=True):
+            for name in ("a", "m"):
+                assert opened(referring[name]) == row[name]
+    our_engine.compact(paths[0], full=True, options={"compaction.min.file-num": "2", "blob-compaction.enabled": "true"})
+    assert_same(paths[0], [java])
+    check_table(paths[0])
+
+
+def opened(value: Any) -> Any:
+    """A value with the bytes that its references lead to."""
+    if isinstance(value, bytes):
+        with open_blob(value) as file:
+            return file.read()
+    if isinstance(value, tuple):
+        return (value[0], opened(value[1]))
+    return None if value is None else [opened(part) for part in value]
+
+
+@pytest.mark.parametrize("data_type", ["MAP<DATE, BLOB>", "ROW<b BLOB>", "ARRAY<ARRAY<BLOB>>"])
+def test_other_nested_blobs_are_refused_by_name(data_type: str, tmp_path: Path) -> None:
+    def make() -> None:
+        our_engine.create(table_path(tmp_path), {"id": "INT", "b": data_type}, options=EVOLVED)
+        our_engine.write(table_path(tmp_path), [([(1, None)], None)])
+
+    with pytest.raises((UnsupportedFeature, SchemaError), match=r"column 'b' has the type .*BLOB"):
+        make()
 
 
 def test_files_of_blobs_stay_as_long_as_they_are_used(java: Genuine, tmp_path: Path) -> None:

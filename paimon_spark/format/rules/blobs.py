@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from paimon_spark.format.blob_nested import KEY_ROOTS
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.value_texts import parse_list
 from paimon_spark.format.options.write_settings import FileSettings
@@ -21,6 +22,15 @@ def is_blob_column(data_type: DataType) -> bool:
     """True if a column of the type may have files of its own: BLOB, and arrays and maps of BLOBs."""
     part = data_type.element if data_type.root in (Root.ARRAY, Root.MAP) else data_type
     return part is not None and part.root is Root.BLOB
+
+
+def is_known_blob(data_type: DataType) -> bool:
+    """True if this release reads and writes such a column.
+
+    The keys of a map of BLOBs are texts or whole numbers (so they are in the official system).
+    """
+    keys = (data_type.key_type.root,) if data_type.root is Root.MAP else ()
+    return is_blob_column(data_type) and KEY_ROOTS.issuperset(keys)
 
 
 def inline_blobs(settings: TableSettings) -> frozenset[str]:

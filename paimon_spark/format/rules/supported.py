@@ -22,6 +22,7 @@ from paimon_spark.format.options.value_texts import parse_bool
 from paimon_spark.format.options.write_settings import FileSettings
 from paimon_spark.format.paths import write_roots
 from paimon_spark.format.quoting import quoted_if_needed
+from paimon_spark.format.rules.blobs import is_known_blob
 from paimon_spark.format.rules.iceberg_tables import check_iceberg
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import type_sql
@@ -223,7 +224,7 @@ def _refuse_unknown(
 
 def unreadable_root(data_type: DataType) -> Root | None:
     """The first type within a type, at any depth, that this release cannot read; None if it can read all."""
-    if data_type.root is not Root.BLOB and holds_blobs(data_type):  # BLOB itself, and not ARRAY<BLOB>, MAP<X, BLOB>
+    if holds_blobs(data_type) and not is_known_blob(data_type):
         return Root.BLOB
     return next((root for root in _roots(data_type) if root in _UNREADABLE_ROOTS), None)
 

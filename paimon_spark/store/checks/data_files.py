@@ -99,11 +99,12 @@ def check_data_file(table: Table, task: FileTask, findings: Findings) -> None:
 
 def _read_blobs(table: Table, task: FileTask) -> None:
     """Reads all values of a file of a BLOB column. Raises CorruptFile if one is damaged."""
-    rows = task.entry.file.row_count
+    file = task.entry.file
+    rows = file.row_count
+    types = [field.type for field in table.schemas.load(file.schema_id).columns_of_file(file.write_cols or ())]
     with ExitStack() as closing:
-        column = BlobColumn(
-            table.file_io, [BlobFile(task.path, task.entry.file.file_size, 0, rows)], rows, False, closing
-        )
+        placed = [BlobFile(task.path, file.file_size, 0, rows)]
+        column = BlobColumn(table.file_io, placed, rows, False, closing, *types[:1])
         for some in column.cut(np.arange(rows)):
             column.values(some)
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_spark.arrow.types import arrow_type
 from paimon_spark.errors import CorruptFile, DataError, MissingFile
 from paimon_spark.file_io import FileIO
 from paimon_spark.file_io.base import check_size
@@ -28,12 +29,15 @@ from paimon_spark.format.blob_file import (
     decode_index,
     index_length,
 )
+from paimon_spark.format.blob_nested import Place, ReadValue, decode_array, decode_map
 from paimon_spark.format.options.option import MB
+from paimon_spark.format.types import DataType, Root
 
 Ints = npt.NDArray[np.int64]
 _AT_ONCE = 32 * MB
 """Bytes of values in one batch, unless one value has more."""
 _LARGEST = 2**31 - 1
+_BLOB = DataType(Root.BLOB)
 _DESCRIPTOR_PLACE = np.dtype([("offset", "<i8"), ("length", "<i8")])
 
 
@@ -64,6 +68,7 @@ class BlobColumn:
         row_count: how many rows there are. A row that no file has is NULL.
         as_descriptors: whether the values are references to the bytes instead of them.
         closing: closes the files.
+        data_type: of the column: BLOB, or an array or map of them.
     """
 
     file_io: FileIO
@@ -71,6 +76,7 @@ class BlobColumn:
     row_count: int
     as_descriptors: bool
     closing: ExitStack
+    data_type: DataType = _BLOB
 
     def cut(self, rows: Ints) -> Iterator[Ints]:
         """Rows in pieces whose values have about as many bytes as may be held at once."""
@@ -93,6 +99,54 @@ class BlobColumn:
             CorruptFile: a file is damaged.
             DataError: a value is too long for memory.
         """
+        if self.data_type.root is Root.BLOB:
+            return self._plain(rows)
+        made = self._nested_places(rows) if self.as_descriptors else self._nested_values(rows)
+        return pa.array(list(made), arrow_type(self.data_type))
+
+    def _nested_values(self, rows: Ints) -> Iterator[Any]:
+        """Arrays or maps of the bytes, whose entries are read together."""
+        of_file = self.places[0]
+        for number, value in zip(of_file[rows].tolist(), self._plain(rows), strict=True):
+            if not value.is_valid:
+                yield None
+                continue
+            data = memoryview(value.as_buffer())
+
+            def part(start: int, size: int, data: memoryview = data) -> bytes:
+                return bytes(data[start : start + size])
+
+            def element(place: Place, data: memoryview = data) -> bytes:
+                return bytes(data[place[0] : place[0] + place[1]])
+
+            yield self._decoded(part, len(data), self.files[number].path, element)
+
+    def _nested_places(self, rows: Ints) -> Iterator[Any]:
+        """Arrays or maps of references: only what tells the places of the bytes is read."""
+        of_file, starts, lengths = (array[rows].tolist() for array in self.places)
+        for number, start, length in zip(of_file, starts, lengths, strict=True):
+            if number < 0:
+                yield None
+                continue
+            path, begin = self.files[number].path, start + HEAD
+
+            def part(offset: int, size: int, number: int = number, begin: int = begin) -> bytes:
+                check_size(size, self.files[number].path)
+                return self.read(number, begin + offset, size) if size else b""
+
+            def reference(place: Place, path: str = path, begin: int = begin) -> bytes:
+                return BlobDescriptor(path, begin + place[0], place[1]).encode()
+
+            yield self._decoded(part, length - FRAME, path, reference)
+
+    def _decoded(self, read: ReadValue, size: int, path: str, element: Callable[[Place], bytes]) -> Any:
+        if self.data_type.root is Root.ARRAY:
+            return [None if place is None else element(place) for place in decode_array(read, size, path)]
+        entries = decode_map(read, size, self.data_type.key_type, path)
+        return [(key, None if place is None else element(place)) for key, place in entries]
+
+    def _plain(self, rows: Ints) -> pa.Array:
+        """The bytes of the entries of some ascending rows, or references to them."""
         of_file, starts, lengths = self.places
         found = of_file[rows]
         pieces: list[pa.Array] = []
@@ -110,7 +164,7 @@ class BlobColumn:
         return joined.take(pa.array(places, mask=places < 0))
 
     def _of_file(self, number: int, starts: Ints, lengths: Ints) -> list[pa.Array]:
-        if self.as_descriptors:
+        if self.as_descriptors and self.data_type.root is Root.BLOB:
             return [_descriptors(self.files[number].path, starts + HEAD, lengths - FRAME)]
         if len(lengths) and lengths.max() > _LARGEST:
             raise DataError(

@@ -111,7 +111,7 @@ class ColumnMerge:
         nowhere = {field.name: _constant(field, self.files.partition(split)) for field in plain}
         condition = restrict(self.predicate, {field.name for field in plain})
         with ExitStack() as closing:
-            columns = {field.name: self._blob_column(split, group, files, closing) for field, files in sources.blobs}
+            columns = {f.name: self._blob_column(split, group, f, files, closing) for f, files in sources.blobs}
             streams = [self._wide(split, file, fields, batch_rows) for file, fields in sources.wide]
             streams += [self._part(split, group, field, files, batch_rows) for field, files in sources.parts]
             for first, arrays in _side_by_side(streams, group.row_count, batch_rows):
@@ -201,7 +201,7 @@ class ColumnMerge:
         return StoredFile(path, file, schema, self.files.partition(split), None, legacy_ltz, None, selected)
 
     def _blob_column(
-        self, split: Split, group: ColumnFiles, files: Sequence[DataFileMeta], closing: ExitStack
+        self, split: Split, group: ColumnFiles, field: DataField, files: Sequence[DataFileMeta], closing: ExitStack
     ) -> BlobColumn:
         placed = [
             BlobFile(
@@ -212,8 +212,8 @@ class ColumnMerge:
             )
             for file in newest_first(files)[::-1]
         ]
-        settings = self.files.table.settings
-        return BlobColumn(self.files.table.file_io, placed, group.row_count, settings.blob_as_descriptor, closing)
+        table, as_descriptors = self.files.table, self.files.table.settings.blob_as_descriptor
+        return BlobColumn(table.file_io, placed, group.row_count, as_descriptors, closing, field.type)
 
 
 def _constant(field: DataField, partition: Mapping[str, Any]) -> pa.Scalar:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from paimon_spark.arrow.types import arrow_type
 from paimon_spark.format.manifest import FileSource
 from paimon_spark.format.rules.blobs import blob_file_columns
 from paimon_spark.format.schema import POSITION
@@ -81,7 +82,7 @@ def write_columns(
             new = [rules.prepare(change.rows, None)[0] for change in found]
             places = _places(positions, found)
             for name in apart:
-                old = pa.nulls(len(positions), pa.binary())
+                old = pa.nulls(len(positions), arrow_type(table.schema.by_name[name].type))
                 values = _chosen([old, *(part.column(name) for part in new)], places)
                 blobs.write(name, values, (places < len(positions)) & known[name][positions])
             for columns, output in outputs:

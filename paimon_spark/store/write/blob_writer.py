@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +27,9 @@ from paimon_spark.format.blob_file import (
     is_descriptor,
     is_view,
 )
+from paimon_spark.format.blob_nested import begin_array, begin_map, encode_key, end_array, end_map
 from paimon_spark.format.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta, FileSource
+from paimon_spark.format.types import Root
 from paimon_spark.store.metadata.file_paths import FilePlace
 from paimon_spark.store.storage.local_time import local_wall_millis, now_millis
 from paimon_spark.store.storage.parallel import Background
@@ -115,28 +119,26 @@ class BlobWriter:
         """Appends rows.
 
         Args:
-            values: of type binary.
+            values: of the Arrow type of the column.
             kept: rows that keep the value that they have in older files; None: no row does.
 
         Raises:
             CorruptFile, MissingFile, UnsupportedFeature: the bytes of a reference cannot be read.
             DataError: a value names a row of another table, or is a reference that breaks off.
         """
-        _, ends, data = values.buffers()
         if not len(values):
             return
-        offsets = np.frombuffer(ends, np.int32)[values.offset : values.offset + len(values) + 1].tolist()
         there = values.is_valid().to_numpy(zero_copy_only=False).tolist()
         keeps = [False] * len(values) if kept is None else kept.tolist()
-        whole = memoryview(b"" if data is None else data)
-        for row, start in enumerate(offsets[:-1]):  # the format has an entry, and a checksum, for each value
+        add = self._adder(values)
+        for row in range(len(values)):  # the format has an entry, and a checksum, for each value
             file = self._file or self._open()
             if keeps[row]:
                 file.lengths.append(PLACEHOLDER)
             elif not there[row]:
                 file.lengths.append(NULL)
             else:
-                self._add(file, whole[start : offsets[row + 1]])
+                add(file, row)
             if file.size >= self._layout.target_bytes:
                 self._finish(file)
         if self._file is not None:
@@ -155,22 +157,76 @@ class BlobWriter:
                 self._file.stream.discard()
             self._file = None
 
+    def _adder(self, values: pa.Array) -> Callable[[_OpenFile, int], None]:
+        """Appends the entry of one of the values to a file."""
+        if self._layout.data_type.root is Root.BLOB:
+            parts = _parts(values)
+            return lambda file, row: self._add(file, parts[row])
+        ends = values.offsets.to_pylist()
+        if self._layout.data_type.root is Root.ARRAY:
+            parts, has = _parts(values.values), values.values.is_valid().to_pylist()
+
+            def add_array(file: _OpenFile, row: int) -> None:
+                numbers = range(ends[row], ends[row + 1])
+                elements = [parts[number] if has[number] else None for number in numbers]
+                self._add_nested(file, begin_array(len(elements)), elements, end_array)
+
+            return add_array
+        keys, key_type = values.keys.to_pylist(), self._layout.data_type.key_type
+        parts, has = _parts(values.items), values.items.is_valid().to_pylist()
+
+        def add_map(file: _OpenFile, row: int) -> None:
+            numbers = range(ends[row], ends[row + 1])
+            own = [encode_key(keys[number], key_type) for number in numbers]
+            elements = [parts[number] if has[number] else None for number in numbers]
+            self._add_nested(file, begin_map(own), elements, partial(end_map, own))
+
+        return add_map
+
     def _add(self, file: _OpenFile, value: memoryview) -> None:
+        if not self._is_reference(value):
+            file.add(value)
+            return
+        check = EntryCheck()
+        file.begin()
+        self._copy(file, value, check)
+        file.end(check)
+
+    def _add_nested(
+        self, file: _OpenFile, head: bytes, elements: Sequence[memoryview | None], end: Callable[[list[int]], bytes]
+    ) -> None:
+        """Appends an entry of several values; end makes what comes behind them of their lengths."""
+        check, lengths = EntryCheck(), list[int]()
+        file.begin()
+        self._put(file, head, check)
+        for element in elements:
+            before = check.length
+            if element is None:
+                lengths.append(NULL)
+                continue
+            if self._is_reference(element):
+                self._copy(file, element, check)
+            else:
+                self._put(file, element, check)
+            lengths.append(check.length - before)
+        self._put(file, end(lengths), check)
+        file.end(check)
+
+    def _put(self, file: _OpenFile, piece: bytes | memoryview, check: EntryCheck) -> None:
+        check.add(piece)
+        file.stream.write(piece)
+
+    def _copy(self, file: _OpenFile, value: memoryview, check: EntryCheck) -> None:
+        for piece in self._sources.chunks(self._reference(value)):
+            self._put(file, piece, check)
+
+    def _is_reference(self, value: memoryview) -> bool:
         if is_view(value):
             raise DataError(
                 f"writing to {self._location}: a value of the column '{self._layout.column}' names a row of another "
                 "table, which has its bytes, and only columns of 'blob-view-field' hold such values; write the bytes"
             )
-        if not is_descriptor(value):
-            file.add(value)
-            return
-        reference = self._reference(value)
-        check = EntryCheck()
-        file.begin()
-        for piece in self._sources.chunks(reference):
-            check.add(piece)
-            file.stream.write(piece)
-        file.end(check)
+        return is_descriptor(value)
 
     def _reference(self, value: memoryview) -> BlobDescriptor:
         try:
@@ -195,6 +251,14 @@ class BlobWriter:
         self._sources.close()
         meta = blob_meta(self._layout, file.name, size, len(file.lengths))
         self.files.append(replace(meta, external_path=file.place.external_path))
+
+
+def _parts(values: pa.Array) -> list[memoryview]:
+    """The bytes of each of some values, which are not copied."""
+    _, ends, data = values.buffers()
+    offsets = np.frombuffer(ends, np.int32)[values.offset : values.offset + len(values) + 1].tolist() if ends else [0]
+    whole = memoryview(b"" if data is None else data)
+    return [whole[start:stop] for start, stop in pairwise(offsets)]
 
 
 def blob_meta(layout: BlobLayout, name: str, size: int, rows: int) -> DataFileMeta:

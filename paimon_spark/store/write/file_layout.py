@@ -73,11 +73,13 @@ class BlobLayout:
 
     Attributes:
         column: its name.
+        data_type: its type: BLOB, or an array or map of them.
         schema_id: of the table schema that the files follow.
         target_bytes: a file is closed when its entries have as many.
     """
 
     column: str
+    data_type: DataType
     schema_id: int
     target_bytes: int
 
@@ -381,7 +383,7 @@ def blob_layouts(schema: TableSchema, settings: TableSettings, names: Collection
     """
     target = settings.files.blob_target_size or settings.files.target_size or TARGET_WITHOUT_KEY
     found = () if schema.primary_keys else blob_file_columns(schema.fields, settings)
-    return tuple(BlobLayout(field.name, schema.id, target) for field in found if field.name in names)
+    return tuple(BlobLayout(field.name, field.type, schema.id, target) for field in found if field.name in names)
 
 
 def _shared_maps(schema: TableSchema, settings: TableSettings, file_format: str) -> tuple[SharedMap, ...]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import pytest
 
 from paimon_spark.catalogs.create import new_schema
 from paimon_spark.errors import SchemaError, UnsupportedFeature
 from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.type_text import type_sql
+from paimon_spark.format.type_text import parse_type, type_sql
+from paimon_spark.format.types import DataField
 from paimon_spark.store.evolution.changed_schema import changed_schema
 from paimon_spark.store.evolution.schema_update import SchemaUpdate
+from paimon_spark.writes.table_creation import create
 
 
 def schema(columns: Mapping[str, str], options: Mapping[str, str]) -> TableSchema:
@@ -39,6 +42,14 @@ def test_comments_that_ask_for_a_type() -> None:
     after = changed(after, lambda u: u.drop_column("a").add_column("r", "BINARY(9)", "__BLOB_DESCRIPTOR_FIELD"))
     assert columns(after) == "k INT, b BLOB, r BLOB"
     assert (after.options["blob-field"], after.options["blob-descriptor-field"]) == ("b", "r")
+    with pytest.raises(UnsupportedFeature, match="its option 'blob-view-field' is 'w'"):
+        changed(before, lambda u: u.add_column("w", "BYTES", "__BLOB_VIEW_FIELD"))
+    after = changed(before, lambda u: u.add_column("s", "ARRAY<BYTES>", "__BLOB_FIELD"))
+    after = changed(after, lambda u: u.add_column("m", "MAP<STRING, BYTES>", "__BLOB_FIELD"))
+    assert (columns(after), after.options["blob-field"]) == (
+        "k INT, a BLOB, s ARRAY<BLOB>, m MAP<STRING, BLOB>",
+        "a,s,m",
+    )
     after = changed(before, lambda u: u.drop_column("a").add_column("v", "ARRAY<FLOAT>", "__VECTOR_FIELD;3;of it"))
     assert (columns(after), after.by_name["v"].description) == ("k INT, v VECTOR<FLOAT, 3>", "of it")
     assert (after.options.get("blob-field"), after.options["vector-field"]) == (None, "v")
@@ -58,3 +69,21 @@ def test_comments_that_ask_for_a_type() -> None:
     for change in (lambda u: u.rename_column("a", "z"), lambda u: u.update_type("a", "BYTES")):
         with pytest.raises(UnsupportedFeature, match="BLOB columns keep their name and type"):
             changed(before, change)
+
+
+def test_new_tables_with_such_comments(tmp_path: Path) -> None:
+    """They name the columns in options, also where an option has its older name."""
+    options = {"row-tracking.enabled": "true", "data-evolution.enabled": "true", "blob.stored-descriptor-fields": "r"}
+    fields = [
+        DataField(0, "k", parse_type("INT"), "a key"),
+        DataField(0, "r", parse_type("BYTES")),
+        DataField(0, "s", parse_type("BYTES"), "__BLOB_DESCRIPTOR_FIELD;it"),
+        DataField(0, "b", parse_type("BYTES"), " __BLOB_FIELD "),
+        DataField(0, "v", parse_type("ARRAY<DOUBLE>"), "__VECTOR_FIELD; 2"),
+    ]
+    made = create(str(tmp_path / "t"), options, fields)
+    assert columns(made) == "k INT, r BLOB, s BLOB, b BLOB, v VECTOR<DOUBLE, 2>"
+    assert [field.description for field in made.fields] == ["a key", None, "it", None, None]
+    named = {key: made.options.get(key) for key in ("blob-field", "blob-descriptor-field", "vector-field")}
+    assert named == {"blob-field": "b", "blob-descriptor-field": "r,s", "vector-field": "v"}
+    assert "blob.stored-descriptor-fields" not in made.options

@@ -25,6 +25,7 @@ from paimon_spark import BlobDescriptor, create_table
 from paimon_spark.errors import CommitStateUnknown, CorruptFile, DataError, MissingFile, PaimonError, UnsupportedFeature
 from paimon_spark.file_io import FileIO, LocalFileIO
 from paimon_spark.format.blob_file import NULL, PLACEHOLDER, encode_index
+from paimon_spark.format.types import DataType, Root
 from paimon_spark.store.clean.orphans import remove_orphan_files
 from paimon_spark.store.commit.row_conflicts import ReadState
 from paimon_spark.store.commit.table_commit import TableCommit
@@ -54,7 +55,7 @@ def written(path: Path, values: Sequence[Value], target: int = 2**40, at_once: i
         return made[-1].name, FilePlace(str(made[-1]), None)
 
     closing = Background(limit=8)
-    writer = BlobWriter(LocalFileIO(), str(path), BlobLayout("b", 3, target), create, closing)
+    writer = BlobWriter(LocalFileIO(), str(path), BlobLayout("b", DataType(Root.BLOB), 3, target), create, closing)
     for start in range(0, len(values), at_once):
         part = values[start : start + at_once]
         array = pa.array([b"before", *(None if value == KEPT else value for value in part)], pa.binary())
