@@ -58,6 +58,11 @@ def raised(kind: type[PaimonError], text: Column | str) -> Column:
     return sf.raise_error(sf.concat(sf.lit(f"{errors.__name__}.{kind.__name__}: "), message))
 
 
+def lost_kept_rows(error: Exception) -> bool:
+    """True for a failed job whose rows were kept on an executor (`localCheckpoint`) that has died since."""
+    return "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND" in str(error)
+
+
 @contextmanager
 def job_errors() -> Iterator[None]:
     """For jobs of Spark that this process runs: the PaimonError that failed one of its tasks is raised as itself.

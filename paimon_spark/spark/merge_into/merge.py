@@ -6,7 +6,7 @@ Java: MergeSchemaEvolutionHelper (2.0).
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -28,7 +28,7 @@ from paimon_spark.row_changes.result import Outcome, RowChangeResult
 from paimon_spark.spark.adapters.aligned_values import Naming, has_fields
 from paimon_spark.spark.adapters.batches import FrameColumns
 from paimon_spark.spark.adapters.char_columns import stored_name
-from paimon_spark.spark.adapters.errors import not_logged, raised
+from paimon_spark.spark.adapters.errors import lost_kept_rows, not_logged, raised
 from paimon_spark.spark.adapters.session_options import is_case_sensitive, sql_dialect
 from paimon_spark.spark.adapters.types import loses_digits, spark_schema
 from paimon_spark.spark.merge_into.clauses import Clause
@@ -108,7 +108,8 @@ def run_merge(merge: Merge) -> RowChangeResult:
     """Does the MERGE.
 
     The source is computed once, and kept by Spark for all passes and attempts (`localCheckpoint`): one that is not
-    deterministic, or that reads the target, is the same in all of them.
+    deterministic, or that reads the target, is the same in all of them. If an executor dies that keeps a part of it,
+    the MERGE begins anew.
 
     Raises:
         SqlError: no clause, an unknown column, a column assigned twice or of the primary key.
@@ -126,13 +127,7 @@ def run_merge(merge: Merge) -> RowChangeResult:
     name = merge.source_alias or source_alias_of(merge.source, merge.alias, merge.expressions, what)
     _check_compares(merge, NONE if name == HIDDEN else name, what)
     change = replace(merge.job.change, inserts_only=inserts_only(merge.clauses))
-    kept: list[DataFrame] = []
-
-    def source() -> DataFrame:
-        if not kept:
-            kept.append(merge.source.localCheckpoint(True, StorageLevel.MEMORY_AND_DISK))
-        return kept[0]
-
+    source = _KeptSource(merge.source)
     naming = Naming(is_case_sensitive(merge.job.spark), completes=merge.merging is not None)
 
     def write(target: Target) -> Outcome:
@@ -152,7 +147,7 @@ def run_merge(merge: Merge) -> RowChangeResult:
         if keyed and _is_upsert(plan) and has_fields(merge.source.schema, spark_schema(plan.fields), naming):
             return _upsert(target, plan, merge.source)
         plan, kept_columns = _of_strategy(plan, strategy)
-        rows = source()
+        rows = source.rows()
         fields = table.schema.fields if plan.needs_target_rows else _needed(plan, merge.expressions, kept_columns)
         moves = not keyed and _moves(plan)
         named, ids = _metadata(merge, table), ids_to_keep(table, strategy, moves)
@@ -168,7 +163,33 @@ def run_merge(merge: Merge) -> RowChangeResult:
     values = [value for clause in merge.clauses for value in (clause.values or {}).values()]
     sides = lambda: {merge.alias: merge.job.change.open_table().schema.names, name: merge.source.columns}  # noqa: E731
     with expression_errors(what, lambda: _readings(merge, name, what, naming), values, sides):
-        return replace(merge.job, change=change).run(write)
+        return replace(merge.job, change=change).run(source.guarding(write))
+
+
+class _KeptSource:
+    """The rows of a source, which Spark computes once and keeps for all passes and attempts."""
+
+    def __init__(self, frame: DataFrame) -> None:
+        self._frame = frame
+        self._kept: DataFrame | None = None
+
+    def rows(self) -> DataFrame:
+        if self._kept is None:
+            self._kept = self._frame.localCheckpoint(True, StorageLevel.MEMORY_AND_DISK)
+        return self._kept
+
+    def guarding(self, write: Callable[[Target], Outcome]) -> Callable[[Target], Outcome]:
+        """The function; the next call computes the source again if an executor has died in this one that kept rows."""
+
+        def guarded(target: Target) -> Outcome:
+            try:
+                return write(target)
+            except Exception as error:
+                if lost_kept_rows(error):
+                    self._kept = None
+                raise
+
+        return guarded
 
 
 def _check_compares(merge: Merge, source_alias: str, what: str) -> None:

@@ -1,0 +1,1 @@
+"""A standalone cluster of Spark on this machine: a master and workers as processes, whose executors can be killed."""
