@@ -29,7 +29,7 @@ from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.value_texts import parse_list
 from paimon_spark.format.paths import schema_path
 from paimon_spark.format.rules.column_directives import with_blobs
-from paimon_spark.format.rules.format_tables import check_format_table
+from paimon_spark.format.rules.format_tables import check_format_table, check_kept_partitions
 from paimon_spark.format.rules.new_tables import assign_field_ids, check_written_compressions, validate_table
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.schema import TableSchema, encode_schema
@@ -253,6 +253,7 @@ def check_creatable(
         )
     if kind == TableKind.FORMAT_TABLE:
         check_format_table(f"creating {identifier}", schema)
+        check_kept_partitions(f"creating {identifier}", schema, keeps=False)
     elif kind != TableKind.OBJECT_TABLE:
         check_written_here(str(identifier), schema)
 

@@ -89,6 +89,8 @@ def new_history(seed: int, file_format: str, in_hive: bool = False) -> History:
         options[drawn.choice(["file.compression", "format-table.file.compression"])] = codec
     if drawn.random() < 0.4:
         options["format-table.partition-path-only-value"] = "true"
+    if keys and not in_hive and drawn.random() < 0.4:
+        options["metastore.partitioned-table"] = "true"
     if file_format == "csv":
         options |= drawn.choice(
             [{}, {"csv.field-delimiter": "|"}, {"csv.include-header": "true", "csv.quote-character": "'"}]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import shutil
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -72,7 +73,11 @@ def test_tables_that_are_not_made(server: JavaRestServer, spark: SparkSession, t
     refused: list[tuple[type[PaimonError], str, str, str]] = [
         (UnsupportedFeature, "the format 'avro'", "id INT", "'file.format' = 'avro'"),
         (SchemaError, "no primary key", "id INT", "'primary-key' = 'id'"),
-        (UnsupportedFeature, "partitions the catalog keeps", "id INT", "'metastore.partitioned-table' = 'true'"),
+        (UnsupportedFeature, "no partition columns", "id INT", "'metastore.partitioned-table' = 'true'"),
+        (
+            *(UnsupportedFeature, "without a location of their own", "id INT, p INT"),
+            "'partition' = 'p', 'metastore.partitioned-table' = 'true', 'path' = '/x'",
+        ),
         (UnsupportedFeature, "'engine'", "id INT", "'format-table.implementation' = 'engine'"),
         (UnsupportedFeature, "ARRAY<INT>", "id ARRAY<INT>", "'file.format' = 'csv'"),
         (UnsupportedFeature, "one column of the type STRING", "a INT", "'file.format' = 'text'"),
@@ -339,6 +344,42 @@ def test_ways_to_make_and_write(java: Genuine, server: JavaRestServer, spark: Sp
         assert not list(Path(open_catalog(server.options).table("d.made").location).rglob(".tmp*"))
     finally:
         forget_catalogs(session)
+
+
+@pytest.mark.parametrize("layout", ["named", "values"])
+def test_partitions_that_the_server_keeps(
+    java: Genuine, server: JavaRestServer, spark: SparkSession, layout: str
+) -> None:
+    """A directory that the server does not know is no partition, and one that it knows may be lost."""
+    cat = paimon_spark.catalog(spark.newSession(), server.options, name="lake")
+    name, only = f"kept_{layout}", str(layout == "values").lower()
+    cat.sql(f"""
+        CREATE TABLE lake.d.{name} (id INT, p STRING, q INT) USING json PARTITIONED BY (p, q)
+        TBLPROPERTIES ('metastore.partitioned-table' = 'true', 'format-table.partition-path-only-value' = '{only}')
+    """)
+    cat.sql(f"INSERT INTO lake.d.{name} VALUES (1, 'a/b', 1), (2, NULL, 2)")
+    java.run(write_by_java, server.options, "d", name, [(3, "java", 3)])
+    table: Any = open_catalog(server.options).table(f"d.{name}")
+    unknown = Path(table.location) / ("x/7" if layout == "values" else "p=x/q=7")
+    unknown.mkdir(parents=True)
+    (unknown / "data-1.json").write_text('{"id":9}')
+
+    def rows() -> list[tuple[object, ...]]:
+        found = sorted(map(tuple, cat.sql(f"SELECT id, p, q FROM lake.d.{name}").collect()), key=repr)
+        assert found == sorted(java.run(rows_by_java, server.options, "d", name), key=repr)
+        return found
+
+    wanted = [(1, "a/b", 1), (2, None, 2), (3, "java", 3)]
+    assert rows() == wanted
+    shown = [row[0] for row in cat.sql(f"SHOW PARTITIONS lake.d.{name}").collect()]
+    assert len(shown) == 3
+    assert cat.sql(f"SELECT id FROM lake.d.{name} WHERE p = 'java' AND q > 2").collect() == [(3,)]
+    table.append({"id": [8], "p": ["x"], "q": [7]})
+    assert rows() == [*wanted, (8, "x", 7), (9, "x", 7)]
+    shutil.rmtree(next(one.path for one in table.partitions() if one.values["p"] == "java"))
+    assert rows() == [*wanted[:2], (8, "x", 7), (9, "x", 7)]
+    table.overwrite({"id": [5], "p": ["n"], "q": [5]})
+    assert rows() == [(5, "n", 5)]
 
 
 @pytest.mark.parametrize("file_format", ["csv", "json"])

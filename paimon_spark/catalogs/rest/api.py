@@ -12,6 +12,7 @@ from paimon_spark.catalogs.rest.auth import signer
 from paimon_spark.catalogs.rest.http import HttpClient
 from paimon_spark.catalogs.rest.options import PREFIX, WAREHOUSE, RestOptions
 from paimon_spark.catalogs.rest.paths import CONFIG, Paths
+from paimon_spark.errors import StorageError
 
 Json = dict[str, Any]
 
@@ -43,16 +44,28 @@ class RestApi:
         self._http = HttpClient(options.base, options.shown_uri, lambda r: {**headers, **sign(r)}, options.secrets)
         self._paths = Paths(options.get(PREFIX))
 
-    def _pages(self, path: str, key: str, **wanted: str | None) -> Iterator[Any]:
-        """What a list holds, page by page; an empty page ends it, as in Java."""
+    def _pages(self, path: str, key: str, ends_empty: bool = True, **wanted: str | None) -> Iterator[Any]:
+        """What a list holds, page by page.
+
+        Args:
+            path: of the list.
+            key: what the entries are called.
+            ends_empty: whether an empty page ends it, as in Java; those of partitions may be followed by others.
+            wanted: what else is asked.
+
+        Raises:
+            StorageError: the server gives the same page again.
+        """
         query = {name: text for name, text in wanted.items() if text}
         while True:
             page = self._http.get(path, query)
             entries = page.get(key) or []
             yield from entries
             token = page.get("nextPageToken")
-            if not token or not entries:
+            if not token or (ends_empty and not entries):
                 return
+            if not ends_empty and str(token) == query.get("pageToken"):
+                raise StorageError(f"listing {path}: the server of the REST catalog names the page '{token}' again")
             query["pageToken"] = str(token)
 
     # -------------------------------------------------------------------------------------------------------- databases
@@ -161,7 +174,12 @@ class RestApi:
     def list_partitions(self, database: str, table: str, pattern: str | None = None) -> list[Json]:
         """spec, recordCount, fileSizeInBytes, fileCount, lastFileCreationTime, totalBuckets, done, ..."""
         path = self._paths.table(database, table, "partitions")
-        return list(self._pages(path, "partitions", partitionNamePattern=pattern))
+        return list(self._pages(path, "partitions", ends_empty=False, partitionNamePattern=pattern))
+
+    def create_partitions(self, database: str, table: str, specs: Sequence[Mapping[str, str]]) -> None:
+        """Adds those that it does not have yet."""
+        body = {"partitionSpecs": [dict(spec) for spec in specs], "ignoreIfExists": True}
+        self._http.post(self._paths.table(database, table, "partitions"), body)
 
     # ---------------------------------------------------------------------------------------------- views and functions
 

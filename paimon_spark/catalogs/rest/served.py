@@ -34,6 +34,7 @@ from paimon_spark.file_io import FileIO, NotCreated, absolute_location, file_io_
 from paimon_spark.format.options.engines import TableKind
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import MAIN_BRANCH
+from paimon_spark.format.rules.format_tables import check_kept_partitions
 from paimon_spark.format.rules.object_tables import object_table_schema
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.snapshot import Snapshot, decode_snapshot, encode_snapshot
@@ -42,6 +43,7 @@ from paimon_spark.store.storage.served import PartitionChange, ServedTable
 
 QUERY_AUTH = "query-auth.enabled"
 _KINDS = (TableKind.TABLE, TableKind.MATERIALIZED_TABLE, TableKind.OBJECT_TABLE, TableKind.FORMAT_TABLE)
+_MOST_PARTITIONS = 1000  # of one request
 _APIS = 32  # servers and credentials in one process
 _DATABASE, _TABLE, _SNAPSHOT, _BRANCH, _TAG = "DATABASE", "TABLE", "SNAPSHOT", "BRANCH", "TAG"
 
@@ -100,7 +102,10 @@ def served_table(options: RestOptions, database: str, table: str, found: Mapping
         schema = object_table_schema(f"{database}.{table}", (), known, (found.get("schema") or {}).get("comment"))
         return ServedTable(location, file_io, None, known, schema)
     if kind == TableKind.FORMAT_TABLE:
-        return ServedTable(location, file_io, None, known, read_schema(found, f"{database}.{table}"))
+        schema = read_schema(found, f"{database}.{table}")
+        check_kept_partitions(f"opening {database}.{table}", schema, keeps=not external)
+        keeps = TableSettings(schema.options).partitions.in_metastore
+        return ServedTable(location, file_io, server if keeps else None, known, schema)
     if known.get(QUERY_AUTH, "false").lower() != "false":
         _check_unlimited(options, database, table)
         known[QUERY_AUTH] = "false"
@@ -158,6 +163,16 @@ class RestTable:
     @property
     def _api(self) -> RestApi:
         return api_of(self.options)
+
+    def partitions(self) -> list[Mapping[str, str]]:
+        with self._changing("listing the partitions of"):
+            found = self._api.list_partitions(self.database, self.table)
+        return [one.get("spec") or {} for one in found]
+
+    def add_partitions(self, partitions: Sequence[Mapping[str, str]]) -> None:
+        with self._changing("adding partitions to"):
+            for start in range(0, len(partitions), _MOST_PARTITIONS):
+                self._api.create_partitions(self.database, self.table, partitions[start : start + _MOST_PARTITIONS])
 
     def _object(self, branch: str) -> str:
         return self.table if branch == MAIN_BRANCH else f"{self.table}$branch_{branch}"

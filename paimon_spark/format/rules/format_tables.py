@@ -60,11 +60,6 @@ def check_format_table(doing: str, schema: TableSchema) -> None:
             f"{doing}: it is a format table of the format '{file_format}', and this release has those of "
             f"{', '.join(FILE_FORMATS)} only; {OFFICIAL}, or spark.read.format('{file_format}')"
         )
-    if settings.partitions.in_metastore:
-        raise UnsupportedFeature(
-            f"{doing}: it is a format table whose partitions the catalog keeps "
-            f"('{PartitionSettings.in_metastore.key}'), and this release lists directories only; {OFFICIAL}"
-        )
     if options.get(_IMPLEMENTATION, "paimon").strip().lower() != "paimon":
         raise UnsupportedFeature(
             f"{doing}: it is a format table with '{_IMPLEMENTATION}' = '{options[_IMPLEMENTATION]}', whose files the "
@@ -80,6 +75,29 @@ def check_format_table(doing: str, schema: TableSchema) -> None:
         raise SchemaError(f"{doing}: all columns are partition columns, and files need one of their own; add a column")
     if file_format in _SETTINGS:
         _check_text_files(doing, file_format, options, fields)
+
+
+def check_kept_partitions(doing: str, schema: TableSchema, keeps: bool) -> None:
+    """Checks that a catalog can keep the partitions of a format table, if it is to (Java: CatalogUtils.loadTable).
+
+    Args:
+        doing: as of check_format_table.
+        schema: of the table.
+        keeps: whether the catalog keeps those of this table.
+
+    Raises:
+        UnsupportedFeature: it does not; or the table has no partitions.
+    """
+    if not TableSettings(schema.options).partitions.in_metastore:
+        return
+    key = PartitionSettings.in_metastore.key
+    if not keeps:
+        raise UnsupportedFeature(
+            f"{doing}: it is a format table whose partitions the catalog is to keep ('{key}'), which only a REST "
+            "catalog does, for tables without a location of their own; leave the option out"
+        )
+    if not schema.partition_keys:
+        raise UnsupportedFeature(f"{doing}: it has no partition columns, and '{key}' says who keeps its partitions")
 
 
 def check_names_of_spark(doing: str, keys: Iterable[str]) -> None:

@@ -29,8 +29,13 @@ from paimon_spark.file_io import FileIO, FileStatus
 from paimon_spark.format.options.engines import TableKind
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.upkeep_settings import PartitionSettings
-from paimon_spark.format.paths import unescape
-from paimon_spark.format.rules.format_tables import check_format_table, file_fields, names_values_only
+from paimon_spark.format.paths import escape, unescape
+from paimon_spark.format.rules.format_tables import (
+    check_format_table,
+    check_kept_partitions,
+    file_fields,
+    names_values_only,
+)
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField
 from paimon_spark.store.file_tables.file_table import FileTable
@@ -116,11 +121,37 @@ class FormatTable(FileTable):
         return FormatScan(self, *asked_rows(self.schema, columns, where, self.time_zone))
 
     def partitions(self, where: Predicate | None = None) -> list[FormatPartition]:
-        """The directories of partitions that may have rows that satisfy a condition, in the order of their paths.
+        """The partitions that may have rows that satisfy a condition, in the order of their paths.
+
+        They are the directories that are there, or those that the server of the catalog knows, if it keeps them.
 
         Raises:
-            CorruptFile: the name of a directory is no value of its column.
+            CorruptFile: the name of a directory is no value of its column, or the server names no partition.
         """
+        if self.table.server is None:
+            return self.directories(where)
+        found = {one.path: one for one in map(self._kept, self.table.server.partitions())}
+        chosen = (one for one in found.values() if where is None or may_hold(where, one.values))
+        return sorted(chosen, key=lambda one: one.path)
+
+    def _kept(self, spec: Mapping[str, str]) -> FormatPartition:
+        """A partition that the server knows. Its directory need not be there."""
+        only_value, keys = names_values_only(self.table.schema), self.schema.partition_keys
+        null, path, values = self.table.settings.partitions.default_name, self.location, dict[str, Any]()
+        texts = {key: str(spec.get(key) or "") for key in keys}
+        names = [escape(text) if only_value else f"{escape(key)}={escape(text)}" for key, text in texts.items()]
+        if spec.keys() != set(keys) or not all(texts.values()) or not {".", ".."}.isdisjoint(names):
+            raise CorruptFile(
+                f"reading {self.location}: the server of the catalog has the partition {dict(spec)}, and the table is "
+                f"partitioned by {', '.join(keys)}; correct it there"
+            )
+        for field, name in zip(self.schema.partition_fields, names, strict=True):
+            path, text = f"{path}/{name}", texts[field.name]
+            values[field.name] = self._value(path, field, None if text == null else text)
+        return FormatPartition(path, texts, values)
+
+    def directories(self, where: Predicate | None = None) -> list[FormatPartition]:
+        """As partitions, whoever keeps them: the directories that are there."""
         found = [FormatPartition(self.location, {}, {})]
         for field in self.schema.partition_fields:
             found = [below for above in found for below in self._below(above, field, where)]
@@ -267,6 +298,7 @@ def format_table(table: Table, dynamic: Mapping[str, str]) -> FormatTable:
     check_dynamic_options(table.schema, given)
     schema = replace(table.schema, options={**table.schema.options, **given})
     check_format_table(f"opening {table.location}", schema)
+    check_kept_partitions(f"opening {table.location}", schema, keeps=table.server is not None)
     return FormatTable(replace(table, schema=schema, settings=TableSettings(schema.options)))
 
 

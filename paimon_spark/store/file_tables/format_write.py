@@ -241,10 +241,17 @@ def publish(table: FormatTable, staged: Sequence[StagedFile], replaced: Replaced
             f"overwriting {table.location}: the new rows are there, and some of those that they replace are too, "
             f"because a file could not be deleted: {error}. Remove the cause and overwrite again"
         ) from error
-    keeper = partition_keeper(store) if table.table.schema.partition_keys else None
-    if keeper is not None and staged:
-        directories = sorted({file.directory for file in staged})
-        keeper.add(table.location, [_partition_spec(table, directory) for directory in directories])
+    if table.table.schema.partition_keys and staged:
+        _tell_partitions(table, staged)
+
+
+def _tell_partitions(table: FormatTable, staged: Sequence[StagedFile]) -> None:
+    """Tells a server that keeps the partitions, or a metastore, of those that have new files."""
+    specs = [_partition_spec(table, directory) for directory in sorted({file.directory for file in staged})]
+    if table.table.server is not None:
+        table.table.server.add_partitions(specs)
+    elif (keeper := partition_keeper(table.table.file_io)) is not None:
+        keeper.add(table.location, specs)
 
 
 def _partition_spec(table: FormatTable, directory: str) -> dict[str, str]:
@@ -268,7 +275,7 @@ def discard_job(table: FormatTable, job: str) -> None:
     A task that Spark has not ended yet may leave one.
     """
     with suppress(PaimonError, OSError):
-        for partition in table.partitions():
+        for partition in table.directories():
             for status in table.table.file_io.list(partition.path):
                 if status.name.startswith(f"{_PREFIX}{job}."):
                     table.table.file_io.delete(f"{partition.path}/{status.name}")

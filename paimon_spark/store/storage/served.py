@@ -67,6 +67,14 @@ class TableServer(Protocol):
         """
         ...
 
+    def partitions(self) -> Sequence[Mapping[str, str]]:
+        """The partitions of a format table that it keeps: values by column, as in the names of directories."""
+        ...
+
+    def add_partitions(self, partitions: Sequence[Mapping[str, str]]) -> None:
+        """Adds those that it does not have yet."""
+        ...
+
     def latest(self, branch: str) -> Snapshot | None:
         """The latest snapshot of a branch; None: it has none."""
         ...
@@ -136,8 +144,8 @@ class ServedTable:
     Attributes:
         location: the directory of its files.
         file_io: their store.
-        server: publishes its snapshots; None: they are files like those of a table without a server (Java: an external
-            table).
+        server: publishes its snapshots, or keeps the partitions of a format table; None: they are files, or
+            directories, like those of a table without a server (Java: an external table).
         options: those that the server tells, which may be more than the schema file has.
         schema: of a table of files, which the server alone knows; None: a file has it.
     """
