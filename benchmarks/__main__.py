@@ -26,6 +26,7 @@ import bench_statements
 import bench_streams
 import bench_system
 import bench_tpch
+import bench_variants
 import bench_write
 from measure import Results, write_results
 
@@ -43,6 +44,7 @@ PARTS = {
     "spark": bench_spark.run,
     "native": bench_native.run,
     "tpch": bench_tpch.run,
+    "variants": bench_variants.run,
     "rows": bench_rows.run,
     "statements": bench_statements.run,
     "streams": bench_streams.run,

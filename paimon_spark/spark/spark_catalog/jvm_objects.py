@@ -157,6 +157,13 @@ class JvmObjects:
             self.static("java.lang.reflect.Array.set")(made, number, item)
         return made
 
+    def booleans(self, values: Sequence[bool]) -> Java:
+        """An array of primitive booleans."""
+        made = self.static("java.lang.reflect.Array.newInstance")(self.static("java.lang.Boolean.TYPE"), len(values))
+        for number, value in enumerate(values):
+            self.static("java.lang.reflect.Array.setBoolean")(made, number, value)
+        return made
+
     def strings(self, values: Iterable[str | None]) -> Java:
         return self.array("java.lang.String", values)
 

@@ -71,7 +71,7 @@ from paimon_spark.writes.options import LOCAL, NATIVE
 
 _READ = "org.apache.spark.sql.connector.read."
 _PREDICATE = "org.apache.spark.sql.connector.expressions.filter.Predicate"
-_PUSHED = ("RequiredColumns", "V2Filters", "TopN", "Aggregates")
+_PUSHED = ("RequiredColumns", "V2Filters", "TopN", "Aggregates", "VariantExtractions")
 
 
 def scan_builder(target: ScanBuilder) -> Java:
@@ -100,6 +100,7 @@ class ScanBuilder:
         self._skips: list[tuple[int, p.Predicate]] = []
         self._first: TopN | None = None
         self._aggregates: Aggregates | None = None
+        self._extractions: Java = None
         self._planned: dict[str, Java] = {}
         self._held: list[Java] = []
         self._plans: dict[tuple[p.Predicate, TopN | None], Plan] = {}
@@ -137,6 +138,8 @@ class ScanBuilder:
         name = column_name(orders[0].expression()) if limit else None
         if name is None or len(name) != 1 or self._left or name[0] not in self._table.schema.by_name:
             return False
+        if self._extractions is not None:  # the files that are read are known
+            return False
         descending = orders[0].direction().name() == "DESCENDING"
         nulls_first = orders[0].nullOrdering().name() == "NULLS_FIRST"
         self._first = TopN(name[0], limit, descending, nulls_first, with_ties=len(orders) > 1)
@@ -157,6 +160,13 @@ class ScanBuilder:
     def pushAggregation(self, aggregation: Java) -> bool:
         return self._aggregates is not None or self.supportCompletePushDown(aggregation)
 
+    def pushVariantExtractions(self, asked: Java) -> Java:
+        """Parts of VARIANT values in their place: all of them, if Spark's own scan reads all files, or none."""
+        reads = self._is_divisible and self._may_spark_read and not (self._may_be_here and self._is_small)
+        if reads and self._native_files(self._scan(self._table.schema.names)) is not None:
+            self._extractions = asked
+        return self.of.objects.booleans([self._extractions is not None] * len(asked))
+
     # --------------------------------------------------------------------------------------------------- what is read
 
     def build(self) -> Java:
@@ -174,7 +184,7 @@ class ScanBuilder:
             raise OptionError(refusal)
         scan, plan = self._scan(self._read_names), self._plan
         if self._is_divisible:
-            here = self._shared("here", lambda: self._rows_here(scan))
+            here = None if self._extractions is not None else self._shared("here", lambda: self._rows_here(scan))
             if here is not None:
                 return local_scan(self.of.objects, here, f"{description}, read by the driver", self)
             files = self._native_files(scan) if self._may_spark_read else None
@@ -299,17 +309,25 @@ class ScanBuilder:
         return files if as_now else None
 
     def _rows_here(self, scan: Scan) -> DataFrame | None:
-        splits, given = self._splits, last_of(self._options, LOCAL)
-        is_local = self._settings.local if given is None else given.lower() == "true"
-        if self._native is not None or not splits:
+        if not self._may_be_here:
             return None
-        if is_key_lookup(self._table, scan.predicate, splits) or wants_first_keys(scan, splits):
-            return self._hybrid(scan).here(splits, bounded=False)
-        return self._hybrid(scan).here(splits) if is_local and is_small(splits) else None
+        if is_key_lookup(self._table, scan.predicate, self._splits) or wants_first_keys(scan, self._splits):
+            return self._hybrid(scan).here(self._splits, bounded=False)
+        return self._hybrid(scan).here(self._splits) if self._is_small else None
+
+    @property
+    def _may_be_here(self) -> bool:
+        return self._native is None and bool(self._splits)
+
+    @property
+    def _is_small(self) -> bool:
+        given = last_of(self._options, LOCAL)
+        return (self._settings.local if given is None else given.lower() == "true") and is_small(self._splits)
 
     def _parquet(self, scan: Scan, files: Sequence[NativeFile], description: str) -> Java:
         objects, read = self.of.objects, {field.name: field for field in scan.fields}
         text = f"{description} {sorted(file.path for file in files)} {self._predicate} {self._read_names}"
+        text += "" if self._extractions is None else f" {[str(part) for part in self._extractions]}"
         skips = [
             self._given[place]
             for place, part in self._skips
@@ -319,7 +337,9 @@ class ScanBuilder:
 
         def scan_of(some: Sequence[NativeFile]) -> Java:
             paths = [(spark_path(file.path), file.meta.file_size) for file in some]
-            return parquet_scan(self.of.session.spark, objects, paths, self._shown, AS_WRITTEN, skips)
+            return parquet_scan(
+                self.of.session.spark, objects, paths, self._shown, AS_WRITTEN, skips, self._extractions
+            )
 
         def batch(made: Java) -> Java:
             return made.toBatch() if self._bucketing is None else keyed_files(objects, made.toBatch(), buckets, text)

@@ -296,6 +296,7 @@ def parquet_scan(
     schema: st.StructType,
     options: Mapping[str, str],
     filters: Sequence[Any],
+    extractions: Java = None,
 ) -> Java:
     """Spark's own scan of Parquet files. It lists none of them: their sizes are known.
 
@@ -304,6 +305,7 @@ def parquet_scan(
         schema: of the rows: columns as the files have them.
         filters: predicates of the connector interfaces, by which row groups are skipped. They are on columns of the
             schema alone: a filter on a column that is not read would drop all rows.
+        extractions: an array of the parts that are read of VARIANT columns in their place; None: these are whole.
     """
     session = spark._jsparkSession
     cache = objects.static(_SOURCES + "FileStatusCache.getOrCreate")(session)
@@ -323,6 +325,8 @@ def parquet_scan(
         given = objects.array("org.apache.spark.sql.connector.expressions.filter.Predicate", filters)
         v1 = objects.static("org.apache.spark.sql.internal.connector.PredicateUtils.toV1")(given)
         getattr(builder, "pushedDataFilters_$eq")(v1)
+    if extractions is not None:
+        builder.pushVariantExtractions(extractions)
     return builder.build()
 
 
