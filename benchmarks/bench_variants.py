@@ -18,9 +18,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql.variant_utils import VariantUtils
 
 import paimon_spark
+from paimon_spark.arrow.shredding.shredder import shredded
 from paimon_spark.arrow.types import VARIANT
 from paimon_spark.arrow.variant_rebuilding import whole_variants
-from paimon_spark.arrow.variant_shredding import shredded
 from paimon_spark.format.type_text import parse_type
 
 BATCH = 1 << 16

@@ -7,7 +7,7 @@ inside a file it has the name of that time. Nested fields follow the same rule.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -85,6 +85,8 @@ def map_fields(wanted: Sequence[DataField], data_fields: Sequence[DataField]) ->
             steps.append(None)
             continue
         sources.append(len(file_fields))
+        if field.type.paths is not None and source.type.root is Root.VARIANT:
+            source = replace(source, type=replace(source.type, paths=field.type.paths))
         file_fields.append(source)
         try:
             steps.append(converter(source.type, field.type))

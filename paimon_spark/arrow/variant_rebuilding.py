@@ -33,21 +33,26 @@ VALUE, TYPED, METADATA = "value", "typed_value", "metadata"
 _DAMAGED = "a shredded value of VARIANT is damaged"
 Parts: TypeAlias = list[bytes | None]
 """For each row the bytes of a value; None: it has none, which is another thing than the null of JSON."""
+_JSON_NULL = b"\x00"
 _NOTHING = ": it has no bytes, or no metadata"
 
 
-def whole_variants(column: pa.StructArray) -> pa.Array:
+def whole_variants(column: pa.StructArray, is_part: bool = False) -> pa.Array:
     """The values, of which ``metadata`` is a field too, as VARIANT; nulls stay null.
+
+    Args:
+        column: as it lies in a file.
+        is_part: some columns of it are not read: a value that has nothing in the others is the null of JSON.
 
     Raises:
         DataError: a value is damaged.
         UnsupportedFeature: a typed value has a type that the rules of shredding do not have.
     """
-    made = _rebuilt(column)
-    return _row_by_row(column) if made is None else made
+    made = _rebuilt(column, is_part)
+    return _row_by_row(column, is_part) if made is None else made
 
 
-def _rebuilt(column: pa.StructArray) -> pa.Array | None:
+def _rebuilt(column: pa.StructArray, is_part: bool) -> pa.Array | None:
     """The values; None: the metadata of a row lack a name."""
     fields = _fields(column)
     present = valid_mask(column)
@@ -59,11 +64,11 @@ def _rebuilt(column: pa.StructArray) -> pa.Array | None:
         raise vv.malformed() from None
     if rebuilder.lacks_names:
         return None
-    if whole.null_count and not (valid_mask(whole) | ~present).all():
+    if whole.null_count and not is_part and not (valid_mask(whole) | ~present).all():
         raise DataError(_DAMAGED + _NOTHING)
     mask = column.is_null() if column.null_count else None
     metadata = fields[METADATA].cast(pa.binary()).fill_null(b"")
-    value = whole.cast(pa.binary()).fill_null(b"")
+    value = whole.cast(pa.binary()).fill_null(_JSON_NULL)
     return pa.StructArray.from_arrays([value, metadata], fields=list(VARIANT), mask=mask)
 
 
@@ -218,7 +223,7 @@ def _joined(parts: Sequence[Int64s]) -> Int64s:
     return np.concatenate(parts)
 
 
-def _row_by_row(array: pa.StructArray) -> pa.Array:
+def _row_by_row(array: pa.StructArray, is_part: bool) -> pa.Array:
     """The values, each with metadata of its own, to which the names of its shredded fields are added."""
     present = array.is_valid().to_pylist()
     fields = _fields(array)
@@ -228,7 +233,8 @@ def _row_by_row(array: pa.StructArray) -> pa.Array:
     rows = _NamesOfRows(names, codes)
     values = _whole(fields, rows)
     whole: list[dict[str, bytes] | None] = []
-    for is_there, value, code in zip(present, values, codes.tolist(), strict=True):
+    for is_there, found, code in zip(present, values, codes.tolist(), strict=True):
+        value = _JSON_NULL if found is None and is_part else found
         if is_there and (value is None or code < 0):
             raise DataError(f"{_DAMAGED}{_NOTHING}")
         whole.append({VALUE: value, METADATA: names[code].metadata()} if is_there and value is not None else None)

@@ -68,6 +68,7 @@ class DataType:
         key: of MAP.
         fields: of ROW.
         parameters: the text between the brackets of GEOMETRY and GEOGRAPHY.
+        paths: of a VARIANT that is read in part: the names of the fields that lead to each part; None: it is whole.
     """
 
     root: Root
@@ -79,6 +80,7 @@ class DataType:
     key: DataType | None = None
     fields: tuple[DataField, ...] = ()
     parameters: str | None = None
+    paths: tuple[tuple[str, ...], ...] | None = None
 
     def with_nullable(self, nullable: bool) -> DataType:
         return self if self.nullable == nullable else replace(self, nullable=nullable)

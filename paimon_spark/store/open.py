@@ -118,8 +118,9 @@ class ReadableTable(Table):
             columns: names in the order wanted, any letter case, or one text such as "id, total"; None means all. The
                 metadata columns ``__paimon_file_path``, ``__paimon_row_index``, ``__paimon_partition`` and
                 ``__paimon_bucket`` may be among them, and ``_ROW_ID`` and ``_SEQUENCE_NUMBER`` of a table with row
-                tracking.
-            where: SQL text, an expression of ``col(...)``, or a bound Predicate.
+                tracking. "v:user.id::BIGINT" is a part of a VARIANT column, "v:user.id::BIGINT AS user" has a name.
+            where: SQL text, an expression of ``col(...)``, or a bound Predicate. A text may name parts of VARIANT
+                columns too, also as ``variant_get(v, '$.user.id', 'bigint')``.
             row_kinds: True adds a last column ``_row_kind`` with +I, -U, +U or -D, and includes retractions in the
                 result. To place the column elsewhere, name it among the columns.
 
@@ -130,12 +131,16 @@ class ReadableTable(Table):
         """
         from paimon_spark.arrow.predicates.expressions import as_predicate
         from paimon_spark.store.scan.new_scan import new_scan
+        from paimon_spark.store.scan.path_columns import parts_in
 
-        fields = self.schema.fields if columns is None else find_fields(self.schema, columns, self.hidden_fields)
+        found = parts_in(self.schema, columns, where if isinstance(where, str) else None)
+        hidden = (*self.hidden_fields, *(part.field for part in found.paths))
+        fields = self.schema.fields if found.columns is None else find_fields(self.schema, found.columns, hidden)
         if row_kinds and ROW_KIND_FIELD not in fields:
             fields = (*fields, row_kind_field(self.schema))
-        predicate = as_predicate(where, (*self.schema.fields, *self.hidden_fields), self.time_zone)
-        return new_scan(self, fields, predicate)
+        condition = where if found.where is None else found.where
+        predicate = as_predicate(condition, (*self.schema.fields, *hidden), self.time_zone)
+        return new_scan(self, fields, predicate, found.paths)
 
     def system_table(
         self,

@@ -18,13 +18,18 @@ from paimon_spark.format.types import DataField
 
 if TYPE_CHECKING:
     from paimon_spark.arrow.formats.shared_maps import SharedMap
-    from paimon_spark.arrow.variant_plans import Shredding
+    from paimon_spark.arrow.shredding.paths import PathColumn
+    from paimon_spark.arrow.shredding.plans import Shredding
 
 RowRange = tuple[int, int]
 """The number of the first row in a file, and that of the row after the last."""
 
 
 def _no_stats(column: str) -> ColumnStats | None:
+    return None
+
+
+def _no_part(field: PathColumn, column: str) -> ColumnStats | None:
     return None
 
 
@@ -42,6 +47,8 @@ class RowGroup:
 
     Attributes:
         stats: gives the statistics of a top-level column, by its name in the file; None if the file has none.
+        part: gives the statistics of a part of the values of a VARIANT column of that name in the file, as those of the
+            type that it is read as; None if they do not tell all of it.
         pages: gives the rows cut at the pages of columns; None if their pages are not known.
         count_pages: gives how many pages of columns a read of some rows decodes (None: of all rows), 0 if their pages
             are not known.
@@ -50,6 +57,7 @@ class RowGroup:
     first_row: int
     row_count: int
     stats: Callable[[str], ColumnStats | None] = field(default=_no_stats)
+    part: Callable[[PathColumn, str], ColumnStats | None] = field(default=_no_part)
     pages: Callable[[Collection[str]], RowPieces | None] = field(default=_no_pages)
     count_pages: Callable[[Collection[str], Sequence[RowRange] | None], int] = field(default=_count_none)
 

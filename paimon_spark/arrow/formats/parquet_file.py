@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from paimon_spark.arrow.conform import conformer
+from paimon_spark.arrow.conform import Conform, conformer
 from paimon_spark.arrow.formats.file_access import (
     RowGroup,
     RowRange,
@@ -30,8 +31,11 @@ from paimon_spark.arrow.parquet.footer_rewrites import int96_to_fixed, maps_as_s
 from paimon_spark.arrow.parquet.footer_stats import FooterStats
 from paimon_spark.arrow.parquet.page_file import PageFiles
 from paimon_spark.arrow.parquet.page_index import RowPieces
+from paimon_spark.arrow.shredding.bounds import bounds_as
+from paimon_spark.arrow.shredding.paths import TYPED, VALUE, PathColumn, columns_of_paths, scalar_path
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
 from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.arrow.variant_rebuilding import whole_variants
 from paimon_spark.errors import DataError
 from paimon_spark.format.types import DataField
 
@@ -66,7 +70,12 @@ class ParquetReader:
         groups, first = [], 0
         for i in range(self._metadata.num_row_groups):
             rows = self._metadata.row_group(i).num_rows
-            parts = partial(self._stats, i), partial(self._pieces, i), partial(self._count_pages, i)
+            parts = (
+                partial(self._stats, i),
+                partial(self._part, i),
+                partial(self._pieces, i),
+                partial(self._count_pages, i),
+            )
             groups.append(RowGroup(first, rows, *parts))
             first += rows
         return groups
@@ -87,8 +96,18 @@ class ParquetReader:
             return
         for span in self._windows(groups):
             expected = sum(self.row_groups[i].row_count for i in span)
-            batches = self._batches(schema, present, batch_rows, span, expected)
+            batches = self._batches(schema, present, batch_rows, span, expected, self._parts(columns))
             yield from positioned(batches, self.row_groups[span[0]].first_row, expected, self._where)
+
+    def _parts(self, columns: Sequence[DataField]) -> Mapping[str, list[str]]:
+        """The columns of VARIANT of which only some parts are read, and the leaves that have these."""
+        found = {}
+        for column in columns:
+            if column.type.paths is not None and column.name in self._schema.names:
+                leaves = columns_of_paths(self._schema.field(column.name), column.type.paths)
+                if leaves is not None:
+                    found[column.name] = leaves
+        return found
 
     def _rows(
         self, schema: pa.Schema, present: Sequence[str], batch_rows: int, group: int, rows: Sequence[RowRange]
@@ -147,13 +166,20 @@ class ParquetReader:
         self._source.close()
 
     def _batches(
-        self, schema: pa.Schema, present: Sequence[str], batch_rows: int, span: Sequence[int], expected: int
+        self,
+        schema: pa.Schema,
+        present: Sequence[str],
+        batch_rows: int,
+        span: Sequence[int],
+        expected: int,
+        parts: Mapping[str, list[str]] = MappingProxyType({}),
     ) -> Iterator[pa.RecordBatch]:
         if not present:
             yield from empty_batches(schema, expected, batch_rows)
             return
         with reading(self._where):
-            batches = self._file.iter_batches(batch_rows, row_groups=list(span), columns=present, use_threads=False)
+            leaves = [leaf for name in present for leaf in parts.get(name, [name])]
+            batches = self._file.iter_batches(batch_rows, row_groups=list(span), columns=leaves, use_threads=False)
         steps: list[Column] | None = None
         while True:
             with reading(self._where):
@@ -161,16 +187,19 @@ class ParquetReader:
                 if batch is None:
                     return
                 if steps is None:
-                    steps = [self._column(field, batch.schema) for field in schema]
+                    steps = [self._column(field, batch.schema, field.name in parts) for field in schema]
                 arrays = [step(batch) for step in steps]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
-    def _column(self, field: pa.Field, have: pa.Schema) -> Column:
+    def _column(self, field: pa.Field, have: pa.Schema, is_part: bool = False) -> Column:
         index = have.get_field_index(field.name)
         if index < 0:
             return lambda batch: pa.nulls(batch.num_rows, field.type)
-        step = shared_map_conformer(self._schema.field(field.name), field.type, self._where)
-        step = step or conformer(have.field(index).type, field.type)
+        if is_part:
+            step: Conform | None = partial(whole_variants, is_part=True)
+        else:
+            step = shared_map_conformer(self._schema.field(field.name), field.type, self._where)
+            step = step or conformer(have.field(index).type, field.type)
         if step is None:
             return lambda batch: batch.column(index)
         to_target = step
@@ -200,6 +229,16 @@ class ParquetReader:
     def _stats(self, group: int, column: str) -> ColumnStats | None:
         with reading(self._where), damaged(self._where):
             return self._footer_stats.chunk(group, column)
+
+    def _part(self, group: int, part: PathColumn, column: str) -> ColumnStats | None:
+        where = None if len(part.names) < len(part.path) else scalar_path(self._schema.field(column), part.names)
+        if where is None:
+            return None
+        with reading(self._where), damaged(self._where):
+            rest = self._footer_stats.nested(group, (*where, VALUE))
+            typed = self._footer_stats.nested(group, (*where, TYPED))
+        rows = self.row_groups[group].row_count
+        return None if rest is None or typed is None else bounds_as(part.field.type, *typed, rest[1], rows)
 
     def _pieces(self, group: int, columns: Collection[str]) -> RowPieces | None:
         with reading(self._where), damaged(self._where):

@@ -23,8 +23,8 @@ from paimon_spark.arrow.hidden_nulls import has_required_field, without_hidden_n
 from paimon_spark.arrow.parquet.footer_rewrites import fixed_to_int96
 from paimon_spark.arrow.parquet.footer_stats import FooterStats
 from paimon_spark.arrow.raw_values import from_numpy
+from paimon_spark.arrow.shredding.plans import shredded_batch, shredded_fields
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
-from paimon_spark.arrow.variant_plans import shredded_batch, shredded_fields
 from paimon_spark.errors import DataError, OptionError
 from paimon_spark.format.types import DataField, DataType
 

@@ -68,6 +68,7 @@ class FooterStats:
     def __init__(self, footer: bytes, schema: pa.Schema) -> None:
         self.footer = _footer_tree(footer)
         self.by_java = (find(self.footer.tree, _CREATED_BY) or b"").startswith(_JAVA_WRITER)
+        self._schema = schema
         row_groups = find(self.footer.tree, _ROW_GROUPS)
         self._groups: list[Struct] = row_groups.values if row_groups else []
         self._positions = {name: i for i, name in enumerate(schema.names)}
@@ -117,6 +118,30 @@ class FooterStats:
         if pt.is_floating(arrow):
             low, high = trusted_bounds(low, high, self.by_java)
         return ColumnStats(low, high, nulls)
+
+    def nested(self, group: int, path: Sequence[str]) -> tuple[pa.DataType, ColumnStats] | None:
+        """The type and the statistics of a leaf within structs, in one row group; None if there are none.
+
+        Args:
+            path: the names from that of the top-level column down to the leaf.
+        """
+        leaf, fields = 0, list(self._schema)
+        for place, name in enumerate(path):
+            at = next((i for i, field in enumerate(fields) if field.name == name), None)
+            if at is None:
+                return None
+            leaf += sum(_leaf_count(field.type) for field in fields[:at])
+            arrow = fields[at].type
+            if place + 1 < len(path):
+                if not pt.is_struct(arrow):
+                    return None
+                fields = list(arrow)
+        if pt.is_nested(arrow):
+            return None
+        low, high, nulls = self._raw(group, leaf, arrow)
+        if pt.is_floating(arrow):
+            low, high = trusted_bounds(low, high, self.by_java)
+        return arrow, ColumnStats(low, high, nulls)
 
     def columns(self, nulls: Sequence[int], has_nan: Sequence[bool]) -> dict[str, ColumnStats]:
         """The bounds of whole columns of a file just written, as Java puts them into manifests (format section 6).

@@ -14,6 +14,7 @@ from paimon_spark.arrow.formats.data_file import FileReader
 from paimon_spark.arrow.formats.file_access import RowRange
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, columns_of
 from paimon_spark.arrow.predicates.pruning import may_match
+from paimon_spark.arrow.shredding.paths import PathColumn
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
 from paimon_spark.arrow.types import from_internal
 from paimon_spark.errors import CorruptFile
@@ -43,6 +44,8 @@ class FileRequest:
         probes: whether the columns of the predicate are read first, to skip row groups in which no row satisfies it.
         positions: whether a column `_POSITION` follows.
         tracking: columns of row tracking, with which the batches end.
+        parts: columns that are made of fields, which are parts of VARIANT values.
+        prunes_parts: a predicate over parts: row groups that cannot satisfy it are skipped.
     """
 
     fields: tuple[DataField, ...]
@@ -51,6 +54,8 @@ class FileRequest:
     probes: bool = False
     positions: bool = False
     tracking: tuple[DataField, ...] = ()
+    parts: tuple[PathColumn, ...] = ()
+    prunes_parts: Predicate = TRUE
 
 
 @dataclass(frozen=True)
@@ -130,6 +135,21 @@ class OpenFile:
         """True if a row of the row group may satisfy the predicate."""
         row_group = self.reader.row_groups[group]
         return self.some_may_match(predicate, row_group.stats, row_group.row_count)
+
+    def parts_may_match(self, group: int) -> bool:
+        """True if a row of the row group may satisfy the predicate over parts."""
+        row_group = self.reader.row_groups[group]
+        fields = {field.name: field for field in self.request.fields}
+        parts = {part.field.name: part for part in self.request.parts}
+
+        def stats(name: str) -> ColumnStats | None:
+            part = parts[name]
+            then = self.data_fields.get(fields[part.column].id)
+            if then is None or then.name not in self.reader.names:
+                return None
+            return row_group.part(part, then.name)
+
+        return may_match(self.request.prunes_parts, stats, row_group.row_count)
 
     def some_may_match(self, predicate: Predicate, stats: Stats, row_count: int) -> bool:
         """True if one of some rows may satisfy the predicate.

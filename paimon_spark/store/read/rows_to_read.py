@@ -40,6 +40,8 @@ def rows_to_read(file: OpenFile, selected: Positions | None) -> Mapping[int, Seq
     left: dict[int, Sequence[RowRange]] = {}
     for number, group in enumerate(file.reader.row_groups):
         rows = [group.rows] if selected is None else near(within(selected, *group.rows) + group.first_row)
+        if rows and file.request.prunes_parts != TRUE and not file.parts_may_match(number):
+            continue
         if rows and predicate != TRUE:
             rows = clip_to(rows, _by_statistics(file, number)) if file.may_match(predicate, number) else []
         if rows:

@@ -11,7 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_spark.arrow.predicates.evaluate import filter_batch
-from paimon_spark.arrow.predicates.predicate import Predicate, columns_of, restrict
+from paimon_spark.arrow.predicates.predicate import TRUE, Predicate, columns_of, restrict
+from paimon_spark.arrow.shredding.parts import read_in_part, with_parts
+from paimon_spark.arrow.shredding.paths import PathColumn
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.manifest import DataFileMeta
@@ -51,6 +53,7 @@ class SplitReader:
         predicate: rows for which it is not true are left out.
         tolerance: which bad files are passed over; none by default, whatever the options of the table say.
         engine: merges the rows of a key; None: that of the table.
+        parts: columns of the result and the predicate that are parts of VARIANT values.
         leading: of a split, so many rows are wanted that come first in the order of its key, and perhaps others; None:
             all rows. Not for tables without a key, nor with ``pk-clustering-override``.
     """
@@ -61,6 +64,7 @@ class SplitReader:
     tolerance: Tolerance = STRICT
     engine: TableEngine | None = None
     leading: int | None = None
+    parts: tuple[PathColumn, ...] = ()
 
     @cached_property
     def files(self) -> SplitFiles:
@@ -93,6 +97,11 @@ class SplitReader:
             TableChanged: a file has a newer schema, in which a wanted column was dropped or changed its type.
             UnsupportedFeature: sequence numbers are wanted for the difference of two states.
         """
+        if self.parts and (not isinstance(split, Split) or split.bucket == POSTPONE_BUCKET):
+            raise UnsupportedFeature(
+                f"reading {self.parts[0].field.name} of {self.table.location}: parts of VARIANT values are read of "
+                "states, not of rows that are compared or wait for a bucket; read the VARIANT as a whole"
+            )
         if self.leading is not None and isinstance(split, Split) and split.bucket != POSTPONE_BUCKET:
             yield from self._first_rows(split, self.leading)
             return
@@ -191,9 +200,9 @@ class SplitReader:
 
     def placed(self, rows: pa.RecordBatch, split: Split, file: DataFileMeta | None = None) -> pa.RecordBatch:
         """Rows with the metadata columns that the result or the condition needs; arguments as of ``with_places``."""
-        if not self._metadata:
-            return rows
-        return with_places(rows, self._metadata, self.files.partition(split), split, file)
+        if self._metadata:
+            rows = with_places(rows, self._metadata, self.files.partition(split), split, file)
+        return with_parts(rows, self.parts) if self.parts else rows
 
     def _different(self, split: DiffSplit, batch_rows: int) -> Iterator[pa.RecordBatch]:
         """The difference of two states; all columns are compared, whichever are wanted.
@@ -227,11 +236,13 @@ class SplitReader:
     @cached_property
     def _read_fields(self) -> tuple[DataField, ...]:
         """The wanted columns, then those that only the predicate needs."""
-        made = (ROW_KIND_FIELD, SEQUENCE_FIELD, *self._metadata)
+        made = (ROW_KIND_FIELD, SEQUENCE_FIELD, *self._metadata, *(part.field for part in self.parts))
         stored = tuple(field for field in self.fields if field not in made)
-        names = {field.name for field in (*stored, *self._metadata)}
-        more = (self.table.schema.by_name[name] for name in sorted(columns_of(self.predicate) - names))
-        return (*stored, *more)
+        names = {field.name for field in (*stored, *made)}
+        more = tuple(self.table.schema.by_name[name] for name in sorted(columns_of(self.predicate) - names))
+        whole = {field.name for field in (*stored, *more)}
+        partly = {part.column: None for part in self.parts if part.column not in whole}
+        return (*stored, *more, *(read_in_part(self.table.schema.by_name[name], self.parts) for name in partly))
 
     @cached_property
     def _metadata(self) -> tuple[DataField, ...]:
@@ -256,7 +267,8 @@ class SplitReader:
         system = ((SEQUENCE_FIELD,) if self._has_numbers else ()) + ((KIND_FIELD,) if has_kind else ())
         stored = stored_part(self.table.schema, self.predicate)
         positions = len(self._metadata) > len(self._tracking)
-        return FileRequest(self._read_fields, system, stored, True, positions, self._tracking)
+        of_parts = restrict(self.predicate, {part.field.name for part in self.parts}) if self.parts else TRUE
+        return FileRequest(self._read_fields, system, stored, True, positions, self._tracking, self.parts, of_parts)
 
     def wanted_files(self, split: Split) -> Iterator[tuple[Callable[[], StoredFile], FileRequest]]:
         """Each file of a split, which is reported when it is asked for, and what a read asks of it."""

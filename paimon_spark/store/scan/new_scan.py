@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from paimon_spark.arrow.predicates.predicate import Predicate, columns_of
+from paimon_spark.arrow.shredding.paths import PathColumn
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.rules.supported import check_columns
 from paimon_spark.format.schema import TRACKING_FIELDS
@@ -16,8 +17,16 @@ from paimon_spark.store.scan.read_spec import ReadSpec
 from paimon_spark.store.scan.table_scan import Scan
 
 
-def new_scan(table: Table, fields: Sequence[DataField], predicate: Predicate) -> Scan:
+def new_scan(
+    table: Table, fields: Sequence[DataField], predicate: Predicate, parts: tuple[PathColumn, ...] = ()
+) -> Scan:
     """A read of chosen fields of the rows that satisfy a predicate.
+
+    Args:
+        table: the table.
+        fields: the columns of the result.
+        predicate: which rows.
+        parts: those of the fields and of the columns of the predicate that are parts of VARIANT values.
 
     Raises:
         UnsupportedFeature: this release cannot read one of the fields, or the other branch; or row ids of two branches
@@ -26,6 +35,7 @@ def new_scan(table: Table, fields: Sequence[DataField], predicate: Predicate) ->
         SnapshotNotFound: an option names a snapshot, tag or time that does not exist.
     """
     own = own_scan(table, fields, predicate)
+    own = own if not parts else replace(own, spec=replace(own.spec, parts=parts))
     if other_branch(table.settings, table.branch) is None:
         return own
     from paimon_spark.store.scan.branched_scan import second_branch
@@ -37,6 +47,11 @@ def new_scan(table: Table, fields: Sequence[DataField], predicate: Predicate) ->
         raise UnsupportedFeature(
             f"reading {tracking[0]} of {table.location}: the rows of two branches do not share one numbering; set the "
             "options 'scan.fallback-branch' and 'scan.primary-branch' to '' to see those of its own branch"
+        )
+    if second is not None and parts:
+        raise UnsupportedFeature(
+            f"reading {parts[0].field.name} of {table.location}: parts of VARIANT values are not read of two branches; "
+            "read the VARIANT as a whole"
         )
     return replace(own, second=second)
 

@@ -14,6 +14,7 @@ from paimon_spark.format.types import DataField
 
 if TYPE_CHECKING:
     from paimon_spark.arrow.predicates.predicate import Predicate
+    from paimon_spark.arrow.shredding.paths import PathColumn
     from paimon_spark.format.snapshot import Snapshot
     from paimon_spark.store.pruning.top_n import TopN
     from paimon_spark.store.read.splits import ReadUnit
@@ -34,6 +35,7 @@ class ReadSpec:
         all_levels: whether files are read too that are invisible until they are compacted.
         least_level: files of levels below it are not read.
         unmerged_postponed: whether postponed rows are read, as they were written.
+        parts: columns of the result and of the predicate that are parts of VARIANT values.
     """
 
     fields: tuple[DataField, ...]
@@ -44,6 +46,7 @@ class ReadSpec:
     all_levels: bool = False
     least_level: int = 0
     unmerged_postponed: bool = False
+    parts: tuple[PathColumn, ...] = ()
 
 
 @dataclass(frozen=True)

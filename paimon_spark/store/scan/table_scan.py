@@ -381,7 +381,9 @@ class Scan(ArrowRows):
         from paimon_spark.store.read.split_reader import SplitReader
 
         allowed = tolerance(self.table.settings)
-        return SplitReader(self.table, self.fields, self.predicate, allowed, leading=self.leading)
+        return SplitReader(
+            self.table, self.fields, self.predicate, allowed, leading=self.leading, parts=self.spec.parts
+        )
 
     @property
     def leading(self) -> int | None:

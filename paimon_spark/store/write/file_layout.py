@@ -10,6 +10,9 @@ import pyarrow as pa
 
 from paimon_spark.arrow.formats.file_access import WriteSettings
 from paimon_spark.arrow.formats.shared_maps import SharedMap
+from paimon_spark.arrow.shredding.inference import InferenceRules
+from paimon_spark.arrow.shredding.plans import Shredding
+from paimon_spark.arrow.shredding.shredder import check_shape
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
 from paimon_spark.arrow.statistics.manifest_stats import (
     StatsMode,
@@ -19,9 +22,6 @@ from paimon_spark.arrow.statistics.manifest_stats import (
     stats_modes,
 )
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.arrow.variant_inference import InferenceRules
-from paimon_spark.arrow.variant_plans import Shredding
-from paimon_spark.arrow.variant_shredding import check_shape
 from paimon_spark.errors import OptionError, SchemaError, UnsupportedFeature
 from paimon_spark.format.blob_file import BLOB
 from paimon_spark.format.file_index.settings import IndexSetting, check_indexes, index_settings

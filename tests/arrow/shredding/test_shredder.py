@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from pyspark.sql.variant_utils import VariantUtils
 from support.draws.json_values import NAMES, random_json
 
+from paimon_spark.arrow.shredding.inference import InferenceRules, Room, look_at, shape_of
+from paimon_spark.arrow.shredding.plans import Shredding
+from paimon_spark.arrow.shredding.shredder import check_shape, shredded
 from paimon_spark.arrow.types import VARIANT
-from paimon_spark.arrow.variant_inference import InferenceRules, Room, look_at, shape_of
-from paimon_spark.arrow.variant_plans import Shredding
 from paimon_spark.arrow.variant_rebuilding import whole_variants
-from paimon_spark.arrow.variant_shredding import check_shape, shredded
 from paimon_spark.arrow.variants import json_texts
 from paimon_spark.errors import DataError, OptionError, PaimonError
 from paimon_spark.format import variant

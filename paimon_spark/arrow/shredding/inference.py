@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_spark.arrow import variant_values as vv
-from paimon_spark.arrow.variant_scalars import Scalars
+from paimon_spark.arrow.shredding.scalars import Scalars
 from paimon_spark.arrow.variant_values import Places, VariantValues
 from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 from paimon_spark.format.variant import name_order

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -27,15 +29,30 @@ class Scalars:
         if shape.root is Root.DECIMAL:
             return self._decimals(shape.precision or 10, shape.scale or 0, arrow)
         if shape.root in STRINGS or shape.root in BINARIES:
-            return self._texts(arrow)
+            return self.texts(arrow)
         if shape.root is Root.BOOLEAN:
-            is_true = self._values.buffer.bytes[self._places.starts] == 1 << 2
-            return self._kinds == vv.BOOLEAN, from_numpy(is_true)
-        is_double = shape.root is Root.DOUBLE
+            return self._kinds == vv.BOOLEAN, from_numpy(self.truths() == 1)
+        fits, found = self.floats(is_double=shape.root is Root.DOUBLE)
+        return fits, from_numpy(found)
+
+    def truths(self) -> Int64s:
+        """1 for true, 0 for all other values."""
+        truths: Int64s = (self._values.buffer.bytes[self._places.starts] == 1 << 2).astype(np.int64)
+        return truths
+
+    def floats(self, is_double: bool) -> tuple[Booleans, npt.NDArray[Any]]:
+        """The values that are doubles, or floats."""
         fits = self._kinds == (vv.DOUBLE if is_double else vv.FLOAT)
         found = np.zeros(len(fits), np.float64 if is_double else np.float32)
         found[fits] = self._values.buffer.numbers(self._starts(fits) + 1, "<f8" if is_double else "<f4")
-        return fits, from_numpy(found)
+        return fits, found
+
+    def dates(self) -> tuple[Booleans, pa.Array]:
+        """The values that are dates."""
+        fits = self._kinds == vv.DATE
+        days = np.zeros(len(fits), np.int32)
+        days[fits] = self._values.buffer.numbers(self._starts(fits) + 1, "<i4")
+        return fits, from_numpy(days).view(pa.date32())
 
     def _starts(self, which: Booleans) -> Int64s:
         """Where values lie, whose bytes are surely within their bounds."""
@@ -129,7 +146,8 @@ class Scalars:
                 raw[at] = np.frombuffer(rescaled.to_bytes(16, "little", signed=True), np.int64)
         return fits, pa.Array.from_buffers(arrow, len(fits), [None, pa.py_buffer(raw)])
 
-    def _texts(self, arrow: pa.DataType) -> tuple[Booleans, pa.Array]:
+    def texts(self, arrow: pa.DataType) -> tuple[Booleans, pa.Array]:
+        """The values that are texts, or bytes."""
         is_text = pa.types.is_string(arrow)
         fits = self._kinds == (vv.TEXT if is_text else vv.BINARY)
         some = self._places.at(fits)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from paimon_spark.arrow.conform import struct_of
-from paimon_spark.arrow.variant_inference import (
+from paimon_spark.arrow.shredding.inference import (
     AdaptiveShape,
     ColumnSeen,
     InferenceRules,
@@ -23,7 +23,7 @@ from paimon_spark.arrow.variant_inference import (
     look_at,
     shape_of,
 )
-from paimon_spark.arrow.variant_shredding import shredded, shredded_type
+from paimon_spark.arrow.shredding.shredder import shredded, shredded_type
 from paimon_spark.format.types import DataField, DataType, Root
 
 Path = tuple[int, ...]
