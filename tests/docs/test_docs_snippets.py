@@ -32,6 +32,7 @@ NOT_RUN = {
     "docs/guides/change-data-capture.md": 1,
     "docs/guides/cluster-and-storage.md": 9,
     "docs/guides/hive-catalog.md": 4,
+    "docs/guides/iceberg-readers.md": 1,
     "docs/guides/jdbc-catalog.md": 3,
     "docs/guides/notebooks.md": 2,
     "docs/guides/python-without-spark.md": 1,

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from genuine import Genuine
 from iceberg_histories import IcebergHistory
-from iceberg_readers import newest
+from iceberg_readers import PyIceberg, newest
 from random_tables import Shape
 from readers import telling
 from support.long_runs import tries
@@ -27,7 +27,7 @@ class InTurn(IcebergHistory):
     """A history whose steps are by us or by Java."""
 
     def __init__(self, seed: int, warehouse: str, java: Genuine) -> None:
-        super().__init__(seed, warehouse, None)
+        super().__init__(seed, warehouse, [PyIceberg()])
         self.java = java
 
     def _random_shape(self, options: dict[str, str]) -> Shape:

@@ -9,7 +9,7 @@ States of a commit::
          +------------------------ withdraw snapshot-<n> <- base gone -+            |
                                                                                     v base present: done
 
-Invariants (protocol C1 to C12 in docs/internals/protocol.md): a snapshot becomes visible in one atomic step; no file is
+Invariants (protocol C1 to C14 in docs/internals/protocol.md): a snapshot becomes visible in one atomic step; no file is
 deleted after a step whose outcome is unknown (CommitStateUnknown); a commit of the same user and identifier happens
 once; no commit builds on a snapshot that may be withdrawn.
 

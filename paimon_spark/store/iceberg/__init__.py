@@ -5,5 +5,6 @@
 
 May import: ``store.metadata``, ``format.iceberg``.
 Invariant: a snapshot is committed before anything of this is done, and nothing of this is an error of its commit. The
-metadata of a snapshot are made of those before only if these are surely of the snapshot before; else of all its files.
+metadata of a snapshot are made of those before only if these are surely of the snapshot before; else of all its files
+(protocol C14).
 """

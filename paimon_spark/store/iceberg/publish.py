@@ -72,6 +72,7 @@ def republish(table: Table) -> None:
     if document is not None and document.is_of(latest) and document.json.get("current-schema-id") == schema_id:
         _drop_later(directory, latest)
         _settle(directory, latest)
+        refresh(table)  # the tags are those of today
     else:
         _publish(directory, latest, None)
 
@@ -115,7 +116,7 @@ def _publish(directory: IcebergDirectory, snapshot: Snapshot, changes: Changes) 
     try:
         done = _behind(directory, snapshot, changes, base.document) if base is not None and base.goes_on else None
         if done is None:
-            others = _lists(directory)
+            others = _lists(directory, snapshot)
             made = all_files(directory, _shown(directory, snapshot), snapshot)
             done = _first_document(directory, snapshot, made, base), [], made.obsolete
         document, expired, obsolete = done
@@ -355,9 +356,12 @@ def _drop_later(directory: IcebergDirectory, snapshot: Snapshot) -> None:
     directory.delete(path for version, path in later.items() if not store.exists(version))
 
 
-def _lists(directory: IcebergDirectory) -> list[str]:
-    """The manifest lists that any metadata file names."""
-    found = (directory.document(version) for version in directory.versions())
+def _lists(directory: IcebergDirectory, snapshot: Snapshot) -> list[str]:
+    """The manifest lists that the metadata files of earlier snapshots name, and of those that are no more: not of a
+    later one, which another job has published in between."""
+    store = directory.table.snapshots
+    versions = (n for n in directory.versions() if n <= snapshot.id or not store.exists(n))
+    found = (directory.document(version) for version in versions)
     return list({entry["manifest-list"] for document in found if document is not None for entry in document.snapshots})
 
 

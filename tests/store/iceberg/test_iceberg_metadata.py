@@ -9,8 +9,10 @@ import datetime as dt
 import json
 import logging
 import math
+import os
 import shutil
 import struct
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,8 @@ from paimon_spark.format.deletion_vector import MAGIC_64
 from paimon_spark.format.iceberg.types import bound_pair, iceberg_schema, is_promoted, single_value
 from paimon_spark.format.rules.iceberg_tables import check_iceberg
 from paimon_spark.format.type_text import parse_type
+from paimon_spark.store.clean.orphans import remove_orphan_files
+from paimon_spark.store.clean.purge import purge_files
 from paimon_spark.store.history.branches import create_branch
 from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.iceberg.publish import publish_commit
@@ -179,6 +183,42 @@ def test_nothing_stays_behind(tmp_path: Path) -> None:
     named = {Path(path).name for path in (*lists, *manifests)}
     assert {path.name for path in directory(table).glob("*.avro")} == named
     assert len(list(directory(table).glob("*.json"))) == 1
+
+
+def test_writers_at_once_leave_the_metadata_of_the_last_snapshot(tmp_path: Path) -> None:
+    table = made(tmp_path, commit_min__retry__wait="1 ms", commit_max__retry__wait="5 ms")
+    append(table, 0)
+
+    def write(start: int) -> None:
+        for number in range(start, start + 6):
+            append(made_again(table), number)
+
+    with ThreadPoolExecutor(3) as threads:
+        for done in [threads.submit(write, start) for start in (100, 200, 300)]:
+            done.result()
+    expected = sorted([0, *(start + i for start in (100, 200, 300) for i in range(6))])
+    assert ids(directory(table)) == expected
+    assert document(table)["current-snapshot-id"] == 19
+    append(table, 1)
+    assert ids(directory(table)) == sorted([1, *expected])
+
+
+def made_again(table: WritableTable) -> WritableTable:
+    again = open_table(table.location)
+    assert isinstance(again, WritableTable)
+    return again
+
+
+def test_orphans_are_not_sought_among_them(tmp_path: Path) -> None:
+    table = made(tmp_path, parts=("v",))
+    append(table, 1, 2)
+    before = sorted(path.name for path in directory(table).iterdir())
+    for path in directory(table).iterdir():
+        os.utime(path, (0, 0))
+    remove_orphan_files(table, "2026-01-01 00:00:00")
+    purge_files(table, "2026-01-01 00:00:00")
+    assert ids(directory(table)) == []
+    assert len(before) == len(list(directory(table).iterdir())) == 4
 
 
 # --------------------------------------------------------------------------------------------------------- where, what
