@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from paimon_spark.store.rows.change_strategies import Statement
     from paimon_spark.tables.merge_builder import TableMerge
     from paimon_spark.tables.stream import ChangeStream
+    from paimon_spark.tables.stream_write import StreamProgress, StreamWriteResult
     from paimon_spark.writes.write_job import WriteResult
 else:
     TableProcedures = object
@@ -54,7 +55,8 @@ class WritableTable(ReadableTable, TableProcedures):
 
     - Read: ``scan``, ``stream``, ``system_table``, ``history``; libraries that know Arrow's streams take all its rows
     - Rows: ``delete``, ``update``, ``merge``, ``upsert``
-    - Write: ``append``, ``overwrite``, ``dynamic_partition_overwrite``, ``truncate``, ``drop_partitions``
+    - Write: ``append``, ``overwrite``, ``dynamic_partition_overwrite``, ``truncate``, ``drop_partitions``,
+      ``write_stream``
     - Columns and options: ``update_schema``, ``set_options``, ``unset_options``
     - Procedures: ``compact``, ``expire_snapshots``, ``create_tag``, ``rollback``, ... with the names and arguments that
       they have in ``PaimonTable``
@@ -177,6 +179,54 @@ class WritableTable(ReadableTable, TableProcedures):
         chosen, others = split_stream_options({**self.given, **options})
         table = open_data_table(self.place, others, time_zone=self.time_zone)
         return ChangeStream(stream_read(table, chosen, columns, where, row_kinds), begin)
+
+    def write_stream(
+        self,
+        batches: Any,
+        name: str,
+        options: Mapping[str, str] = NO_OPTIONS,
+        follow: bool = False,
+        interval: float = 1.0,
+    ) -> StreamWriteResult:
+        """Writes batches of a stream, each once and in one commit, and keeps with them where their source stands.
+
+        A call that is stopped between two batches, or within one, by an error or by Ctrl-C, is repeated: it goes on
+        behind what is in the table. A stream of ``stream`` is continued there by itself, whatever its own position. Of
+        others, ``stream_progress`` tells where to go on.
+
+        Args:
+            batches: a stream of another table, or of this one (its column ``_row_kind`` says what becomes of the rows);
+                or an iterable of its batches; or of pairs: a position, which is a value of JSON that differs from batch
+                to batch, and rows as append takes them.
+            name: of the stream into this table; one process at a time may write it.
+            options: as for append.
+            follow: True waits for more when a stream of ``stream`` has been read, without an end.
+            interval: seconds between two looks at its table.
+
+        Raises:
+            StaleBatch: a batch does not continue what is in the table; or another process writes the stream.
+            OptionError: the name is one of writes with ``once``; or a batch is not of these forms.
+            DataError, TableNotFound, CommitStateUnknown: as for append; batches before are in the table.
+            StreamPositionLost, TableChanged: the source cannot be continued.
+        """
+        from paimon_spark.tables.stream_write import StreamTarget, write_stream
+
+        target = StreamTarget(self.place, {**self.given, **options}, self.time_zone, name)
+        return write_stream(target, batches, follow, interval)
+
+    def stream_progress(self, name: str) -> StreamProgress:
+        """How far a stream into this table has come; what ``write_stream`` left off in the middle is looked for first.
+
+        Args:
+            name: as for write_stream.
+
+        Raises:
+            OptionError: the name is one of writes with ``once``.
+            CommitStateUnknown: nobody can tell whether the last batch is in the table.
+        """
+        from paimon_spark.tables.stream_write import StreamTarget, stream_progress
+
+        return stream_progress(StreamTarget(self.place, self.given, self.time_zone, name))
 
     def delete(
         self, condition: Any = _ALL_ROWS, once: tuple[str, int] | None = None, once_skips_older: bool = False

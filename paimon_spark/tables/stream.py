@@ -92,15 +92,25 @@ class ChangeStream:
             TableChanged: a column that is read was dropped, or has another type.
         """
         start = self._stream.first() if self.position is None else parse_position(self.position)
+        before = start.to_json()
         while True:
             end = self._stream.next(start)
-            before, self.position = start.to_json(), end.to_json()
+            self.position = end.to_json()
             if end == start:
                 return None
             units = tuple(self._stream.units(start, end))
             if units:
                 return StreamBatch(before, self.position, units, self._read.reader)
             start = end  # snapshots that change no row
+
+    def between(self, start: StreamPosition, end: StreamPosition) -> StreamBatch:
+        """The batch between two positions that this stream, or one with the same options, has told.
+
+        Raises:
+            StreamPositionLost: it has expired, or the table was rolled back.
+        """
+        units = self._stream.units(parse_position(start), parse_position(end))
+        return StreamBatch(start, end, tuple(units), self._read.reader)
 
     def __iter__(self) -> Iterator[StreamBatch]:
         """The batches of all that is there now; snapshots that come later are left to the next loop."""

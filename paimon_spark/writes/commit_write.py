@@ -78,7 +78,8 @@ def commit_rows(
         try:
             if job.overwrites:
                 return commit.overwrite(messages, job.replaced, job.identifier, job.watermark)
-            return commit.append(messages, job.identifier, job.watermark, operation=operation, read=read)
+            properties = None if job.batch is None else job.batch.properties
+            return commit.append(messages, job.identifier, job.watermark, properties, operation=operation, read=read)
         except _FAILED:
             _abort(job, commit, messages)
             raise

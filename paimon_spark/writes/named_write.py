@@ -28,6 +28,8 @@ def batch_of(table: Table, once: Once, operation: str, unknown: str = FAIL) -> B
         unknown=UnknownBatch(unknown),
         skips_older=once.skips_older,
         named=not once.of_stream,
+        start=once.start,
+        position=once.position,
     )
 
 

@@ -68,6 +68,7 @@ class Once:
         skips_older: whether a version below the last one is skipped; else it is an error.
         user: the commit user, where it is not made from the application.
         of_stream: whether Spark numbers the writes as batches of a stream; else the application does.
+        start, position: of the source of the rows, which the table keeps, as texts of JSON; None: it keeps none.
     """
 
     application: str
@@ -75,6 +76,8 @@ class Once:
     skips_older: bool = False
     user: str | None = None
     of_stream: bool = False
+    start: str | None = None
+    position: str | None = None
 
     @staticmethod
     def of(once: tuple[str, int] | None, skips_older: bool = False) -> Once | None:

@@ -40,6 +40,8 @@ class StreamNote:
         snapshot: the id of its snapshot; None: there was nothing to commit, or it is not done.
         rows: how many rows the batch has; None: not counted.
         cut_millis: when Spark cut the batch, as its checkpoint says, in epoch milliseconds; None: not known.
+        start, position: where the source of the rows stood before the batch and behind it, as texts of JSON; None: the
+            table does not keep them.
     """
 
     batch: int
@@ -51,6 +53,8 @@ class StreamNote:
     snapshot: int | None = None
     rows: int | None = None
     cut_millis: int | None = None
+    start: str | None = None
+    position: str | None = None
 
 
 def encode_note(note: StreamNote) -> bytes:
@@ -65,6 +69,8 @@ def encode_note(note: StreamNote) -> bytes:
         "snapshot": note.snapshot,
         "rows": note.rows,
         "cutMillis": note.cut_millis,
+        "start": note.start,
+        "position": note.position,
     }
     return format_present(values)
 
@@ -89,6 +95,8 @@ def decode_note(data: bytes, where: str) -> StreamNote:
         json.optional_integer("snapshot"),
         json.optional_integer("rows"),
         json.optional_integer("cutMillis"),
+        json.optional_text("start"),
+        json.optional_text("position"),
     )
 
 

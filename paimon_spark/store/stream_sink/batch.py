@@ -14,6 +14,10 @@ _MOST_NAME_BYTES = 200
 """A file name may have 255 on most systems; the file of a note is written under a longer name first."""
 
 
+POSITION = "paimon-spark.stream-position"
+"""The property of a snapshot that names the position behind its rows."""
+
+
 class UnknownBatch(StrEnum):
     """What becomes of a batch of which nobody can tell whether it is in the table."""
 
@@ -35,6 +39,8 @@ class Batch:
         unknown: what to do when nobody can tell whether it is in the table.
         skips_older: whether a number below that of the last batch is skipped; else it is an error.
         named: whether the application chose its name and numbers itself (``once=``); else Spark did.
+        start, position: where the source of the rows stands before the batch and behind it, as texts of JSON; None: the
+            table does not keep them.
     """
 
     user: str
@@ -45,6 +51,8 @@ class Batch:
     unknown: UnknownBatch = UnknownBatch.FAIL
     skips_older: bool = False
     named: bool = False
+    start: str | None = None
+    position: str | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.number < BATCH_COMMIT_IDENTIFIER:
@@ -55,6 +63,11 @@ class Batch:
                 f"the name {self.user!r:.80} of a stream or application has {size} bytes; it may have "
                 f"{_MOST_NAME_BYTES}, because a file beside the table is named after it"
             )
+
+    @property
+    def properties(self) -> dict[str, str] | None:
+        """What its snapshot tells of it: two batches of one number are not taken for each other."""
+        return None if self.position is None else {POSITION: self.position}
 
     def words(self, table: Table) -> str:
         """For messages."""

@@ -17,7 +17,7 @@ from paimon_spark.store.storage.files import discard
 from paimon_spark.store.storage.local_time import now_millis
 from paimon_spark.store.stream_notes.notes import StreamNote, expire_stream_notes, find_note, store_note
 from paimon_spark.store.stream_sink.batch import Batch
-from paimon_spark.store.stream_sink.written import Written, check_newest
+from paimon_spark.store.stream_sink.written import Written, check_newest, check_position
 from paimon_spark.store.upkeep.write_rules import Committed
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ def commit_new(
         end_batch(table, batch, None)
         return Committed(None)
     if result.found:
+        check_position(table, batch, table.snapshots.find(result.snapshot_id))
         messages = _instead(table, messages, result.snapshot_id)
     compaction = finish(messages)
     end_batch(table, batch, result.snapshot_id)
@@ -99,7 +100,17 @@ def begin_batch(table: Table, batch: Batch) -> StreamNote:
         if before.is_done:
             return before
         since, base, began = before.since, before.base, before.began_millis  # its try may have been published since
-    note = StreamNote(batch.number, batch.operation, since, base, began, rows=batch.rows, cut_millis=batch.cut_millis)
+    note = StreamNote(
+        batch.number,
+        batch.operation,
+        since,
+        base,
+        began,
+        rows=batch.rows,
+        cut_millis=batch.cut_millis,
+        start=batch.start,
+        position=batch.position,
+    )
     store_note(table, batch.user, note)
     return note
 
@@ -117,8 +128,8 @@ def end_batch(table: Table, batch: Batch, snapshot_id: int | None) -> None:
     if other is not None and other.batch > batch.number:
         _log.warning("%s is committed; another process has gone on to %d", batch.words(table), other.batch)
         return
-    note = StreamNote(batch.number, batch.operation, 0, None, now, True, snapshot_id, batch.rows, batch.cut_millis)
-    store_note(table, batch.user, note)
+    both, done = (batch.start, batch.position), (True, snapshot_id, batch.rows, batch.cut_millis)
+    store_note(table, batch.user, StreamNote(batch.number, batch.operation, 0, None, now, *done, *both))
 
 
 def finish_written(

@@ -11,7 +11,7 @@ from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.commit.history import recent_snapshots
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.stream_notes.notes import StreamNote, find_note, find_search, has_all_since, is_commit_of
-from paimon_spark.store.stream_sink.batch import Batch, UnknownBatch
+from paimon_spark.store.stream_sink.batch import POSITION, Batch, UnknownBatch
 
 _log = logging.getLogger(__name__)
 RECENT = 32  # snapshots
@@ -64,12 +64,13 @@ def _look_after(table: Table, batch: Batch, note: StreamNote) -> Written | None:
     if latest is None or before is None:
         return None
     since = max(before, latest.id - RECENT)
-    return _found(recent_snapshots(table.snapshots, latest, since), batch)
+    return _found(table, recent_snapshots(table.snapshots, latest, since), batch)
 
 
-def _found(snapshots: Iterable[Snapshot], batch: Batch) -> Written | None:
-    found = (snapshot for snapshot in snapshots if is_commit_of(snapshot, batch.user, batch.number))
-    return next((Written(snapshot.id, snapshot) for snapshot in found), None)
+def _found(table: Table, snapshots: Iterable[Snapshot], batch: Batch) -> Written | None:
+    found = next((snapshot for snapshot in snapshots if is_commit_of(snapshot, batch.user, batch.number)), None)
+    check_position(table, batch, found)
+    return None if found is None else Written(found.id, found)
 
 
 def _look(table: Table, batch: Batch, note: StreamNote) -> Written | None:
@@ -78,7 +79,7 @@ def _look(table: Table, batch: Batch, note: StreamNote) -> Written | None:
     latest = store.latest()
     begun = store.find(note.since)
     is_base = begun is not None and begun.base_manifest_list == note.base
-    found = _found(recent_snapshots(store, latest, note.since if is_base else None), batch)
+    found = _found(table, recent_snapshots(store, latest, note.since if is_base else None), batch)
     if found is not None:
         return found
     if latest is None or is_base or _has_all_since(table, note):
@@ -119,6 +120,7 @@ def _check_same(table: Table, batch: Batch, note: StreamNote) -> None:
             f"{batch.words(table)} is {batch.operation}, but {note.operation} has been done under this name and "
             "number; give each write of a batch a name of its own"
         )
+    _check_end(table, batch, note.position)
     if batch.unknown is UnknownBatch.SKIP:
         return
     both = (batch.cut_millis, note.cut_millis)
@@ -137,6 +139,27 @@ def check_newest(table: Table, batch: Batch, note: StreamNote | None) -> None:
     """
     if note is not None and note.batch > batch.number:
         raise _older(table, batch, note)
+    if note is not None and note.batch == batch.number:
+        _check_end(table, batch, note.position)
+
+
+def check_position(table: Table, batch: Batch, snapshot: Snapshot | None) -> None:
+    """Checks that the commit of a batch which is in the table is of these rows: it ends at the same position.
+
+    Raises:
+        StaleBatch: it does not.
+    """
+    if snapshot is not None:
+        _check_end(table, batch, (snapshot.properties or {}).get(POSITION))
+
+
+def _check_end(table: Table, batch: Batch, end: str | None) -> None:
+    if None not in (batch.position, end) and batch.position != end:
+        raise StaleBatch(
+            f"{batch.words(table)} ends at the position {batch.position}, but a batch of this number that ends at "
+            f"{end} has been begun. Nothing was written. If another process writes this stream too, stop one; else "
+            "give the batch again that was cut off: stream_progress(name) tells its end as pending"
+        )
 
 
 def _older(table: Table, batch: Batch, note: StreamNote) -> StaleBatch:
