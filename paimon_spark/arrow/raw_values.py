@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,6 +23,35 @@ def from_numpy(values: npt.NDArray[Any]) -> pa.Array:
         return pa.Array.from_buffers(pa.bool_(), len(values), [None, pa.py_buffer(bits)])
     plain = np.ascontiguousarray(values)
     return pa.Array.from_buffers(pa.from_numpy_dtype(plain.dtype), len(plain), [None, pa.py_buffer(plain)])
+
+
+def scalar_of(value: bool | int | float | Decimal | str | bytes, arrow: pa.DataType) -> pa.Scalar:
+    """A value of a boolean, number, text or binary type as a scalar of Arrow; of a decimal type, how many units it has.
+
+    ``pa.scalar`` does the same, but imports pandas first, to see whether it was given a NaT: a process that reads once
+    with a condition would wait for that longer than for the rows.
+
+    Raises:
+        ValueError, OverflowError: the value does not fit.
+    """
+    if pa.types.is_boolean(arrow):
+        return _only(arrow, bytes([bool(value)]))
+    if pa.types.is_decimal(arrow):
+        return _only(arrow, int(value).to_bytes(arrow.byte_width, "little", signed=True))
+    if pa.types.is_integer(arrow):
+        signed = not pa.types.is_unsigned_integer(arrow)
+        return _only(arrow, int(value).to_bytes(arrow.byte_width, "little", signed=signed))
+    if pa.types.is_floating(arrow):
+        with np.errstate(over="ignore"):
+            return _only(arrow, np.array(value, f"<f{arrow.byte_width}").tobytes())
+    if isinstance(value, str | bytes) and arrow in (pa.string(), pa.binary()):
+        data = value.encode() if isinstance(value, str) else value
+        return _only(arrow, np.array([0, len(data)], "<i4").tobytes(), data)
+    return pa.scalar(value, arrow)
+
+
+def _only(arrow: pa.DataType, *buffers: bytes) -> pa.Scalar:
+    return pa.Array.from_buffers(arrow, 1, [None, *map(pa.py_buffer, buffers)])[0]
 
 
 def to_numpy(array: pa.Array) -> npt.NDArray[Any]:

@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
@@ -16,7 +17,7 @@ from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.factory import open_catalog
 from paimon_spark.cli.arguments import RowsFormat, RowsOutput, current_zone_name, parse_pairs
 from paimon_spark.cli.commands.rows import Limit
-from paimon_spark.errors import similar_names, wrong_in_utf8
+from paimon_spark.errors import UnsupportedFeature, similar_names, wrong_in_utf8
 from paimon_spark.shell.results import Results
 from paimon_spark.sql.text.script import ScriptStatement, split_script
 
@@ -192,7 +193,15 @@ def _script(text: str | None, file: Path | None) -> str | None:
 def _statement_thread(
     catalog: Catalog, database: str | None, master: str, conf: dict[str, str], log: Path | None
 ) -> Iterator[StatementThread]:
-    """A session that starts, and ends with the command. One that this process has already is used, and stays."""
+    """A session that starts, and ends with the command. One that this process has already is used, and stays.
+
+    Raises:
+        UnsupportedFeature: PySpark is not installed.
+    """
+    if find_spec("pyspark") is None:
+        raise UnsupportedFeature(
+            "this command needs PySpark, which is not installed: run pip install pyspark; the others do without it"
+        )
     from paimon_spark.spark.console.quiet_session import (
         SessionSettings,
         check_java,

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.paths import ROOT
 
-from paimon_spark.arrow.raw_values import from_numpy, int64_array, to_numpy, valid_mask
+from paimon_spark.arrow.raw_values import from_numpy, int64_array, scalar_of, to_numpy, valid_mask
 
 TYPES = (
     pa.bool_(),
@@ -69,3 +72,53 @@ print("pandas" in sys.modules)
     root = ROOT
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(
+    ("value", "arrow"),
+    [
+        (True, pa.bool_()),
+        (False, pa.bool_()),
+        (-128, pa.int8()),
+        (2**63 - 1, pa.int64()),
+        (2**64 - 1, pa.uint64()),
+        (-0.0, pa.float32()),
+        (0.1, pa.float32()),
+        (1e300, pa.float32()),
+        (1e300, pa.float64()),
+        (1.5, pa.float16()),
+        ("", pa.string()),
+        ("ä\0", pa.string()),
+        (b"\0\xff", pa.binary()),
+        ("x", pa.large_string()),
+        (b"ab", pa.binary(2)),
+    ],
+)
+def test_scalars(value: Any, arrow: pa.DataType) -> None:
+    found, expected = scalar_of(value, arrow), pa.scalar(value, arrow)
+    assert found.equals(expected)
+    assert str(found) == str(expected)
+
+
+def test_scalars_of_decimals_are_made_from_units() -> None:
+    for arrow in (pa.decimal128(38, 2), pa.decimal256(50, 2)):
+        assert scalar_of(-150, arrow).equals(pa.scalar(Decimal("-1.50"), arrow))
+    with pytest.raises(OverflowError):
+        scalar_of(300, pa.int8())
+
+
+def test_a_condition_does_not_import_pandas() -> None:
+    """It takes longer to import than a small table to read."""
+    code = """
+import sys
+import pyarrow as pa
+from paimon_spark.arrow.predicates.evaluate import evaluate
+from paimon_spark.arrow.predicates.predicate import Compare, Op, and_
+from paimon_spark.arrow.raw_values import from_numpy
+import numpy as np
+batch = pa.RecordBatch.from_arrays([from_numpy(np.arange(3)), from_numpy(np.arange(3) / 2)], ["n", "f"])
+predicate = and_(Compare(("n",), Op.GT, 0), Compare(("f",), Op.LE, 0.5))
+assert evaluate(predicate, batch).true_count == 1
+assert "pandas" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

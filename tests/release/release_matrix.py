@@ -1,4 +1,5 @@
-"""``./dev matrix``: the wheel in empty environments, with every release of PySpark it is for, classic and Connect.
+"""``./dev matrix``: the wheel in empty environments, with every release of PySpark it is for, classic and Connect, and
+without PySpark.
 
 Each environment has the wheel and PySpark, nothing else; the job runs in a folder outside of the checkout and does not
 register the data source: Spark has to find it. A release is made only after this passes; a run takes some minutes.
@@ -48,6 +49,20 @@ def environment(folder: Path, release: str, package: Path) -> Path:
     return python
 
 
+def without_pyspark(folder: Path, package: Path) -> str:
+    """What the program without PySpark prints, in an environment made as the guide says."""
+    home = folder / "without-pyspark"
+    run([sys.executable, "-m", "venv", str(home)], folder)
+    guide = (ROOT / "docs/guides/python-without-spark.md").read_text()
+    block = guide.partition("## Without PySpark")[2].partition("```bash\n")[2].partition("```")[0]
+    script = block.replace("--no-deps paimon-spark", f"--quiet --no-deps {package}")
+    run(["bash", "-euc", script], folder, PATH=os.pathsep.join([str(home / "bin"), os.environ["PATH"]]))
+    python = home / "bin" / "python"
+    run([str(python), "-c", "import sys, importlib.util as u; sys.exit(u.find_spec('pyspark') is not None)"], folder)
+    program = ROOT / "tests/support/programs/without_pyspark.py"
+    return run([str(python), str(program), str(folder / "tables")], folder).splitlines()[-1]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="./dev matrix", description=__doc__)
     parser.add_argument("releases", nargs="*", default=RELEASES, help=f"of PySpark; default: {' '.join(RELEASES)}")
@@ -56,6 +71,12 @@ def main() -> None:
         folder = Path(temporary)
         package = wheel(folder)
         print(package.name, flush=True)
+        try:
+            print(without_pyspark(folder, package), "without PySpark", flush=True)
+            passed += 1
+        except RuntimeError as error:
+            print(f"without PySpark: {error}", flush=True)
+            failed += 1
         for release in releases:
             python = environment(folder, release, package)
             for name, settings in SESSIONS.items():

@@ -9,6 +9,7 @@ from decimal import Decimal
 from functools import lru_cache, reduce
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
@@ -38,6 +39,7 @@ from paimon_spark.arrow.predicates.predicate import (
     Value,
     Wildcard,
 )
+from paimon_spark.arrow.raw_values import scalar_of
 from paimon_spark.arrow.types import NANOS_PER_UNIT, decimal_of
 from paimon_spark.errors import PredicateError
 
@@ -162,7 +164,7 @@ def _compare(column: pa.Array, op: Op, value: Value) -> pa.BooleanArray:
     if pt.is_floating(arrow):
         return _compare_floats(column, op, float(value))
     if not _is_counted(arrow):  # strings, binaries, booleans: Arrow compares them as Spark does
-        return _KERNELS[op](column, pa.scalar(value, arrow))
+        return _KERNELS[op](column, scalar_of(value, arrow))
     counts, (whole, exact) = _as_counts(column), _count_of(arrow)(value)
     low, high = _count_range(arrow)
     if not exact:
@@ -171,7 +173,7 @@ def _compare(column: pa.Array, op: Op, value: Value) -> pa.BooleanArray:
         op = Op.LE if op in (Op.LT, Op.LE) else Op.GT  # whole < value < whole + 1
     if not low <= whole <= high:
         return _unless_null(column, _PYTHON[op](0, whole))
-    return _KERNELS[op](counts, _count_scalar(whole, counts.type))
+    return _KERNELS[op](counts, scalar_of(whole, counts.type))
 
 
 def _compare_columns(left: pa.Array, op: Op, right: pa.Array) -> pa.BooleanArray:
@@ -202,12 +204,13 @@ def _compare_floats(column: pa.Array, op: Op, value: float) -> pa.BooleanArray:
         return is_nan if op in (Op.EQ, Op.NULL_SAFE_EQ, Op.GE) else pc.invert(is_nan)
     if column.type != pa.float64() and not _fits(column.type, value):
         column = column.cast(pa.float64())
-    result = _KERNELS[op](column, pa.scalar(value, column.type))
+    result = _KERNELS[op](column, scalar_of(value, column.type))
     return pc.or_(result, pc.is_nan(column)) if op in (Op.GT, Op.GE) else result
 
 
 def _fits(arrow: pa.DataType, value: float) -> bool:
-    return bool(pa.scalar(value, arrow).as_py() == value)
+    with np.errstate(over="ignore"):
+        return float(np.dtype(f"f{arrow.byte_width}").type(value)) == value
 
 
 def _is_counted(arrow: pa.DataType) -> bool:
@@ -251,10 +254,6 @@ def _count_range(arrow: pa.DataType) -> tuple[int, int]:
         return -limit, limit
     bits = arrow.bit_width - 1
     return -(1 << bits), (1 << bits) - 1
-
-
-def _count_scalar(count: int, arrow: pa.DataType) -> pa.Scalar:
-    return pa.scalar(decimal_of(count, arrow.scale) if pt.is_decimal(arrow) else count, arrow)
 
 
 def _is_in(column: pa.Array, values: tuple[Value, ...]) -> pa.BooleanArray:
