@@ -35,7 +35,7 @@ NOT_RUN = {
     "docs/guides/iceberg-readers.md": 1,
     "docs/guides/jdbc-catalog.md": 3,
     "docs/guides/notebooks.md": 2,
-    "docs/guides/python-without-spark.md": 1,
+    "docs/guides/python-without-spark.md": 2,
     "docs/guides/read.md": 1,
     "docs/guides/rest-catalog.md": 3,
     "docs/reference/errors.md": 1,

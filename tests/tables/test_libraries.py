@@ -10,8 +10,10 @@ import pickle
 import random
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from decimal import Decimal
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,8 @@ from support.faults.counting_store import CountingStore, RangeStore
 from support.long_runs import tries
 
 from paimon_spark import create_table, open_table
-from paimon_spark.errors import UnsupportedFeature, UnsupportedMethod
+from paimon_spark.errors import OptionError, UnsupportedFeature, UnsupportedMethod
+from paimon_spark.store.scan.dataset import ScanFragment
 from paimon_spark.store.scan.table_scan import Scan
 from paimon_spark.tables.open import WritableTable
 
@@ -294,6 +297,27 @@ def test_random_tables_go_there_and_back(library: str, tmp_path: Path) -> None:
             made.append(theirs)
             found = made.scan().to_arrow().sort_by("id")
             assert found.equals(rows), (seed, found.schema, found.to_pylist(), rows.to_pylist())
+
+
+# Tasks in other processes
+
+
+def test_fragments_are_read_by_other_processes(orders: WritableTable) -> None:
+    scan = orders.with_options({"source.split.target-size": "1 b", "source.split.open-file-cost": "1 b"}).scan("id, dt")
+    fragments = scan.fragments()
+    assert len(fragments) == 6
+    orders_then = scan.to_arrow()
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        found = pa.concat_tables(pool.map(ScanFragment.to_arrow, fragments))
+    assert found.sort_by([("id", "ascending"), ("dt", "ascending")]).equals(
+        orders_then.sort_by([("id", "ascending"), ("dt", "ascending")])
+    )
+
+
+def test_any_number_of_threads_reads_the_same(orders: WritableTable) -> None:
+    assert orders.scan("id").to_arrow(threads=1).equals(orders.scan("id").to_arrow(threads=3))
+    with pytest.raises(OptionError, match="give 1 or more"):
+        orders.scan().to_arrow(threads=0)
 
 
 # What is refused

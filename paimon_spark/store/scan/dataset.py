@@ -95,7 +95,7 @@ class ScanDataset(EmptyDataset):
             filter: what leaves out files; the rows of a fragment are not filtered by it.
         """
         narrowed = narrow(self._scan, None, filter)
-        return (ScanFragment(narrowed, units) for units in narrowed.tasks())
+        return iter(narrowed.fragments())
 
 
 def _refusal(name: str, advice: str) -> property:
@@ -111,10 +111,19 @@ for _name, _advice in _REFUSED.items():
 
 @dataclass(frozen=True)
 class ScanFragment:
-    """Some splits of a scan, which one thread reads; picklable."""
+    """A task of a scan: some splits, which one thread reads, here or in another process; picklable."""
 
     scan: Scan
     units: tuple[ReadUnit, ...]
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows in bounded memory; errors as of ``Scan.to_batches``."""
+        reader = self.scan.reader()
+        return (batch for unit in self.units for batch in reader.read(unit))
+
+    def to_arrow(self) -> pa.Table:
+        """All rows at once."""
+        return pa.Table.from_batches(self.to_batches(), self.scan.arrow_schema)
 
     @property
     def physical_schema(self) -> pa.Schema:
@@ -129,8 +138,7 @@ class ScanFragment:
     ) -> ScanRead:
         """As of the dataset; ``schema`` is its own and says nothing new."""
         narrowed = narrow(self.scan, columns, filter)
-        reader = narrowed.reader()
-        return _read(narrowed, lambda: (b for unit in self.units for b in reader.read(unit)), columns, filter)
+        return _read(narrowed, ScanFragment(narrowed, self.units).to_batches, columns, filter)
 
 
 @dataclass(frozen=True, repr=False)

@@ -17,7 +17,7 @@ import pyarrow as pa
 from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.arrow.predicates.predicate import TRUE, AlwaysFalse, AlwaysTrue, Predicate, and_
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.options.read_settings import ScanSettings
 from paimon_spark.format.rules.supported import check_all_columns, orders_otherwise
 from paimon_spark.format.schema import ROW_KIND_FIELD
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from paimon_spark.store.read.branched_reader import BranchedReader
     from paimon_spark.store.read.metadata_aggregates import MetadataAggregates
     from paimon_spark.store.read.split_reader import SplitReader
-    from paimon_spark.store.scan.dataset import ScanDataset
+    from paimon_spark.store.scan.dataset import ScanDataset, ScanFragment
     from paimon_spark.store.scan.scan_explanation import ScanExplanation
 
 READ_THREADS = 4
@@ -185,6 +185,15 @@ class Scan(ArrowRows):
         target, cost = settings.scan.split_target_size, settings.scan.open_file_cost
         return group_splits(splits, target, cost)
 
+    def fragments(self) -> list[ScanFragment]:
+        """The tasks of the read as values with ``to_arrow`` and ``to_batches``, for processes of other machines too.
+
+        All are of one state, the newest one of now. Their rows are those of the scan. See plan for errors.
+        """
+        from paimon_spark.store.scan.dataset import ScanFragment
+
+        return [ScanFragment(self, units) for units in self.tasks()]
+
     def reader(self) -> SplitReader | BranchedReader:
         """Reads the splits of a plan, here or on another machine."""
         if self.second is not None:
@@ -213,11 +222,20 @@ class Scan(ArrowRows):
             for split in plan.splits:
                 yield from reader.read(split)
 
-    def to_arrow(self) -> pa.Table:
-        """All rows at once; files are read by several threads, their order is kept."""
+    def to_arrow(self, threads: int = READ_THREADS) -> pa.Table:
+        """All rows at once.
+
+        Args:
+            threads: how many read files; the order of the rows is the same with any number.
+
+        Raises:
+            OptionError: there is no thread.
+        """
+        if threads < 1:
+            raise OptionError(f"to_arrow(threads={threads}): give 1 or more", arguments=("threads",))
         reader = self.reader()
         with self.planned_with_read_tags() as plan:
-            parts = map_parallel(lambda split: list(reader.read(split)), divided(plan.splits, _PIECES), READ_THREADS)
+            parts = map_parallel(lambda split: list(reader.read(split)), divided(plan.splits, _PIECES), threads)
         batches = [batch for part in parts for batch in part]
         if not self.fields:
             return _rows_without_columns(sum(batch.num_rows for batch in batches))

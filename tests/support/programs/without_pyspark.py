@@ -35,7 +35,10 @@ def tables(folder: Path) -> str:
     assert table.scan().to_dataset().count_rows() == 3
     catalog = open_catalog(str(folder / "lake"))
     catalog.new_table("shop.copy", columns, ["id", "dt"], ["dt"], options={"bucket": "1"})
-    assert open_table(path.replace("orders", "copy")).write_stream(open_table(path).stream(row_kinds=True), "copy").rows == 3
+    assert (
+        open_table(path.replace("orders", "copy")).write_stream(open_table(path).stream(row_kinds=True), "copy").rows
+        == 3
+    )
     assert catalog.list_tables("shop") == ["copy", "orders"]
     assert not check(path).problems
     expire_snapshots(table, retain_max=5, retain_min=1)
