@@ -117,7 +117,7 @@ def inferred(random: Random) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("seed", range(tries("PAIMON_SHREDDED_FILES", 6, 100)))
+@pytest.mark.parametrize("seed", range(tries("PAIMON_SHREDDED_FILES", 4, 100)))
 def test_files_are_those_of_java(seed: int, java: Genuine, tmp_path: Path) -> None:
     random = Random(seed)
     rows = rows_of(random, others=random.choice([0, 0.3]))
@@ -183,7 +183,7 @@ KINDS_OF_TABLES: dict[str, tuple[list[str], dict[str, str]]] = {
 }
 
 
-@pytest.mark.parametrize("seed", range(tries("PAIMON_SHREDDED_HISTORIES", 3, 200)))
+@pytest.mark.parametrize("seed", range(tries("PAIMON_SHREDDED_HISTORIES", 2, 200)))
 def test_histories(seed: int, java: Genuine, older_java: Genuine, tmp_path: Path) -> None:
     """Writes and compactions of both in turn, while the options change."""
     random, path = Random(seed), table_path(tmp_path)

@@ -68,13 +68,16 @@ def cast(found: Found, target: DataType, fails: bool, what: str) -> pa.Array:
     other = wanted & ~misfit & ~np.isin(kinds, done)
     if other.any():
         raise UnsupportedFeature(
-            f"reading {what}: a value is a {_KINDS[int(kinds[other][0])]}, whose cast to {type_sql(target)} is not "
-            "done without Spark; read the path by cat.sql, or the VARIANT as a whole"
+            f"reading {what}: the cast of a value of the kind '{_KINDS[int(kinds[other][0])]}' to {type_sql(target)} "
+            "is not done without Spark; read the path by cat.sql, or the VARIANT as a whole"
         )
     fits, values = _Cast(Scalars(found.values, found.places, kinds), kinds).to(target)
     bad = wanted & ~fits
     if fails and bad.any():
-        raise DataError(f"reading {what}: a value, a {_KINDS[int(kinds[bad][0])]}, is no {type_sql(target)}")
+        raise DataError(
+            f"reading {what}: a value of the kind '{_KINDS[int(kinds[bad][0])]}' is no {type_sql(target)}; take "
+            "try_variant_get, which makes it NULL"
+        )
     present = np.zeros(len(found.present), np.bool_)
     present[found.present] = fits
     return values.take(placed(np.flatnonzero(fits), present))
