@@ -16,6 +16,8 @@ from support.servers.storage import RunningServers, StorageServer
 from paimon_spark import create_table, open_catalog
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.file_io import file_io_for
+from paimon_spark.format.iceberg.documents import decode_document
+from paimon_spark.format.iceberg.manifests import decode_entries, decode_manifests
 from paimon_spark.store.clean.orphans import remove_orphans_before
 from paimon_spark.tables.open import open_table
 
@@ -59,6 +61,32 @@ def test_the_life_of_a_table(server: StorageServer) -> None:
     table.rollback("before")
     check_table(location, server.writing)
     assert rows(location, server) == [(0, "x"), (1, "x"), (7, "1")]
+
+
+def test_iceberg_metadata(server: StorageServer) -> None:
+    """In a directory beside the database, where a table writes nothing else."""
+    warehouse = f"{server.root}/{uuid4().hex}"
+    options = {"metadata.iceberg.storage": "hadoop-catalog", **server.writing}
+    table = create_table(f"{warehouse}/d.db/t", {"id": "INT", "dt": "STRING"}, (), "dt", options=options)
+    for number in range(3):
+        table.append({"id": [number, number], "dt": ["é", f"a b{number}"]})
+    table.delete("dt = 'a b1'")
+    table.create_tag("x", 2)
+    place = f"{warehouse}/iceberg/d/t/metadata"
+    io = file_io_for(place, server.writing)
+    assert io.read_bytes(f"{place}/version-hint.text") == b"4"
+    document = decode_document(io.read_bytes(f"{place}/v4.metadata.json"), place)
+    assert sorted(status.name for status in io.list(place) if status.name.endswith(".json")) == ["v4.metadata.json"]
+    assert list(document.json["refs"]) == ["x"]
+    path = document.current["manifest-list"]
+    entries = [
+        entry
+        for manifest in decode_manifests(io.read_bytes(path), path)
+        for entry in decode_entries(io.read_bytes(manifest.path), manifest)
+        if entry.is_live
+    ]
+    assert sum(entry.file["record_count"] for entry in entries) == 5
+    assert all(io.exists(entry.path) for entry in entries)
 
 
 def rows(location: str, server: StorageServer) -> list[tuple[int, str]]:
