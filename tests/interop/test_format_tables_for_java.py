@@ -246,6 +246,8 @@ def test_writes_that_are_refused(java: Genuine, server: JavaRestServer, spark: S
                 sql(statement).collect()
         cat.sql("INSERT INTO lake.d.lines VALUES ('a'), ('')")
         assert sorted(java.run(rows_by_java, server.options, "d", "lines")) == [("",), ("a",)]
+        with pytest.raises(UnsupportedFeature, match="have one of none, gzip"):
+            cat["d.lines"].append(session.sql("SELECT 'a' AS s"), {"file.compression": "brotli"})
         with pytest.raises(UnsupportedFeature, match="a name and number"):
             cat["d.files"].append(session.sql("SELECT 1 AS id, 1 AS p"), once=("x", 1))
         for call in (

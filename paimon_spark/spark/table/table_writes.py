@@ -43,10 +43,10 @@ from paimon_spark.spark.stream_sink.query import StreamIdentity, compute, local_
 from paimon_spark.spark.table.each_batch import stream_writer
 from paimon_spark.spark.table.table_state import TableState
 from paimon_spark.spark.write.bucket_routing import how_computed
-from paimon_spark.store.file_tables.format_table import FormatTable
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.rows.change_strategies import Statement
 from paimon_spark.store.storage.served import is_served
+from paimon_spark.writes.format_writes import find_format_table
 from paimon_spark.writes.open_write import open_job
 from paimon_spark.writes.options import DYNAMIC_OVERWRITE, OVERWRITE_WHERE, UNKNOWN_BATCH, Once, merging_of
 from paimon_spark.writes.write_job import WriteResult
@@ -357,8 +357,8 @@ class TableWrites(TableState):
         read = write_options({**given, UNKNOWN_BATCH: last_of(options, UNKNOWN_BATCH) or self._unknown})
         write = read if once is None else replace(read, once=once)
         if is_served(self._path):
-            found = self._open_any()
-            if isinstance(found, FormatTable):
+            found = find_format_table(write)
+            if found is not None:
                 return write_format_table(df, found, write, overwrite)
         missing = None if write.creates else partial(_refuse_lost_table, self._path)
         job = open_job(write, FrameColumns(df.schema), overwrite, missing, finds_keys=True)
