@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from paimon_spark.errors import OptionError, TableNotFound
+from paimon_spark.errors import OptionError, TableNotFound, UnsupportedFeature
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.store.commit.commit_user import new_user
@@ -40,6 +40,7 @@ def open_job(
     overwrite: bool,
     before_creation: Callable[[], object] | None = None,
     finds_keys: bool = False,
+    upserts: bool = False,
 ) -> WriteJob:
     """Opens the table, or creates it for the rows, and checks all that can be checked before a row is written.
 
@@ -50,6 +51,7 @@ def open_job(
         before_creation: called if there is no table; it may raise, and nothing is made then.
         finds_keys: whether the write looks up the partitions of existing keys, as a table needs whose key is unique in
             the whole table and leaves out partition columns.
+        upserts: whether the caller looks for rows with the same `upsert-key`, if the table has one.
 
     Raises:
         PaimonError: options, DataFrame and table do not fit together; nothing was written.
@@ -72,11 +74,25 @@ def open_job(
         stored = _stored(options, columns)
         unmade = replace(table_for_rows(options.path, options.table, stored), time_zone=options.time_zone)
         _check_keys_found(unmade, finds_keys)
+        _check_upserts(unmade, upserts or overwrite)
         job_for(unmade, options, columns, overwrite)  # what is refused leaves no table
         create_table(options.path, unmade.schema, unmade.file_io, ignore_if_exists=True)
         table = open_data_table(options.path, options.table, time_zone=options.time_zone)
     _check_keys_found(table, finds_keys)
+    _check_upserts(table, upserts or overwrite)
     return job_for(table, options, columns, overwrite)
+
+
+def _check_upserts(table: Table, upserts: bool) -> None:
+    """Refuses to append to a table whose rows are to be replaced by a key, if nothing looks for them."""
+    key = table.settings.upsert_key
+    if key and not upserts and not table.schema.primary_keys:
+        names = ", ".join(key)
+        raise UnsupportedFeature(
+            f"writing to {table.location}: the table has 'upsert-key' = '{names}', and this way of writing would not "
+            f"find the rows with the same {names}, which would be there twice. Use INSERT INTO, PaimonTable.append or "
+            "MERGE (PaimonTable.merge, open_table(...).merge), or give the write the option 'upsert-key' = ''"
+        )
 
 
 def _check_keys_found(table: Table, finds_keys: bool) -> None:

@@ -262,12 +262,6 @@ _REFUSED: Mapping[str, Refused] = {
         Moment.WRITE, ("",), "bytes of BLOB columns outside of the table, as release 1.4 wrote them"
     ),
     "pk-clustering-override": Refused(Moment.WRITE, ("false",), "writing files of a primary key in another order"),
-    "upsert-key": Refused(
-        Moment.WRITE,
-        ("",),
-        "upserts by a key that is no primary key: rows would be there twice",
-        OFFICIAL + _EMPTIED.format("upsert-key"),
-    ),
     "commit.callbacks": Refused(
         Moment.WRITE, ("",), "commit callbacks, which are Java classes", OFFICIAL + _EMPTIED.format("commit.callbacks")
     ),

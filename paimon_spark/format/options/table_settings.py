@@ -165,6 +165,9 @@ class TableSettings(Settings, Mapping[str, str]):
         "Rows of the kinds -U and -D are dropped.",
         older=("first-row.ignore-delete", "deduplicate.ignore-delete", "partial-update.ignore-delete"))
     ignore_update_before = boolean("ignore-update-before", False, "Rows of the kind -U are dropped.")
+    upsert_key = words("upsert-key",
+        "Columns of a table without a primary key, by which an append finds the rows that it replaces; NULL is a value "
+        "as any other. See [upserts without a primary key](../guides/write.md#upserts-without-a-primary-key).")
     sequence_field = words("sequence.field",
         "The columns that decide which of two rows with equal keys is newer, separated by commas.")
     sequence_sort_order = choice("sequence.field.sort-order", ("ascending", "descending"),

@@ -208,6 +208,20 @@ def _check_merge(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
         yield "streaming-read-overwrite=true needs a primary key and a changelog-producer of none or input"
 
 
+def _check_upsert_key(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
+    """Java: SchemaValidation."""
+    key, names = TableSettings.upsert_key.key, settings.upsert_key
+    yield from (f"the option '{key}' names '{name}' twice" for name in _repeated(names))
+    if names and schema.primary_keys:
+        yield f"the option '{key}' is for tables without a primary key"
+    for name in names:
+        if name not in schema.by_name:
+            yield f"the option '{key}' names '{name}', which is not a column; the columns are {', '.join(schema.names)}"
+        elif schema.by_name[name].type.root in UNORDERED:
+            kind = type_sql(schema.by_name[name].type)
+            yield f"the option '{key}' names '{name}', which is {kind}: take columns of plain values"
+
+
 def _check_sequence(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
     fields = settings.sequence_field
     yield from (f"the option 'sequence.field' names '{name}' twice" for name in _repeated(fields))
@@ -461,6 +475,7 @@ _RULES: tuple[Callable[[TableSchema, TableSettings], Iterator[str]], ...] = (
     _check_keys,
     _check_buckets,
     _check_merge,
+    _check_upsert_key,
     _check_sequence,
     _check_files,
     _check_shredding,

@@ -11,12 +11,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Self, TypeVar, Unpack
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import functions as sf
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from paimon_spark.cdc.batches.decoding import DecodingOptions, decoding_of
 from paimon_spark.errors import OptionError, TableNotFound
+from paimon_spark.format.quoting import quoted
 from paimon_spark.row_changes.attempts import RowChange
+from paimon_spark.row_changes.clauses import Action, When
 from paimon_spark.row_changes.result import RowChangeResult
 from paimon_spark.spark.adapters.batches import FrameColumns
 from paimon_spark.spark.adapters.dataframes import Rows, as_dataframe, held_rows
@@ -43,6 +46,7 @@ from paimon_spark.spark.stream_sink.query import StreamIdentity, compute, local_
 from paimon_spark.spark.table.each_batch import stream_writer
 from paimon_spark.spark.table.table_state import TableState
 from paimon_spark.spark.write.bucket_routing import how_computed
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.rows.change_strategies import Statement
 from paimon_spark.store.storage.served import is_served
@@ -53,6 +57,8 @@ from paimon_spark.writes.write_job import WriteResult
 
 _NO_OPTIONS: Mapping[str, str] = {}
 _ALIAS = "target"
+_SOURCE = "source"
+_NEWEST = "_paimon_newest"
 _ALL_ROWS = "true"
 Changed = TypeVar("Changed", bound="TableWrites")
 
@@ -361,11 +367,30 @@ class TableWrites(TableState):
             if found is not None:
                 return write_format_table(df, found, write, overwrite)
         missing = None if write.creates else partial(_refuse_lost_table, self._path)
-        job = open_job(write, FrameColumns(df.schema), overwrite, missing, finds_keys=True)
+        job = open_job(write, FrameColumns(df.schema), overwrite, missing, finds_keys=True, upserts=True)
+        if job.table.settings.upsert_key and not (overwrite or job.table.schema.primary_keys):
+            return self._upsert(df, job.table, once)
         done = run_write(self._spark, df, job, here=how_computed(rows))
         if done.repeated and local_query(self._spark) is not None:
             compute(df)
         return done
+
+    def _upsert(self, df: DataFrame, table: Table, once: Once | None) -> WriteResult:
+        """Replaces the rows with the same `upsert-key`, and adds the others (Java: RewriteUpsertTable)."""
+        keys, sequence = table.settings.upsert_key, table.settings.sequence_field
+        if sequence:
+            newest = Window.partitionBy(*map(sf.col, map(quoted, keys))).orderBy(
+                *(sf.col(quoted(name)).desc() for name in sequence)
+            )
+            df = df.withColumn(_NEWEST, sf.row_number().over(newest)).where(f"{_NEWEST} = 1").drop(_NEWEST)
+        condition = " AND ".join(f"{_ALIAS}.{quoted(key)} <=> {_SOURCE}.{quoted(key)}" for key in keys)
+        newer = " AND ".join(f"{_ALIAS}.{quoted(name)} <= {_SOURCE}.{quoted(name)}" for name in sequence)
+        job = self._job(Statement.MERGE, once)
+        update = Clause(When.MATCHED, Action.UPDATE, newer or None)
+        insert = Clause(When.NOT_MATCHED, Action.INSERT, None)
+        done = run_merge(Merge(job, _ALIAS, df, _SOURCE, condition, (update, insert)))
+        rows = done.rows_updated + done.rows_inserted
+        return WriteResult(rows, done.files_added, done.bytes, done.millis, done.snapshot_id, repeated=done.repeated)
 
 
 def _refuse_lost_table(path: str) -> None:

@@ -50,7 +50,6 @@ WRITE_REFUSED = [
     ("commit.callbacks", "org.example.Callback"),
     ("commit.custom-listeners", "x"),
     ("manifest.format", "orc"),
-    ("upsert-key", "id"),
     ("tag.callbacks", "org.example.Callback"),
     ("pk-full-text.index.columns", "Name"),
     ("pk-vector.index.columns", "Name"),
@@ -109,7 +108,6 @@ HARMLESS = [
     ("write-manifest-cache", "1 mb"),
     ("metastore.partitioned-table", "true"),
     ("pk-btree.index.columns", "Name"),
-    ("upsert-key", ""),
     ("sink.parallelism", "4"),
 ]
 

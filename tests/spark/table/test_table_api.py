@@ -208,7 +208,7 @@ def test_an_overwrite_heeds_the_mode_of_the_session(spark: SparkSession, tmp_pat
         ("GEOMETRY", {}, "column 'c' has the type GEOMETRY"),
         ("BLOB", {}, "column 'c' has the type BLOB"),
         ("INT", {"type": "object-table"}, "the columns of an object table are always path"),
-        ("INT", {"upsert-key": "id"}, "its option 'upsert-key' is 'id'"),
+        ("INT", {"upsert-key": "id, d"}, "names 'd', which is not a column"),
         ("INT", {"merge-engine": "aggregation", "fields.c.aggregate-function": "none"}, "no aggregate function 'none'"),
     ],
 )
