@@ -40,6 +40,7 @@ BRANCH_PREFIX = "branch-"
 CONSUMER_PREFIX = "consumer-"
 NOTE_SUFFIX = ".json"
 SEARCH_SUFFIX = ".search"
+REVIVED_PREFIX = ".revived-"  # of marks beside tags: files came back that no longer belonged to the latest state
 CREATE_MARK = ".created-from"  # beside the schemas of a branch that is being made: which state it begins with
 RENAME_PREFIX = ".renamed-from-"  # of a mark beside the schemas of a branch that gets its name just now
 MAX_ID_DIGITS = 18

@@ -20,6 +20,7 @@ from paimon_spark.store.expire.used import (
     add_root,
     other_roots,
     overlapping_tags,
+    revived_states,
     tagged_snapshots,
     tags_before,
 )
@@ -176,8 +177,9 @@ def _used(
     used, store = ReferencedFiles(), table.snapshots
     tags, earliest = tagged_snapshots(store), store.earliest_id()
     first = None if earliest is None else store.find(earliest)
-    for tag in tags_before(tags, (changelog.id for changelog in changelogs)) if needs_data else ():
-        add_live(table, tag, used)
+    if needs_data and tags:
+        for tag in tags_before(tags, (changelog.id for changelog in changelogs), revived_states(store)):
+            add_live(table, tag, used)
     overlapping = overlapping_tags(tags, changelogs[0].id, end) if changelogs else []
     above = [tag for tag in tags if tag.id >= end][:1]  # the base list of kept may have been deleted with a tag
     later = _later_overwrites(table, end) if needs_data else []

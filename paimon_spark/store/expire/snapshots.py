@@ -31,6 +31,7 @@ from paimon_spark.store.expire.used import (
     add_root,
     other_roots,
     overlapping_tags,
+    revived_states,
     reviving_snapshots,
     tagged_snapshots,
     tags_before,
@@ -350,8 +351,10 @@ def _keep_used(table: Table, found: Sequence[Snapshot], deletion: DeletionPlan) 
     add_metadata(table, found[-1], used)
     deletion.keep(used)
     tags = tagged_snapshots(table.snapshots)
-    for tag in tags_before(tags, (snapshot.id for snapshot in found[1:])) if deletion.data else ():
-        add_live(table, tag, used)
+    if deletion.data and tags:
+        revived = revived_states(table.snapshots)
+        for tag in tags_before(tags, (snapshot.id for snapshot in found[1:]), revived):
+            add_live(table, tag, used)
     for tag in overlapping_tags(tags, begin, end):
         add_metadata(table, tag, used)
     if deletion.may_be_revived:  # otherwise later snapshots need not be read, the usual case

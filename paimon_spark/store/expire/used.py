@@ -7,13 +7,14 @@ as after a rollback to a tag.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from paimon_spark.format.manifest import FileKind, ManifestFileMeta
-from paimon_spark.format.paths import MAIN_BRANCH
+from paimon_spark.format.paths import MAIN_BRANCH, REVIVED_PREFIX, tag_directory
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.store.expire.reading import find_index_manifests, find_manifest_lists, find_snapshots, found_entries
 from paimon_spark.store.metadata.live_files import canonical_partitions, fold
@@ -61,9 +62,35 @@ def overlapping_tags(tags: Sequence[Snapshot], begin: int, end: int) -> list[Sna
     return [tag for tag in tags if lowest <= tag.id < end]
 
 
-def tags_before(tags: Sequence[Snapshot], ids: Iterable[int]) -> list[Snapshot]:
-    """For each id the nearest tagged snapshot below it, if any; after a rollback two may have the same id."""
-    nearest = {max((tag.id for tag in tags if tag.id < number), default=None) for number in ids}
+def revived_states(store: SnapshotStore) -> bool:
+    """True if a state has come back in this branch while older tags are there (``rollback_to_as_latest``).
+
+    Else a file that two states have is in all states between them, so that of many tags the nearest ones say whether
+    any has it. A file that came back may be in an old tag and not in a newer one.
+    """
+    listed = store.file_io.list(tag_directory(store.table, store.branch))
+    return any(status.name.startswith(REVIVED_PREFIX) for status in listed)
+
+
+def mark_revival(store: SnapshotStore, latest: int) -> str:
+    """Notes that a state will come back, before it does. Returns the path of the mark."""
+    path = f"{tag_directory(store.table, store.branch)}/{REVIVED_PREFIX}{latest}-{uuid.uuid4()}"
+    store.file_io.write_bytes(path, b"{}")
+    return path
+
+
+def tags_before(tags: Sequence[Snapshot], ids: Iterable[int], revived: bool) -> list[Snapshot]:
+    """For each id the nearest tagged snapshot below it, if any; after a rollback two may have the same id.
+
+    Args:
+        tags: in the order of their ids.
+        ids: of snapshots.
+        revived: whether a state has come back (revived_states): then all tags below an id count.
+    """
+    numbers = list(ids)
+    if revived:
+        return [tag for tag in tags if tag.id < max(numbers, default=0)]
+    nearest = {max((tag.id for tag in tags if tag.id < number), default=None) for number in numbers}
     found: list[Snapshot] = []
     for tag in tags:
         if tag.id in nearest and tag not in found:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from paimon_spark.errors import MissingFile, OptionError, SnapshotNotFound
 from paimon_spark.format.paths import MAIN_BRANCH, schema_path, snapshot_path, tag_path
 from paimon_spark.format.snapshot import Snapshot, Tag, encode_snapshot, encode_tag
+from paimon_spark.store.expire.used import mark_revival, revived_states
 from paimon_spark.store.history.branches import on_branch
 from paimon_spark.store.history.rollback import delete_changelogs, delete_tag_files
 from paimon_spark.store.holds.lineage import builds_on, delete_unrelated_after
@@ -128,6 +129,8 @@ class _Forward:
         removed = self._delete_tags()  # before a new snapshot takes the id of one that only a tag keeps
         stays = 0 if self.unrelated else self.first - 1
         delete_changelogs(table, [number for number in reversed(changelogs) if number > stays], stays)
+        if self.tags and revived_states(self.theirs.snapshots):
+            mark_revival(table.snapshots, max(self.new))
         self._replace_snapshots()
         delete_unrelated_after(table, self.new[max(self.new)])
         for number in self.gone:

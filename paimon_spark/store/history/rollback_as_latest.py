@@ -22,6 +22,7 @@ from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState, table_state
 from paimon_spark.store.commit.commit_loop import commit_request
+from paimon_spark.store.expire.used import mark_revival
 from paimon_spark.store.history.rollback import rollback_target
 from paimon_spark.store.history.tags import keep_as_tag
 from paimon_spark.store.holds.tag_holds import hold_snapshot
@@ -84,6 +85,7 @@ def rollback_to_as_latest(
             name = f"{_PREFIX}{target.id}-{uuid.uuid4()}"
             keep_as_tag(table, name, target, None)
             undo.callback(table.file_io.delete, tag_path(table.location, name, table.branch))
+        undo.callback(table.file_io.delete, mark_revival(table.snapshots, latest.id))
         request = CommitRequest(
             user=f"{_PREFIX}{uuid.uuid4()}",
             identifier=BATCH_COMMIT_IDENTIFIER,

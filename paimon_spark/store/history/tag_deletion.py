@@ -31,6 +31,7 @@ from paimon_spark.store.expire.used import (
     add_root,
     add_state,
     other_roots,
+    revived_states,
     reviving_snapshots,
 )
 from paimon_spark.store.history.tags import success_file_path
@@ -261,7 +262,8 @@ def _used_beside(table: Table, number: int, ids: Sequence[int], staying: Sequenc
     After a rollback that crashed, a tag and a snapshot, or two tags, may have the same id and differ.
     """
     store, used = table.snapshots, ReferencedFiles()
-    tagged = _beside((snapshot.id for snapshot in staying), number)
+    every = {snapshot.id for snapshot in staying}
+    tagged = every if revived_states(store) else _beside(every, number)
     found = [*map(store.load, _beside(ids, number)), *(snapshot for snapshot in staying if snapshot.id in tagged)]
     for place, snapshot in enumerate(found):
         if snapshot not in found[:place]:

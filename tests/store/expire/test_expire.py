@@ -461,10 +461,11 @@ def tagged(number: int, identifier: int = 1) -> Snapshot:
 
 def test_the_nearest_tags_below_snapshots() -> None:
     tags = [tagged(number) for number in (2, 4, 4, 7)]
-    assert tags_before(tags, [2]) == []
-    assert tags_before(tags, [4]) == [tags[0]]
-    assert tags_before(tags, [8, 4, 3]) == [tags[0], tags[3]]
-    assert tags_before([tagged(4, 1), tagged(4, 2)], [5]) == [tagged(4, 1), tagged(4, 2)]
+    assert tags_before(tags, [2], False) == []
+    assert tags_before(tags, [4], False) == [tags[0]]
+    assert tags_before(tags, [8, 4, 3], False) == [tags[0], tags[3]]
+    assert tags_before(tags, [7, 3], True) == tags[:3]
+    assert tags_before([tagged(4, 1), tagged(4, 2)], [5], False) == [tagged(4, 1), tagged(4, 2)]
 
 
 def test_a_hint_that_names_a_later_snapshot_than_the_earliest(tmp_path: Path) -> None:

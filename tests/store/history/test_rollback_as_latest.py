@@ -120,3 +120,33 @@ def test_targets_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(SnapshotNotFound, match="expires just now"):
         rollback_to_as_latest(table, 1)
     assert (table.snapshots.ids(), table.snapshots.tag_names()) == ([1, 2], [])
+
+
+def replace_all(table: Table, row: tuple[int, int, int]) -> None:
+    open_table(table.location).overwrite(pa.Table.from_pylist([dict(zip("kpv", row, strict=True))], COLUMNS))
+
+
+def tagged(table: Table, name: str) -> list[tuple[object, ...]]:
+    found = open_table(table.location, {"scan.tag-name": name}).scan().to_arrow()
+    return sorted((tuple(row.values()) for row in found.to_pylist()), key=repr)
+
+
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_an_old_tag_keeps_files_that_a_newer_one_does_not_have(tmp_path: Path, forgotten: bool) -> None:
+    """The state of snapshot 1 comes back, and leaves again, when a tag of another state stands between."""
+    table = make(tmp_path / "t", COLUMNS, (), {"bucket": "-1"})
+    write(table, [(1, 1, 1)])
+    create_tag(table, "old", 1)
+    replace_all(table, (2, 2, 2))
+    create_tag(table, "between", 2)
+    done = rollback_to_as_latest(table, snapshot=1)
+    expire_snapshots_by(table, rules(1))
+    create_tag(table, "back", done.current_snapshot_id)
+    if forgotten:
+        delete_tags(table, done.tag)
+    replace_all(table, (3, 3, 3))
+    expire_snapshots_by(table, rules(1))
+    assert (tagged(table, "old"), tagged(table, "between")) == ([(1, 1, 1)], [(2, 2, 2)])
+    delete_tags(table, "old")
+    assert tagged(table, "back") == [(1, 1, 1)]
+    check_table(table.location)
