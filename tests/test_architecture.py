@@ -23,7 +23,10 @@ STORAGE_CLIENTS = ("obstore", "pyarrow.fs")
 DOORS = frozenset(
     f"paimon_spark/{name}.py"
     for name in (
+        "arrow/conform",
         "arrow/formats/data_file",
+        "arrow/formats/parquet_file",
+        "arrow/formats/parquet_writer",
         "arrow/predicates/expressions",
         "catalogs/factory",
         "file_io/local",
@@ -50,10 +53,12 @@ DOORS = frozenset(
         "store/metadata/table_options",
         "store/open",
         "store/pruning/index_filter",
+        "store/read/split_reader",
         "store/scan/new_scan",
         "store/scan/split_plan",
         "store/scan/table_scan",
         "store/write/data_writer",
+        "store/write/file_layout",
     )
 )
 

@@ -22,7 +22,6 @@ from pyarrow import types as pt
 
 from paimon_spark.arrow.raw_values import int64_array, int64_values, valid_mask, with_nulls
 from paimon_spark.arrow.types import NANOS_PER_UNIT, VARIANT, is_variant
-from paimon_spark.arrow.variant_rebuilding import TYPED, whole_variants
 from paimon_spark.errors import DataError
 
 Conform = Callable[[pa.Array], pa.Array]
@@ -125,7 +124,9 @@ def _field_step(source: pa.DataType, field: pa.Field) -> Conform:
 
 def _variant_conformer(source: pa.DataType) -> Conform:
     """Value and metadata are matched by name; shredded values are made whole."""
-    if source.get_field_index(TYPED) >= 0:
+    if source.get_field_index("typed_value") >= 0:
+        from paimon_spark.arrow.variant_rebuilding import whole_variants
+
         return whole_variants
     return _struct_conformer(source, VARIANT)
 

@@ -27,8 +27,6 @@ _HEAD = struct.Struct("<ibi")
 _SIZE = struct.Struct("<i")
 _SIZES = struct.Struct("<ii")
 _NUMBERS = {Root.TINYINT: "<b", Root.SMALLINT: "<h", Root.INT: "<i", Root.BIGINT: "<q"}
-KEY_ROOTS = STRINGS | _NUMBERS.keys()
-"""The types that the keys of a map of BLOBs may have."""
 
 
 def encode_key(key: int | str, key_type: DataType) -> bytes:

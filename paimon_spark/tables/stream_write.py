@@ -8,7 +8,7 @@ commit it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,6 +134,12 @@ def write_stream(target: StreamTarget, batches: Any, follow: bool, interval: flo
             "write_stream(follow=True) needs a stream of open_table(path).stream(); the end of another iterable is "
             "where it says so",
             arguments=("follow",),
+        )
+    if not isinstance(batches, Iterable):
+        raise OptionError(
+            f"write_stream: the batches are {type(batches).__name__}: expected open_table(path).stream(), its batches, "
+            "or pairs of a position and rows",
+            arguments=("batches",),
         )
     given = (
         _continued(batches, progress, follow, interval) if isinstance(batches, ChangeStream) else map(_given, batches)

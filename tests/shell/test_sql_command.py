@@ -114,7 +114,7 @@ def test_the_zone_of_a_call(spark: SparkSession, lake: Path) -> None:
     ("arguments", "told"),
     [
         (["SELECT 1"], "'--warehouse': name the directory of the databases"),
-        (["SELECT 1", "--file", "x.sql", "--warehouse", "w"], "give the statements, or a file"),
+        (["SELECT 1", "--file", "x.sql", "--warehouse", "w"], "give one of them"),
         (["--file", "nothere.sql", "--warehouse", "w"], "nothere.sql cannot be read"),
         (["SELECT 1", "--warehouse", "w", "--param", "x"], "expected NAME=VALUE"),
         (["", "--warehouse", "w"], "'TEXT': there is no statement"),

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -31,13 +31,13 @@ from paimon_spark.arrow.parquet.footer_rewrites import int96_to_fixed, maps_as_s
 from paimon_spark.arrow.parquet.footer_stats import FooterStats
 from paimon_spark.arrow.parquet.page_file import PageFiles
 from paimon_spark.arrow.parquet.page_index import RowPieces
-from paimon_spark.arrow.shredding.bounds import bounds_as
-from paimon_spark.arrow.shredding.paths import TYPED, VALUE, PathColumn, columns_of_paths, scalar_path
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.arrow.variant_rebuilding import whole_variants
 from paimon_spark.errors import DataError
 from paimon_spark.format.types import DataField
+
+if TYPE_CHECKING:
+    from paimon_spark.arrow.shredding.paths import PathColumn
 
 _MAGIC = b"PAR1"
 _REMOTE_WINDOW_BYTES = 64 * 2**20  # uncompressed
@@ -101,9 +101,14 @@ class ParquetReader:
 
     def _parts(self, columns: Sequence[DataField]) -> Mapping[str, list[str]]:
         """The columns of VARIANT of which only some parts are read, and the leaves that have these."""
-        found = {}
-        for column in columns:
-            if column.type.paths is not None and column.name in self._schema.names:
+        found: dict[str, list[str]] = {}
+        asked = [column for column in columns if column.type.paths is not None and column.name in self._schema.names]
+        if not asked:
+            return found
+        from paimon_spark.arrow.shredding.paths import columns_of_paths
+
+        for column in asked:
+            if column.type.paths is not None:
                 leaves = columns_of_paths(self._schema.field(column.name), column.type.paths)
                 if leaves is not None:
                     found[column.name] = leaves
@@ -196,6 +201,8 @@ class ParquetReader:
         if index < 0:
             return lambda batch: pa.nulls(batch.num_rows, field.type)
         if is_part:
+            from paimon_spark.arrow.variant_rebuilding import whole_variants
+
             step: Conform | None = partial(whole_variants, is_part=True)
         else:
             step = shared_map_conformer(self._schema.field(field.name), field.type, self._where)
@@ -231,6 +238,9 @@ class ParquetReader:
             return self._footer_stats.chunk(group, column)
 
     def _part(self, group: int, part: PathColumn, column: str) -> ColumnStats | None:
+        from paimon_spark.arrow.shredding.bounds import bounds_as
+        from paimon_spark.arrow.shredding.paths import TYPED, VALUE, scalar_path
+
         where = None if len(part.names) < len(part.path) else scalar_path(self._schema.field(column), part.names)
         if where is None:
             return None

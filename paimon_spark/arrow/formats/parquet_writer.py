@@ -23,7 +23,6 @@ from paimon_spark.arrow.hidden_nulls import has_required_field, without_hidden_n
 from paimon_spark.arrow.parquet.footer_rewrites import fixed_to_int96
 from paimon_spark.arrow.parquet.footer_stats import FooterStats
 from paimon_spark.arrow.raw_values import from_numpy
-from paimon_spark.arrow.shredding.plans import shredded_batch, shredded_fields
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
 from paimon_spark.errors import DataError, OptionError
 from paimon_spark.format.types import DataField, DataType
@@ -127,6 +126,8 @@ class ParquetWriter:
         """Decides with the first rows which parts of VARIANT values get columns of their own."""
         if self._shredding is None or self._shapes is not None:
             return
+        from paimon_spark.arrow.shredding.plans import shredded_fields
+
         self._shapes = self._shredding.shapes(self._fields, batches)
         self._schema = parquet_schema(shredded_fields(self._fields, self._shapes))
         self._required_inside = [i for i, f in enumerate(self._schema) if has_required_field(f.type)]
@@ -155,6 +156,8 @@ class ParquetWriter:
 
     def _physical(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if self._shapes:
+            from paimon_spark.arrow.shredding.plans import shredded_batch
+
             batch = shredded_batch(batch, self._shapes)
         if self._shared:
             columns = [

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from paimon_spark.format.blob_nested import KEY_ROOTS
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.value_texts import parse_list
 from paimon_spark.format.options.write_settings import FileSettings
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import type_sql
-from paimon_spark.format.types import DataField, DataType, Root, holds
+from paimon_spark.format.types import STRINGS, DataField, DataType, Root, holds
 
+_KEYS = STRINGS | {Root.TINYINT, Root.SMALLINT, Root.INT, Root.BIGINT}
 _VIEWS = "blob-view-field"
 
 
@@ -30,7 +30,7 @@ def is_known_blob(data_type: DataType) -> bool:
     The keys of a map of BLOBs are texts or whole numbers (so they are in the official system).
     """
     keys = (data_type.key_type.root,) if data_type.root is Root.MAP else ()
-    return is_blob_column(data_type) and KEY_ROOTS.issuperset(keys)
+    return is_blob_column(data_type) and _KEYS.issuperset(keys)
 
 
 def inline_blobs(settings: TableSettings) -> frozenset[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,13 +14,15 @@ from paimon_spark.arrow.formats.data_file import FileReader
 from paimon_spark.arrow.formats.file_access import RowRange
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, columns_of
 from paimon_spark.arrow.predicates.pruning import may_match
-from paimon_spark.arrow.shredding.paths import PathColumn
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
 from paimon_spark.arrow.types import from_internal
 from paimon_spark.errors import CorruptFile
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField
+
+if TYPE_CHECKING:
+    from paimon_spark.arrow.shredding.paths import PathColumn
 
 Positions = np.ndarray[tuple[int], np.dtype[np.int64]]
 TRUE = AlwaysTrue()

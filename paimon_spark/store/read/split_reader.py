@@ -6,14 +6,13 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from paimon_spark.arrow.predicates.evaluate import filter_batch
 from paimon_spark.arrow.predicates.predicate import TRUE, Predicate, columns_of, restrict
-from paimon_spark.arrow.shredding.parts import read_in_part, with_parts
-from paimon_spark.arrow.shredding.paths import PathColumn
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.manifest import DataFileMeta
@@ -37,6 +36,9 @@ from paimon_spark.store.read.lenient_read import STRICT, Tolerance
 from paimon_spark.store.read.row_places import named_metadata, stored_part, with_places
 from paimon_spark.store.read.split_files import BATCH_ROWS, SplitFiles, selected_rows
 from paimon_spark.store.read.splits import DiffSplit, PostponeSplit, ReadUnit, Split
+
+if TYPE_CHECKING:
+    from paimon_spark.arrow.shredding.paths import PathColumn
 
 _SHARE_BYTES = 32 * MB  # of files of append tables that are compared at once
 _LEAST_LEADING = 1024  # rows of a batch, where few rows of many are wanted
@@ -202,7 +204,11 @@ class SplitReader:
         """Rows with the metadata columns that the result or the condition needs; arguments as of ``with_places``."""
         if self._metadata:
             rows = with_places(rows, self._metadata, self.files.partition(split), split, file)
-        return with_parts(rows, self.parts) if self.parts else rows
+        if not self.parts:
+            return rows
+        from paimon_spark.arrow.shredding.parts import with_parts
+
+        return with_parts(rows, self.parts)
 
     def _different(self, split: DiffSplit, batch_rows: int) -> Iterator[pa.RecordBatch]:
         """The difference of two states; all columns are compared, whichever are wanted.
@@ -241,6 +247,10 @@ class SplitReader:
         names = {field.name for field in (*stored, *made)}
         more = tuple(self.table.schema.by_name[name] for name in sorted(columns_of(self.predicate) - names))
         whole = {field.name for field in (*stored, *more)}
+        if not self.parts:
+            return (*stored, *more)
+        from paimon_spark.arrow.shredding.parts import read_in_part
+
         partly = {part.column: None for part in self.parts if part.column not in whole}
         return (*stored, *more, *(read_in_part(self.table.schema.by_name[name], self.parts) for name in partly))
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from paimon_spark.arrow.predicates.predicate import Predicate, columns_of
-from paimon_spark.arrow.shredding.paths import PathColumn
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.rules.supported import check_columns
 from paimon_spark.format.schema import TRACKING_FIELDS
@@ -15,6 +15,9 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import other_branch
 from paimon_spark.store.scan.read_spec import ReadSpec
 from paimon_spark.store.scan.table_scan import Scan
+
+if TYPE_CHECKING:
+    from paimon_spark.arrow.shredding.paths import PathColumn
 
 
 def new_scan(

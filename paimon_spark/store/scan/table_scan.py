@@ -259,10 +259,16 @@ class Scan(ArrowRows):
 
         Raises:
             UnsupportedFeature: DuckDB is not installed.
+            OptionError: the connection is none of DuckDB.
         """
         library = imported("duckdb", "to_duckdb()", "DuckDB")
-        found: duckdb.DuckDBPyRelation = (library if connection is None else connection).from_arrow(self.to_dataset())
-        return found
+        if connection is not None and not isinstance(connection, library.DuckDBPyConnection):
+            found = f"the connection is {type(connection).__name__}"
+            raise OptionError(f"to_duckdb: {found}: expected one of duckdb.connect()", arguments=("connection",))
+        relation: duckdb.DuckDBPyRelation = (library if connection is None else connection).from_arrow(
+            self.to_dataset()
+        )
+        return relation
 
     def to_polars_lazy(self) -> polars.LazyFrame:
         """The scan as a LazyFrame of Polars, which pushes its columns, conditions and limits into it.

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from paimon_spark.arrow.formats.file_access import WriteSettings
 from paimon_spark.arrow.formats.shared_maps import SharedMap
-from paimon_spark.arrow.shredding.inference import InferenceRules
-from paimon_spark.arrow.shredding.plans import Shredding
-from paimon_spark.arrow.shredding.shredder import check_shape
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
 from paimon_spark.arrow.statistics.manifest_stats import (
     StatsMode,
@@ -43,6 +41,9 @@ from paimon_spark.format.schema import (
 )
 from paimon_spark.format.type_text import parse_type, type_sql
 from paimon_spark.format.types import DataField, DataType, Root
+
+if TYPE_CHECKING:
+    from paimon_spark.arrow.shredding.plans import Shredding
 
 _SYSTEM_FIELDS = (
     DataField(SEQUENCE_NUMBER_ID, SEQUENCE_NUMBER, DataType(Root.BIGINT, nullable=False)),
@@ -357,9 +358,13 @@ def _shredding(settings: TableSettings) -> Shredding | None:
         OptionError: ``variant.shreddingSchema`` is no type, or has one that is not shredded.
     """
     variants, where = settings.variants, f"the option '{VariantSettings.schema.key}'"
+    if variants.schema is None and not variants.infers:
+        return None
+    from paimon_spark.arrow.shredding.inference import InferenceRules
+    from paimon_spark.arrow.shredding.plans import Shredding
+    from paimon_spark.arrow.shredding.shredder import check_shape
+
     if variants.schema is None:
-        if not variants.infers:
-            return None
         rules = InferenceRules(variants.most_columns, variants.most_levels, variants.least_share, variants.sample_rows)
         if variants.mode == "adaptive":
             rules = replace(rules, later_sample_rows=variants.later_sample_rows, kept_share=variants.kept_share)

@@ -67,10 +67,15 @@ def owners(quick_spark: SparkSession, table: PaimonTable, catalog: SessionCatalo
 def calls(owner: Any) -> Iterator[tuple[Callable[..., Any], inspect.Parameter, list[inspect.Parameter]]]:
     """The public calls of an object, with each of their parameters, and the others that must be given.
 
-    ``Scan.with_top_n`` takes a value that no user makes; its type is imported for checkers alone.
+    ``Scan.with_top_n`` takes a value that no user makes; its type is imported for checkers alone. So do the catalogs'
+    ``opening``.
     """
     for name, call in inspect.getmembers(owner, inspect.isroutine):
-        if name.startswith("_") or name == "with_top_n" or (isinstance(owner, type) and not inspect.ismethod(call)):
+        if (
+            name.startswith("_")
+            or name in ("with_top_n", "opening")
+            or (isinstance(owner, type) and not inspect.ismethod(call))
+        ):
             continue
         parameters = list(inspect.signature(call).parameters.values())
         for parameter in parameters:

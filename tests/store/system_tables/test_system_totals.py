@@ -74,7 +74,6 @@ def test_a_condition_and_columns_count(table: ReadableTable) -> None:
 def test_what_people_try_first(table: ReadableTable, name: str) -> None:
     scan: Any = table.system_table(name) if name else table.scan()
     for tried, told in {
-        "to_polars": r"polars\.DataFrame\(scan\)",
         "schema": "arrow_schema",
         "columns": "columns=",
         "num_rows": r"count\(\)",
