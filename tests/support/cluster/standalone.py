@@ -22,13 +22,13 @@ SECONDS_TO_START = 60
 _EXECUTOR = b"org.apache.spark.executor.CoarseGrainedExecutorBackend"
 # A lost executor is missed after seconds, and a task is done again as often as its executors die.
 SETTINGS = {
-    "spark.cores.max": "3",
+    "spark.cores.max": "2",
     "spark.executor.cores": "1",
     "spark.executor.memory": "700m",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
-    "spark.task.maxFailures": "1000",
+    "spark.task.maxFailures": "8",
     "spark.stage.maxConsecutiveAttempts": "1000",
     "spark.network.timeout": "10s",
     "spark.network.timeoutInterval": "3s",
