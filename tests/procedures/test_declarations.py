@@ -26,6 +26,7 @@ from paimon_spark.procedures.procedure import (
 )
 from paimon_spark.spark.table.table_api import TableOptimizer
 from paimon_spark.store.reporting.result import Result
+from paimon_spark.tables.stream_write import StreamWriteResult
 
 ELSEWHERE: dict[str, Callable[..., object]] = {"compact": TableOptimizer.compact}
 """Methods that are not called on the table itself."""
@@ -132,7 +133,7 @@ def test_a_result_is_called_by_what_was_done() -> None:
     known |= {f"{procedure.__name__}Result" for procedure in DatabaseProcedure.__subclasses__()}
     others = {result.__name__ for result in Result.__subclasses__() if not result.__module__.startswith("test")} - known
     of_functions = {"AlterResult", "CheckResult", "CommitResult", "CompactPostponedResult"}
-    assert others == {*of_functions, "RowChangeResult", "WriteResult"}
+    assert others == {*of_functions, "RowChangeResult", "WriteResult", StreamWriteResult.__name__}
 
 
 @pytest.mark.parametrize("name", PROCEDURES)

@@ -28,7 +28,8 @@ TAKES_ANY_TEXT = {
     "metadata.iceberg.manifest-compression",
 }  # fmt: skip
 LISTS = {
-    "primary-key", "partition", "bucket-key", "sequence.field", "partial-update.remove-record-on-sequence-group",
+    "primary-key", "partition", "bucket-key", "upsert-key", "sequence.field",
+    "partial-update.remove-record-on-sequence-group",
     "changelog-producer.row-deduplicate-ignore-fields", "partition.mark-done-action",
     "blob-descriptor-field", "blob-field", "clustering.columns", "file-index.<type>.columns",
     "fields.<column>.sequence-group",
