@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from pyarrow import types as pt
 
 from paimon_spark.arrow.raw_values import int64_array, int64_values, valid_mask, with_nulls
-from paimon_spark.arrow.types import NANOS_PER_UNIT, VARIANT, is_variant
+from paimon_spark.arrow.types import NANOS_PER_UNIT, TYPED, VARIANT, is_variant
 from paimon_spark.errors import DataError
 
 Conform = Callable[[pa.Array], pa.Array]
@@ -124,7 +124,7 @@ def _field_step(source: pa.DataType, field: pa.Field) -> Conform:
 
 def _variant_conformer(source: pa.DataType) -> Conform:
     """Value and metadata are matched by name; shredded values are made whole."""
-    if source.get_field_index("typed_value") >= 0:
+    if source.get_field_index(TYPED) >= 0:
         from paimon_spark.arrow.variant_rebuilding import whole_variants
 
         return whole_variants

@@ -28,9 +28,11 @@ _EXACT = Context(prec=80)
 _MOST_ELEMENTS = 2**16
 """Of a VECTOR: a column that a file lacks becomes a batch of them. Embeddings have some thousand."""
 _VARIANT_MARK = {b"variant": b"true"}
+VALUE, TYPED, METADATA = "value", "typed_value", "metadata"
+"""The parts of a VARIANT in files and in Arrow: its bytes, the parts of a shredded one, and the names of its fields."""
 VARIANT = pa.struct([
-    pa.field("value", pa.binary(), nullable=False),
-    pa.field("metadata", pa.binary(), nullable=False, metadata=_VARIANT_MARK),
+    pa.field(VALUE, pa.binary(), nullable=False),
+    pa.field(METADATA, pa.binary(), nullable=False, metadata=_VARIANT_MARK),
 ])  # fmt: skip
 
 _PLAIN: dict[Root, pa.DataType] = {

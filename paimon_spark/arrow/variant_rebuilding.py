@@ -22,14 +22,13 @@ from pyarrow import types as pt
 
 from paimon_spark.arrow import variant_values as vv
 from paimon_spark.arrow.raw_values import Booleans, Int64s, from_numpy, placed, valid_mask
-from paimon_spark.arrow.types import VARIANT
+from paimon_spark.arrow.types import METADATA, TYPED, VALUE, VARIANT
 from paimon_spark.arrow.variant_building import arrays, either, objects, scalars
 from paimon_spark.arrow.variant_values import VariantValues, slices
 from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.format import variant
 from paimon_spark.format.variant import Names, name_order
 
-VALUE, TYPED, METADATA = "value", "typed_value", "metadata"
 _DAMAGED = "a shredded value of VARIANT is damaged"
 Parts: TypeAlias = list[bytes | None]
 """For each row the bytes of a value; None: it has none, which is another thing than the null of JSON."""

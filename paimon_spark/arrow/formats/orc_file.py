@@ -45,6 +45,7 @@ class OrcReader:
     def __init__(self, source: Any, where: str, legacy_ltz: bool = True) -> None:
         self._where = where
         self._legacy_ltz = legacy_ltz
+        self._shared_maps: dict[tuple[str, pa.DataType], Conform | None] = {}
         with reading(where), damaged(where):
             self._source = native(source)
             self._tail = read_tail(self._source)
@@ -149,9 +150,12 @@ class OrcReader:
             raise type(error)(f"reading column '{column.name}' of data file {self._where}: {error}") from None
 
     def _shared_map(self, name: str, source: pa.DataType, target: pa.DataType) -> Conform | None:
-        """What makes maps of a column whose keys share columns; None for any other."""
-        known = self._described.field(name).metadata if name in self._described.names else None
-        return shared_map_conformer(pa.field(name, source, metadata=known), target, self._where)
+        """What makes maps of a column whose keys share columns; None for any other. The keys are decoded once."""
+        if (name, target) not in self._shared_maps:
+            known = self._described.field(name).metadata if name in self._described.names else None
+            field = pa.field(name, source, metadata=known)
+            self._shared_maps[name, target] = shared_map_conformer(field, target, self._where)
+        return self._shared_maps[name, target]
 
     @cached_property
     def _described(self) -> pa.Schema:

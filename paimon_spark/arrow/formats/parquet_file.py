@@ -32,7 +32,7 @@ from paimon_spark.arrow.parquet.footer_stats import FooterStats
 from paimon_spark.arrow.parquet.page_file import PageFiles
 from paimon_spark.arrow.parquet.page_index import RowPieces
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
-from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.arrow.types import TYPED, VALUE, arrow_schema
 from paimon_spark.errors import DataError
 from paimon_spark.format.types import DataField
 
@@ -239,7 +239,7 @@ class ParquetReader:
 
     def _part(self, group: int, part: PathColumn, column: str) -> ColumnStats | None:
         from paimon_spark.arrow.shredding.bounds import bounds_as
-        from paimon_spark.arrow.shredding.paths import TYPED, VALUE, scalar_path
+        from paimon_spark.arrow.shredding.paths import scalar_path
 
         where = None if len(part.names) < len(part.path) else scalar_path(self._schema.field(column), part.names)
         if where is None:

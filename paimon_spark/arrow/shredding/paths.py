@@ -16,10 +16,10 @@ from pyarrow import types as pt
 
 from paimon_spark.arrow import variant_values as vv
 from paimon_spark.arrow.raw_values import Booleans, Int64s
+from paimon_spark.arrow.types import METADATA, TYPED, VALUE
 from paimon_spark.arrow.variant_values import Places, VariantValues
 from paimon_spark.format.types import DataField
 
-VALUE, TYPED, METADATA = "value", "typed_value", "metadata"
 Path = tuple[str | int, ...]
 
 

@@ -16,14 +16,13 @@ import pyarrow as pa
 from paimon_spark.arrow import variant_values as vv
 from paimon_spark.arrow.raw_values import Booleans, Int64s, from_numpy, placed
 from paimon_spark.arrow.shredding.scalars import Scalars
-from paimon_spark.arrow.types import arrow_type
+from paimon_spark.arrow.types import METADATA, TYPED, VALUE, arrow_type
 from paimon_spark.arrow.variant_building import either, objects
 from paimon_spark.arrow.variant_values import Places, VariantValues, slices
 from paimon_spark.errors import DataError, OptionError
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import INTEGERS, MAX_LENGTH, DataField, DataType, Root
 
-VALUE, TYPED, METADATA = "value", "typed_value", "metadata"
 _BYTES = DataType(Root.VARBINARY, length=MAX_LENGTH)
 _SCALARS = {*INTEGERS, Root.BOOLEAN, Root.FLOAT, Root.DOUBLE, Root.DECIMAL, Root.VARCHAR}
 

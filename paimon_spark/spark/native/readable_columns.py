@@ -69,14 +69,14 @@ def native_columns(
     twins = _twins(written.fields)
     if twins and not case_sensitive:
         return f"the columns {twins} differ by letter case only, and spark.sql.caseSensitive is off"
-    by_id = {field.id: field for field in written.fields}
+    by_id, settings = {field.id: field for field in written.fields}, TableSettings(written.options)
     columns = []
     for field in fields:
         source = by_id.get(field.id)
         if source is None:
             columns.append(NativeColumn(field, None, field.type))
             continue
-        if TableSettings(written.options).column(source.name).map_layout != "default":
+        if source.type.root is Root.MAP and settings.column(source.name).map_layout != "default":
             return f"column '{field.name}' is a map whose keys share columns of the files"
         if not _is_readable(source.type) or not _is_readable(field.type):
             return f"column '{field.name}' is {type_sql(source.type)}"
