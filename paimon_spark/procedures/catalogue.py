@@ -20,7 +20,7 @@ from paimon_spark.procedures.databases import (
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.partitions import ExpirePartitions, MarkPartitionDone
 from paimon_spark.procedures.procedure import Procedure, name_of
-from paimon_spark.procedures.rewrites import Compact, CompactManifest, Copy, Rescale, RewriteFileIndex
+from paimon_spark.procedures.rewrites import Compact, CompactManifest, Copy, ReassignRowId, Rescale, RewriteFileIndex
 from paimon_spark.procedures.rollbacks import (
     MergeBranch,
     Rollback,
@@ -48,7 +48,7 @@ from paimon_spark.procedures.tags import (
 
 GROUPS: Mapping[str, tuple[type[Procedure[Any]], ...]] = MappingProxyType(
     {
-        "Compaction": (Compact, CompactManifest, Rescale, RewriteFileIndex),
+        "Compaction": (Compact, CompactManifest, Rescale, RewriteFileIndex, ReassignRowId),
         "Expiry": (ExpireSnapshots, ExpireChangelogs, ExpirePartitions, MarkPartitionDone),
         "Rows": (Truncate, DropPartitions),
         "Tags": (

@@ -20,6 +20,7 @@ from paimon_spark.store.upkeep.compact_call import sort_on_call
 from paimon_spark.store.upkeep.copy_files import CopyResult, copy_table
 from paimon_spark.store.upkeep.maintenance import maintain
 from paimon_spark.store.upkeep.manifest_compaction import CompactManifestResult, compact_manifests
+from paimon_spark.store.upkeep.reassign_row_ids import ReassignRowIdResult, reassign_row_ids
 from paimon_spark.store.upkeep.rewrite_indexes import RewriteFileIndexResult, rewrite_file_index
 
 _NO_ORDER = "none"
@@ -187,6 +188,33 @@ class RewriteFileIndex(Procedure[RewriteFileIndexResult]):
 
     def perform(self, table: Table, engine: Engine) -> RewriteFileIndexResult:
         result = rewrite_file_index(table, self.where, engine.build_indexes)
+        maintain(table)
+        return result
+
+
+@dataclass(frozen=True)
+class ReassignRowId(Procedure[ReassignRowIdResult]):
+    """Gives the rows of partitions ids without gaps, in one snapshot and by metadata alone, for tables with data
+    evolution.
+
+    Rows that were written to several partitions in turn have ids that are far apart, and files are compacted together
+    only if the ids of their rows have no gap. An id that somebody has kept then means no row any more. Partitions whose
+    ids have no gap keep them, and so does a table without partition columns.
+
+    Raises:
+        OptionError: the table has no data evolution, or both a condition and partitions are given.
+        PaimonError: the condition does not fit, metadata are damaged, or the commit failed.
+    """
+
+    official = (TABLE, "partitions")
+
+    where: Annotated[
+        str | None, Argument("a condition on partition columns, such as dt = '2026-11-01'; else all partitions.")
+    ] = None
+    partitions: ChosenPartitions = None
+
+    def perform(self, table: Table, engine: Engine) -> ReassignRowIdResult:
+        result = reassign_row_ids(table, chosen_partitions(table, self.where, self.partitions))
         maintain(table)
         return result
 

@@ -92,6 +92,25 @@ def compact_columns(paimon: Any, path: str, blobs: bool = False) -> bool:
     return True
 
 
+def reassign_row_ids(paimon: Any, path: str, specs: Sequence[Mapping[str, str]] = ()) -> tuple[int, ...] | None:
+    """Gives rows new ids; specs: the values of partitions, none for all.
+
+    Returns:
+        The numbers of files, rows and index files, the first of the new ids and the next id; None: nothing is to do.
+    """
+    table, chosen = table_at(paimon, path), None
+    if specs:
+        maps = jpype.java.util.ArrayList([jpype.java.util.HashMap(dict(spec)) for spec in specs])
+        default = table.coreOptions().partitionDefaultName()
+        shape = table.schema().logicalPartitionType()
+        chosen = paimon.partition.PartitionPredicate.fromMaps(shape, maps, default)
+    done = paimon.append.dataevolution.DataEvolutionRowIdReassigner(table, chosen).reassign(USER)
+    if not done.reassigned:
+        return None
+    counts = done.fileCount, done.rowCount, done.indexFileCount, done.firstAssignedRowId, done.nextRowId
+    return tuple(map(int, counts))
+
+
 def read_tracked(paimon: Any, path: str) -> list[tuple[Any, ...]]:
     """All rows with their ids and sequence numbers."""
     table = table_at(paimon, path)

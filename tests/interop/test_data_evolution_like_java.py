@@ -6,6 +6,7 @@ histories of each kind are tried.
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ import our_engine
 import pytest
 from evolved_lives import TYPES, EvolvedLife
 from genuine import Genuine, table_path
-from java_evolution import compact_columns, live_groups, read_tracked, write_columns
+from java_evolution import compact_columns, live_groups, read_tracked, reassign_row_ids, write_columns
 from pyspark.sql import SparkSession
 from readers import assert_same, java_read, telling
 from support.long_runs import tries
@@ -34,6 +35,7 @@ from paimon_spark.format.type_text import parse_type
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import find_system_table
 from paimon_spark.store.stream_source.units import UnitPlanner
+from paimon_spark.store.upkeep.reassign_row_ids import reassign_row_ids as reassign_ids
 
 pytestmark = pytest.mark.interop
 
@@ -319,6 +321,45 @@ def test_both_write_in_turn(kind: str, seed: int, java: Genuine, quick_spark: Sp
             (life if random.random() < 0.6 else turn).step()
             life.check()
         life.check_history(our_engine.snapshot_ids(path))
+
+
+# -------------------------------------------------------------------------------------------------------------- new ids
+
+
+@pytest.mark.parametrize("seed", range(tries("PAIMON_NEW_ROW_IDS", ci=3, long=60)))
+def test_rows_get_the_ids_that_java_gives_them(seed: int, java: Genuine, tmp_path: Path) -> None:
+    path, random = table_path(tmp_path), Random(f"new ids {seed}")
+    parts = random.choice([("p",), ("p", "q"), ("q",)])
+    options = {**EVOLVED, "deletion-vectors.enabled": "true"}
+    if random.random() < 0.5:
+        options["data-evolution.reassign.skip-contiguous-row-count"] = str(random.choice([0, 3, 6]))
+    columns = {"k": "INT", "v": "STRING", "p": "DOUBLE", "q": "STRING"}
+    java.create(path, columns, (), parts, options)
+    for _ in range(random.randint(1, 9)):
+        rows = [(n, "v", random.choice([0.5, -2.0, None]), random.choice(["a", "b", None])) for n in range(3)]
+        java.write(path, random.sample(rows, random.randint(1, 3)))
+    groups = [group for group in java.run(live_groups, path) if random.random() < 0.5]
+    update(open_table(path), "v", {random.randrange(3): "new"})
+    java.delete_positions(path, {name: [0] for _, _, name in groups})
+    if random.random() < 0.4:
+        java.run(compact_columns, path)
+    specs, chosen = [], None
+    if random.random() < 0.4:
+        specs = [{name: "a" if name == "q" else "-2.0" for name in parts}]
+        chosen = " and ".join(f"{name} = {repr(value) if name == 'q' else value}" for name, value in specs[0].items())
+    other = table_path(tmp_path / "other")
+    shutil.copytree(path, other)
+    told = java.run(reassign_row_ids, path, specs)
+    done = reassign_ids(open_table(other), chosen)
+    if told is None:
+        assert done.snapshot_id is None
+    else:
+        assert told == (done.files, done.rows, done.index_files, done.first_row_id, done.next_row_id)
+    assert sorted(map(repr, java.run(read_tracked, other))) == sorted(map(repr, java.run(read_tracked, path)))
+    for each in (path, other):
+        assert_same(each, [java], {})
+        check_table(each)
+    assert java.run(reassign_row_ids, other, specs) is None
 
 
 # ------------------------------------------------------------------------------------------------------------ conflicts

@@ -125,7 +125,7 @@ NO_EFFECT = (
         """
         write.data-evolution.update-conflict-retry.max-attempts write.data-evolution.update-conflict-retry.wait-ms
         data-evolution.merge-into.file-pruning data-evolution.merge-into.source-persist
-        data-evolution.reassign.skip-contiguous-row-count data-evolution.row-id-conflict-rewrite.max-size
+        data-evolution.row-id-conflict-rewrite.max-size
         data-evolution.row-sidecar.enabled data-evolution.row-sidecar.max-selected-rows
         data-evolution.row-sidecar.max-selection-ratio
         """,

@@ -25,7 +25,12 @@ def is_blob_file(file: DataFileMeta) -> bool:
 
 def is_part_file(file: DataFileMeta) -> bool:
     """True if the file has columns that are kept apart from the others, perhaps of some rows only."""
-    return is_blob_file(file) or f"{VECTOR_MARK}." in file.file_name
+    return is_part_name(file.file_name)
+
+
+def is_part_name(name: str) -> bool:
+    """True if a file of this name has columns that are kept apart from the others, perhaps of some rows only."""
+    return name.endswith(_BLOB_SUFFIX) or f"{VECTOR_MARK}." in name
 
 
 def first_id(file: DataFileMeta) -> int:

@@ -36,7 +36,6 @@ REFUSED: Mapping[str, str] = MappingProxyType(
     {
         "compact_chain_table": _CHAIN,
         "materialize_deletion_vectors": _EVOLUTION,
-        "reassign_row_id": _EVOLUTION,
         "create_global_index": _GLOBAL_INDEX,
         "drop_global_index": _GLOBAL_INDEX,
         "create_function": _FUNCTIONS,

@@ -22,7 +22,7 @@ from paimon_spark.procedures.databases import (
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.partitions import ExpirePartitions
 from paimon_spark.procedures.procedure import Declaration, Procedure
-from paimon_spark.procedures.rewrites import RewriteFileIndex
+from paimon_spark.procedures.rewrites import ReassignRowId, RewriteFileIndex
 from paimon_spark.procedures.rollbacks import Rollback, RollbackToTimestamp, RollbackToWatermark
 from paimon_spark.procedures.row_removal import PurgeFiles, RemoveUnexistingFiles
 from paimon_spark.procedures.snapshots import ClearConsumers, ExpireSnapshots, RepairEarliestSnapshot
@@ -34,6 +34,7 @@ from paimon_spark.store.expire.snapshots import ExpireSnapshotsResult
 from paimon_spark.store.history.rollback import RollbackResult
 from paimon_spark.store.history.tag_deletion import DeleteTagResult
 from paimon_spark.store.history.tags import CreateTagResult
+from paimon_spark.store.upkeep.reassign_row_ids import ReassignRowIdResult
 
 R = TypeVar("R")
 Row: TypeAlias = tuple[Any, ...]
@@ -120,6 +121,17 @@ def _orphans_of_database(result: RemoveDatabaseOrphanFilesResult) -> list[Row]:
     return _orphans(result.tables.values())
 
 
+def _reassigned(result: ReassignRowIdResult) -> list[Row]:
+    if result.first_row_id is None:
+        return [(f"Skipped: no partition has row ids with gaps, nextRowId={result.next_row_id}.",)]
+    return [
+        (
+            f"Success: snapshot {result.snapshot_id}, nextRowId {result.first_row_id} -> {result.next_row_id}, "
+            f"files={result.files}, rows={result.rows}, indexFiles={result.index_files}.",
+        )
+    ]
+
+
 def _migrated(result: MigrateDatabaseResult) -> list[Row]:
     counts = f"success cnt: {len(result.migrated)} , failed cnt: {len(result.failed)}"
     return [(f"migrate database is finished, {counts}",)]
@@ -157,6 +169,7 @@ _SHAPES: Mapping[type[Declaration], _Shape] = MappingProxyType(
         ExpireTags: _Shape(pa.schema([_required("expired_tags", pa.string())]), _expired_tags),
         MigrateDatabase: _Shape(_TEXT, _migrated),
         PurgeFiles: _Shape(_TEXT, lambda result: [("Success",)]),
+        ReassignRowId: _Shape(_TEXT, _reassigned),
         RemoveDatabaseOrphanFiles: _Shape(_ORPHANS, _orphans_of_database),
         RemoveOrphanFiles: _Shape(_ORPHANS, lambda result: _orphans([result])),
         RemoveUnexistingFiles: _Shape(pa.schema([_required("fileName", pa.string())]), _lost_files),

@@ -32,7 +32,7 @@ from paimon_spark.store.metadata.manifest_files import (
     read_manifest_bytes,
     read_manifest_columns,
 )
-from paimon_spark.store.metadata.messages import CommitChanges, numbered_by_snapshot, tracked_files
+from paimon_spark.store.metadata.messages import CommitChanges, NewBase, numbered_by_snapshot, tracked_files
 from paimon_spark.store.metadata.partition_stats import same_partition
 from paimon_spark.store.metadata.partition_times import expired_by_values
 from paimon_spark.store.metadata.partitions import PartitionFilter, describe_partition
@@ -222,7 +222,9 @@ def _prepare(
     table, latest = state.table, state.snapshot
     manifests: Sequence[ManifestFileMeta] = state.manifests
     whole = request.rewrites_manifests or request.brings_back
-    if merges or whole:
+    if changes.base is not None:
+        manifests = _written_anew(manifests, changes.base, writer)
+    elif merges or whole:
         merge = merge_fully if whole else merge_manifests
         manifests = merge(
             manifests, table.settings, partial(read_manifest_bytes, table.file_io, table.location), writer
@@ -237,6 +239,8 @@ def _prepare(
     if table.schema.tracking_fields and not request.brings_back:
         tracked = tracked_files(files, snapshot_id, next_row_id, table.settings.commits.groups_partitions)
         files, next_row_id = tracked.entries, tracked.next_row_id
+    if changes.base is not None:
+        next_row_id = changes.base.next_row_id
     delta, delta_size = writer.write_list(writer.write_manifests(files))
     changelog, changelog_size = None, None
     if changes.changelog:
@@ -268,13 +272,26 @@ def _prepare(
         operation=request.operation,
         uuid=str(uuid.uuid4()),
     )
-    if latest is None or not request.rewrites_manifests:
+    if latest is None or not (request.rewrites_manifests or changes.base):
         return snapshot
     return replace(snapshot, schema_id=latest.schema_id, statistics=latest.statistics, properties=latest.properties)
 
 
+def _written_anew(
+    manifests: Sequence[ManifestFileMeta], base: NewBase, writer: ManifestWriter
+) -> list[ManifestFileMeta]:
+    """The manifests, with new ones at the places of those whose entries are said anew."""
+    found: list[ManifestFileMeta] = []
+    for meta in manifests:
+        entries = base.manifests.get(meta.file_name)
+        found += [meta] if entries is None else writer.write_manifests(entries)
+    return found
+
+
 def _index_manifest(state: TableState, changes: CommitChanges, writer: ManifestWriter) -> str | None:
     previous = None if state.snapshot is None else state.snapshot.index_manifest
+    if changes.base is not None and list(changes.base.index) != state.index_entries:
+        return writer.write_index_manifest(changes.base.index) if changes.base.index else None
     if not changes.index:
         return previous
     table = state.table

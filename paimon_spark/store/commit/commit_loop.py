@@ -112,7 +112,8 @@ def commit_request(
     _tell_partitions(table, made)
     if made.snapshot is not None:
         changes = None if made.found or made.proposal is None else made.proposal.changes
-        after_commit(table, made.snapshot, None if changes is None else (changes.files, changes.index))
+        known = None if changes is None or changes.base is not None else (changes.files, changes.index)
+        after_commit(table, made.snapshot, known)
     return made
 
 

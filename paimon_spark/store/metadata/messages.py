@@ -5,7 +5,7 @@ The changes of a commit: the messages of its tasks as manifest entries (Java: Ma
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from paimon_spark.format.manifest import DataFileMeta, FileKind, FileSource, IndexManifestEntry, ManifestEntry
@@ -56,16 +56,36 @@ class CommitMessage:
 
 
 @dataclass(frozen=True)
+class NewBase:
+    """What a commit says anew of the files of the state that it builds on; the files stay as they are.
+
+    Attributes:
+        manifests: the name of a manifest of the state -> the entries that take the place of its own.
+        index: all index files.
+        next_row_id: the first id that no row has.
+    """
+
+    manifests: Mapping[str, Sequence[ManifestEntry]]
+    index: tuple[IndexManifestEntry, ...]
+    next_row_id: int
+
+
+@dataclass(frozen=True)
 class CommitChanges:
-    """The content of one snapshot's delta: data files, changelog files, index files."""
+    """The content of one snapshot's delta: data files, changelog files, index files.
+
+    Attributes:
+        base: what is said anew of files that are there; None: nothing. The delta is empty where it is given.
+    """
 
     files: tuple[ManifestEntry, ...] = ()
     changelog: tuple[ManifestEntry, ...] = ()
     index: tuple[IndexManifestEntry, ...] = ()
+    base: NewBase | None = None
 
     @property
     def is_empty(self) -> bool:
-        return not (self.files or self.changelog or self.index)
+        return not (self.files or self.changelog or self.index or self.base)
 
     @property
     def deletes(self) -> bool:

@@ -147,7 +147,7 @@ CASES = [
 
 ELSEWHERE = {
     "alter_view_dialect", "create_tag_from_timestamp", "merge_branch", "migrate_database",
-    "migrate_table", "repair", "repair_earliest_snapshot",
+    "migrate_table", "reassign_row_id", "repair", "repair_earliest_snapshot",
     "rollback_to_timestamp", "trigger_tag_automatic_creation",
 }  # fmt: skip
 """Procedures with tests of their own below, since their arguments or tables are others."""
@@ -201,6 +201,17 @@ def test_a_rollback_to_a_time(lake: Warehouse) -> None:
     given = {"table": "db.keyed", "timestamp": millis_of(lake, 2)}
     assert checked(lake, "rollback_to_timestamp", **given) == [(3, found)]
     assert ids(lake)[-1] == found
+
+
+def test_new_ids_for_rows(lake: Warehouse) -> None:
+    options = {"bucket": "-1", "row-tracking.enabled": "true", "data-evolution.enabled": "true"}
+    lake.create("db.evolved", (), options)
+    for row in [(1, NEW), (2, OLD), (3, NEW)]:
+        lake.append("db.evolved", [row])
+    [(told,)] = checked(lake, "reassign_row_id", table="db.evolved", partitions=f"dt={NEW}")
+    assert told == "Success: snapshot 4, nextRowId 3 -> 5, files=2, rows=2, indexFiles=0."
+    [(told,)] = checked(lake, "reassign_row_id", table="db.evolved")
+    assert told == "Skipped: no partition has row ids with gaps, nextRowId=5."
 
 
 def test_the_earliest_snapshot(lake: Warehouse) -> None:

@@ -94,8 +94,14 @@ def delete(table: Table, *ids: int) -> list[CommitMessage]:
     opened, snapshot = replace(open_table(table.location), file_io=table.file_io), latest(table)
     files = files_by_name(opened, splits_of(opened))
     tasks, live = append_tasks(opened, snapshot, files), find_vector_files(opened, snapshot)
-    positions = {}
-    for name, file in files.items():
-        first, end = first_id(file.meta), end_id(file.meta)
-        positions[name] = np.array([i - first for i in ids if first <= i < end], np.int64)
-    return [delete_rows(opened, live, place, positions) for place in bucket_places(tasks).values()]
+    messages = []
+    for place in bucket_places(tasks).values():
+        positions = {}
+        for name, task in tasks.items():
+            first, end = first_id(files[name].meta), end_id(files[name].meta)
+            gone = [i - first for i in ids if first <= i < end]
+            if gone and task.partition == place.partition:
+                positions[name] = np.array(gone, np.int64)
+        if positions:
+            messages.append(delete_rows(opened, live, place, positions))
+    return messages
