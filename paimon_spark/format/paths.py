@@ -200,7 +200,9 @@ def index_file_path(table: str, bucket: str, entry: IndexManifestEntry, settings
     """Where an index file lies; bucket is the path of its bucket directory."""
     if entry.external_path is not None:
         return entry.external_path
-    if settings.files.index_in_data_dir:
+    meta = entry.global_index
+    is_of_table = meta is not None and meta.source_meta is None  # not of the rows of one bucket
+    if settings.files.index_in_data_dir and not is_of_table:
         return f"{bucket}/{entry.file_name}"
     return index_path(table, entry.file_name)
 

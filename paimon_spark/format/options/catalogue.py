@@ -93,9 +93,9 @@ NO_EFFECT = (
         "lookup joins and searches, which this release has none of",
         """
         lookup.cache-rows lookup.continuous.discovery-interval lookup.blob-as-descriptor global-index.enabled
-        global-index.column-update-action global-index.row-count-per-shard
-        global-index.build.max-shard global-index.build.max-parallelism global-index.thread-num
-        global-index.search-mode scalar-index.search-mode vector-index.search-mode full-text-index.search-mode
+        global-index.search-mode scalar-index.search-mode global-index.row-count-per-shard
+        global-index.build.max-shard global-index.build.max-parallelism
+        global-index.thread-num vector-index.search-mode full-text-index.search-mode
         vector-search.distribute.enabled vector-search.lateral-join.batch-size vector-search.lateral-join.parallelism
         fields.<column>.pk-vector.index.type fields.<column>.pk-vector.distance.metric
         fields.<column>.pk-vector.index.options fields.<column>.pk-btree.index.options

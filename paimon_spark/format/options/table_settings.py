@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar, overload
 
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.format.options.iceberg_settings import IcebergSettings
+from paimon_spark.format.options.index_settings import GlobalIndexSettings
 from paimon_spark.format.options.option import (
     COLUMN,
     Moment,
@@ -140,6 +141,7 @@ class TableSettings(Settings, Mapping[str, str]):
     stream = _Group(StreamReadSettings)
     changes = _Group(SchemaChangeSettings)
     iceberg = _Group(IcebergSettings)
+    global_index = _Group(GlobalIndexSettings)
 
     path = text("path", None, "The directory of the table. `load(path)` and `save(path)` set it.")
     table_type = word("type", "table",

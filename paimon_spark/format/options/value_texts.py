@@ -124,7 +124,7 @@ class Choice(Generic[T]):
     def __call__(self, text: str) -> T:
         wanted = text.strip().lower().replace("_", "-")
         for word in self.words:
-            if word.lower() == wanted:
+            if word.lower().replace("_", "-") == wanted:
                 return self.make(word)
         raise ValueError("expected one of " + ", ".join(self.words))
 

@@ -32,9 +32,11 @@ from paimon_spark.store.checks.buckets import (
     vector_faults,
 )
 from paimon_spark.store.checks.data_files import FileTask, check_changed_types, check_data_file
+from paimon_spark.store.checks.global_index_files import check_global_index_file, range_faults
 from paimon_spark.store.checks.report import KEPT, Findings, Rule
 from paimon_spark.store.checks.snapshots import SnapshotState, evolved_faults, place_in, row_id_faults
 from paimon_spark.store.checks.value_checks import StoredStatistics
+from paimon_spark.store.global_index.index_files import can_open
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.live_files import Identity
 from paimon_spark.store.metadata.manifest_files import HASH
@@ -109,6 +111,8 @@ class Collector:
             evolves = self.table.settings.data_evolution_enabled  # several files have a row
             for found in evolved_faults(state) if evolves else row_id_faults(state):
                 self.findings.add(Rule.ROW_IDS, state.label, state.label, found)
+        for found in range_faults((e for entries in state.index.values() for e in entries), state.snapshot.next_row_id):
+            self.findings.add(Rule.GLOBAL_INDEX, state.label, state.label, found)
         if state.snapshot.statistics is not None:
             path = statistics_path(self.table.location, state.snapshot.statistics)
             self._check_stored(state.label, path, None)
@@ -254,6 +258,9 @@ class Collector:
             self._add_job(entry.file_size, check)
         elif entry.index_type == HASH:
             check_hash_file(state.label, path, entry, self.findings)
+        elif can_open(entry):
+            check = partial(check_global_index_file, self.table, state.label, path, entry, self.findings)
+            self._add_job(entry.file_size, check)
         else:
             self.findings.note(f"index files of the type {entry.index_type} are not opened")
 

@@ -41,6 +41,9 @@ class Rule(StrEnum):
     some rows have all of these rows and no others, and lie in one bucket.
     HASH_INDEX: the HASH index of a dynamic bucket knows the hash of every key of it (and of keys that were deleted: it
     only grows), and no other bucket of the partition knows it too.
+    GLOBAL_INDEX: a file of a btree or bitmap index of the whole table can be read, and has the recorded number of rows
+    and the recorded first and last key; files over the same columns have no row ids in common, and lie in row ids that
+    the table has given.
     """
 
     SNAPSHOT = "snapshot"
@@ -61,6 +64,7 @@ class Rule(StrEnum):
     ONE_ROW = "one-row"
     ROW_IDS = "row-ids"
     HASH_INDEX = "hash-index"
+    GLOBAL_INDEX = "global-index"
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from paimon_spark.format.manifest import ManifestEntry
 from paimon_spark.merge.keys.row_ids import end_id, first_id
 from paimon_spark.store.commit.attempt import TableState
 from paimon_spark.store.commit.row_conflicts import AGAIN, ReadState, changes_of, snapshots_since
+from paimon_spark.store.metadata.schemas import columns_written
 from paimon_spark.store.metadata.table import Table
 
 
@@ -60,11 +61,5 @@ def check_columns_unchanged(state: TableState, read: ReadState, changed: Sequenc
 
 def _columns_of(table: Table, entries: Iterable[ManifestEntry]) -> Iterator[_Columns]:
     for file in (entry.file for entry in entries):
-        if file.first_row_id is None:
-            continue
-        columns = None
-        if file.write_cols is not None:
-            is_now = file.schema_id == table.schema.id
-            written = table.schema if is_now else table.schemas.load(file.schema_id)
-            columns = frozenset(field.id for field in written.columns_of_file(file.write_cols))
-        yield _Columns(first_id(file), end_id(file), columns)
+        if file.first_row_id is not None:
+            yield _Columns(first_id(file), end_id(file), columns_written(table.schema, table.schemas, file))

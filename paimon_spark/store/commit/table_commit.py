@@ -26,6 +26,7 @@ from paimon_spark.store.commit.column_conflicts import check_columns_unchanged
 from paimon_spark.store.commit.commit_loop import commit_request
 from paimon_spark.store.commit.dynamic_buckets import HashIndexUpdate, check_cross_partition
 from paimon_spark.store.commit.history import is_committed
+from paimon_spark.store.commit.index_updates import with_index_updates
 from paimon_spark.store.commit.partition_registration import check_registration
 from paimon_spark.store.commit.row_conflicts import ReadState, check_keys_unchanged
 from paimon_spark.store.iceberg.place import metadata_directory
@@ -221,7 +222,8 @@ class TableCommit:
                 check_keys_unchanged(state, read, new.files)
             elif read is not None and self._table.settings.data_evolution_enabled:
                 check_columns_unchanged(state, read, new.files)
-            return index.added(state, new)
+            made = index.added(state, new)
+            return with_index_updates(state, made) if self._table.settings.data_evolution_enabled else made
 
         return changes
 

@@ -48,7 +48,6 @@ from paimon_spark.merge.keys.sections import Section
 from paimon_spark.store.compact.commit import upper_files
 from paimon_spark.store.compact.live_buckets import TRUE, LiveBucket, live_buckets
 from paimon_spark.store.compact.task import AppendTask, CompactTask, MergeTask
-from paimon_spark.store.metadata.global_indexes import indexed_columns
 from paimon_spark.store.metadata.partition_times import partitions_to_skip
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.read.file_statistics import ids_of_file
@@ -274,7 +273,7 @@ def plan_append_compaction(
     check_writable(table.schema, table.settings)
     evolves = table.settings.data_evolution_enabled
     if evolves and snapshot is not None:
-        _check_joinable(table, snapshot)
+        _check_joinable(table)
     rules, parts = append_rules(table.settings), _part_rules(table)
     has_vectors = table.settings.deletion_vectors_enabled
     tasks: list[AppendTask] = []
@@ -294,24 +293,19 @@ def plan_append_compaction(
     return tuple(tasks)
 
 
-def _check_joinable(table: Table, snapshot: Snapshot) -> None:
+def _check_joinable(table: Table) -> None:
     """Checks that a compaction of a table with data evolution does what the official one would.
 
+    Rows keep their ids and their values, so indexes of the whole table stay right.
+
     Raises:
-        UnsupportedFeature: it would give rows new ids, or take away an index of the whole table.
+        UnsupportedFeature: it would give rows new ids.
     """
     option = TableSettings.data_evolution_rewrite_row_ids
     if table.settings.data_evolution_rewrite_row_ids and table.settings.deletion_vectors_enabled:
         raise UnsupportedFeature(
             f"compacting {table.location}: '{option.key}' = 'true' leaves deleted rows out and gives the others new "
             "ids, and this release keeps the ids; compact it with the option set to false"
-        )
-    indexed = indexed_columns(table, snapshot)
-    if indexed:
-        name, kind = next(iter(indexed.items()))
-        raise UnsupportedFeature(
-            f"compacting {table.location}: an index of the whole table, {kind}, is over the column '{name}', and this "
-            "release does not keep such indexes; compact it with the official system, or drop the index there first"
         )
 
 

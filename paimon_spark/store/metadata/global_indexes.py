@@ -1,22 +1,54 @@
-"""Indexes of a whole table, which this release neither makes nor reads (Java: GlobalIndexMeta)."""
+"""The files of indexes of a whole table, and the columns that they are over (Java: GlobalIndexMeta)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from paimon_spark.format.manifest import IndexManifestEntry
 from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.format.types import DataType
 from paimon_spark.store.metadata.manifest_files import read_index_manifest
 from paimon_spark.store.metadata.table import Table
 
 
-def indexed_columns(table: Table, snapshot: Snapshot) -> dict[str, str]:
-    """The columns that indexes of the whole table are over, each with the type of the index.
+def index_files(table: Table, snapshot: Snapshot) -> list[IndexManifestEntry]:
+    """The files of all indexes of the whole table.
 
     Raises:
         CorruptFile: the index manifest is missing or damaged.
     """
+    entries = read_index_manifest(table.file_io, table.location, snapshot.index_manifest)
+    return [entry for entry in entries if entry.global_index is not None]
+
+
+def field_ids(entry: IndexManifestEntry) -> tuple[int, ...]:
+    """The ids of the columns that an index file is over; none: it is of another kind of index."""
+    meta = entry.global_index
+    return () if meta is None else (meta.index_field_id, *(meta.extra_field_ids or ()))
+
+
+def indexed_columns(table: Table, entries: Iterable[IndexManifestEntry]) -> dict[str, str]:
+    """The columns that index files are over, each with the type of the index."""
     names = {field.id: field.name for field in table.schema.fields}
     found: dict[str, str] = {}
-    for entry in read_index_manifest(table.file_io, table.location, snapshot.index_manifest):
-        meta = entry.global_index
-        for number in () if meta is None else (meta.index_field_id, *(meta.extra_field_ids or ())):
+    for entry in entries:
+        for number in field_ids(entry):
             found.setdefault(names.get(number, f"of the id {number}"), entry.index_type)
     return found
+
+
+def type_of_keys(table: Table, field_id: int) -> DataType | None:
+    """The type of the keys of an index over a column; None: the column is no longer there, or had another type.
+
+    An index file does not say which type its keys have, and a change of the type does not make it anew.
+
+    Raises:
+        CorruptFile: a schema is damaged.
+    """
+    if all(field.id != field_id for field in table.schema.fields):
+        return None
+    schemas = [
+        table.schema if number == table.schema.id else table.schemas.load(number) for number in table.schemas.ids()
+    ]
+    types = {field.type.with_nullable(True) for schema in schemas for field in schema.fields if field.id == field_id}
+    return types.pop() if len(types) == 1 else None

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from paimon_spark.errors import CorruptFile, SnapshotNotFound, TableChanged
 from paimon_spark.file_io import FileIO, FileStatus
+from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.paths import branch_root, id_of, schema_path
 from paimon_spark.format.schema import TableSchema, decode_schema
 from paimon_spark.format.type_text import type_sql
@@ -148,6 +149,18 @@ def schema_of_file(
             if now is None or not _holds(now.type, field.type):
                 raise _changed(schemas.table, reader, written, field, now)
     return written
+
+
+def columns_written(now: TableSchema, schemas: SchemaStore, file: DataFileMeta) -> frozenset[int] | None:
+    """The ids of the columns that a data file has values of; None: all.
+
+    Raises:
+        CorruptFile: the schema that the file was written with is missing or damaged.
+    """
+    if file.write_cols is None:
+        return None
+    written = now if file.schema_id == now.id else schemas.load(file.schema_id)
+    return frozenset(field.id for field in written.columns_of_file(file.write_cols))
 
 
 def check_rewritable(table: str, reader: TableSchema, schemas: SchemaStore, schema_ids: Iterable[int]) -> None:

@@ -27,7 +27,7 @@ def has_file_index(file: DataFileMeta) -> bool:
     return file.embedded_index is not None or index_file_of(file) is not None
 
 
-class _FileBytes:
+class FileBytes:
     """The bytes of an open file, read in blocks when they are asked for."""
 
     def __init__(self, file: IO[bytes], path: str) -> None:
@@ -73,7 +73,7 @@ def opened_file_index(
     path = extra_file_path(directory, file, name)
     try:
         with file_io.open_input(path) as source:
-            yield open_container(_FileBytes(source, path), path)
+            yield open_container(FileBytes(source, path), path)
     except FileNotFoundError:
         raise missing_file_index(path) from None
 

@@ -11,9 +11,10 @@ from enum import StrEnum
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.bucket import bucket_fields
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
+from paimon_spark.format.options.index_settings import GlobalIndexSettings
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.types import DataField
-from paimon_spark.store.metadata.global_indexes import indexed_columns
+from paimon_spark.store.metadata.global_indexes import index_files, indexed_columns
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.write.placement import writes_fixed_buckets
 
@@ -97,7 +98,8 @@ def check_column_files(table: Table, statement: Statement, names: Collection[str
         names: the columns.
 
     Raises:
-        UnsupportedFeature: a row would move to another partition, or an index is over a column.
+        UnsupportedFeature: a row would move to another partition; or an index of the whole table is over a column, and
+            `global-index.column-update-action` refuses that.
     """
     keys = sorted(set(names).intersection(table.schema.partition_keys))
     if keys:
@@ -107,13 +109,16 @@ def check_column_files(table: Table, statement: Statement, names: Collection[str
             "and insert it with the new value"
         )
     latest = table.snapshots.latest()
-    indexed = {} if latest is None else indexed_columns(table, latest)
+    if latest is None or table.settings.global_index.update_action != "THROW_ERROR":
+        return
+    indexed = indexed_columns(table, index_files(table, latest))
     found = sorted(set(names).intersection(indexed))
     if found:
         raise UnsupportedFeature(
             f"{statement} of {table.location}: an index of the whole table, {indexed[found[0]]}, is over the column "
-            f"'{found[0]}', and this release does not write such indexes: readers would look up the old values. Drop "
-            "the index with the official system first"
+            f"'{found[0]}', and readers would look up the old values (so it is in the official system); drop the index "
+            f"with CALL sys.drop_global_index, or set '{GlobalIndexSettings.update_action.key}' to "
+            "'DROP_PARTITION_INDEX', which takes its files away in the partitions that change"
         )
 
 

@@ -19,8 +19,7 @@ from support.tables.files_by_hand import file as data_file
 
 from paimon_spark.errors import CommitConflict, PaimonError, UnsupportedFeature
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.format.binary_row import encode_arity_row
-from paimon_spark.format.manifest import DataFileMeta, FileKind, GlobalIndexMeta, IndexManifestEntry
+from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.snapshot import CommitKind
 from paimon_spark.format.types import DataType, Root
 from paimon_spark.merge.compaction.append_picks import AppendRules
@@ -31,9 +30,7 @@ from paimon_spark.store.compact.compaction import Outcome, compact_table, run_he
 from paimon_spark.store.compact.task import CompactTask
 from paimon_spark.store.evolution import changes as c
 from paimon_spark.store.evolution.alter import alter_table
-from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.rows.change_strategies import Statement, check_column_files
 from paimon_spark.tables.open import open_table
 
 FEW = {"compaction.min.file-num": "2"}
@@ -245,23 +242,6 @@ def test_new_ids_for_rows_are_refused(tmp_path: Path) -> None:
     table = evolved(tmp_path, {**VECTORS, "data-evolution.compaction.rewrite-row-ids": "true"})
     put(table, 1)
     with pytest.raises(UnsupportedFeature, match=r"'data-evolution\.compaction\.rewrite-row-ids' = 'true'"):
-        tasks_of(table)
-
-
-def test_indexes_of_the_whole_table_are_kept(tmp_path: Path) -> None:
-    table = evolved(tmp_path)
-    put(table, 1)
-    place = encode_arity_row([], [])
-    index = IndexManifestEntry(
-        FileKind.ADD, place, 0, "btree", "global-1", 0, 1,
-        global_index=GlobalIndexMeta(0, 0, table.schema.by_name["v"].id),
-    )  # fmt: skip
-    TableCommit(table, "java").append([CommitMessage(place, 0, -1, index_entries=(index,))])
-    opened = open_table(table.location)
-    check_column_files(opened, Statement.UPDATE, ["w"])
-    with pytest.raises(UnsupportedFeature, match="btree, is over the column 'v'"):
-        check_column_files(opened, Statement.UPDATE, ["v", "w"])
-    with pytest.raises(UnsupportedFeature, match="btree, is over the column 'v'"):
         tasks_of(table)
 
 

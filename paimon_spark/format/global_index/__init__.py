@@ -1,0 +1,10 @@
+"""Files of indexes of a whole table: bytes <-> keys and row numbers (Java: packages globalindex and sst, release 2.0).
+
+A file has the rows of one range of row ids, each by its number in the range. Its entry in the index manifest has the
+range, and the first and last key. Kinds are ``btree`` and ``bitmap``; both are kept in the order of keys. Readers fetch
+only the blocks that a condition needs.
+
+May import: ``format.file_index``.
+Libraries: ``cramjam``, ``zstandard`` in ``blocks``; ``pyroaring``.
+Invariant: what a file is asked for, it has: rows may be too many where floats or times are cut off, never too few.
+"""
