@@ -20,7 +20,15 @@ from paimon_spark.procedures.databases import (
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.partitions import ExpirePartitions, MarkPartitionDone
 from paimon_spark.procedures.procedure import Procedure, name_of
-from paimon_spark.procedures.rewrites import Compact, CompactManifest, Copy, ReassignRowId, Rescale, RewriteFileIndex
+from paimon_spark.procedures.rewrites import (
+    Compact,
+    CompactManifest,
+    Copy,
+    MaterializeDeletionVectors,
+    ReassignRowId,
+    Rescale,
+    RewriteFileIndex,
+)
 from paimon_spark.procedures.rollbacks import (
     MergeBranch,
     Rollback,
@@ -48,7 +56,14 @@ from paimon_spark.procedures.tags import (
 
 GROUPS: Mapping[str, tuple[type[Procedure[Any]], ...]] = MappingProxyType(
     {
-        "Compaction": (Compact, CompactManifest, Rescale, RewriteFileIndex, ReassignRowId),
+        "Compaction": (
+            Compact,
+            CompactManifest,
+            Rescale,
+            RewriteFileIndex,
+            MaterializeDeletionVectors,
+            ReassignRowId,
+        ),
         "Expiry": (ExpireSnapshots, ExpireChangelogs, ExpirePartitions, MarkPartitionDone),
         "Rows": (Truncate, DropPartitions),
         "Tags": (

@@ -16,7 +16,7 @@ from paimon_spark.store.compact.partition_choice import chosen_partitions
 from paimon_spark.store.history.tags import Duration
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.rescale.rescale import RescaleResult, rescale
-from paimon_spark.store.upkeep.compact_call import sort_on_call
+from paimon_spark.store.upkeep.compact_call import leaving_out_deleted, sort_on_call
 from paimon_spark.store.upkeep.copy_files import CopyResult, copy_table
 from paimon_spark.store.upkeep.maintenance import maintain
 from paimon_spark.store.upkeep.manifest_compaction import CompactManifestResult, compact_manifests
@@ -217,6 +217,33 @@ class ReassignRowId(Procedure[ReassignRowIdResult]):
         result = reassign_row_ids(table, chosen_partitions(table, self.where, self.partitions))
         maintain(table)
         return result
+
+
+@dataclass(frozen=True)
+class MaterializeDeletionVectors(Procedure[CompactResult]):
+    """Leaves deleted rows of a table with data evolution out of its files; the other rows of these files get new ids.
+
+    An id that somebody has kept then means no row any more, and indexes of the whole table over the partitions are
+    dropped. Files without deleted rows stay as they are. Older snapshots and tags keep the files that are replaced
+    until they expire.
+
+    Raises:
+        OptionError: the table has no data evolution or no deletion vectors, or both a condition and partitions are
+            given.
+        CompactionFailed: some buckets failed; the others are done.
+        PaimonError: the condition does not fit, the table cannot be written, or a commit failed.
+    """
+
+    official = (TABLE, "partitions", "options", "where")
+
+    where: Annotated[
+        str | None, Argument("a condition on partition columns, such as dt = '2026-11-01'; else all partitions.")
+    ] = None
+    partitions: ChosenPartitions = None
+
+    def perform(self, table: Table, engine: Engine) -> CompactResult:
+        where = chosen_partitions(table, self.where, self.partitions)
+        return engine.compact(leaving_out_deleted(table), where, False)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,14 @@ from paimon_spark.procedures.branches import CreateBranch, DeleteBranch, FastFor
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.partitions import ExpirePartitions, MarkPartitionDone
 from paimon_spark.procedures.procedure import Procedure, method_of
-from paimon_spark.procedures.rewrites import Compact, CompactManifest, ReassignRowId, Rescale, RewriteFileIndex
+from paimon_spark.procedures.rewrites import (
+    Compact,
+    CompactManifest,
+    MaterializeDeletionVectors,
+    ReassignRowId,
+    Rescale,
+    RewriteFileIndex,
+)
 from paimon_spark.procedures.rollbacks import (
     MergeBranch,
     Rollback,
@@ -53,6 +60,7 @@ class TableProcedures:
     compact_manifest = method_of(CompactManifest)
     rescale = method_of(Rescale)
     rewrite_file_index = method_of(RewriteFileIndex)
+    materialize_deletion_vectors = method_of(MaterializeDeletionVectors)
     reassign_row_id = method_of(ReassignRowId)
     expire_snapshots = method_of(ExpireSnapshots)
     expire_changelogs = method_of(ExpireChangelogs)

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from genuine import Genuine
 from genuine_values import PLACEHOLDER
-from java_evolution import compact_columns, live_groups, write_columns
+from java_evolution import NEW_IDS, compact_columns, live_groups, write_columns
 from readers import assert_same
 from support.oracles.checker import check_table
 from support.tables.compacting import live_files
@@ -90,7 +90,7 @@ class BlobLife:
         """One deed, by one of the two."""
         deeds = [self.append, self.update, self.update, self.java_writes, self.compact, self.alter]
         deeds += [self.java_updates] * (not self.fixed)
-        deeds += [self.delete, self.java_deletes] * self.deletes
+        deeds += [self.delete, self.java_deletes, self.leave_out_deleted] * self.deletes
         self.random.choice(deeds if self.rows else [self.append, self.java_writes])()
 
     def check(self) -> None:
@@ -225,6 +225,17 @@ class BlobLife:
         self.java.delete_positions(self.path, {name: gone})
         for row_id in gone:
             self.rows.pop(keys.get(first + row_id, -1), None)
+
+    def leave_out_deleted(self) -> None:
+        """The rows of files with deleted ones get new ids."""
+        match self.random.randrange(3):
+            case 0:
+                done: Any = open_table(self.path).materialize_deletion_vectors()
+            case 1:
+                done = open_table(self.path, {**NEW_IDS, "compaction.min.file-num": "2"}).compact()
+            case _:
+                done = self.java.run(compact_columns, self.path, self.random.random() < 0.5, NEW_IDS)
+        self.log.append(f"left out deleted rows: {done}")
 
     def compact(self) -> None:
         if self.random.random() < 0.5 and not self.has_altered:  # Java could not read what it makes of other rows

@@ -48,6 +48,7 @@ class EvolvedLife:
         deletes: whether rows are deleted.
         parts: whether the table has partitions.
         changers: which of the ways change columns of rows; none: all.
+        renumbers: whether rows get new ids.
         rows: the values of each row by its key.
         ids: the ids of the rows by their keys.
         log: what was done.
@@ -60,6 +61,7 @@ class EvolvedLife:
     deletes: bool
     parts: bool
     changers: Sequence[str] = ()
+    renumbers: bool = False
     rows: dict[int, Values] = field(default_factory=dict)
     ids: dict[int, int] = field(default_factory=dict)
     log: list[str] = field(default_factory=list)
@@ -68,6 +70,7 @@ class EvolvedLife:
     def step(self) -> None:
         """One statement, by one of the systems."""
         deeds = [self.insert, self.update, self.update, self.merge, self.merge, self.compact]
+        deeds += [self.renumber] * self.renumbers
         statement = self.random.choice([*deeds, *([self.delete] * self.deletes)])() if self.rows else self.insert()
         changes = statement.startswith(("UPDATE", "MERGE"))
         self.say(self.random.choice(sorted(self.changers if changes and self.changers else self.ways)), statement)
@@ -199,6 +202,16 @@ class EvolvedLife:
 
     def compact(self) -> str:
         return "CALL {catalog}.sys.compact(table => 'lake.t', options => 'compaction.min.file-num=2')"
+
+    def renumber(self) -> str:
+        """Some rows get new ids."""
+        self.ids = {}
+        option = "data-evolution.compaction.rewrite-row-ids=true,compaction.min.file-num=2"
+        calls = ["reassign_row_id(table => 'lake.t')"]
+        if self.deletes:
+            calls.append("materialize_deletion_vectors(table => 'lake.t')")
+            calls.append(f"compact(table => 'lake.t', options => '{option}')")
+        return f"CALL {{catalog}}.sys.{self.random.choice(calls)}"
 
 
 def live_column_files(path: str) -> list[DataFileMeta]:

@@ -72,9 +72,12 @@ def live_groups(paimon: Any, path: str) -> list[tuple[int, int, str]]:
     return [(first, count, str(file.fileName())) for (first, count), file in sorted(oldest.items())]
 
 
-def compact_columns(paimon: Any, path: str, blobs: bool = False) -> bool:
+NEW_IDS = {"data-evolution.compaction.rewrite-row-ids": "true"}
+
+
+def compact_columns(paimon: Any, path: str, blobs: bool = False, options: Mapping[str, str] = NO_OPTIONS) -> bool:
     """Puts the columns of files together, and neighbouring small files; False: there is nothing to do."""
-    table = table_at(paimon, path, {"compaction.min.file-num": "2"})
+    table = table_at(paimon, path, {"compaction.min.file-num": "2", **options})
     package, snapshot = paimon.append.dataevolution, table.latestSnapshot().get()
     coordinator = package.DataEvolutionCompactCoordinator(table, blobs, False, snapshot)
     messages = jpype.java.util.ArrayList()

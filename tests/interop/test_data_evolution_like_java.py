@@ -18,7 +18,7 @@ import our_engine
 import pytest
 from evolved_lives import TYPES, EvolvedLife
 from genuine import Genuine, table_path
-from java_evolution import compact_columns, live_groups, read_tracked, reassign_row_ids, write_columns
+from java_evolution import NEW_IDS, compact_columns, live_groups, read_tracked, reassign_row_ids, write_columns
 from pyspark.sql import SparkSession
 from readers import assert_same, java_read, telling
 from support.long_runs import tries
@@ -248,7 +248,7 @@ class JavaTurn:
         self.life, self.java, self.path, self.random = life, life.java, life.path, life.random
 
     def step(self) -> None:
-        deeds = [self.insert, self.compact, *([self.delete] * self.life.deletes)]
+        deeds = [self.insert, self.compact, self.renumber, *([self.delete] * self.life.deletes)]
         deeds += [self.update, self.update] if not self.life.parts else []
         deed = self.random.choice(deeds)
         self.life.log.append(f"java: {deed.__name__}")
@@ -288,6 +288,13 @@ class JavaTurn:
     def compact(self) -> None:
         self.java.run(compact_columns, self.path)
 
+    def renumber(self) -> None:
+        self.life.ids = {}
+        if self.life.deletes and self.random.random() < 0.6:
+            self.java.run(compact_columns, self.path, False, NEW_IDS)
+        else:
+            self.java.run(reassign_row_ids, self.path)
+
 
 IN_TURNS: dict[str, tuple[dict[str, str], Sequence[str]]] = {
     "plain": ({}, ()),
@@ -313,6 +320,7 @@ def test_both_write_in_turn(kind: str, seed: int, java: Genuine, quick_spark: Sp
         return catalog.sql(statement.format(table="paimon.lake.t", catalog="paimon")).collect()
 
     life = EvolvedLife(random, path, java, {"ours": ours}, "deletion-vectors.enabled" in options, bool(parts))
+    life.renumbers = True
     turn = JavaTurn(life)
     with telling(life.log):
         life.say("ours", life.insert())
@@ -360,6 +368,43 @@ def test_rows_get_the_ids_that_java_gives_them(seed: int, java: Genuine, tmp_pat
         assert_same(each, [java], {})
         check_table(each)
     assert java.run(reassign_row_ids, other, specs) is None
+
+
+@pytest.mark.parametrize("seed", range(tries("PAIMON_NEW_ROW_IDS", ci=3, long=60)))
+def test_deleted_rows_leave_the_files_that_java_takes(seed: int, java: Genuine, tmp_path: Path) -> None:
+    path, random = table_path(tmp_path), Random(f"left out {seed}")
+    options = {**EVOLVED, "deletion-vectors.enabled": "true", "source.split.open-file-cost": "1 b"}
+    options["target-file-size"] = f"{random.choice([1, 2500, 100000])} b"
+    java.create(path, {"k": "INT", "v": "STRING"}, options=options)
+    for number in range(random.randint(1, 6)):
+        java.write(
+            path,
+            [(number * 10 + place, f"{number}" * random.choice([1, 500])) for place in range(random.randint(1, 5))],
+        )
+    drawn = [group for group in java.run(live_groups, path) if random.random() < 0.3]
+    some = [(first, [("new",)] * count) for first, count, _ in drawn]
+    if some:
+        java.run(write_columns, path, ["v"], some)
+    groups = java.run(live_groups, path)
+    gone = {name: [n for n in range(count) if random.random() < 0.3] for _, count, name in groups}
+    java.delete_positions(path, {name: numbers for name, numbers in gone.items() if numbers and random.random() < 0.7})
+    other = table_path(tmp_path / "other")
+    shutil.copytree(path, other)
+    java.run(compact_columns, path, False, NEW_IDS)
+    open_table(other, {**NEW_IDS, "compaction.min.file-num": "2"}).compact(full=False)
+
+    def kept(of: str) -> list[tuple[Any, ...]]:
+        """The rows, with their ids where these are old ones."""
+        before = sum(count for _, count, _ in groups)
+        rows = java.run(read_tracked, of)
+        return sorted((k, v, row_id if row_id < before else -1) for k, v, row_id, _ in rows)
+
+    assert kept(other) == kept(path)
+    counts = [sorted(count for _, count, _ in java.run(live_groups, each)) for each in (path, other)]
+    assert counts[0] == counts[1]
+    for each in (path, other):
+        assert_same(each, [java], {})
+        check_table(each)
 
 
 # ------------------------------------------------------------------------------------------------------------ conflicts

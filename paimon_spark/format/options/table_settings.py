@@ -201,7 +201,7 @@ class TableSettings(Settings, Mapping[str, str]):
         "writes the columns that it assigns, and no others. Needs `row-tracking.enabled`.")
     data_evolution_rewrite_row_ids = boolean("data-evolution.compaction.rewrite-row-ids", False,
         "Compactions of tables with data evolution and deletion vectors leave deleted rows out, and give those that "
-        "stay new ids. This release keeps the ids, and refuses such a compaction.")
+        "stay new ids. Ids that somebody has kept mean no row then.")
     reassign_skipped_rows = long("data-evolution.reassign.skip-contiguous-row-count", 1_000_000_000,
         "`reassign_row_id` leaves the ids of rows in a partition as they are where more rows than this have ids "
         "without a gap; 0: it leaves none.")

@@ -6,9 +6,10 @@ columns of these rows.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.merge.compaction.append_picks import AppendRules, Group
@@ -21,6 +22,7 @@ from paimon_spark.merge.keys.row_ids import (
     sections_by_row_id,
 )
 
+NOTHING_DELETED: Mapping[str, int | None] = {}
 _LEAST = 2  # files that can be joined
 
 
@@ -31,10 +33,12 @@ class ColumnPicks:
     Attributes:
         wide: files of columns that have no files of their own.
         blobs: files of one BLOB column each.
+        rewritten: all files that have columns of some rows of which some are deleted; those that stay get new ids.
     """
 
     wide: list[Group]
     blobs: list[Group]
+    rewritten: list[Group] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,11 @@ class PartRules:
 
 
 def pick_columns(
-    files: Iterable[DataFileMeta], rules: AppendRules, takes_few: bool = False, parts: PartRules | None = None
+    files: Iterable[DataFileMeta],
+    rules: AppendRules,
+    takes_few: bool = False,
+    parts: PartRules | None = None,
+    deleted: Mapping[str, int | None] = NOTHING_DELETED,
 ) -> ColumnPicks:
     """The groups of files that are joined.
 
@@ -69,6 +77,8 @@ def pick_columns(
         rules: of the table.
         takes_few: whether fewer files than `compaction.min.file-num` are joined too.
         parts: of the table; None: no columns are apart from the others, and none were.
+        deleted: how many rows of a file are deleted that are to be left out, by its name; None: it is not known. Files
+            without such rows are joined with files with them where they are neighbours.
 
     Raises:
         CorruptFile: the metadata of files do not say which rows they have, or differ in it.
@@ -80,7 +90,10 @@ def pick_columns(
     found = _Parts(apart, parts)
     least = _LEAST if takes_few else max(rules.min_files, _LEAST)
     picks = ColumnPicks([], [])
-    for groups in _bins(wide, rules, found):
+    for groups in _bins(wide, rules, found, deleted):
+        if any(_anchor_name(group) in deleted for group in groups):
+            picks.rewritten.append((*(file for group in groups for file in group.wide), *found.of(groups)))
+            continue
         joined = tuple(file for group in groups for file in _by_age(group))
         is_joined = len(joined) >= least
         if is_joined:
@@ -90,12 +103,25 @@ def pick_columns(
     return picks
 
 
-def _bins(files: Iterable[DataFileMeta], rules: AppendRules, parts: _Parts) -> Iterator[list[ColumnFiles]]:
+def _anchor_name(group: ColumnFiles) -> str | None:
+    return None if group.anchor is None else group.anchor.file_name
+
+
+def _share_left(group: ColumnFiles, deleted: Mapping[str, int | None]) -> float:
+    """The share of rows that is left where deleted ones are left out."""
+    count = deleted.get(_anchor_name(group) or "")
+    return 1.0 if count is None or not group.row_count else max(group.row_count - count, 0) / group.row_count
+
+
+def _bins(
+    files: Iterable[DataFileMeta], rules: AppendRules, parts: _Parts, deleted: Mapping[str, int | None]
+) -> Iterator[list[ColumnFiles]]:
     """The neighbouring rows that may come into one file."""
     taken: list[ColumnFiles] = []
     size, reach, columns = 0, -1, frozenset[Hashable]()
     for group in map(column_files, sections_by_row_id(files)):
-        weight = sum(max(file.file_size, rules.open_cost) for file in group.wide)
+        share = _share_left(group, deleted)
+        weight = sum(max(math.ceil(file.file_size * share), rules.open_cost) for file in group.wide)
         own = parts.columns(group)
         is_full = weight > rules.target_size or size > rules.target_size
         if taken and (group.first_row_id != reach or is_full or own != columns):
@@ -117,7 +143,7 @@ class _Parts:
     def columns(self, group: ColumnFiles) -> frozenset[Hashable]:
         """What the files of some rows have."""
         rules = self._rules
-        return frozenset() if rules is None else frozenset(rules.part_of(file) for file in self._of([group]))
+        return frozenset() if rules is None else frozenset(rules.part_of(file) for file in self.of([group]))
 
     def picks(self, groups: Sequence[ColumnFiles]) -> Iterator[Group]:
         """The files that are joined among those of neighbouring rows: files that have values of the same rows, and of
@@ -126,7 +152,7 @@ class _Parts:
         if rules is None or not rules.joined:
             return
         by_column: dict[Hashable, list[DataFileMeta]] = {}
-        for file in self._of(groups):
+        for file in self.of(groups):
             by_column.setdefault(rules.part_of(file), []).append(file)
         for files in (files for column, files in by_column.items() if column in rules.joined):
             sections = [tuple(file for run in section for file in run.files) for section in sections_by_row_id(files)]
@@ -134,7 +160,8 @@ class _Parts:
             alone = [section[0] for section in sections if len(section) < _LEAST]
             yield from (found for found in _small_neighbours(alone, rules.target_size) if len(found) >= _LEAST)
 
-    def _of(self, groups: Sequence[ColumnFiles]) -> Sequence[DataFileMeta]:
+    def of(self, groups: Sequence[ColumnFiles]) -> Sequence[DataFileMeta]:
+        """The files that have values of some neighbouring rows."""
         last = groups[-1]
         start = bisect_left(self._files, groups[0].first_row_id, key=first_id)
         return self._files[start : bisect_left(self._files, last.first_row_id + last.row_count, key=first_id)]

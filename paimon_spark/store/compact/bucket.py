@@ -32,7 +32,7 @@ from paimon_spark.merge.keys.sections import Section, SortedRun, runs_by_age
 from paimon_spark.merge.runs.sort_merge import merge_runs
 from paimon_spark.store.compact.blobs import join_blobs
 from paimon_spark.store.compact.bucket_rows import SYSTEM_FIELDS, BucketRows, Progress, UpperLevel, files_above
-from paimon_spark.store.compact.columns import join_columns
+from paimon_spark.store.compact.columns import join_columns, leave_out_deleted
 from paimon_spark.store.compact.output import CompactOutput
 from paimon_spark.store.compact.task import AppendTask, CompactTask, CompactTaskResult, MergeTask
 from paimon_spark.store.metadata.table import Table
@@ -65,6 +65,8 @@ def run_task(
     """
     check_writable(table.schema, table.settings)
     if isinstance(task, AppendTask) and table.settings.data_evolution_enabled:
+        if task.leaves_out_deleted:
+            return leave_out_deleted(table, task, progress)
         joins_blobs = is_blob_file(task.files[0])
         return join_blobs(table, task, progress) if joins_blobs else join_columns(table, task, progress)
     with CompactOutput(table, task) as output, RunSpill() as spill:

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue
 from paimon_spark.format.manifest import FileSource
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.rules.blobs import own_file_columns
 from paimon_spark.format.types import DataField
 from paimon_spark.merge.keys.row_ids import anchor_of, column_files, first_id, sections_by_row_id
@@ -26,8 +27,9 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.column_merge import ColumnMerge
 from paimon_spark.store.read.deletion_files import read_deleted_positions
 from paimon_spark.store.read.split_files import SplitFiles
+from paimon_spark.store.read.split_reader import SplitReader
 from paimon_spark.store.read.splits import Split
-from paimon_spark.store.write.file_layout import column_layout
+from paimon_spark.store.write.file_layout import column_layout, file_layout
 
 BATCH_ROWS = 65536
 
@@ -74,6 +76,47 @@ def join_columns(table: Table, task: AppendTask, progress: Progress | None = Non
         created=tuple(output.created),
         rows_read=output.rows_written,
         rows_written=output.rows_written,
+    )
+
+
+def leave_out_deleted(table: Table, task: AppendTask, progress: Progress | None = None) -> CompactTaskResult:
+    """Writes the rows of a task that are not deleted to new files, as new rows, which get new ids at the commit.
+
+    Java: DataEvolutionMaterializeDeletionCompactTask (release 2.0). Bytes of BLOB columns are copied in pieces.
+
+    Args:
+        table: with the schema that the new files get.
+        task: all files that have columns of rows whose ids have no gap.
+        progress: gets how many rows have been read since its last call.
+
+    Raises:
+        CorruptFile: a file or a deletion vector is missing or damaged.
+        StorageError: the storage failed. After any error what was written is deleted.
+    """
+    settings = TableSettings({**dict(table.settings.items()), TableSettings.blob_as_descriptor.key: "true"})
+    reader = SplitReader(replace(table, settings=settings), table.schema.fields, AlwaysTrue())
+    sections = tuple(sections_by_row_id(task.files))
+    directory = bucket_directory(table, task.partition, task.bucket)
+    split = Split(task.partition, task.bucket, directory, (), sections, task.deletions)
+    read = 0
+    with CompactOutput(table, task, FileSource.APPEND, file_layout(table.schema, table.settings)) as output:
+        for batch in reader.read(split, BATCH_ROWS):
+            if progress is not None:
+                progress(batch.num_rows)
+            read += batch.num_rows
+            output.write(batch)
+        output.end_files()
+        files, _ = output.wait()
+    return CompactTaskResult(
+        partition=task.partition,
+        bucket=task.bucket,
+        total_buckets=task.total_buckets,
+        before=task.files,
+        after=tuple(replace(file, min_sequence_number=0, max_sequence_number=0) for file in files),
+        created=tuple(output.created),
+        rows_read=read,
+        rows_written=output.rows_written,
+        gives_new_ids=True,
     )
 
 

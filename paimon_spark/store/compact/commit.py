@@ -7,18 +7,19 @@ undoes one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar
 
 import numpy as np
 
 from paimon_spark.errors import CommitConflict
-from paimon_spark.format.bucket import Place
-from paimon_spark.format.manifest import FileKind, ManifestEntry
+from paimon_spark.format.bucket import Partition, Place
+from paimon_spark.format.manifest import DataFileMeta, FileKind, IndexManifestEntry, ManifestEntry
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.write_settings import CommitSettings
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
+from paimon_spark.merge.keys.row_ids import end_id, first_id
 from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState, conflict_rules
 from paimon_spark.store.commit.commit_loop import commit_request, commit_retries, discarding_if_failed
 from paimon_spark.store.commit.commit_user import new_user
@@ -58,18 +59,29 @@ class CompactedBuckets:
 
 @dataclass(frozen=True, eq=False)
 class _Bucket:
-    """The results of one bucket, committed together or not at all."""
+    """The results of one bucket, committed together or not at all.
+
+    Attributes:
+        renumbered: the ids of rows that get new ones, in ranges: the first, and the one after the last.
+    """
 
     place: Place
     message: CommitMessage
     superseded: Mapping[str, np.ndarray[tuple[int], np.dtype[np.int64]]]
     created: tuple[str, ...]
+    renumbered: tuple[tuple[int, int], ...] = ()
 
     @property
     def removed(self) -> set[str]:
         """The names of the files to delete; files that are only upgraded are not among them."""
         message = self.message
         return {f.file_name for f in message.compact_before} - {f.file_name for f in message.compact_after}
+
+    def late_columns(self, live: Sequence[ManifestEntry]) -> list[DataFileMeta]:
+        """The live files that have columns of rows which get new ids, but for those that the result replaces."""
+        removed = self.removed
+        others = [e.file for e in live if e.file.file_name not in removed and e.file.first_row_id is not None]
+        return [f for f in others if any(first_id(f) < end and first < end_id(f) for first, end in self.renumbered)]
 
 
 def commit_compaction(
@@ -161,6 +173,9 @@ class _Compaction:
         for bucket in chosen if self.has_vectors else ():
             self._make_vectors(bucket)
         changes = compacted([self.message(bucket) for bucket in chosen]) if chosen else None
+        gone = {bucket.place[0] for bucket in chosen if bucket.renumbered}
+        if changes is not None and gone:
+            changes = replace(changes, index=(*changes.index, *self._stale_indexes(state, gone)))
         return Proposal(changes, _Choice(tuple(chosen), dropped))
 
     @property
@@ -204,6 +219,12 @@ class _Compaction:
             return self.base_vectors
         return find_vector_files(self.table, now)
 
+    def _stale_indexes(self, state: TableState, partitions: set[Partition]) -> Iterator[IndexManifestEntry]:
+        """The indexes of the whole table that are over ids which rows of some partitions no longer have, as deleted."""
+        for entry in state.index_entries:
+            if entry.global_index is not None and place_of(self.table, entry.partition, 0)[0] in partitions:
+                yield replace(entry, kind=FileKind.DELETE)
+
     def _why_not(
         self, state: TableState, bucket: _Bucket, live: Sequence[ManifestEntry], vectors: VectorFiles
     ) -> str | None:
@@ -221,6 +242,9 @@ class _Compaction:
             return str(error)
         if self._index_files(vectors, bucket) != self._index_files(self.base_vectors, bucket):
             return "another job has changed the deletion vectors of the bucket meanwhile"
+        late = bucket.late_columns(live)
+        if late:
+            return f"another job has changed columns of rows that get new ids meanwhile, in {late[0].file_name}"
         known = self.upper.get(bucket.place)
         if known is not None and known != frozenset(upper_files(live)):
             return "another job has compacted the bucket meanwhile"
@@ -289,4 +313,9 @@ def _folded(table: Table, results: Sequence[CompactTaskResult]) -> _Bucket:
         ),
         superseded={name: np.unique(np.frombuffer(b"".join(parts), "<i8")) for name, parts in superseded.items()},
         created=tuple(path for result in results for path in result.created),
+        renumbered=tuple(_ids(result) for result in results if result.gives_new_ids),
     )
+
+
+def _ids(result: CompactTaskResult) -> tuple[int, int]:
+    return min(map(first_id, result.before)), max(map(end_id, result.before))

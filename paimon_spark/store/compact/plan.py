@@ -36,7 +36,7 @@ from paimon_spark.merge.compaction.append_picks import (
     pick_any_order,
     pick_neighbours,
 )
-from paimon_spark.merge.compaction.column_picks import PartRules, pick_columns
+from paimon_spark.merge.compaction.column_picks import NOTHING_DELETED, PartRules, pick_columns
 from paimon_spark.merge.compaction.levels import CompactUnit, level_runs, top_level
 from paimon_spark.merge.compaction.pick import drops_deletes, never, pick_compaction, pick_full
 from paimon_spark.merge.compaction.record_expiry import expired_files, record_expiry
@@ -272,15 +272,16 @@ def plan_append_compaction(
     """
     check_writable(table.schema, table.settings)
     evolves = table.settings.data_evolution_enabled
-    if evolves and snapshot is not None:
-        _check_joinable(table)
-    rules, parts = append_rules(table.settings), _part_rules(table)
     has_vectors = table.settings.deletion_vectors_enabled
+    leaves_out = evolves and has_vectors and table.settings.data_evolution_rewrite_row_ids
+    rules, parts = append_rules(table.settings), _part_rules(table)
     tasks: list[AppendTask] = []
     for bucket in live_buckets(table, snapshot, predicate, places):
         if evolves:
-            picks = pick_columns(_joinable(table, bucket.files), rules, full is True, parts)
+            deleted = {name: d.cardinality for name, d in bucket.deletions.items()} if leaves_out else NOTHING_DELETED
+            picks = pick_columns(_joinable(table, bucket.files), rules, full is True, parts, deleted)
             groups: Sequence[Group] = (*picks.wide, *picks.blobs)
+            tasks += (replace(_task(bucket, _rewritable(table, g)), leaves_out_deleted=True) for g in picks.rewritten)
         elif table.bucket_mode is BucketMode.BUCKET_UNAWARE:
             vectors = {name: FileVector(d.path, d.cardinality) for name, d in bucket.deletions.items()}
             groups = pick_any_order(bucket.files, rules, vectors, takes_few=full is True)
@@ -291,22 +292,6 @@ def plan_append_compaction(
             groups = tuple(_picks_of_a_writer(bucket.files, rules))
         tasks += (_task(bucket, group) for group in groups)
     return tuple(tasks)
-
-
-def _check_joinable(table: Table) -> None:
-    """Checks that a compaction of a table with data evolution does what the official one would.
-
-    Rows keep their ids and their values, so indexes of the whole table stay right.
-
-    Raises:
-        UnsupportedFeature: it would give rows new ids.
-    """
-    option = TableSettings.data_evolution_rewrite_row_ids
-    if table.settings.data_evolution_rewrite_row_ids and table.settings.deletion_vectors_enabled:
-        raise UnsupportedFeature(
-            f"compacting {table.location}: '{option.key}' = 'true' leaves deleted rows out and gives the others new "
-            "ids, and this release keeps the ids; compact it with the option set to false"
-        )
 
 
 def _joinable(table: Table, files: Sequence[DataFileMeta]) -> Sequence[DataFileMeta]:
@@ -320,6 +305,22 @@ def _joinable(table: Table, files: Sequence[DataFileMeta]) -> Sequence[DataFileM
         raise UnsupportedFeature(
             f"compacting {table.location}: {part.file_name} has VECTOR columns apart from the others, and the table "
             f"has no option '{FileSettings.vector_format.key}' that says so; set it to the format of this file first"
+        )
+    return files
+
+
+def _rewritable(table: Table, files: Group) -> Group:
+    """The files, unless some have VECTOR columns apart from the others, which the official system does not write anew.
+
+    Raises:
+        UnsupportedFeature: there are such files.
+    """
+    part = next((file for file in files if is_part_file(file) and not is_blob_file(file)), None)
+    if part is not None:
+        raise UnsupportedFeature(
+            f"compacting {table.location}: {part.file_name} has VECTOR columns apart from the others, and rows with "
+            "such files get no new ids, neither here nor in the official system; compact the table with "
+            f"'{TableSettings.data_evolution_rewrite_row_ids.key}' set to false"
         )
     return files
 

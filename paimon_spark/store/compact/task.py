@@ -57,6 +57,8 @@ class AppendTask:
         total_buckets: the number of buckets that the bucket's files record.
         files: in the order of their rows.
         deletions: deletion vectors by data file name.
+        leaves_out_deleted: whether deleted rows are left out, and the others get new ids, of a table with data
+            evolution, where rows keep their ids otherwise.
     """
 
     partition: bytes
@@ -64,6 +66,7 @@ class AppendTask:
     total_buckets: int
     files: tuple[DataFileMeta, ...]
     deletions: Mapping[str, DeletionFile] = field(default_factory=dict)
+    leaves_out_deleted: bool = False
 
     @property
     def weight(self) -> int:
@@ -86,6 +89,7 @@ class CompactTaskResult:
         superseded: data file name -> positions (int64, little-endian) that a deletion vector must delete.
         created: the paths of all files that the task wrote, to be deleted if the result is not committed.
         rows_read, rows_written: the rows of the files read, and of the new data files.
+        gives_new_ids: whether the rows of a table with data evolution get new ids.
     """
 
     partition: bytes
@@ -98,3 +102,4 @@ class CompactTaskResult:
     created: tuple[str, ...] = ()
     rows_read: int = 0
     rows_written: int = 0
+    gives_new_ids: bool = False

@@ -8,6 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from paimon_spark.arrow.predicates.predicate import FALSE, Predicate
+from paimon_spark.errors import OptionError
+from paimon_spark.format.options.read_settings import ScanSettings
+from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.options.write_settings import CompactionSettings
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.store.clustering.incremental import cluster_incrementally
 from paimon_spark.store.clustering.local import cluster_here
@@ -70,6 +74,33 @@ def compact_on_call(
         postponed_rows=moved.rows,
         millis=millis_since(began),
     )
+
+
+def leaving_out_deleted(table: Table) -> Table:
+    """The table with options by which a compaction leaves out deleted rows, and does nothing else.
+
+    Java: MaterializeDeletionVectorsProcedure (release 2.1).
+
+    Raises:
+        OptionError: the table has no data evolution, or no deletion vectors.
+    """
+    settings = table.settings
+    for is_set, option in (
+        (settings.data_evolution_enabled, TableSettings.data_evolution_enabled),
+        (settings.deletion_vectors_enabled, TableSettings.deletion_vectors_enabled),
+    ):
+        if not is_set:
+            raise OptionError(
+                f"leaving deleted rows out of the files of {table.location}: this is for tables with '{option.key}' = "
+                "'true'; of others, a compaction leaves them out"
+            )
+    wanted = {
+        TableSettings.data_evolution_rewrite_row_ids.key: "true",
+        CompactionSettings.min_file_num.key: str(2**31 - 1),
+        ScanSettings.open_file_cost.key: f"{2**62} b",  # so that no file is joined with its neighbours
+        CompactionSettings.blobs.key: "false",
+    }
+    return replace(table, settings=TableSettings({**dict(settings.items()), **wanted}))
 
 
 def _warn_of_no_partition(table: Table, where: str | Predicate) -> None:

@@ -147,7 +147,7 @@ CASES = [
 
 ELSEWHERE = {
     "alter_view_dialect", "create_tag_from_timestamp", "merge_branch", "migrate_database",
-    "migrate_table", "reassign_row_id", "repair", "repair_earliest_snapshot",
+    "materialize_deletion_vectors", "migrate_table", "reassign_row_id", "repair", "repair_earliest_snapshot",
     "rollback_to_timestamp", "trigger_tag_automatic_creation",
 }  # fmt: skip
 """Procedures with tests of their own below, since their arguments or tables are others."""
@@ -212,6 +212,18 @@ def test_new_ids_for_rows(lake: Warehouse) -> None:
     assert told == "Success: snapshot 4, nextRowId 3 -> 5, files=2, rows=2, indexFiles=0."
     [(told,)] = checked(lake, "reassign_row_id", table="db.evolved")
     assert told == "Skipped: no partition has row ids with gaps, nextRowId=5."
+
+
+def test_deleted_rows_are_left_out(lake: Warehouse) -> None:
+    options = {"bucket": "-1", "row-tracking.enabled": "true", "data-evolution.enabled": "true"}
+    lake.create("db.evolved", (), {**options, "deletion-vectors.enabled": "true"})
+    lake.append("db.evolved", [(1, NEW), (2, NEW), (3, NEW)])
+    table = opened(lake, "db.evolved")
+    table.delete("id = 2")
+    assert checked(lake, "materialize_deletion_vectors", table="db.evolved", where=f"dt = '{NEW}'") == TRUE
+    found = opened(lake, "db.evolved").scan(["id", "_ROW_ID"]).to_arrow().to_pylist()
+    assert [tuple(row.values()) for row in found] == [(1, 3), (3, 4)]
+    check_table(lake.location("db.evolved"))
 
 
 def test_the_earliest_snapshot(lake: Warehouse) -> None:

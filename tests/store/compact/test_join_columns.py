@@ -17,20 +17,25 @@ from support.tables.commit_states import latest, with_rivals
 from support.tables.compacting import compact, live_files, rows_of, tasks_of, write
 from support.tables.files_by_hand import file as data_file
 
-from paimon_spark.errors import CommitConflict, PaimonError, UnsupportedFeature
+from paimon_spark.errors import CommitConflict, OptionError, PaimonError, UnsupportedFeature
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.format.manifest import DataFileMeta
+from paimon_spark.format.binary_row import encode_arity_row
+from paimon_spark.format.manifest import DataFileMeta, FileKind, GlobalIndexMeta, IndexManifestEntry
 from paimon_spark.format.snapshot import CommitKind
 from paimon_spark.format.types import DataType, Root
 from paimon_spark.merge.compaction.append_picks import AppendRules
 from paimon_spark.merge.compaction.column_picks import pick_columns
 from paimon_spark.store.commit.commit_user import new_user
 from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.commit.vector_files import find_vector_files
 from paimon_spark.store.compact.compaction import Outcome, compact_table, run_here
 from paimon_spark.store.compact.task import CompactTask
 from paimon_spark.store.evolution import changes as c
 from paimon_spark.store.evolution.alter import alter_table
+from paimon_spark.store.metadata.manifest_files import read_index_manifest
+from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.upkeep.compact_call import leaving_out_deleted
 from paimon_spark.tables.open import open_table
 
 FEW = {"compaction.min.file-num": "2"}
@@ -208,6 +213,108 @@ def test_a_change_that_was_computed_before_a_compaction(tmp_path: Path) -> None:
     check_table(table.location)
 
 
+# -------------------------------------------------------------------------------------------------------------- new ids
+
+NEW_IDS = {**VECTORS, **FEW, "data-evolution.compaction.rewrite-row-ids": "true"}
+
+
+def delete_ids(table: Table, *ids: int) -> None:
+    TableCommit(table, new_user(table)).append(delete(table, *ids), operation="DELETE")
+
+
+def test_deleted_rows_leave_the_files_and_others_get_new_ids(tmp_path: Path) -> None:
+    table = evolved(tmp_path, NEW_IDS)
+    put(table, 1, 2, 3)
+    put(table, 4, 5)
+    update(table, "v", {2: "b", 5: "e"})
+    delete_ids(table, 0, 4)
+    compact(table)
+    (file,) = live_files(table)
+    assert facts(file) == (5, 3, 5, 5, None)
+    assert rows_with_ids(table) == [(2, "b", 2, 5, 5), (3, "v3", 3, 6, 5), (4, "v4", 4, 7, 5)]
+    assert (latest(table).next_row_id, latest(table).total_record_count) == (8, 3)
+    assert find_vector_files(table, latest(table)) == {}
+    check_table(table.location)
+
+
+def test_files_without_deleted_rows_are_joined_as_ever(tmp_path: Path) -> None:
+    table = evolved(tmp_path, {**NEW_IDS, "target-file-row-num": "1"})
+    put(table, 1, 2)
+    compact(table)
+    assert [row[3] for row in rows_with_ids(table)] == [0, 1]
+    assert len(live_files(table)) == 1
+
+
+def test_files_whose_rows_are_all_deleted_go(tmp_path: Path) -> None:
+    table = evolved(tmp_path, NEW_IDS)
+    put(table, 1, 2)
+    delete_ids(table, 0, 1)
+    compact(table)
+    assert (live_files(table), rows_with_ids(table)) == ([], [])
+    put(table, 3)
+    assert rows_with_ids(table)[0][3] == 2
+    check_table(table.location)
+
+
+def test_the_procedure_leaves_other_files_alone(tmp_path: Path) -> None:
+    table = evolved(tmp_path, VECTORS)
+    for key in (1, 2, 3):
+        put(table, key, key + 10)
+    delete_ids(table, 2)
+    before = {file.file_name for file in live_files(table)}
+    compact_table(leaving_out_deleted(table), Here(), full=False)
+    assert [row[::3] for row in rows_with_ids(table)] == [(1, 0), (3, 4), (11, 1), (12, 6), (13, 5)]
+    assert len(before & {file.file_name for file in live_files(table)}) == 2
+    with pytest.raises(OptionError, match=r"this is for tables with 'deletion-vectors\.enabled' = 'true'"):
+        leaving_out_deleted(evolved(tmp_path / "plain"))
+
+
+@pytest.mark.parametrize("rival", ["update", "delete", "put"])
+def test_what_others_do_to_rows_that_get_new_ids_stays(tmp_path: Path, rival: str) -> None:
+    table = evolved(tmp_path, NEW_IDS)
+    put(table, 1, 2, 3)
+    delete_ids(table, 0)
+    deeds = {
+        "update": partial(update, table, "v", {2: "b"}),
+        "delete": partial(delete_ids, table, 2),
+        "put": partial(put, table, 4),
+    }
+    done = compact_table(with_rivals(table, deeds[rival]), Here(), full=True)
+    assert (len(done.snapshot_ids), done.dropped) == (1, ())
+    rows = {"update": [(2, "b"), (3, "v3")], "delete": [(2, "v2")], "put": [(2, "v2"), (3, "v3"), (4, "v4")]}
+    assert [row[:2] for row in rows_with_ids(table)] == rows[rival]
+    check_table(table.location)
+
+
+def test_indexes_over_ids_that_are_gone_are_dropped(tmp_path: Path) -> None:
+    table = evolved(tmp_path, NEW_IDS, ["w"])
+    for key, part in ((1, 1), (2, 1), (3, 2)):
+        write(table, [(key, "v", part)])
+    delete_ids(table, 0)
+    places = {part: encode_arity_row([part], table.schema.partition_types) for part in (1, 2)}
+    for part, place in places.items():
+        index = IndexManifestEntry(
+            FileKind.ADD, place, 0, "btree", f"global-{part}", 0, 1,
+            global_index=GlobalIndexMeta(0, 2, table.schema.by_name["v"].id),
+        )  # fmt: skip
+        TableCommit(table, f"java {part}").append([CommitMessage(place, 0, -1, index_entries=(index,))])
+    compact(table)
+    entries = read_index_manifest(table.file_io, table.location, latest(table).index_manifest)
+    assert [entry.file_name for entry in entries] == ["global-2"]
+
+
+def test_vectors_of_files_of_their_own_are_refused(tmp_path: Path) -> None:
+    table = evolved(tmp_path, {**NEW_IDS, "vector.file.format": "parquet"})
+    put(table, 1)
+    (message,) = changed(table, "v", {1: "a"})
+    (file,) = message.new_files
+    apart = replace(file, file_name=file.file_name.replace("data-", "data-1.vector."))
+    delete_ids(table, 0)
+    TableCommit(table, "java").append([replace(message, new_files=(apart,))])
+    with pytest.raises(UnsupportedFeature, match="get no new ids, neither here nor in the official system"):
+        tasks_of(table)
+
+
 # --------------------------------------------------------------------------------------------------------------- faults
 
 
@@ -236,13 +343,6 @@ def test_whatever_fails_the_rows_stay(tmp_path: Path, lasting: bool) -> None:
 
 
 # ------------------------------------------------------------------------------------------------------------- refusals
-
-
-def test_new_ids_for_rows_are_refused(tmp_path: Path) -> None:
-    table = evolved(tmp_path, {**VECTORS, "data-evolution.compaction.rewrite-row-ids": "true"})
-    put(table, 1)
-    with pytest.raises(UnsupportedFeature, match=r"'data-evolution\.compaction\.rewrite-row-ids' = 'true'"):
-        tasks_of(table)
 
 
 def test_columns_that_lie_apart_are_left_to_the_official_system(tmp_path: Path) -> None:
