@@ -56,7 +56,8 @@ class ReadTable:
         """
         if self.snapshot is None:
             return []
-        units = own_scan(self.table, self.table.schema.fields, predicate).plan_at(self.snapshot).splits
+        table = self.table.finding_all_rows
+        units = own_scan(table, table.schema.fields, predicate).plan_at(self.snapshot).splits
         found = [unit for unit in units if isinstance(unit, Split)]
         if len(found) < len(units):
             raise UnsupportedFeature(

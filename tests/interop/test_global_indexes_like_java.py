@@ -1,15 +1,21 @@
-"""Indexes of a whole table that Java makes, under our writes; and ours, under Java's reads."""
+"""Indexes of a whole table that Java makes, under our writes and reads.
+
+``PAIMON_GLOBAL_INDEX_READS`` sets how many tables with random indexes are read.
+"""
 
 from __future__ import annotations
 
 import shutil
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 from genuine import Genuine
 from java_global_indexes import create_index, index_entries, rows_where
+from support.long_runs import tries
 from support.oracles.checker import check_table
 from support.tables.column_changes import EVOLVED, VECTORS, changed, commit, delete, put, update
 from support.tables.compacting import compact
@@ -17,6 +23,7 @@ from support.tables.compacting import compact
 from paimon_spark import check, open_table
 from paimon_spark.errors import CommitConflict, UnsupportedFeature
 from paimon_spark.store.checks.report import Rule
+from paimon_spark.store.read.splits import Split
 
 pytestmark = pytest.mark.interop
 
@@ -76,6 +83,119 @@ def test_indexes_of_java_live_through_our_writes(java: Genuine, path: str) -> No
 def test_an_overwrite_takes_the_indexes_of_its_rows_away(java: Genuine, path: str) -> None:
     open_table(path).truncate()
     assert not java.run(index_entries, path)
+    check_table(path)
+
+
+# ------------------------------------------------------------------------------------------------ reads by indexes
+
+KINDS = {
+    "i": ("INT", lambda r: r.choice([None, *range(-3, 9)]),
+          ["= 3", "in (1, 2, null)", "<> 4", "not in (1, 7)", "<=> 2"]),
+    "l": ("BIGINT", lambda r: r.choice([None, 2**62, -(2**62), *range(9)]), ["> 3", "= 4611686018427387904", "<= 0"]),
+    "s": ("STRING", lambda r: r.choice([None, "", "a", "ab", "abc", "b", "é", "z" * 60]),
+          ["= 'a'", "like 'ab%'", "like 'a_c'", "not like 'a%'", ">= 'b'", "in ('', 'é')", "like '%b'", "= ''"]),
+    "d": ("DOUBLE", lambda r: r.choice([None, 0.0, -0.0, 1.5, -2.25, float("nan"), float("inf")]),
+          ["= 0.0", "< 0.0", "> -0.0", "= double('NaN')", ">= 1.5", "<> 0"]),
+    "f": ("FLOAT", lambda r: r.choice([None, 0.0, -0.0, 0.5, float("nan"), 3.0]), ["= 0.5", "< 0.1", "> 0.1", "<= 3"]),
+    "m": ("DECIMAL(25, 3)", lambda r: r.choice([None, Decimal("1.125"), Decimal("-3.5"), Decimal(10**20)]),
+          ["= 1.125", "< 1.1259", "> -3.5", "= 1.1259"]),
+    "e": ("DECIMAL(9, 2)", lambda r: r.choice([None, Decimal("0.25"), Decimal("-7"), Decimal("99")]),
+          ["> 0.255", "= -7"]),
+    "t": ("TIMESTAMP(9)", lambda r: r.choice([None, 1, 10**9, 10**9 + 1, -5]),
+          ["= timestamp_ntz'1970-01-01 00:00:01'"]),
+    "u": ("TIMESTAMP(3)", lambda r: r.choice([None, 10**9, 2 * 10**9]), ["> timestamp_ntz'1970-01-01 00:00:01'"]),
+    "y": ("DATE", lambda r: r.choice([None, 0, 100, -1]), ["= date'1970-01-01'", "< date'1970-01-01'"]),
+    "b": ("BOOLEAN", lambda r: r.choice([None, True, False]), ["= true", "<> true"]),
+}  # fmt: skip
+"""Columns: their type, their values, and what is asked of them."""
+
+
+def conditions(random: Random) -> str:
+    """One condition on one or more columns."""
+
+    def leaf() -> str:
+        name = random.choice(list(KINDS))
+        return f"{name} {random.choice([*KINDS[name][2], 'is null', 'is not null'])}"
+
+    found = leaf()
+    for _ in range(random.choice([0, 0, 1, 2])):
+        found = f"{found} {random.choice(['and', 'or'])} {leaf()}"
+    return f"not ({found})" if random.random() < 0.15 else found
+
+
+@pytest.mark.parametrize("seed", range(tries("PAIMON_GLOBAL_INDEX_READS", ci=3)))
+def test_reads_by_indexes_of_java_find_the_same_rows(java: Genuine, tmp_path: Path, seed: int) -> None:
+    """With and without the indexes; some rows are in no index, deleted, changed in other columns, or compacted."""
+    random, path = Random(seed), str(tmp_path / "t")
+    codec = random.choice(["none", "zstd", "lz4"])
+    options = {"btree-index.compression": codec, "bitmap-index.compression": codec}
+    options |= {"btree-index.block-size": "64 b", "bitmap-index.dictionary-block-size": "64 b"}
+    columns = {"k": "BIGINT", "w": "BIGINT", **{name: kind for name, (kind, _, _) in KINDS.items()}}
+    java.create(path, columns, options={**EVOLVED, **VECTORS, "file.format": "parquet"})
+
+    def write() -> None:
+        first = random.randrange(10**6)
+        rows = [
+            (first + i, i, *(draw(random) for _, draw, _ in KINDS.values())) for i in range(random.randint(50, 300))
+        ]
+        java.write(path, rows)
+
+    write()
+    java.run(create_index, path, "i", "btree", options)
+    for name in list(KINDS)[1:]:
+        for kind in random.choice([["btree"], ["bitmap"], ["btree", "bitmap"], []]):
+            java.run(create_index, path, name, kind, options)
+    for _ in range(random.randint(0, 3)):
+        random.choice(
+            [
+                write,
+                lambda: open_table(path).update("w < 20", {"w": -1}),
+                lambda: open_table(path).delete("w in (3, 4, 50)"),
+                lambda: compact(open_table(path), full=True),
+            ]
+        )()
+    used = 0
+    for _ in range(40):
+        where = conditions(random)
+        with_index, without = (
+            open_table(path, {"global-index.enabled": enabled}).scan(["k", "_ROW_ID"], where=where)
+            for enabled in ("true", "false")
+        )
+        assert sorted(map(str, with_index.to_arrow().to_pylist())) == sorted(
+            map(str, without.to_arrow().to_pylist())
+        ), where
+        plan = with_index.plan()
+        used += plan.skipped_by_index + sum(len(split.selections) for split in plan.splits if isinstance(split, Split))
+    assert used
+    check_table(path)
+
+
+def test_rows_that_no_index_covers_are_found_unless_fast_is_asked_for(java: Genuine, path: str) -> None:
+    """Java finds none of them without an option; so does this release where the option says so."""
+    put(open_table(path), 3)
+    for options, count in (({}, 4), (FULL, 4), ({"global-index.search-mode": "fast"}, 3)):
+        assert len(open_table(path, options).scan(["k"], where="v = 'v3'").to_arrow()) == count
+        if options:
+            assert len(java.run(rows_where, path, [("v", "equal", "v3")], options)[0]) == count
+    fast = open_table(path, {"global-index.search-mode": "fast"})
+    assert fast.delete("v = 'v3'").rows_deleted == 4, "a statement finds all rows"
+
+
+def test_an_index_that_may_be_stale_is_not_used(java: Genuine, path: str) -> None:
+    open_table(path, {"global-index.column-update-action": "IGNORE"}).update("k = 3", {"v": "'x'"})
+    table = open_table(path, {"global-index.column-update-action": "IGNORE"})
+    assert table.scan(["k"], where="v = 'x'").to_arrow()["k"].to_pylist() == [3]
+
+
+def test_keys_of_another_type_are_not_looked_up(java: Genuine, tmp_path: Path) -> None:
+    """Java reads the old keys as the new type; a DECIMAL(9, 4) has as many bytes as a DECIMAL(8, 2)."""
+    path = str(tmp_path / "t")
+    java.create(path, {"k": "INT", "e": "DECIMAL(8, 2)"}, options=EVOLVED)
+    java.write(path, [(1, Decimal("1.25")), (2, Decimal("0.01"))])
+    assert java.run(create_index, path, "e", "btree") == 1
+    java.alter(path, ("updateColumnType", "e", "DECIMAL(12, 4)"))
+    for value, key in (("1.25", 1), ("0.0100", 2)):
+        assert open_table(path).scan(["k"], where=f"e = {value}").to_arrow()["k"].to_pylist() == [key]
     check_table(path)
 
 

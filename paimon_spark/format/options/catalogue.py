@@ -92,8 +92,8 @@ NO_EFFECT = (
     NoEffect(
         "lookup joins and searches, which this release has none of",
         """
-        lookup.cache-rows lookup.continuous.discovery-interval lookup.blob-as-descriptor global-index.enabled
-        global-index.search-mode scalar-index.search-mode global-index.row-count-per-shard
+        lookup.cache-rows lookup.continuous.discovery-interval lookup.blob-as-descriptor
+        global-index.row-count-per-shard
         global-index.build.max-shard global-index.build.max-parallelism
         global-index.thread-num vector-index.search-mode full-text-index.search-mode
         vector-search.distribute.enabled vector-search.lateral-join.batch-size vector-search.lateral-join.parallelism

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from paimon_spark.format.options.option import Settings, choice
+from paimon_spark.format.options.option import MB, Option, Settings, boolean, choice, memory
+from paimon_spark.format.options.value_texts import parse_choice
+
+_MODES = parse_choice("fast", "full", "detail")
 
 
 # One option is one entry, and not a line for each argument.
@@ -10,7 +13,18 @@ from paimon_spark.format.options.option import Settings, choice
 class GlobalIndexSettings(Settings):
     """How indexes of a whole table are made, used and kept."""
 
+    enabled = boolean("global-index.enabled", True,
+        "`false`: reads do without indexes of the whole table. See [global indexes](../guides/global-indexes.md).")
     update_action = choice("global-index.column-update-action", ("THROW_ERROR", "DROP_PARTITION_INDEX", "IGNORE"),
         "What an UPDATE or MERGE of a column that a global index is over does: `THROW_ERROR` (it is refused), "
         "`DROP_PARTITION_INDEX` (the index files of the partitions that change go, in the same snapshot) or `IGNORE` "
-        "(the index stays as it is). See [global indexes](../guides/global-indexes.md).")
+        "(the index stays as it is; reads with this value do without it, because it may have old values).")
+    search_mode: Option[str | None] = Option("global-index.search-mode", None, _MODES,
+        "Which rows a read with a condition finds of those that no global index covers: all of them with `full` and "
+        "`detail`, and none with `fast`. Without the option all are found; the official default is `fast`.")
+    scalar_search_mode: Option[str | None] = Option("scalar-index.search-mode", None, _MODES,
+        "The same, for `btree` and `bitmap` indexes alone. It goes before `global-index.search-mode`.")
+    btree_fallback = memory("btree-index.fallback-scan-max-size", 256 * MB,
+        "A condition that needs a range of keys uses a `btree` index of at most this size. 0: none.")
+    bitmap_fallback = memory("bitmap-index.fallback-scan-max-size", 256 * MB,
+        "A condition that needs a range of keys uses a `bitmap` index of at most this size. 0: none.")

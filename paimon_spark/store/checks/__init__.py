@@ -1,5 +1,5 @@
 """Verifies a whole table: that its files agree with its metadata.
 
-May import: ``store.global_index``, ``store.open``. No writes.
+May import: ``store.open``. No writes.
 Invariant: a problem is a finding with a rule; only an error of the storage ends a check.
 """

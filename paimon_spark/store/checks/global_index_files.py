@@ -26,7 +26,7 @@ def check_global_index_file(table: Table, label: str, path: str, entry: IndexMan
         findings: receives the problems.
     """
     meta = entry.global_index
-    data_type = None if meta is None else type_of_keys(table, meta.index_field_id)
+    data_type = None if meta is None else type_of_keys(table.schema, table.schemas, meta.index_field_id)
     if meta is None or data_type is None:
         return  # the column was dropped, or changed its type: no reader uses the file
     try:

@@ -35,7 +35,7 @@ def with_index_updates(state: TableState, changes: CommitChanges) -> CommitChang
     if not touched:
         return changes
     if action == "THROW_ERROR":
-        name, kind = next(iter(indexed_columns(state.table, touched).items()))
+        name, kind = next(iter(indexed_columns(state.table.schema, touched).items()))
         raise CommitConflict(
             f"this change of rows of {state.table.location} gives columns new values that an index of the whole table "
             f"is over, {kind} of '{name}', which another job has made meanwhile; run the job again"

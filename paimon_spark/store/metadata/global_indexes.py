@@ -5,20 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from paimon_spark.format.manifest import IndexManifestEntry
-from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataType
-from paimon_spark.store.metadata.manifest_files import read_index_manifest
-from paimon_spark.store.metadata.table import Table
-
-
-def index_files(table: Table, snapshot: Snapshot) -> list[IndexManifestEntry]:
-    """The files of all indexes of the whole table.
-
-    Raises:
-        CorruptFile: the index manifest is missing or damaged.
-    """
-    entries = read_index_manifest(table.file_io, table.location, snapshot.index_manifest)
-    return [entry for entry in entries if entry.global_index is not None]
+from paimon_spark.store.metadata.schemas import SchemaStore
 
 
 def field_ids(entry: IndexManifestEntry) -> tuple[int, ...]:
@@ -27,9 +16,9 @@ def field_ids(entry: IndexManifestEntry) -> tuple[int, ...]:
     return () if meta is None else (meta.index_field_id, *(meta.extra_field_ids or ()))
 
 
-def indexed_columns(table: Table, entries: Iterable[IndexManifestEntry]) -> dict[str, str]:
+def indexed_columns(schema: TableSchema, entries: Iterable[IndexManifestEntry]) -> dict[str, str]:
     """The columns that index files are over, each with the type of the index."""
-    names = {field.id: field.name for field in table.schema.fields}
+    names = {field.id: field.name for field in schema.fields}
     found: dict[str, str] = {}
     for entry in entries:
         for number in field_ids(entry):
@@ -37,18 +26,21 @@ def indexed_columns(table: Table, entries: Iterable[IndexManifestEntry]) -> dict
     return found
 
 
-def type_of_keys(table: Table, field_id: int) -> DataType | None:
+def type_of_keys(now: TableSchema, schemas: SchemaStore, field_id: int) -> DataType | None:
     """The type of the keys of an index over a column; None: the column is no longer there, or had another type.
 
     An index file does not say which type its keys have, and a change of the type does not make it anew.
 
+    Args:
+        now: the schema of the read.
+        schemas: all of the table.
+        field_id: of the column.
+
     Raises:
         CorruptFile: a schema is damaged.
     """
-    if all(field.id != field_id for field in table.schema.fields):
+    if all(field.id != field_id for field in now.fields):
         return None
-    schemas = [
-        table.schema if number == table.schema.id else table.schemas.load(number) for number in table.schemas.ids()
-    ]
-    types = {field.type.with_nullable(True) for schema in schemas for field in schema.fields if field.id == field_id}
+    every = [now if number == now.id else schemas.load(number) for number in schemas.ids()]
+    types = {field.type.with_nullable(True) for schema in every for field in schema.fields if field.id == field_id}
     return types.pop() if len(types) == 1 else None

@@ -142,6 +142,11 @@ def read_index_manifest(file_io: FileIO, table: str, name: str | None) -> list[I
     return list(remembered(path, read))
 
 
+def read_global_indexes(file_io: FileIO, table: str, name: str | None) -> list[IndexManifestEntry]:
+    """The files of all indexes of the whole table that an index manifest names; for errors see read_index_manifest."""
+    return [entry for entry in read_index_manifest(file_io, table, name) if entry.global_index is not None]
+
+
 def _read(file_io: FileIO, path: str, what: str) -> bytes:
     try:
         return file_io.read_bytes(path)

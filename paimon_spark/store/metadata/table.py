@@ -15,6 +15,7 @@ from typing import Self
 from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.errors import CorruptFile, SnapshotNotFound, TableChanged, TableNotFound
 from paimon_spark.file_io import FileIO
+from paimon_spark.format.options.index_settings import GlobalIndexSettings
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.store.metadata.schemas import SchemaStore
@@ -146,6 +147,19 @@ class Table:
     def with_tracking(self) -> Self:
         """The table as writers see it that write its rows again; see TableSchema.with_tracking."""
         return replace(self, schema=self.schema.with_tracking) if self.schema.tracking_fields else self
+
+    @property
+    def finds_only_indexed(self) -> bool:
+        """True if a read with a condition leaves out rows that no global index covers, because an option says so."""
+        settings = self.settings.global_index
+        return (settings.scalar_search_mode or settings.search_mode) == "fast"
+
+    @property
+    def finding_all_rows(self) -> Self:
+        """The table for reads that must not leave out rows that no global index covers: of statements and streams."""
+        if not self.finds_only_indexed:
+            return self
+        return replace(self, settings=self.settings.merged({GlobalIndexSettings.scalar_search_mode.key: "full"}))
 
     @property
     def without_fallback(self) -> Self:

@@ -22,6 +22,7 @@ from paimon_spark.arrow.predicates.evaluate import filter_batch
 from paimon_spark.arrow.predicates.predicate import Predicate, restrict
 from paimon_spark.arrow.types import arrow_schema, from_internal
 from paimon_spark.errors import CorruptFile
+from paimon_spark.format.file_index.row_sets import decode_rows
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.paths import data_file_path
 from paimon_spark.format.schema import POSITION, ROW_ID
@@ -35,9 +36,8 @@ from paimon_spark.store.read.deletion_files import read_deleted_positions
 from paimon_spark.store.read.file_rows import FileRequest, StoredFile, read_file
 from paimon_spark.store.read.file_statistics import ids_of_file
 from paimon_spark.store.read.lenient_read import tolerate
-from paimon_spark.store.read.open_file import within
 from paimon_spark.store.read.split_files import SplitFiles
-from paimon_spark.store.read.splits import Split
+from paimon_spark.store.read.splits import Split, selection_name
 
 Ints = npt.NDArray[np.int64]
 _POSITION_FIELD = pa.field(POSITION, pa.int64(), nullable=False)
@@ -92,7 +92,7 @@ class ColumnMerge:
         group = column_files(section)
         path = data_file_path(split.bucket_path, (group.wide or group.parts)[0])
         with translate_missing_files(self.files.table, split.snapshot_id):
-            rows = self._rows(split, group, batch_rows)
+            rows = self._rows(split, group, _wanted_rows(split, section, group), batch_rows)
             yield from tolerate(rows, path, self.files.tolerance)
 
     def requests(self, section: Section) -> Iterator[tuple[DataFileMeta, FileRequest]]:
@@ -103,22 +103,23 @@ class ColumnMerge:
         for field, files in sources.parts:
             yield from ((file, FileRequest((field,))) for file in files)
 
-    def _rows(self, split: Split, group: ColumnFiles, batch_rows: int) -> Iterator[pa.RecordBatch]:
+    def _rows(self, split: Split, group: ColumnFiles, wanted: Ints, batch_rows: int) -> Iterator[pa.RecordBatch]:
         sources, deleted = self._sources(group), self._deleted(split, group)
         blobs = {field.name for field, _ in sources.blobs}
         plain = tuple(field for field in self.fields if field.name not in blobs)
         schema = pa.schema([*arrow_schema(plain), _POSITION_FIELD])
         nowhere = {field.name: _constant(field, self.files.partition(split)) for field in plain}
         condition = restrict(self.predicate, {field.name for field in plain})
+        some = None if len(wanted) == group.row_count else wanted
         with ExitStack() as closing:
             columns = {f.name: self._blob_column(split, group, f, files, closing) for f, files in sources.blobs}
-            streams = [self._wide(split, file, fields, batch_rows) for file, fields in sources.wide]
-            streams += [self._part(split, group, field, files, batch_rows) for field, files in sources.parts]
-            for first, arrays in _side_by_side(streams, group.row_count, batch_rows):
-                count = len(next(iter(arrays.values()))) if arrays else min(batch_rows, group.row_count - first)
+            streams = [self._wide(split, file, fields, batch_rows, some) for file, fields in sources.wide]
+            streams += [self._part(split, group, field, files, batch_rows, wanted) for field, files in sources.parts]
+            for first, arrays in _side_by_side(streams, len(wanted), batch_rows):
+                count = len(next(iter(arrays.values()))) if arrays else min(batch_rows, len(wanted) - first)
                 made = [arrays[f.name] if f.name in arrays else pa.repeat(nowhere[f.name], count) for f in plain]
-                batch = batch_of([*made, pa.array(np.arange(first, first + count))], schema, count)
-                batch = filter_batch(condition, _without(batch, deleted, first))
+                batch = batch_of([*made, pa.array(wanted[first : first + count])], schema, count)
+                batch = filter_batch(condition, _without(batch, deleted))
                 for piece in _pieces(batch, columns):
                     yield self._complete(piece, columns, group)
 
@@ -166,28 +167,34 @@ class ColumnMerge:
         return deleted
 
     def _wide(
-        self, split: Split, file: DataFileMeta, fields: tuple[DataField, ...], batch_rows: int
+        self, split: Split, file: DataFileMeta, fields: tuple[DataField, ...], batch_rows: int, some: Ints | None
     ) -> Iterator[pa.RecordBatch]:
         request = FileRequest(fields)
-        return read_file(self.files.table.file_io, self._stored(split, file, request), request, batch_rows)
+        return read_file(self.files.table.file_io, self._stored(split, file, request, some), request, batch_rows)
 
     def _part(
-        self, split: Split, group: ColumnFiles, field: DataField, files: Sequence[DataFileMeta], batch_rows: int
+        self,
+        split: Split,
+        group: ColumnFiles,
+        field: DataField,
+        files: Sequence[DataFileMeta],
+        batch_rows: int,
+        wanted: Ints,
     ) -> Iterator[pa.RecordBatch]:
         """A column of which the newest file of each row has the value; NULL where none has."""
         owner = np.full(group.row_count, -1, np.int32)
         aged = newest_first(files)[::-1]
         for number, file in enumerate(aged):
             owner[first_id(file) - group.first_row_id : end_id(file) - group.first_row_id] = number
-        cuts = [0, *(np.flatnonzero(np.diff(owner)) + 1).tolist(), group.row_count]
+        owner = owner[wanted]
+        cuts = [0, *(np.flatnonzero(np.diff(owner)) + 1).tolist(), len(wanted)]
         request = FileRequest((field,))
         for start, end in pairwise(cuts):
             if owner[start] < 0:
                 yield from empty_batches(arrow_schema((field,)), end - start, batch_rows)
                 continue
             file = aged[owner[start]]
-            before = first_id(file) - group.first_row_id
-            rows = np.arange(start - before, end - before)
+            rows = wanted[start:end] - (first_id(file) - group.first_row_id)
             stored = self._stored(split, file, request, None if len(rows) == file.row_count else rows)
             yield from read_file(self.files.table.file_io, stored, request, batch_rows)
 
@@ -249,13 +256,21 @@ def _side_by_side(
         next(stream, None)  # whoever promised so many rows checks it at the end
 
 
-def _without(batch: pa.RecordBatch, deleted: Ints | None, first: int) -> pa.RecordBatch:
-    gone = None if deleted is None else within(deleted, first, first + batch.num_rows)
-    if gone is None or not len(gone):
+def _wanted_rows(split: Split, section: Section, group: ColumnFiles) -> Ints:
+    """The numbers of the rows of a section that may be wanted, as an index has them, or of all."""
+    selection = split.selections.get(selection_name(section))
+    return np.arange(group.row_count) if selection is None else decode_rows(selection)
+
+
+def _without(batch: pa.RecordBatch, deleted: Ints | None) -> pa.RecordBatch:
+    rows = batch.column(POSITION).to_numpy()
+    if deleted is None or not len(rows):
         return batch
-    keep = np.ones(batch.num_rows, np.bool_)
-    keep[gone] = False
-    return batch.filter(pa.array(keep))
+    near = deleted[np.searchsorted(deleted, rows[0]) : np.searchsorted(deleted, rows[-1], "right")]
+    if not len(near):
+        return batch
+    places = np.searchsorted(near, rows)
+    return batch.filter(pa.array(near[np.minimum(places, len(near) - 1)] != rows))
 
 
 def _pieces(batch: pa.RecordBatch, blobs: Mapping[str, BlobColumn]) -> Iterator[pa.RecordBatch]:

@@ -68,7 +68,7 @@ class Split(_Files):
         snapshot_id: the snapshot that keeps the files, of a change the oldest one; None: not known.
         branch: whose files they are, in a read through two branches; None: that of the table.
         selections: by data file name, the rows that may satisfy the condition of the read, as their index has them (see
-            format/file_index/row_sets); of files that need no merge.
+            format/file_index/row_sets); of files that need no merge, and of sections of columns (see selection_name).
     """
 
     partition: bytes
@@ -107,6 +107,11 @@ class Split(_Files):
             tuple(SortedRun(tuple(map(_without_statistics, run.files))) for run in section) for section in self.sections
         )
         return replace(self, raw_files=tuple(map(_without_statistics, self.raw_files)), sections=sections)
+
+
+def selection_name(section: Section) -> str:
+    """The name under which a split has the rows of a section that may satisfy the condition (data evolution)."""
+    return section[0].files[0].file_name
 
 
 def _without_statistics(file: DataFileMeta) -> DataFileMeta:

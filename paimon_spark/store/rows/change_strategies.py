@@ -14,7 +14,8 @@ from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.format.options.index_settings import GlobalIndexSettings
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.types import DataField
-from paimon_spark.store.metadata.global_indexes import index_files, indexed_columns
+from paimon_spark.store.metadata.global_indexes import indexed_columns
+from paimon_spark.store.metadata.manifest_files import read_global_indexes
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.write.placement import writes_fixed_buckets
 
@@ -111,7 +112,7 @@ def check_column_files(table: Table, statement: Statement, names: Collection[str
     latest = table.snapshots.latest()
     if latest is None or table.settings.global_index.update_action != "THROW_ERROR":
         return
-    indexed = indexed_columns(table, index_files(table, latest))
+    indexed = indexed_columns(table.schema, read_global_indexes(table.file_io, table.location, latest.index_manifest))
     found = sorted(set(names).intersection(indexed))
     if found:
         raise UnsupportedFeature(

@@ -117,7 +117,7 @@ def plan_state(table: Table, spec: ReadSpec, snapshot: Snapshot) -> Plan:
     merged = PostponePlan(table.location, table.schema, table.settings, keep, deletions, snapshot.id)
     of_partition = (live[partition_codes[live] == code].tolist() for code in sorted(with_waiting))
     waiting = (split for chosen in of_partition for split in merged.splits(columns.entries(chosen)))
-    found, by_index, by_order = _splits(table, spec, keep, columns, plain, deletions, snapshot.id)
+    found, by_index, by_order = _splits(table, spec, keep, columns, plain, deletions, snapshot)
     splits: tuple[Split | PostponeSplit, ...] = (*found, *waiting)
     if table.settings.scan.plan_sort_partition:
         splits = _in_partition_order(table, splits)
@@ -287,7 +287,7 @@ def _splits(
     columns: ManifestColumns,
     groups: Sequence[Indices],
     deletions: DeletionFiles,
-    snapshot_id: int,
+    snapshot: Snapshot,
 ) -> tuple[list[Split], int, int]:
     """The splits of the files of groups; how many files were left out by their indexes, and how many by the order."""
     target = table.settings.scan.split_target_size
@@ -324,12 +324,16 @@ def _splits(
         index = IndexFilter(table, spec.predicate)
         keeps_sections = not table.settings.merge_engine.keeps_whole_rows
         left = leave_out_by_index(index, [(b.directory, b.parts) for b in buckets], parts_of, keeps_sections)
+        if table.settings.data_evolution_enabled and snapshot.index_manifest is not None:
+            from paimon_spark.store.pruning.by_row_id import leave_out_by_row_ids
+
+            left = leave_out_by_row_ids(table, snapshot, spec.predicate, left)
     else:
         left = by_order
     splits: list[Split] = []
     for place, kept in zip(buckets, left, strict=True):
         for part in pack_parts(*kept.parts, target, open_cost, counts_blobs):
-            split = Split(place.partition, place.bucket, place.directory, *part, snapshot_id=snapshot_id)
+            split = Split(place.partition, place.bucket, place.directory, *part, snapshot_id=snapshot.id)
             splits.append(replace(split, deletions=_of(split, place.deletions), selections=_of(split, kept.selections)))
     skipped = sum(kept.skipped for kept in left)
     return (splits, skipped, 0) if by_order is None else (splits, 0, skipped)

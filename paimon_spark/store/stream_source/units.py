@@ -114,9 +114,8 @@ class UnitPlanner:
             UnsupportedFeature: a commit of kind APPEND deletes files, or Flink joined changelog files of many buckets.
         """
         if full:
-            return tuple(
-                StreamUnit(split, Kinds.STATE) for split in plan_state(self._table, self._state, snapshot).splits
-            )
+            splits = plan_state(self._table.finding_all_rows, self._state, snapshot).splits
+            return tuple(StreamUnit(split, Kinds.STATE) for split in splits)
         if snapshot.commit_kind == CommitKind.OVERWRITE and self._overwrites:
             if self._table.schema.primary_keys:
                 return tuple(self._replaced(snapshot))

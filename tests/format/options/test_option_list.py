@@ -32,6 +32,8 @@ ICEBERG = [  # IcebergOptions
 # Keys that no constant of the three classes holds, and where they come from.
 ELSEWHERE = {
     "blob-descriptor.source-table",  # CoreOptions, made of two words
+    "btree-index.fallback-scan-max-size",  # BTreeIndexOptions
+    "bitmap-index.fallback-scan-max-size",
     "branch-merge.enabled",  # the documentation of merge_branch
     "log.system.auto-register",  # Kafka's options, 0.2 to 0.7
     *(f"metadata.iceberg.{name}" for name in ICEBERG),
