@@ -100,6 +100,7 @@ def create_table(
     file_io: FileIO | None = None,
     ignore_if_exists: bool = False,
     locked: bool = False,
+    of_server: bool = False,
 ) -> TableSchema:
     """Makes a table with this schema.
 
@@ -111,6 +112,7 @@ def create_table(
         file_io: reaches the location; None for one that needs no storage options.
         ignore_if_exists: take the table that is there, whatever its schema.
         locked: the caller holds a lock on the table that all who make it take.
+        of_server: the caller is the server that decides who reads the table.
 
     Returns:
         The schema of the table that is there now.
@@ -125,6 +127,11 @@ def create_table(
     store = file_io or file_io_for(root, {})
     first = replace(schema, id=0, time_millis=time.time_ns() // 1_000_000)
     is_of_files = TableSettings(first.options).table_type == TableKind.OBJECT_TABLE
+    if TableSettings(first.options).query_auth_enabled and not of_server:
+        raise UnsupportedFeature(
+            f"creating {root} with '{TableSettings.query_auth_enabled.key}' = 'true': only the server of a REST "
+            "catalog can decide who reads which rows; create the table there, without a path"
+        )
     validate_table(first)
     check_defaults(f"creating {root}", first.fields)
     if first.primary_keys:

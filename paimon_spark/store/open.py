@@ -34,7 +34,7 @@ from paimon_spark.store.metadata.table_options import check_dynamic_options, res
 from paimon_spark.store.scan.read_spec import find_fields, row_kind_field
 from paimon_spark.store.scan.time_travel import refuse_second_state, travelled
 from paimon_spark.store.storage.publishers import publisher_of
-from paimon_spark.store.storage.served import TableServer, find_served, is_served
+from paimon_spark.store.storage.served import QueryAuth, TableServer, find_served, is_served
 from paimon_spark.store.storage.wrong_path import FILES, what_is_there
 from paimon_spark.store.system_tables.names import METADATA_NAMES, NAMES, is_of_warehouse, near_names
 
@@ -42,7 +42,9 @@ _NAME = re.compile(r"(\w+)\.(\w+)")
 _BRANCH = re.compile(r"branch_([^$]+)")
 _WAREHOUSE_TABLES = "tables of sys.db are read with paimon-spark read, or with spark.read.format('paimon').load"
 _NANOS_PER_MILLI = 1_000_000
-_OF_ALL_BRANCHES = ("query-auth.enabled",)  # what a server tells of a table, and must hold for its branches too
+_OF_ALL_BRANCHES = (
+    TableSettings.query_auth_enabled.key,
+)  # what a server tells of a table, and must hold for its branches too
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -444,13 +446,20 @@ def _stored_table(
     known = {**schema.options, **given}
     guarded = confined(file_io, root, dynamic, publisher_of(storage), storage)
     opened = schema if place.server is None else None
-    return ReadableTable(root, guarded, schema, TableSettings(known), branch, time_zone, place.server, opened)
+    settings = TableSettings(known)
+    return ReadableTable(root, guarded, schema, settings, branch, time_zone, place.server, opened, place.auth)
 
 
 def _with_dynamic(table: ReadableTable, dynamic: Mapping[str, str]) -> ReadableTable:
     check_dynamic_options(table.schema, dynamic)
     settings = table.settings.merged(dynamic)
     _check_supported(table.location, table.schema, settings)
+    if settings.query_auth_enabled and table.auth is None:
+        raise UnsupportedFeature(
+            f"opening {table.location}: the server of a REST catalog decides who reads which of its rows and values "
+            f"('{TableSettings.query_auth_enabled.key}' = 'true'), and by its path nobody asks that server; open the "
+            "table by its name in the catalog"
+        )
     found = travelled(table, settings)
     _check_sequence_fields(found)
     if found.schema is not table.schema:
@@ -489,6 +498,7 @@ class _Place:
         server: publishes the snapshots of the table.
         options: of the table, which the server has given.
         schema: if the server alone has it.
+        auth: tells what may be read.
     """
 
     file_io: FileIO
@@ -497,6 +507,7 @@ class _Place:
     server: TableServer | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     schema: TableSchema | None = None
+    auth: QueryAuth | None = None
 
 
 def _locate(location: str, storage: Mapping[str, str]) -> _Place | None:
@@ -526,7 +537,7 @@ def _served_place(root: str, storage: Mapping[str, str]) -> _Place | None:
     if suffix and branch is None:
         raise TableNotFound(_wrong_suffix(root))
     of = branch[1] if branch else None
-    return _Place(served.file_io, served.location, of, served.server, served.options, served.schema)
+    return _Place(served.file_io, served.location, of, served.server, served.options, served.schema, served.auth)
 
 
 def _wrong_suffix(root: str) -> str:

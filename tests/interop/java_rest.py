@@ -28,6 +28,24 @@ def rows_by_java(paimon: Any, options: Options, database: str, table: str) -> li
     return rows
 
 
+def limited_by_java(
+    paimon: Any, options: Options, database: str, table: str, columns: Sequence[str]
+) -> list[tuple[Any, ...]] | str:
+    """Some columns of the rows that a user may read; a text: Java fails so, for example because it casts a NULL."""
+    opened = _table(paimon, options, database, table)
+    row_type = opened.rowType().project(jpype.java.util.ArrayList(list(columns)))
+    builder, rows = opened.newReadBuilder().withReadType(row_type), list[tuple[Any, ...]]()
+    codecs = [codec(kind) for kind in row_type.getFieldTypes()]
+    try:
+        with builder.newRead().createReader(builder.newScan().plan()).toCloseableIterator() as cursor:
+            while cursor.hasNext():
+                row = cursor.next()
+                rows.append(tuple(one.decode(row, place) for place, one in enumerate(codecs)))
+    except jpype.JException as error:
+        return f"{error} {str(error.stacktrace())[:400]}"
+    return rows
+
+
 def alter_by_java(paimon: Any, options: Options, database: str, table: str, *changes: tuple[Any, ...]) -> None:
     """Changes of a schema: ("addColumn", name, type), ("renameColumn", old, new), ("setOption", key, value), ..."""
     made = []

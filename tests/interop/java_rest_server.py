@@ -1,18 +1,20 @@
 """Java's own REST catalog server (RESTCatalogServer, in the tests jar of paimon-core), in a process of its own.
 
 Run as a program it starts the server, prints its address and a line for each command that it has done, and ends with
-its input. The commands: ``lose`` (the next commit is done, and answered as failed), ``filter`` and ``token``.
+its input. The commands: ``lose`` (the next commit is done, and answered as failed), ``deny``, ``token``, and ``limit``
+(the row filters and the column masks of a table, in JSON).
 """
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import jpype
 from genuine_jars import JavaUnavailable, java_jar, maven_jar, paimon_jar, spark_jars
@@ -43,8 +45,12 @@ class JavaRestServer:
 
     def do(self, *words: str) -> None:
         """One command; see the module."""
+        assert self.answer(*words) == "done"
+
+    def answer(self, *words: str) -> str:
+        """What becomes of a command: "done", or what Java says against it."""
         print("\t".join(words), file=self._commands, flush=True)
-        assert self._answers.readline().strip() == "done"
+        return self._answers.readline().strip()
 
 
 @contextmanager
@@ -96,8 +102,23 @@ def _serve(folder: str, *jars: str) -> None:
             lent = jpype.java.util.HashMap(dict(zip(pairs[::2], pairs[1::2], strict=True)))
             token = paimon.rest.RESTToken(lent, int(millis))
             server.setDataToken(paimon.catalog.Identifier.create(database, table), token)
+        elif what == "limit":
+            try:
+                _limit(paimon, server, *words)
+            except jpype.JException as error:
+                print(str(error).replace("\n", " "), flush=True)
+                continue
         print("done", flush=True)
     server.shutdown()
+
+
+def _limit(paimon: Any, server: Any, database: str, table: str, filters: str, masks: str) -> None:
+    """filters: texts of conditions in a list of JSON; masks: texts of transforms by columns in an object of JSON."""
+    identifier, parse = paimon.catalog.Identifier.create(database, table), paimon.utils.JsonSerdeUtil.fromJson
+    conditions = [parse(text, paimon.predicate.Predicate.class_) for text in json.loads(filters)]
+    masked = {name: parse(text, paimon.predicate.Transform.class_) for name, text in json.loads(masks).items()}
+    server.setRowFilterAuth(identifier, jpype.java.util.ArrayList(conditions))
+    server.setColumnMaskingAuth(identifier, jpype.java.util.HashMap(masked))
 
 
 if __name__ == "__main__":

@@ -207,13 +207,14 @@ def bind_like(column: Column, literal: Literal, escape: str = "\\") -> Predicate
     pattern = _text_of(column, "LIKE", literal)
     if pattern is None:
         return NULL
-    parts = _pattern_parts(pattern, escape)
+    parts = pattern_parts(pattern, escape)
     if parts == [Wildcard.ANY]:
         return UnlessNull(column.path, True)
-    return _of_texts(column, _matched(column.path, parts))
+    return _of_texts(column, matched_text(column.path, parts))
 
 
-def _matched(path: Path, parts: Sequence[str | Wildcard]) -> TextLeaf:
+def matched_text(path: Path, parts: Sequence[str | Wildcard]) -> TextLeaf:
+    """The condition that a text fits a pattern, by its parts, in the form that leaves out most files."""
     match parts:
         case []:
             return Compare(path, Op.EQ, "")
@@ -228,7 +229,12 @@ def _matched(path: Path, parts: Sequence[str | Wildcard]) -> TextLeaf:
     return Like(path, tuple(parts))
 
 
-def _pattern_parts(pattern: str, escape: str) -> list[str | Wildcard]:
+def pattern_parts(pattern: str, escape: str) -> list[str | Wildcard]:
+    """The texts and wildcards of a pattern of LIKE, escapes resolved.
+
+    Raises:
+        PredicateError: the escape precedes anything but a wildcard or itself.
+    """
     if len(escape) != 1:
         raise PredicateError(f"the escape of LIKE must be one character, found {escape!r}")
     parts: list[str | Wildcard] = []

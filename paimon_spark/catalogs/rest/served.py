@@ -41,7 +41,7 @@ from paimon_spark.format.snapshot import Snapshot, decode_snapshot, encode_snaps
 from paimon_spark.store.metadata.table_options import PATH
 from paimon_spark.store.storage.served import PartitionChange, ServedTable
 
-QUERY_AUTH = "query-auth.enabled"
+QUERY_AUTH = TableSettings.query_auth_enabled.key
 _KINDS = (TableKind.TABLE, TableKind.MATERIALIZED_TABLE, TableKind.OBJECT_TABLE, TableKind.FORMAT_TABLE)
 _MOST_PARTITIONS = 1000  # of one request
 _APIS = 32  # servers and credentials in one process
@@ -98,6 +98,12 @@ def served_table(options: RestOptions, database: str, table: str, found: Mapping
         file_io = TokenFileIO(options, database, table, location)
     server = None if external else RestTable(options, database, table, found.get("id"))
     known = {key: str(text) for key, text in table_options.items() if key != PATH}
+    limited = TableSettings(known).query_auth_enabled
+    if limited and kind in (TableKind.OBJECT_TABLE, TableKind.FORMAT_TABLE):
+        raise UnsupportedFeature(
+            f"opening {database}.{table} with '{QUERY_AUTH}' = 'true': the filters and masks of the server are for "
+            "tables with snapshots; it cannot be read"
+        )
     if kind == TableKind.OBJECT_TABLE:  # no schema file tells of it
         schema = object_table_schema(f"{database}.{table}", (), known, (found.get("schema") or {}).get("comment"))
         return ServedTable(location, file_io, None, known, schema)
@@ -106,20 +112,7 @@ def served_table(options: RestOptions, database: str, table: str, found: Mapping
         check_kept_partitions(f"opening {database}.{table}", schema, keeps=not external)
         keeps = TableSettings(schema.options).partitions.in_metastore
         return ServedTable(location, file_io, server if keeps else None, known, schema)
-    if known.get(QUERY_AUTH, "false").lower() != "false":
-        _check_unlimited(options, database, table)
-        known[QUERY_AUTH] = "false"
-    return ServedTable(location, file_io, server, known)
-
-
-def _check_unlimited(options: RestOptions, database: str, table: str) -> None:
-    """Checks that the caller may read all rows and columns as they are: filters and masks are not applied here."""
-    limits = api_of(options).auth_table(database, table, None)
-    if limits.get("filter") or limits.get("columnMasking"):
-        raise UnsupportedFeature(
-            f"opening {database}.{table}: the server of the REST catalog filters rows or masks columns for this user "
-            f"('{QUERY_AUTH}'), and this release cannot apply that; read the table with the official system"
-        )
+    return ServedTable(location, file_io, server, known, auth=RestAuth(options, database, table) if limited else None)
 
 
 def check_kind(doing: str, options: Mapping[str, str]) -> str:
@@ -140,6 +133,33 @@ def table_of(location: str) -> tuple[str, str]:
     if len(parts) != 3 or not all(parts[1:]):
         raise OptionError(f"'{location}' is no name of a table: expected rest://<catalog>/<database>/<table>")
     return parts[1], parts[2]
+
+
+@dataclass(frozen=True)
+class RestAuth:
+    """The filters and masks of one table; see QueryAuth.
+
+    Attributes:
+        options: of the catalog, credentials included; not part of repr.
+    """
+
+    options: RestOptions = field(repr=False)
+    database: str
+    table: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.database}.{self.table}"
+
+    def ask(self, columns: Sequence[str]) -> tuple[Sequence[str], Mapping[str, str]]:
+        try:
+            found = api_of(self.options).auth_table(self.database, self.table, columns)
+        except Refused as error:
+            kind = TableNotFound if error.is_missing else UnsupportedFeature if error.status == 501 else SchemaError
+            raise kind(f"reading {self.name}: {error}") from None
+        except AccessDenied as error:
+            raise type(error)(f"reading {self.name}: {error}") from None
+        return found.get("filter") or (), found.get("columnMasking") or {}
 
 
 @dataclass(frozen=True)

@@ -249,7 +249,6 @@ _SWITCHED_OFF = "; or go without it, with the option '{}' = 'false' in the call"
 
 _REFUSED: Mapping[str, Refused] = {
     "primary-key.nullable": Refused(Moment.READ, ("false",), "nulls in primary keys"),
-    "query-auth.enabled": Refused(Moment.READ, ("false",), "row filters and column masks of a catalog"),
     "key-value.sequence_number.enabled": Refused(Moment.READ, ("false",), "the sequence number as a column"),
     "chain-table.enabled": Refused(Moment.READ, ("false",), "chain tables", _ONE_BRANCH),
     "batch-scan-mode": Refused(Moment.READ, ("none",), "internal scan modes"),

@@ -148,6 +148,9 @@ class TableSettings(Settings, Mapping[str, str]):
         "The kind of table: `table`, `materialized-table`, which is a table with a query that it comes from, or "
         "`object-table`, whose rows are the files of its directory.",
         refuses=(Refused(Moment.READ, ("table", "materialized-table"), "tables of another kind"),))
+    query_auth_enabled = boolean("query-auth.enabled", False,
+        "The server of a REST catalog decides which rows a user reads, and what stands in columns: see [filters and "
+        "masks](../guides/rest-catalog.md#row-filters-and-column-masks). By its path such a table is not read.")
     primary_key = words("primary-key",
         "The columns of the primary key, separated by commas. Give it when you create the table.")
     partition = words("partition", "The partition columns, separated by commas. Give it when you create the table.")

@@ -102,6 +102,8 @@ def undivided_reason(table: ReadableTable) -> str | None:
         return "it reads two branches as one"
     if tolerance(table.settings) != STRICT:
         return "it passes over lost or damaged files"
+    if table.auth is not None:
+        return "the server of its catalog may filter rows and mask columns"
     if merges_postponed(table.settings):
         return "it merges postponed rows"
     return None

@@ -21,7 +21,7 @@ from paimon_spark.format.schema import TableSchema
 from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table_options import WITHOUT_FALLBACK
-from paimon_spark.store.storage.served import TableServer
+from paimon_spark.store.storage.served import QueryAuth, TableServer
 
 
 class BucketMode(StrEnum):
@@ -48,6 +48,7 @@ class Table:
         server: publishes its snapshots and schemas; None: the creation of their files does.
         opened: the latest schema when the table was opened, which is in a file as long as the table is there; None: a
             server knows the table, or nobody has opened it.
+        auth: tells which rows and values may be read; None: all. Reads for users keep to it, those for writers do not.
     """
 
     location: str
@@ -58,6 +59,7 @@ class Table:
     time_zone: TimeZone | None = None
     server: TableServer | None = None
     opened: TableSchema | None = None
+    auth: QueryAuth | None = None
 
     @cached_property
     def schemas(self) -> SchemaStore:

@@ -36,11 +36,12 @@ def new_scan(
             are wanted.
         SchemaError: the branches do not have the same columns and partition columns.
         SnapshotNotFound: an option names a snapshot, tag or time that does not exist.
+        AccessDenied: the server of the table does not let the user read one of the columns.
     """
-    own = own_scan(table, fields, predicate)
+    own = _plain_scan(table, fields, predicate)
     own = own if not parts else replace(own, spec=replace(own.spec, parts=parts))
     if other_branch(table.settings, table.branch) is None:
-        return own
+        return _limited(own)
     from paimon_spark.store.scan.branched_scan import second_branch
 
     second = second_branch(table)
@@ -56,15 +57,42 @@ def new_scan(
             f"reading {parts[0].field.name} of {table.location}: parts of VARIANT values are not read of two branches; "
             "read the VARIANT as a whole"
         )
-    return replace(own, second=second)
+    return _limited(replace(own, second=second))
 
 
 def own_scan(table: Table, fields: Sequence[DataField], predicate: Predicate) -> Scan:
-    """A read of the branch that the table is opened on, and of no other.
+    """A read for writers, of the branch that the table is opened on, and of no other.
+
+    Raises:
+        UnsupportedFeature: this release cannot read one of the fields, or a server shows the user a part of the rows
+            or values only: what is written of them would lose the others.
+    """
+    if table.auth is not None:
+        from paimon_spark.store.scan.row_limits import check_unlimited
+
+        check_unlimited(table, "reading whole rows, which is done to change or to count them,")
+    return _plain_scan(table, fields, predicate)
+
+
+def stream_scan(table: Table, fields: Sequence[DataField], predicate: Predicate) -> Scan:
+    """A read of what a stream shows, of the branch that the table is opened on.
 
     Raises:
         UnsupportedFeature: this release cannot read one of the fields.
+        AccessDenied: the server of the table does not let the user read one of the columns.
     """
+    return _limited(_plain_scan(table, fields, predicate))
+
+
+def _limited(scan: Scan) -> Scan:
+    if scan.table.auth is None:
+        return scan
+    from paimon_spark.store.scan.row_limits import with_limits
+
+    return with_limits(scan)
+
+
+def _plain_scan(table: Table, fields: Sequence[DataField], predicate: Predicate) -> Scan:
     _check_columns(table, fields, columns_of(predicate))
     return Scan(table, ReadSpec(tuple(fields), predicate))
 

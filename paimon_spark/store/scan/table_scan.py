@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from paimon_spark.store.read.metadata_aggregates import MetadataAggregates
     from paimon_spark.store.read.split_reader import SplitReader
     from paimon_spark.store.scan.dataset import ScanDataset, ScanFragment
+    from paimon_spark.store.scan.row_limits import LimitedReader, RowLimits
     from paimon_spark.store.scan.scan_explanation import ScanExplanation
 
 READ_THREADS = 4
@@ -90,12 +91,14 @@ class Scan(ArrowRows):
         spec: what is wanted of it.
         second: a branch that is read as one with that of the table; None: the branch of the table alone.
         state: what its plans are of; None: what the options choose when they are made.
+        limits: what a server lets the user read of it, which every result keeps to; None: all.
     """
 
     table: Table
     spec: ReadSpec
     second: OtherBranch | None = None
     state: Travel | None = None
+    limits: RowLimits | None = None
 
     def __repr__(self) -> str:
         where = "" if isinstance(self.predicate, AlwaysTrue) else ", with a condition"
@@ -124,6 +127,8 @@ class Scan(ArrowRows):
             CorruptFile: metadata is missing or damaged.
             UnsupportedFeature: a change is to be read through two branches.
         """
+        if self.limits is not None:
+            return self._stored.plan()
         if self.second is not None:
             return self.second.read_with(self).plan()
         with self.table.still_there():
@@ -135,7 +140,16 @@ class Scan(ArrowRows):
         Raises:
             CorruptFile: metadata is missing or damaged.
         """
-        return self._plan(Travel(snapshot))
+        return self._stored._plan(Travel(snapshot))
+
+    @cached_property
+    def _stored(self) -> Scan:
+        """The read of the rows as they are stored, from which the limits make those of the result."""
+        if self.limits is None:
+            return self
+        from paimon_spark.store.scan.row_limits import stored_scan
+
+        return stored_scan(self, self.limits)
 
     def plan_with_read_tags(self) -> tuple[Plan, tuple[ReadTag, ...]]:
         """The plan, and tags that keep its snapshots for the read that follows, if the options ask for them.
@@ -147,6 +161,8 @@ class Scan(ArrowRows):
             SnapshotNotFound: an option names a snapshot, tag or time that does not exist, or it expires concurrently.
             CorruptFile: metadata is missing or damaged.
         """
+        if self.limits is not None:
+            return self._stored.plan_with_read_tags()
         if self.second is not None:
             return self.second.read_with(self).plan_with_read_tags()
         millis, tags = self.table.settings.scan.read_tag_time_retained, list[ReadTag]()
@@ -194,8 +210,12 @@ class Scan(ArrowRows):
 
         return [ScanFragment(self, units) for units in self.tasks()]
 
-    def reader(self) -> SplitReader | BranchedReader:
+    def reader(self) -> SplitReader | BranchedReader | LimitedReader:
         """Reads the splits of a plan, here or on another machine."""
+        if self.limits is not None:
+            from paimon_spark.store.scan.row_limits import limited_reader
+
+            return limited_reader(self, self.limits)
         if self.second is not None:
             return self.second.read_with(self).reader()
         return self.split_reader()
@@ -210,6 +230,11 @@ class Scan(ArrowRows):
             SnapshotNotFound: an option names a snapshot, tag or time that does not exist, or it expires concurrently.
             CorruptFile: metadata is missing or damaged.
         """
+        if self.limits is not None and not self.limits.is_open:
+            raise UnsupportedFeature(
+                f"explaining a read of {self.table.location}: the server of its catalog filters rows or masks columns "
+                "for this user, and an explanation would tell of others"
+            )
         if self.second is not None:
             return self.second.read_with(self).explain()
         with self.table.still_there():
@@ -384,7 +409,12 @@ class Scan(ArrowRows):
 
     def _wanting(self, **changes: Any) -> Scan:
         """The same read of something else; the arguments are attributes of ReadSpec."""
-        return replace(self, spec=replace(self.spec, **changes))
+        made = replace(self, spec=replace(self.spec, **changes))
+        if self.limits is None:
+            return made
+        from paimon_spark.store.scan.row_limits import with_limits
+
+        return with_limits(made, self.limits)
 
     def _explain(self, chosen: Travel | Increment | Difference) -> ScanExplanation | None:
         if not isinstance(chosen, Travel):
@@ -401,7 +431,13 @@ class Scan(ArrowRows):
             return explain_state(self.table, spec, chosen.snapshot, files, lambda plan: self._totals(plan, ()))
 
     def split_reader(self) -> SplitReader:
-        """Reads the splits of the branch of the table."""
+        """Reads the splits of the branch of the table, without a look at limits.
+
+        Raises:
+            UnsupportedFeature: the server lets the user read a part of the rows or values.
+        """
+        if self.limits is not None and not self.limits.is_open:
+            raise self.limits.refused("reading its files one by one")
         from paimon_spark.store.read.split_reader import SplitReader
 
         allowed = tolerance(self.table.settings)
@@ -489,6 +525,8 @@ class Scan(ArrowRows):
         tables = (self.table,) if self.second is None else (self.table, self.second.table)
         is_strict = all(tolerance(table.settings) == STRICT for table in tables)
         refusal = None if is_strict else "the read passes over lost or damaged files"
+        if self.limits is not None and not self.limits.is_open:
+            refusal = "the server of the catalog filters rows or masks columns"
         return metadata_aggregates(self.table, self.predicate, plan.snapshot, plan.splits, columns, refusal)
 
 

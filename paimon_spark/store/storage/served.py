@@ -137,6 +137,30 @@ class TableServer(Protocol):
         ...
 
 
+class QueryAuth(Protocol):
+    """What tells which rows and values of one table a user may read (Java: TableQueryAuth). Picklable.
+
+    Its repr shows no credentials.
+    """
+
+    @property
+    def name(self) -> str:
+        """``<database>.<table>``, for messages."""
+        ...
+
+    def ask(self, columns: Sequence[str]) -> tuple[Sequence[str], Mapping[str, str]]:
+        """What a read of some columns must keep, in JSON: conditions on rows, and what is read in place of columns.
+
+        Args:
+            columns: all that the caller wants to see or to compare.
+
+        Raises:
+            AccessDenied: the user must not read one of the columns, or the table.
+            StorageError: the server does not answer.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class ServedTable:
     """What a server tells of a table.
@@ -148,6 +172,7 @@ class ServedTable:
             directories, like those of a table without a server (Java: an external table).
         options: those that the server tells, which may be more than the schema file has.
         schema: of a table of files, which the server alone knows; None: a file has it.
+        auth: tells what a user may read; None: all that the storage gives.
     """
 
     location: str
@@ -155,6 +180,7 @@ class ServedTable:
     server: TableServer | None
     options: Mapping[str, str]
     schema: TableSchema | None = None
+    auth: QueryAuth | None = None
 
 
 class _Opener(Protocol):

@@ -8,16 +8,59 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_spark.arrow.predicates.predicate import Predicate
-from paimon_spark.format.schema import ROW_KIND
+from paimon_spark.arrow.predicates.predicate import TRUE, Predicate
+from paimon_spark.format.schema import ROW_KIND, ROW_KIND_FIELD
 from paimon_spark.format.types import DataField
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.split_reader import SplitReader
-from paimon_spark.store.scan.new_scan import own_scan
+from paimon_spark.store.read.splits import ReadUnit
+from paimon_spark.store.scan.new_scan import stream_scan
+from paimon_spark.store.scan.row_limits import with_limits
+from paimon_spark.store.scan.table_scan import Scan
 from paimon_spark.store.stream_source.units import Kinds, StreamUnit
 from paimon_spark.store.system_tables.rows import ShapedReader, row_scan
 
 _TAKES_BACK = pa.array(["-U", "-D"])
+
+
+@dataclass(frozen=True)
+class LimitedUnits:
+    """Reads units of a table whose server lets users see a part; the server is asked for each unit. Picklable.
+
+    Attributes:
+        scan: the read as it was asked for.
+    """
+
+    scan: Scan
+
+    @property
+    def fields(self) -> tuple[DataField, ...]:
+        """The columns of the result."""
+        return self.scan.fields
+
+    @property
+    def predicate(self) -> Predicate:
+        """Of which files are planned: all, because a mask may be what a condition looks at, and masks may change."""
+        return TRUE
+
+    @property
+    def row_kinds(self) -> bool:
+        """True if the result has the row kind of each row."""
+        return ROW_KIND_FIELD in self.scan.fields
+
+    @property
+    def arrow_schema(self) -> pa.Schema:
+        """What every batch has, exactly."""
+        return self.scan.arrow_schema
+
+    def read(self, unit: ReadUnit) -> Iterator[pa.RecordBatch]:
+        """The rows of a unit that may be read now.
+
+        Raises:
+            AccessDenied: a column must not be read any more.
+            PaimonError: as of UnitReader.read.
+        """
+        return with_limits(self.scan).reader().read(unit)
 
 
 @dataclass(frozen=True)
@@ -29,7 +72,7 @@ class UnitReader:
         shape: gives the rows the form of a system table; None: they are wanted as they are.
     """
 
-    reader: SplitReader
+    reader: SplitReader | LimitedUnits
     shape: ShapedReader | None = None
 
     @property
@@ -75,11 +118,14 @@ def unit_reader(table: Table, fields: Sequence[DataField], predicate: Predicate,
         OptionError: the table has a column of a name that the system table adds.
     """
     if system is None:
-        scan = own_scan(table, fields, predicate)
-        return UnitReader(scan.split_reader())
-    shaped = row_scan(system, table, fields, predicate).reader()
-    assert isinstance(shaped.reader, SplitReader), "a stream reads one branch, and rows without numbers"
-    return UnitReader(shaped.reader, shaped)
+        return UnitReader(_units(stream_scan(table, fields, predicate)))
+    shown = row_scan(system, table, fields, predicate)
+    assert shown.scan.second is None, "a stream reads one branch"
+    return UnitReader(_units(shown.scan), shown.reader())
+
+
+def _units(scan: Scan) -> SplitReader | LimitedUnits:
+    return scan.split_reader() if scan.limits is None else LimitedUnits(scan)
 
 
 def _present(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

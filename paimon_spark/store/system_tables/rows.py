@@ -29,6 +29,7 @@ from paimon_spark.store.read.splits import ReadUnit, group_splits
 from paimon_spark.store.scan.branched_scan import SecondBranch
 from paimon_spark.store.scan.new_scan import new_scan
 from paimon_spark.store.scan.read_spec import Plan, row_kind_field
+from paimon_spark.store.scan.row_limits import LimitedReader
 from paimon_spark.store.scan.split_plan import of_level, top_level
 from paimon_spark.store.scan.table_scan import READ_THREADS, Scan
 from paimon_spark.store.storage.parallel import map_parallel
@@ -52,7 +53,7 @@ class ShapedReader:
         packs: whether each value is an array of one element.
     """
 
-    reader: SplitReader | BranchedReader
+    reader: SplitReader | BranchedReader | LimitedReader
     fields: tuple[DataField, ...]
     predicate: Predicate
     shape: tuple[DataField, ...]

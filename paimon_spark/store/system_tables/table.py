@@ -18,6 +18,7 @@ from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField, Root
 from paimon_spark.store.metadata.manifest_files import read_manifest_list
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.scan.row_limits import check_unlimited
 from paimon_spark.store.scan.split_plan import data_lists
 from paimon_spark.store.system_tables import definition, files, history, metadata, totals
 from paimon_spark.store.system_tables.made_rows import MetadataScan, asked_rows
@@ -33,6 +34,12 @@ METADATA_TABLES: dict[str, MetadataTable] = {
     **metadata.TABLES,
 }
 _OPENS_DATA_FILES = frozenset({"file_indexes"})
+_TELLS_VALUES = frozenset(
+    {
+        "buckets", "file_indexes", "file_key_ranges", "files", "manifests", "partitions", "statistics", "table_indexes",
+    }
+)  # fmt: skip
+"""They show bounds and counts of values, or values of partition columns: also of rows that a user must not see."""
 _SNAPSHOT_BYTES = 2_000  # of its file
 
 
@@ -132,7 +139,10 @@ class SystemTable:
         Raises:
             OptionError: a column does not exist, or is named twice.
             PredicateError: the condition does not fit the columns.
+            UnsupportedFeature: it tells of values, and a server shows the user a part of them only.
         """
+        if self.name in _TELLS_VALUES:
+            check_unlimited(self.table, f"reading ${self.name}")
         predicate, made, fields = asked_rows(self.schema, columns, where, self.time_zone)
         known = METADATA_TABLES.get(self.name)
         if known is None:

@@ -34,6 +34,7 @@ from paimon_spark.store.metadata.messages import DELETION_VECTORS, CommitChanges
 from paimon_spark.store.metadata.partitions import PartitionFilter, describe_partition
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result, millis_since
+from paimon_spark.store.scan.row_limits import check_unlimited
 from paimon_spark.store.scan.time_travel import refuse_travel
 from paimon_spark.store.storage.files import discard
 from paimon_spark.store.storage.parallel import map_parallel
@@ -147,6 +148,7 @@ def copy_table(
     """
     began = time.monotonic()
     refuse_travel(table, "copied")
+    check_unlimited(table, "copying the files")
     condition = partition_condition(table, where)
     chosen = find_target(table, target, options or {})
     _check_untracked(table, chosen.table)

@@ -38,7 +38,7 @@ from paimon_spark.store.history.branches import branch_names, create_branch, del
 from paimon_spark.store.history.fast_forward import fast_forward
 from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.history.tags import create_tag
-from paimon_spark.store.open import ReadableTable, find_system_table
+from paimon_spark.store.open import ReadableTable
 from paimon_spark.tables.open import open_table
 
 DEFAULTS = {"file.format": "avro", "snapshot.num-retained.min": "3"}
@@ -205,24 +205,6 @@ def test_no_permission(server: RestServer, catalog: Catalog, name: Identifier, t
         catalog.load_table(name)
     with pytest.raises(AccessDenied):
         append(table, 1)
-
-
-@pytest.mark.parametrize("limit", [{"filter": ["{}"]}, {"columnMasking": {"id": "{}"}}])
-def test_row_filters_and_masks_are_refused(
-    server: RestServer, catalog: Catalog, name: Identifier, limit: dict[str, object]
-) -> None:
-    """Also for branches and system tables, whose statistics would tell values. Without limits the table can be read."""
-    hidden = Identifier(name.database, "hidden")
-    catalog.create_table(hidden, schema(**{"query-auth.enabled": "true"}))
-    append(catalog.load_table(hidden), 1)
-    create_branch(catalog.load_table(hidden), "dev")
-    assert ids_of(catalog.load_table(hidden)) == [1]
-    server.state.auth[name.database, "hidden"] = {"filter": None, "columnMasking": None, **limit}
-    for suffix in ("", "$branch_dev"):
-        with pytest.raises(UnsupportedFeature, match=r"the server .* filters rows or masks columns"):
-            catalog.load_table(Identifier(name.database, f"hidden{suffix}"))
-    with pytest.raises(UnsupportedFeature, match=r"filters rows or masks columns"):
-        find_system_table(f"{catalog.table_location(hidden)}$files", catalog.table_options())
 
 
 def test_tables_without_snapshots_are_refused(server: RestServer, catalog: Catalog, name: Identifier) -> None:

@@ -25,7 +25,6 @@ READ_REFUSED = [
     ("type", "format-table"),
     ("type", "object-table"),
     ("primary-key.nullable", "true"),
-    ("query-auth.enabled", "true"),
     ("file.format", "row"),
     ("file.format", "lance"),
     ("file.format.per.level", "0:avro,5:csv"),
@@ -58,6 +57,7 @@ WRITE_REFUSED = [
     ("commit.some-new-thing", "x"),
 ]
 HARMLESS = [
+    ("query-auth.enabled", "true"),
     ("vector-field", "v"),
     ("field.v.vector-dim", "3"),
     ("type", "TABLE"),

@@ -102,6 +102,7 @@ def _of_table(
             return state.tokens(name)
         case "auth", []:
             state.stored(*name)
+            state.selected.append(body.get("select"))
             return state.auth.get(name, {"filter": None, "columnMasking": None})
         case _:
             raise Failure(404, None, None, "no such path")

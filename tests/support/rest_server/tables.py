@@ -56,6 +56,7 @@ class State:
     functions: dict[Name, Json] = field(default_factory=dict)
     tokens: Callable[[Name], Json] = lambda name: {"token": {}, "expiresAtMillis": 2**53}
     auth: dict[Name, Json] = field(default_factory=dict)
+    selected: list[list[str] | None] = field(default_factory=list)
     denied: set[Name] = field(default_factory=set)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -137,7 +138,7 @@ def create(state: State, name: str, body: Json) -> None:
     with refused_as_400():
         made = type(schema)(0, fields, highest, schema.partition_keys, schema.primary_keys, options, schema.comment)
         schemas = f"{path}.schemas" if options.get("type") == "format-table" else None
-        create_table(schemas or path, made, ignore_if_exists=given is not None)
+        create_table(schemas or path, made, ignore_if_exists=given is not None, of_server=True)
     state.tables[name, table] = Stored(path, given is not None, schemas)
 
 
