@@ -5,7 +5,7 @@ commands of the program and SQL ``CALL`` take names, types, defaults and help fr
 them has (a question before files go, progress bars, output) stays with it. What may be too big for one process is asked
 of an ``Engine``: ``LocalEngine`` works in this process, the Spark package has one of Spark tasks.
 
-May import: ``store.upkeep``. No Spark, no ``cli``.
+May import: ``store.indexing``, ``store.upkeep``. No Spark, no ``cli``.
 Invariants: the name of a procedure, and the names and order of its arguments in SQL, are those of the official system
 where that has the procedure. A module with declarations imports no other one of them (but ``databases`` runs
 ``orphan_files``), so that a command imports only what it runs; ``catalogue`` and ``table_procedures`` import them all.

@@ -44,6 +44,7 @@ from paimon_spark.procedures.snapshots import (
     RepairEarliestSnapshot,
     ResetConsumer,
 )
+from paimon_spark.procedures.table_indexes import CreateGlobalIndex, DropGlobalIndex
 from paimon_spark.procedures.tags import (
     CreateTag,
     CreateTagFromTimestamp,
@@ -64,6 +65,7 @@ GROUPS: Mapping[str, tuple[type[Procedure[Any]], ...]] = MappingProxyType(
             MaterializeDeletionVectors,
             ReassignRowId,
         ),
+        "Indexes of the table": (CreateGlobalIndex, DropGlobalIndex),
         "Expiry": (ExpireSnapshots, ExpireChangelogs, ExpirePartitions, MarkPartitionDone),
         "Rows": (Truncate, DropPartitions),
         "Tags": (

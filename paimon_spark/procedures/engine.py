@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # a command that only deletes a tag does not wait for what co
     from paimon_spark.store.clustering.work import ClusterWork, GroupResult
     from paimon_spark.store.compact.compaction import CompactResult
     from paimon_spark.store.compact.task import CompactTaskResult
+    from paimon_spark.store.indexing.build import BuildOutcome, BuildTask
     from paimon_spark.store.metadata.messages import CommitMessage
     from paimon_spark.store.metadata.table import Table
     from paimon_spark.store.rescale.rewrite import Rewrite
@@ -39,6 +40,10 @@ class Engine(Protocol):
 
     def build_indexes(self, table: Table, tasks: Sequence[IndexTask]) -> Sequence[CompactTaskResult]:
         """Makes file indexes, all or nothing; see build_here."""
+        ...
+
+    def build_table_index(self, table: Table, tasks: Sequence[BuildTask]) -> Sequence[BuildOutcome]:
+        """Makes the files of an index of the whole table, all or nothing; see BuildTableIndex."""
         ...
 
     def storage_work(self, table: Table, distributed: bool | None) -> StorageWork:

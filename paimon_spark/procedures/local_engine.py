@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # each method imports what it works with: a command that only
     from paimon_spark.store.clustering.work import ClusterWork, GroupResult
     from paimon_spark.store.compact.compaction import CompactResult, TaskRunner
     from paimon_spark.store.compact.task import CompactTaskResult
+    from paimon_spark.store.indexing.build import BuildOutcome, BuildTask
     from paimon_spark.store.metadata.messages import CommitMessage
     from paimon_spark.store.metadata.table import Table
     from paimon_spark.store.rescale.rewrite import Rewrite
@@ -56,6 +57,11 @@ class LocalEngine:
 
     def build_indexes(self, table: Table, tasks: Sequence[IndexTask]) -> Sequence[CompactTaskResult]:
         from paimon_spark.store.upkeep.rewrite_indexes import build_here
+
+        return build_here(table, tasks)
+
+    def build_table_index(self, table: Table, tasks: Sequence[BuildTask]) -> Sequence[BuildOutcome]:
+        from paimon_spark.store.indexing.build import build_here
 
         return build_here(table, tasks)
 

@@ -33,6 +33,7 @@ from paimon_spark.procedures.snapshots import (
     RepairEarliestSnapshot,
     ResetConsumer,
 )
+from paimon_spark.procedures.table_indexes import CreateGlobalIndex, DropGlobalIndex
 from paimon_spark.procedures.tags import (
     CreateTag,
     CreateTagFromTimestamp,
@@ -60,6 +61,8 @@ class TableProcedures:
     compact_manifest = method_of(CompactManifest)
     rescale = method_of(Rescale)
     rewrite_file_index = method_of(RewriteFileIndex)
+    create_global_index = method_of(CreateGlobalIndex)
+    drop_global_index = method_of(DropGlobalIndex)
     materialize_deletion_vectors = method_of(MaterializeDeletionVectors)
     reassign_row_id = method_of(ReassignRowId)
     expire_snapshots = method_of(ExpireSnapshots)

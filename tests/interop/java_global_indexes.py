@@ -58,7 +58,7 @@ def rows_where(
         if method in ("isNull", "isNotNull"):
             parts.add(getattr(make, method)(place))
         elif method == "in":
-            parts.add(getattr(make, "in")(place, jpype.java.util.ArrayList([encode(each) for each in value])))
+            parts.add(make.in_(place, jpype.java.util.ArrayList([encode(each) for each in value])))
         else:
             parts.add(getattr(make, method)(place, encode(value)))
     builder = table.newReadBuilder().withFilter(paimon.predicate.PredicateBuilder.and_(parts))

@@ -1,11 +1,13 @@
-"""Indexes of a whole table that Java makes, under our writes and reads.
+"""Indexes of a whole table that Java makes, under our writes and reads; and ours under those of Java.
 
-``PAIMON_GLOBAL_INDEX_READS`` sets how many tables with random indexes are read.
+``PAIMON_GLOBAL_INDEX_READS`` sets how many tables with random indexes of Java are read here, and
+``PAIMON_GLOBAL_INDEX_WRITES`` how many with indexes of ours are read by Java.
 """
 
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -264,3 +266,68 @@ def test_index_files_of_the_table_lie_together(java: Genuine, tmp_path: Path) ->
     check_table(path)
     shutil.rmtree(f"{path}/index")
     assert any(problem.rule == Rule.STORED for problem in check(path).problems)
+
+
+# ------------------------------------------------------------------------------------------------- indexes that we make
+
+
+def asked(random: Random, name: str, kind: str, value: Any) -> tuple[str, str, Any]:
+    """What Java is asked for: a method of PredicateBuilder that an index answers."""
+    methods = ["equal", "in", "isNull", "lessThan", "greaterOrEqual", "notEqual"]
+    method = random.choice([*methods, "startsWith"] if kind == "STRING" else methods)
+    return name, method, [value] if method == "in" else value
+
+
+@pytest.mark.parametrize("seed", range(tries("PAIMON_GLOBAL_INDEX_WRITES", ci=3)))
+def test_java_finds_rows_by_our_indexes(java: Genuine, tmp_path: Path, seed: int) -> None:
+    """Each column has an index of ours, or one of ours and Java's together; the rows are those of a read without."""
+    random, path = Random(seed), str(tmp_path / "t")
+    codec = random.choice(["none", "zstd", "lz4"])
+    options = {"btree-index.compression": codec, "bitmap-index.compression": codec}
+    options |= {"btree-index.block-size": "64 b", "bitmap-index.dictionary-block-size": "64 b"}
+    options |= {"sorted-index.records-per-range": random.choice(["40", "10000000"])}
+    columns = {"k": "BIGINT", "w": "BIGINT", **{name: kind for name, (kind, _, _) in KINDS.items()}}
+    java.create(path, columns, options={**EVOLVED, **VECTORS})
+
+    def write() -> None:
+        first = random.randrange(10**6)
+        rows = [(first + i, i, *(draw(random) for _, draw, _ in KINDS.values())) for i in range(random.randint(1, 120))]
+        java.write(path, rows)
+
+    kinds = {name: random.choice(["btree", "bitmap"]) for name in KINDS}
+    for _ in range(random.randint(1, 3)):
+        write()
+        if random.random() < 0.3:
+            open_table(path).update("w < 20", {"w": -1})
+        for name, kind in kinds.items():
+            if random.random() < 0.2:
+                with suppress(RuntimeError):  # it takes files whole, which a compaction may have made of others
+                    java.run(create_index, path, name, kind, options)
+            elif random.random() < 0.7:
+                open_table(path, options).create_global_index(name, kind)
+        random.choice(
+            [write, lambda: open_table(path).delete("w in (3, 4)"), lambda: compact(open_table(path), full=True)]
+        )()
+    for name, kind in kinds.items():
+        open_table(path, options).create_global_index(name, kind)
+    check_table(path)
+    ranges = [entry[:1] + entry[2:5] for entry in java.run(index_entries, path)]
+    assert {field for _, _, _, field in ranges} == set(range(2, 2 + len(KINDS)))
+    for name, (kind, draw, wheres) in KINDS.items():
+        for _ in range(4):
+            value = next(found for found in iter(lambda draw=draw: draw(random), ()) if found is not None)
+            condition = asked(random, name, kind, value)
+            found, left = java.run(rows_where, path, [condition], FULL)
+            without, none = java.run(rows_where, path, [condition], {"global-index.enabled": "false"})
+            assert sorted(map(repr, found)) == sorted(map(repr, without)), condition
+            assert (left >= 0 or not found, none) == (True, -1), condition
+        for where in wheres:
+            rows = [
+                open_table(path, {"global-index.enabled": on}).scan(["k"], where=f"{name} {where}")
+                for on in ("true", "false")
+            ]
+            assert len({tuple(sorted(scan.to_arrow()["k"].to_pylist())) for scan in rows}) == 1, where
+    dropped = open_table(path).drop_global_index("i", kinds["i"]).dropped_files
+    assert dropped == sum(entry[3] == 2 for entry in ranges)
+    assert not [entry for entry in java.run(index_entries, path) if entry[4] == 2]
+    check_table(path)

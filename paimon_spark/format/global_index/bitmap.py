@@ -14,18 +14,11 @@ from pyroaring import BitMap64
 
 from paimon_spark.format.file_index.byte_reader import Bytes
 from paimon_spark.format.file_index.keys import CodedKeys, Key
-from paimon_spark.format.global_index.blocks import (
-    damaged,
-    packed_block,
-    read_block,
-    read_rows,
-    row_numbers,
-    rows_bytes,
-    take,
-)
+from paimon_spark.format.global_index.blocks import packed_block, read_block, read_rows, row_numbers, rows_bytes, take
 from paimon_spark.format.global_index.btree import key_bounds, sorted_rows
 from paimon_spark.format.global_index.file_meta import KeyBounds
-from paimon_spark.format.global_index.keys import GlobalKeyForm, Interval, varint
+from paimon_spark.format.global_index.keys import GlobalKeyForm, Interval
+from paimon_spark.format.global_index.numbers import Ints, damaged, varint
 
 BITMAP = "bitmap"
 _FOOTER = struct.Struct(">qiqiqiiii")
@@ -111,9 +104,11 @@ class BitmapFile:
         return read_rows(take(self._data, offset, size, self._where), self._where)
 
 
-def write_bitmap(coded: CodedKeys, form: GlobalKeyForm, block_size: int, codec: str) -> tuple[bytes, KeyBounds]:
+def write_bitmap(
+    coded: CodedKeys, numbers: Ints, form: GlobalKeyForm, block_size: int, codec: str
+) -> tuple[bytes, KeyBounds]:
     """An index file; see write_btree. A bitmap is made for each key."""
-    nulls, rows, counts = sorted_rows(coded)
+    nulls, rows, counts = sorted_rows(coded, numbers)
     pieces: list[bytes] = []
     size, first = 0, 0
     blocks: list[list[bytes]] = [[]]

@@ -1,6 +1,6 @@
-"""Blocks of index files: compressed bytes with a checksum; and numbers of any length in them.
+"""Blocks of index files: compressed bytes with a checksum; and sets of rows.
 
-Java: BlockTrailer, BlockCompressionType, VarLengthIntUtils (release 2.0).
+Java: BlockTrailer, BlockCompressionType (release 2.0).
 """
 
 from __future__ import annotations
@@ -9,24 +9,20 @@ import zlib
 from array import array
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TypeAlias
 
 import cramjam
 import numpy as np
 import zstandard
 from pyroaring import BitMap64
 
-from paimon_spark.errors import CorruptFile, UnsupportedFeature
+from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.file_index.byte_reader import Bytes
-from paimon_spark.format.global_index.keys import varint
+from paimon_spark.format.global_index.numbers import LONGEST, Ints, damaged, varint
 from paimon_spark.limits import MAX_FILE_BYTES
 
-Octets: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint8]]
-Ints: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int64]]
 TRAILER = 5
 _LZ4_HEAD = 8
 _CODES: Mapping[str, int] = MappingProxyType({"none": 0, "zstd": 1, "lz4": 2})
-_LONGEST = 9  # bytes of a number of 63 bits
 
 
 def _unzstd(data: bytes, size: int) -> bytes:
@@ -49,14 +45,6 @@ def take(data: Bytes, offset: int, size: int, where: str) -> bytes:
     if offset < 0 or size < 0 or offset + size > len(data):
         raise damaged(where, f"bytes {offset} to {offset + size} are announced, and it has {len(data)}")
     return data[offset : offset + size]
-
-
-def damaged(where: str, why: str) -> CorruptFile:
-    """The error for an index file that cannot be read."""
-    return CorruptFile(
-        f"cannot read the index file {where}: {why}; the file is damaged: drop the index and create it again, or read "
-        "with 'global-index.enabled' = 'false'"
-    )
 
 
 def read_block(data: Bytes, offset: int, size: int, where: str) -> bytes:
@@ -88,11 +76,11 @@ def read_block(data: Bytes, offset: int, size: int, where: str) -> bytes:
 
 def _varint_at(data: bytes) -> tuple[int, int]:
     number = 0
-    for place, byte in enumerate(data[:_LONGEST]):
+    for place, byte in enumerate(data[:LONGEST]):
         number |= (byte & 127) << 7 * place
         if byte < 128:
             return number, place + 1
-    return number, min(len(data), _LONGEST)
+    return number, min(len(data), LONGEST)
 
 
 def packed_block(block: bytes, codec: str) -> tuple[bytes, int]:
@@ -109,70 +97,6 @@ def packed_block(block: bytes, codec: str) -> tuple[bytes, int]:
             code, packed = _CODES[codec], made
     check = zlib.crc32(bytes([code]), zlib.crc32(packed))
     return packed + bytes([code]) + check.to_bytes(4, "little"), len(packed)
-
-
-def decode_varints(data: Octets, where: str) -> Ints:
-    """Numbers that stand one after the other.
-
-    Raises:
-        CorruptFile: the last one does not end, or one is too long.
-    """
-    if not len(data):
-        return np.empty(0, np.int64)
-    ends = np.flatnonzero(data < 128)
-    if not len(ends) or ends[-1] != len(data) - 1:
-        raise damaged(where, "a number does not end")
-    starts = np.append(0, ends[:-1] + 1)
-    lengths = ends - starts + 1
-    if lengths.max() > _LONGEST:
-        raise damaged(where, "a number is too long")
-    places = np.arange(len(data)) - np.repeat(starts, lengths)
-    return np.add.reduceat((data & 127).astype(np.int64) << (7 * places), starts)
-
-
-def encode_varints(numbers: Ints) -> tuple[Octets, Ints]:
-    """Numbers that are not negative one after the other, and the bytes of each."""
-    lengths = np.ones(len(numbers), np.int64)
-    for place in range(1, _LONGEST):
-        lengths += numbers >> 7 * place > 0
-    ends = np.cumsum(lengths)
-    found = np.empty(int(ends[-1]) if len(ends) else 0, np.uint8)
-    starts = ends - lengths
-    for place in range(int(lengths.max(initial=0))):
-        longer = lengths > place
-        septets = (numbers[longer] >> 7 * place) & 127
-        found[starts[longer] + place] = septets | np.where(lengths[longer] > place + 1, 128, 0)
-    return found, lengths
-
-
-def numbers_at(data: Octets, places: Ints, where: str) -> tuple[Ints, Ints]:
-    """The numbers that begin at some places, and the places after them.
-
-    Raises:
-        CorruptFile: a place is outside, or a number does not end.
-    """
-    found, after, open_ = np.zeros(len(places), np.int64), places.copy(), np.ones(len(places), np.bool_)
-    for place in range(_LONGEST):
-        if not open_.any():
-            return found, after
-        at = after[open_]
-        if at.min() < 0 or at.max() >= len(data):
-            raise damaged(where, "a number is outside of its block")
-        octets = data[at].astype(np.int64)
-        found[open_] |= (octets & 127) << 7 * place
-        after[open_] += 1
-        open_[np.flatnonzero(open_)[octets < 128]] = False
-    if open_.any():
-        raise damaged(where, "a number is too long")
-    return found, after
-
-
-def ranges(starts: Ints, lengths: Ints) -> Ints:
-    """The numbers of all ranges, one after the other."""
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if len(ends) else 0
-    found: Ints = np.arange(total) + np.repeat(starts - (ends - lengths), lengths)
-    return found
 
 
 def read_rows(data: bytes, where: str) -> BitMap64:

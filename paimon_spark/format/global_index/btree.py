@@ -16,23 +16,19 @@ from pyroaring import BitMap64
 
 from paimon_spark.format.file_index.byte_reader import Bytes
 from paimon_spark.format.file_index.keys import CodedKeys, Key
-from paimon_spark.format.global_index.blocks import (
+from paimon_spark.format.global_index.blocks import packed_block, read_block, read_rows, row_numbers, rows_bytes, take
+from paimon_spark.format.global_index.file_meta import KeyBounds
+from paimon_spark.format.global_index.keys import GlobalKeyForm, Interval
+from paimon_spark.format.global_index.numbers import (
     Ints,
     Octets,
     damaged,
     decode_varints,
     encode_varints,
     numbers_at,
-    packed_block,
     ranges,
-    read_block,
-    read_rows,
-    row_numbers,
-    rows_bytes,
-    take,
+    varint,
 )
-from paimon_spark.format.global_index.file_meta import KeyBounds
-from paimon_spark.format.global_index.keys import GlobalKeyForm, Interval, varint
 
 BTREE = "btree"
 _FOOTER = struct.Struct("<qiqqiqiii")
@@ -175,16 +171,19 @@ def _first(block: _Block, holds: Callable[[bytes], bool]) -> int:
     return low
 
 
-def write_btree(coded: CodedKeys, form: GlobalKeyForm, block_size: int, codec: str) -> tuple[bytes, KeyBounds]:
+def write_btree(
+    coded: CodedKeys, numbers: Ints, form: GlobalKeyForm, block_size: int, codec: str
+) -> tuple[bytes, KeyBounds]:
     """An index file.
 
     Args:
-        coded: the keys of the rows, whose numbers are those of the range of the file.
+        coded: the keys of the rows.
+        numbers: of the rows in the range of the file, ascending.
         form: of the keys.
         block_size: bytes of a block.
         codec: none, zstd or lz4.
     """
-    nulls, rows, counts = sorted_rows(coded)
+    nulls, rows, counts = sorted_rows(coded, numbers)
     pieces: list[bytes] = []
     size, index = 0, list[tuple[bytes, bytes]]()
     if len(coded.keys):
@@ -212,9 +211,9 @@ def write_btree(coded: CodedKeys, form: GlobalKeyForm, block_size: int, codec: s
     return b"".join([*pieces, packed, footer]), bounds
 
 
-def sorted_rows(coded: CodedKeys) -> tuple[Ints, Ints, Ints]:
+def sorted_rows(coded: CodedKeys, numbers: Ints) -> tuple[Ints, Ints, Ints]:
     """The rows that are NULL, the other rows in the order of their keys, and how many rows each key has."""
-    order = np.argsort(coded.codes, kind="stable")
+    order = numbers[np.argsort(coded.codes, kind="stable")]
     counts = np.bincount(coded.codes + 1, minlength=len(coded.keys) + 1)
     return order[: counts[0]], order[counts[0] :], counts[1:]
 

@@ -9,6 +9,8 @@ import numpy as np
 
 from paimon_spark.errors import CorruptFile, UnsupportedFeature
 from paimon_spark.format.file_index.keys import Key, KeyForm, KeyList
+from paimon_spark.format.global_index.numbers import Ints, Octets, encode_varints, ranges, varint
+from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import FLOATS, STRINGS, TIMESTAMPS, DataType, Root
 
 _WIDTHS = {
@@ -94,7 +96,9 @@ class GlobalKeyForm(KeyForm):
         if root in STRINGS:
             return raw
         if width is not None and len(raw) != width:
-            raise CorruptFile(f"a key of a global index has {len(raw)} bytes, and one of {self.data_type} has {width}")
+            raise CorruptFile(
+                f"a key of a global index has {len(raw)} bytes, and one of {type_sql(self.data_type)} has {width}"
+            )
         if root in FLOATS:
             return int(self.decode_all(raw[::-1])[0])
         if width is not None:
@@ -102,11 +106,13 @@ class GlobalKeyForm(KeyForm):
         if root is Root.DECIMAL:
             return int.from_bytes(raw, "big", signed=True)
         if not 9 <= len(raw) <= 13:
-            raise CorruptFile(f"a key of a global index has {len(raw)} bytes, and one of {self.data_type} has 9 to 13")
+            raise CorruptFile(
+                f"a key of a global index has {len(raw)} bytes, and one of {type_sql(self.data_type)} has 9 to 13"
+            )
         nanos = sum((byte & 127) << 7 * place for place, byte in enumerate(raw[8:]))
         return int.from_bytes(raw[:8], "little", signed=True) * 10**6 + nanos
 
-    def stored_all(self, keys: KeyList) -> tuple[np.ndarray[tuple[int], np.dtype[np.uint8]], list[int] | int]:
+    def stored_all(self, keys: KeyList) -> tuple[Octets, list[int] | int]:
         """The bytes of keys one after the other, and the length of each (or of all)."""
         width = self.width
         if width is not None and isinstance(keys, np.ndarray):
@@ -114,8 +120,21 @@ class GlobalKeyForm(KeyForm):
             if self.data_type.root is Root.DECIMAL or self.data_type.root in TIMESTAMPS:
                 big = np.frombuffer(keys.astype(">i8").tobytes(), np.uint8)
             return np.ascontiguousarray(big.reshape(-1, width)[:, ::-1]).reshape(-1), width
-        each = [self.stored(key) for key in (keys.tolist() if isinstance(keys, np.ndarray) else keys)]
+        if isinstance(keys, np.ndarray):
+            return self._stored_times(keys)
+        each = [self.stored(key) for key in keys]
         return np.frombuffer(b"".join(each), np.uint8), [len(key) for key in each]
+
+    def _stored_times(self, keys: Ints) -> tuple[Octets, list[int]]:
+        """As stored_all, of times with more digits than milliseconds."""
+        millis = np.frombuffer((keys // 10**6).astype("<i8").tobytes(), np.uint8)
+        rest, sizes = encode_varints(keys % 10**6)
+        ends = np.cumsum(sizes + 8)
+        found = np.empty(int(ends[-1]) if len(ends) else 0, np.uint8)
+        starts = ends - sizes - 8
+        found[ranges(starts, np.full(len(keys), 8))] = millis
+        found[ranges(starts + 8, sizes)] = rest
+        return found, (sizes + 8).tolist()
 
     @property
     def _precision(self) -> int:
@@ -137,17 +156,7 @@ def global_key_form(data_type: DataType) -> GlobalKeyForm:
     """
     if data_type.root not in _INDEXED:
         raise UnsupportedFeature(
-            f"an index of the whole table cannot be over a column of the type {data_type}, in the official system "
-            "either; it is over numbers, texts, dates, times or BOOLEAN"
+            f"an index of the whole table cannot be over a column of the type {type_sql(data_type)}, in the official "
+            "system either; it is over numbers, texts, dates, times or BOOLEAN"
         )
     return GlobalKeyForm(data_type)
-
-
-def varint(number: int) -> bytes:
-    """A number that is not negative, in groups of 7 bits, the least first."""
-    found = bytearray()
-    while number > 127:
-        found.append(number & 127 | 128)
-        number >>= 7
-    found.append(number)
-    return bytes(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from paimon_spark.format.options.option import MB, Option, Settings, boolean, choice, memory
-from paimon_spark.format.options.value_texts import parse_choice
+from paimon_spark.format.options.value_texts import parse_choice, parse_int
 
 _MODES = parse_choice("fast", "full", "detail")
 
@@ -24,7 +24,17 @@ class GlobalIndexSettings(Settings):
         "`detail`, and none with `fast`. Without the option all are found; the official default is `fast`.")
     scalar_search_mode: Option[str | None] = Option("scalar-index.search-mode", None, _MODES,
         "The same, for `btree` and `bitmap` indexes alone. It goes before `global-index.search-mode`.")
+    btree_block_size = memory("btree-index.block-size", 64 * 1024, "The size of a block of keys of a `btree` index.")
+    btree_compression = choice("btree-index.compression", ("none", "zstd", "lz4"),
+        "How the blocks of a `btree` index are compressed.")
     btree_fallback = memory("btree-index.fallback-scan-max-size", 256 * MB,
         "A condition that needs a range of keys uses a `btree` index of at most this size. 0: none.")
+    bitmap_block_size = memory("bitmap-index.dictionary-block-size", 16 * 1024,
+        "The size of a block of keys of a `bitmap` index.")
+    bitmap_compression = choice("bitmap-index.compression", ("none", "zstd", "lz4"),
+        "How the blocks of keys of a `bitmap` index are compressed.")
     bitmap_fallback = memory("bitmap-index.fallback-scan-max-size", 256 * MB,
         "A condition that needs a range of keys uses a `bitmap` index of at most this size. 0: none.")
+    records_per_range: Option[int] = Option("sorted-index.records-per-range", 10_000_000, parse_int,
+        "About how many rows one file of a `btree` or `bitmap` index is over.",
+        older=("btree-index.records-per-range",))

@@ -26,6 +26,7 @@ from paimon_spark.procedures.rewrites import MaterializeDeletionVectors, Reassig
 from paimon_spark.procedures.rollbacks import Rollback, RollbackToTimestamp, RollbackToWatermark
 from paimon_spark.procedures.row_removal import PurgeFiles, RemoveUnexistingFiles
 from paimon_spark.procedures.snapshots import ClearConsumers, ExpireSnapshots, RepairEarliestSnapshot
+from paimon_spark.procedures.table_indexes import DropGlobalIndex
 from paimon_spark.procedures.tags import CreateTagFromTimestamp, DeleteTag, ExpireTags
 from paimon_spark.store.clean.lost_files import RemoveUnexistingFilesResult, RepairEarliestSnapshotResult
 from paimon_spark.store.clean.orphans import RemoveOrphanFilesResult
@@ -34,6 +35,7 @@ from paimon_spark.store.expire.snapshots import ExpireSnapshotsResult
 from paimon_spark.store.history.rollback import RollbackResult
 from paimon_spark.store.history.tag_deletion import DeleteTagResult
 from paimon_spark.store.history.tags import CreateTagResult
+from paimon_spark.store.indexing.indexes import DropGlobalIndexResult
 from paimon_spark.store.upkeep.reassign_row_ids import ReassignRowIdResult
 
 R = TypeVar("R")
@@ -132,6 +134,10 @@ def _reassigned(result: ReassignRowIdResult) -> list[Row]:
     ]
 
 
+def _dropped_index(result: DropGlobalIndexResult) -> list[Row]:
+    return [(True, result.dropped_files)]
+
+
 def _migrated(result: MigrateDatabaseResult) -> list[Row]:
     counts = f"success cnt: {len(result.migrated)} , failed cnt: {len(result.failed)}"
     return [(f"migrate database is finished, {counts}",)]
@@ -157,6 +163,7 @@ _REPAIRED = pa.schema(
     [_required("previous_earliest_snapshot_id", pa.int64()), _required("current_earliest_snapshot_id", pa.int64())]
 )
 
+_DROPPED = pa.schema([pa.field("result", pa.bool_()), pa.field("dropped_file_count", pa.int64())])
 _INDEXED = pa.schema([_required("written_partitions", pa.int32()), _required("written_indexes", pa.int32())])
 _SHAPES: Mapping[type[Declaration], _Shape] = MappingProxyType(
     {
@@ -164,6 +171,7 @@ _SHAPES: Mapping[type[Declaration], _Shape] = MappingProxyType(
         CompactDatabase: _Shape(_TEXT, _compacted),
         CreateTagFromTimestamp: _Shape(_TAGGED, _tagged),
         DeleteTag: _ANY_DONE,
+        DropGlobalIndex: _Shape(_DROPPED, _dropped_index),
         ExpirePartitions: _Shape(pa.schema([pa.field("expired_partitions", pa.string())]), _expired_partitions),
         ExpireSnapshots: _Shape(pa.schema([_required("deleted_snapshots_count", pa.int32())]), _expired_snapshots),
         ExpireTags: _Shape(pa.schema([_required("expired_tags", pa.string())]), _expired_tags),

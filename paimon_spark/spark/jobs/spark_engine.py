@@ -34,6 +34,8 @@ from paimon_spark.store.clean.orphans_listing import Listing, StorageWork
 from paimon_spark.store.clustering.work import ClusterWork, GroupResult
 from paimon_spark.store.compact.compaction import CompactResult
 from paimon_spark.store.compact.task import CompactTaskResult
+from paimon_spark.store.indexing.build import BuildOutcome, BuildTask, attempt_file
+from paimon_spark.store.indexing.build import settled as built
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.rescale.rewrite import Rewrite
@@ -71,6 +73,10 @@ class SparkEngine:
     def build_indexes(self, table: Table, tasks: Sequence[IndexTask]) -> Sequence[CompactTaskResult]:
         what = f"make the file indexes of {table.location}"
         return settled(table, run_pieces(self.spark, tasks, partial(attempt_indexes, table), what))
+
+    def build_table_index(self, table: Table, tasks: Sequence[BuildTask]) -> Sequence[BuildOutcome]:
+        what = f"make an index of {table.location}"
+        return built(table, run_pieces(self.spark, tasks, partial(attempt_file, table), what))
 
     def storage_work(self, table: Table, distributed: bool | None) -> StorageWork:
         return storage_work_with_spark(self.spark, table, distributed)

@@ -18,14 +18,14 @@ from paimon_spark.store.metadata.table import Table
 
 
 @dataclass(frozen=True)
-class _Columns:
-    """Columns of some rows; ids of columns, None: all."""
+class Columns:
+    """Columns of some rows, whose ids are from first to before end. columns: ids of columns, None: all."""
 
     first: int
     end: int
     columns: frozenset[int] | None
 
-    def meets(self, other: _Columns) -> bool:
+    def meets(self, other: Columns) -> bool:
         """True if both have a column of the same row."""
         if self.first >= other.end or other.first >= self.end:
             return False
@@ -48,18 +48,33 @@ def check_columns_unchanged(state: TableState, read: ReadState, changed: Sequenc
         CorruptFile: a manifest is missing or damaged.
     """
     own = list(_columns_of(state.table, changed))
+    check_unchanged(state, read, own, f"this change of rows of {state.table.location}")
+
+
+def check_unchanged(state: TableState, read: ReadState, own: Sequence[Columns], what: str) -> None:
+    """Checks that no other job has changed some columns of some rows since they were read.
+
+    Args:
+        state: the state that the commit builds on.
+        read: the state that the rows were read in.
+        own: the columns and rows.
+        what: needs them unchanged, for errors.
+
+    Raises:
+        CommitConflict, CorruptFile: as of check_columns_unchanged.
+    """
     for snapshot in snapshots_since(state, read) if own else ():
         entries = list(changes_of(state.table, snapshot))
         for other in _columns_of(state.table, entries):
             if any(columns.meets(other) for columns in own):
                 raise CommitConflict(
-                    f"this change of rows of {state.table.location} read snapshot {read.snapshot_id}, and the job of "
+                    f"{what} read snapshot {read.snapshot_id}, and the job of "
                     f"user {snapshot.commit_user} has since changed or removed the same columns of rows with ids from "
                     f"{other.first} to {other.end - 1} (snapshot {snapshot.id}). {AGAIN}"
                 )
 
 
-def _columns_of(table: Table, entries: Iterable[ManifestEntry]) -> Iterator[_Columns]:
+def _columns_of(table: Table, entries: Iterable[ManifestEntry]) -> Iterator[Columns]:
     for file in (entry.file for entry in entries):
         if file.first_row_id is not None:
-            yield _Columns(first_id(file), end_id(file), columns_written(table.schema, table.schemas, file))
+            yield Columns(first_id(file), end_id(file), columns_written(table.schema, table.schemas, file))

@@ -32,8 +32,9 @@ ICEBERG = [  # IcebergOptions
 # Keys that no constant of the three classes holds, and where they come from.
 ELSEWHERE = {
     "blob-descriptor.source-table",  # CoreOptions, made of two words
-    "btree-index.fallback-scan-max-size",  # BTreeIndexOptions
-    "bitmap-index.fallback-scan-max-size",
+    *(f"btree-index.{name}" for name in ("block-size", "compression", "fallback-scan-max-size")),  # BTreeIndexOptions
+    *(f"bitmap-index.{name}" for name in ("dictionary-block-size", "compression", "fallback-scan-max-size")),
+    "sorted-index.records-per-range",  # SortedIndexOptions
     "branch-merge.enabled",  # the documentation of merge_branch
     "log.system.auto-register",  # Kafka's options, 0.2 to 0.7
     *(f"metadata.iceberg.{name}" for name in ICEBERG),

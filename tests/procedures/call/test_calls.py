@@ -146,9 +146,9 @@ CASES = [
 
 
 ELSEWHERE = {
-    "alter_view_dialect", "create_tag_from_timestamp", "merge_branch", "migrate_database",
-    "materialize_deletion_vectors", "migrate_table", "reassign_row_id", "repair", "repair_earliest_snapshot",
-    "rollback_to_timestamp", "trigger_tag_automatic_creation",
+    "alter_view_dialect", "create_global_index", "create_tag_from_timestamp", "drop_global_index", "merge_branch",
+    "migrate_database", "materialize_deletion_vectors", "migrate_table", "reassign_row_id", "repair",
+    "repair_earliest_snapshot", "rollback_to_timestamp", "trigger_tag_automatic_creation",
 }  # fmt: skip
 """Procedures with tests of their own below, since their arguments or tables are others."""
 
@@ -201,6 +201,21 @@ def test_a_rollback_to_a_time(lake: Warehouse) -> None:
     given = {"table": "db.keyed", "timestamp": millis_of(lake, 2)}
     assert checked(lake, "rollback_to_timestamp", **given) == [(3, found)]
     assert ids(lake)[-1] == found
+
+
+def test_an_index_of_the_whole_table(lake: Warehouse) -> None:
+    lake.create("db.e", (), {"bucket": "-1", "row-tracking.enabled": "true", "data-evolution.enabled": "true"})
+    lake.append("db.e", [(1, NEW), (2, OLD), (3, NEW)])
+    index: dict[str, Any] = {"table": "db.e", "index_column": "id", "index_type": "BTREE"}
+    assert checked(lake, "create_global_index", **index, partitions=f"dt={NEW}", options="btree-index.block-size=1kb")
+    assert checked(lake, "drop_global_index", **index, dry_run=True) == [(True, 1)]
+    assert checked(lake, "create_global_index", **index, partitions="") == TRUE
+    assert checked(lake, "create_global_index", **index) == TRUE
+    check_table(lake.location("db.e"))
+    assert checked(lake, "drop_global_index", **index, partitions=f"dt={OLD}") == [(True, 1)]
+    assert checked(lake, "drop_global_index", **index) == [(True, 1)]
+    assert checked(lake, "drop_global_index", **index) == [(True, 0)]
+    check_table(lake.location("db.e"))
 
 
 def test_new_ids_for_rows(lake: Warehouse) -> None:

@@ -49,3 +49,40 @@ def test_deleted_and_updated_rows_of_indexed_files(spark: SparkSession, tmp_path
     for s, ids in {"new": [107], "s107": [], "s5": [], "s6": [6], "s108": [108]}.items():
         assert found.scan(where=f"s = '{s}'").to_arrow()["id"].to_pylist() == ids
     assert table.check().is_good
+
+
+def test_an_index_of_the_whole_table(spark: SparkSession, tmp_path: Path) -> None:
+    """Made by Spark tasks, and used by each way to read: SQL, the data source, Spark's own scan, without Spark."""
+    cat, path = catalog(spark, str(tmp_path)), str(tmp_path / "db.db" / "t")
+    cat.sql("create database if not exists paimon.db")
+    cat.sql(
+        "create table paimon.db.t (id bigint, s string, p int) partitioned by (p) tblproperties ('bucket' = '-1', "
+        "'row-tracking.enabled' = 'true', 'data-evolution.enabled' = 'true', 'metadata.stats-mode' = 'none')"
+    )
+    for first in (0, 1000):
+        rows = spark.range(first, first + 1000).selectExpr("id", "concat('s', id % 500) s", "cast(id % 2 as int) p")
+        rows.write.format("paimon").mode("append").save(path)
+    named = "table => 'db.t', index_column => 's', index_type => 'btree'"
+    shown = cat.sql(f"call sys.create_global_index({named}, partitions => 'p=1')")
+    assert (shown.columns, shown.collect()) == (["result"], [(True,)])
+    assert PaimonTable.forPath(spark, path).create_global_index("s", "btree").rows == 1000
+    rows = spark.range(5000, 5003).selectExpr("id", "'s7' s", "cast(7 as int) p").coalesce(1)
+    rows.write.format("paimon").mode("append").save(path)
+    wanted = [7, 507, 1007, 1507, 5000, 5001, 5002]
+    table = PaimonTable.forPath(spark, path)
+    for found in (
+        cat.sql("select id from paimon.db.t where s = 's7'"),
+        spark.read.format("paimon").load(path).where("s = 's7'").select("id"),
+        table.toDF(where="s = 's7'").select("id"),
+        table.toDF().where("s = 's7'").select("id"),
+        PaimonTable.forPath(spark, path, {"read.native": "true"}).toDF(where="s = 's7'").select("id"),
+    ):
+        assert sorted(row.id for row in found.collect()) == wanted
+    scan = open_table(path).scan(["id"], where="s = 's7'")
+    assert sorted(scan.to_arrow()["id"].to_pylist()) == wanted
+    assert scan.plan().skipped_by_index + sum(len(split.selections) for split in scan.plan().splits) > 0
+    assert cat.sql("update paimon.db.t set id = -1 where s = 's7' and p = 7").collect()
+    dropped = cat.sql(f"call sys.drop_global_index({named}, dry_run => true)")
+    assert dropped.columns == ["result", "dropped_file_count"]
+    assert cat.sql(f"call sys.drop_global_index({named})").collect() == dropped.collect()
+    assert table.check().is_good
