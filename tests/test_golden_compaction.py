@@ -17,7 +17,7 @@ from paimon_spark.store.compact.task import CompactTask
 from paimon_spark.store.metadata.table import Table
 
 TABLES = golden_tables()
-UNREAD = {"blob", "data_evolution", "fmt_row"}  # refused by name
+UNREAD = {"blob", "data_evolution"}  # refused by name
 
 
 class Here:

@@ -26,6 +26,11 @@ POSITION = "_POSITION"  # int64: its row number in the file, counting rows that 
 ROW_KIND = "_row_kind"
 ROW_KIND_FIELD = DataField(2147483643, ROW_KIND, DataType(Root.VARCHAR, False, 2**31 - 1))
 """A column of a read on demand, in no file: +I, -U, +U or -D, as the official system's audit log shows it."""
+KEYED_FIELDS = (
+    DataField(SEQUENCE_NUMBER_ID, SEQUENCE_NUMBER, DataType(Root.BIGINT, nullable=False)),
+    DataField(VALUE_KIND_ID, VALUE_KIND, DataType(Root.TINYINT, nullable=False)),
+)
+"""The columns of files of tables with primary keys between those of the key and those of the table."""
 SEQUENCE_FIELD = DataField(SEQUENCE_NUMBER_ID, SEQUENCE_NUMBER, DataType(Root.BIGINT, False))
 """The number by which rows of one key are ordered, in the files of tables with primary keys."""
 FILE_PATH = "__paimon_file_path"
@@ -103,6 +108,32 @@ class TableSchema:
     def columns_of_file(self, names: Iterable[str] | None) -> tuple[DataField, ...]:
         """The columns in a file of this schema whose metadata list these columns (`_WRITE_COLS`); None: all."""
         return self.fields if names is None else tuple(self.by_name[name] for name in names if name in self.by_name)
+
+    def stored_columns(self, names: Iterable[str] | None) -> tuple[DataField, ...]:
+        """All columns in a file of this schema, in their order (Java: KeyValue.createKeyValueFields).
+
+        Args:
+            names: as of columns_of_file.
+
+        Raises:
+            CorruptFile: a name is of no column.
+            UnsupportedFeature: the files may be without the columns of the key, and do not tell.
+        """
+        if self.primary_keys:
+            if self.options.get("data-file.thin-mode", "false").strip().lower() == "true":
+                raise UnsupportedFeature(
+                    "reading files of the format 'row' of a table with 'data-file.thin-mode' = 'true': they do not "
+                    "tell whether they have the columns of the key; no system reads them"
+                )
+            keys = (DataField(KEY_FIELD_ID_START + f.id, KEY_PREFIX + f.name, f.type) for f in self.key_fields)
+            return (*keys, *KEYED_FIELDS, *self.fields)
+        if names is None:
+            return self.fields
+        known = {**{field.name: field for field in self.tracking_fields}, **self.by_name}
+        absent = [name for name in names if name not in known]
+        if absent:
+            raise CorruptFile(f"the schema {self.id} has no column '{absent[0]}', which the metadata of a file name")
+        return tuple(known[name] for name in names)
 
     @cached_property
     def tracking_fields(self) -> tuple[DataField, ...]:

@@ -5,7 +5,7 @@ A format is imported with the first file of that format, because a table rarely 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from paimon_spark.arrow.formats.file_access import FileReader, FileWriter, RowGroup, WriteSettings
@@ -16,14 +16,22 @@ from paimon_spark.format.types import DataField
 __all__ = ["FileReader", "FileWriter", "RowGroup", "WriteSettings", "open_reader", "open_writer"]
 
 
-def open_reader(source: Any, file_format: str, where: str, *, orc_legacy_ltz: bool = True) -> FileReader:
+def open_reader(
+    source: Any,
+    file_format: str,
+    where: str,
+    *,
+    orc_legacy_ltz: bool = True,
+    fields: Callable[[], Sequence[DataField]] | None = None,
+) -> FileReader:
     """Open a data file for reading.
 
     Args:
         source: a pyarrow NativeFile or a binary file object with random access; the reader closes it.
-        file_format: "parquet", "orc" or "avro".
+        file_format: "parquet", "orc", "avro" or "row".
         where: the path, for messages.
         orc_legacy_ltz: the table option ``orc.timestamp-ltz.legacy.type``.
+        fields: gives the columns of the file, for a format whose files do not tell them; None: they are not known.
 
     Raises:
         UnsupportedFeature: another format.
@@ -41,6 +49,10 @@ def open_reader(source: Any, file_format: str, where: str, *, orc_legacy_ltz: bo
         from paimon_spark.arrow.formats.avro_data import AvroReader
 
         return AvroReader(source, where)
+    if file_format == "row" and fields is not None:
+        from paimon_spark.arrow.formats.row_file import RowReader
+
+        return RowReader(source, where, fields())
     raise _unsupported(file_format, where)
 
 
@@ -49,7 +61,7 @@ def open_writer(sink: Any, file_format: str, fields: Sequence[DataField], settin
 
     Args:
         sink: a pyarrow NativeFile or a binary file object with write and tell, at its start; the caller closes it.
-        file_format: "parquet", "orc" or "avro".
+        file_format: "parquet", "orc", "avro" or "row".
         fields: the columns, with their ids; batches come in exactly ``arrow_schema(fields)``.
         settings: compression and sizes.
 
@@ -70,11 +82,15 @@ def open_writer(sink: Any, file_format: str, fields: Sequence[DataField], settin
         from paimon_spark.arrow.formats.avro_data import AvroWriter
 
         return AvroWriter(sink, fields, settings)
+    if file_format == "row":
+        from paimon_spark.arrow.formats.row_file import RowWriter
+
+        return RowWriter(sink, fields, settings)
     raise _unsupported(file_format, "to write")
 
 
 def _unsupported(file_format: str, where: str) -> UnsupportedFeature:
     return UnsupportedFeature(
         f"data file {where} has the format '{file_format}', which this release does not support: it supports parquet, "
-        "orc and avro"
+        "orc, avro and row"
     )

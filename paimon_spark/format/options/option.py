@@ -38,7 +38,8 @@ COLUMN = "<column>"
 OFFICIAL = "use the official system for it"
 LEAVE_OUT = "leave it out of the call"
 STORED = f"{LEAVE_OUT}; a table may have it, for writers that know it: PaimonTable.create(spark).property(...)"
-DATA_FORMATS = ("parquet", "orc", "avro")
+DATA_FORMATS = ("parquet", "orc", "avro", "row")
+VECTOR_FORMATS = ("parquet", "orc", "avro")
 
 
 class Moment(StrEnum):

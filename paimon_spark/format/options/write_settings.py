@@ -5,6 +5,7 @@ from __future__ import annotations
 from paimon_spark.format.options.option import (
     DATA_FORMATS,
     MB,
+    VECTOR_FORMATS,
     Moment,
     Option,
     Refused,
@@ -33,14 +34,14 @@ class FileSettings(Settings):
     changelog_prefix = text("changelog-file.prefix", "changelog-", "How the names of changelog files begin.")
     changelog_format = text("changelog-file.format", None,
         "The format of changelog files. The default is `file.format`.",
-        refuses=(Refused(Moment.READ, DATA_FORMATS, "changelog files other than parquet, orc and avro"),))
+        refuses=(Refused(Moment.READ, DATA_FORMATS, "changelog files other than parquet, orc, avro and row"),))
     changelog_compression = text("changelog-file.compression", None,
         "The compression of changelog files. The default is `file.compression`.")
     changelog_stats_mode = text("changelog-file.stats-mode", None,
         "What manifests keep of the values of changelog files. The default is `metadata.stats-mode`.")
     format = word("file.format", "parquet",
-        "The format of data files: `parquet`, `orc` or `avro`.",
-        refuses=(Refused(Moment.READ, DATA_FORMATS, "data files other than parquet, orc and avro"),))
+        "The format of data files: `parquet`, `orc`, `avro` or `row`, which reads few rows of large files fast.",
+        refuses=(Refused(Moment.READ, DATA_FORMATS, "data files other than parquet, orc, avro and row"),))
     format_per_level = level_map("file.format.per.level",
         "Formats by level, such as `0:avro,5:orc`. Levels that are not named use `file.format`.")
     compression = word("file.compression", "zstd", "The compression of data files.")
@@ -79,7 +80,7 @@ class FileSettings(Settings):
     vector_format = text("vector.file.format", None,
         "The format of files that hold the VECTOR columns of a table with data evolution, apart from the others: "
         "`parquet` or `avro`. Without it they are in the files of the other columns.",
-        refuses=(Refused(Moment.READ, DATA_FORMATS, "vector files other than parquet, orc and avro"),))
+        refuses=(Refused(Moment.READ, VECTOR_FORMATS, "vector files other than parquet, orc and avro"),))
     vector_target_size = memory("vector.target-file-size", None,
         "The size at which a writer starts a new file of VECTOR columns, where they have files of their own. The "
         "default is that of `target-file-size`.")

@@ -64,7 +64,7 @@ def check_readable(schema: TableSchema, settings: TableSettings) -> None:
         raise _refused(Moment.READ, _OTHER_ORDER, settings[_OTHER_ORDER], what)
     for name in settings.files.format_per_level.values():
         if name.lower() not in DATA_FORMATS:
-            what = "data files other than parquet, orc and avro"
+            what = "data files other than parquet, orc, avro and row"
             raise _refused(Moment.READ, FileSettings.format_per_level.key, name, what)
     _refuse_unknown(settings, schema.names, _ROW_NAMESPACES, Moment.READ)
 
@@ -102,6 +102,7 @@ def check_writable(schema: TableSchema, settings: TableSettings) -> None:
     except UnsupportedFeature as error:
         raise UnsupportedFeature(f"cannot write to the table: {error}") from None
     _apply(Moment.WRITE, settings)
+    _check_row_files(schema, settings)
     check_iceberg(schema, settings)
     write_roots(settings)
     for field in (schema.by_name[name] for name in schema.partition_keys if name in schema.by_name):
@@ -116,6 +117,21 @@ def check_writable(schema: TableSchema, settings: TableSettings) -> None:
             if why is not None:
                 raise _refused(Moment.WRITE, PartitionSettings.mark_done_action.key, action, f"this action, {why}")
     _refuse_unknown(settings, schema.names, WRITE_NAMESPACES, Moment.WRITE)
+
+
+def _check_row_files(schema: TableSchema, settings: TableSettings) -> None:
+    """Files of the format 'row' do not tell their columns. Java 2.0.0 takes those of tables with keys or row tracking
+    to have others than it writes, and reads other values then, or none."""
+    files, tracks = settings.files, bool(schema.tracking_fields)
+    given = [(FileSettings.format.key, files.format), (FileSettings.changelog_format.key, files.changelog_format or "")]
+    given += [(FileSettings.format_per_level.key, name) for name in files.format_per_level.values()]
+    for key, name in given if schema.primary_keys or tracks else ():
+        if name.lower() == "row":
+            whose = "row tracking" if tracks else "a primary key"
+            raise UnsupportedFeature(
+                f"cannot write to the table: '{key}' is 'row', and the official system 2.0.0 reads wrong values from "
+                f"such files of tables with {whose}; use parquet, orc or avro"
+            )
 
 
 def refuse_evolution(settings: TableSettings, what: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -76,7 +77,9 @@ def check_data_file(table: Table, task: FileTask, findings: Findings) -> None:
         schema = table.schemas.load(meta.schema_id)
         with table.file_io.open_input(task.path, meta.file_size) as source:
             legacy = table.settings.files.orc_legacy_ltz
-            reader = open_reader(source, file_format_of(meta.file_name), task.path, orc_legacy_ltz=legacy)
+            fields = partial(schema.stored_columns, meta.write_cols)
+            file_format = file_format_of(meta.file_name)
+            reader = open_reader(source, file_format, task.path, orc_legacy_ltz=legacy, fields=fields)
             if reader.row_count != meta.row_count:
                 found = f"it has {reader.row_count} rows, recorded are {meta.row_count}"
                 findings.add(Rule.ROWS, task.label, task.path, found)
@@ -119,7 +122,8 @@ def check_changed_types(table: Table, task: FileTask, findings: Findings) -> Non
     if is_blob_file(meta):
         return  # a BLOB column keeps its type
     try:
-        written = table.schemas.load(meta.schema_id).fields
+        schema = table.schemas.load(meta.schema_id)
+        written = schema.fields
         types = {field.id: field.type for field in written}
         changed = [
             f for f in table.schema.fields if types.get(f.id, f.type).with_nullable(True) != f.type.with_nullable(True)
@@ -129,7 +133,9 @@ def check_changed_types(table: Table, task: FileTask, findings: Findings) -> Non
             return
         with table.file_io.open_input(task.path, meta.file_size) as source:
             legacy = table.settings.files.orc_legacy_ltz
-            reader = open_reader(source, file_format_of(meta.file_name), task.path, orc_legacy_ltz=legacy)
+            fields = partial(schema.stored_columns, meta.write_cols)
+            file_format = file_format_of(meta.file_name)
+            reader = open_reader(source, file_format, task.path, orc_legacy_ltz=legacy, fields=fields)
             for field in wanted:
                 mapping = map_fields([field], written)
                 if mapping.file_fields[0].name in reader.names:

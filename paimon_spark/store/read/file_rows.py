@@ -82,7 +82,8 @@ def read_file(
     path, meta = stored.path, stored.meta
     try:
         source = file_io.open_input(path, meta.file_size)
-        reader = open_reader(source, file_format_of(meta.file_name), path, orc_legacy_ltz=stored.orc_legacy_ltz)
+        file_format, legacy = file_format_of(meta.file_name), stored.orc_legacy_ltz
+        reader = open_reader(source, file_format, path, orc_legacy_ltz=legacy, fields=stored.columns)
         try:
             yield from _read(reader, stored, request, batch_rows, still)
         finally:

@@ -84,6 +84,10 @@ class StoredFile:
     sequence: int | None = None
     selected: Positions | None = None
 
+    def columns(self) -> tuple[DataField, ...]:
+        """The columns in the file, as its metadata tell them. For errors see TableSchema.stored_columns."""
+        return self.schema.stored_columns(self.meta.write_cols)
+
 
 def open_file(reader: FileReader, stored: StoredFile, request: FileRequest) -> OpenFile:
     """The open file, with the values for columns that it lacks.

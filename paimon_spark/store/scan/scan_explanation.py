@@ -192,9 +192,8 @@ def count_parts(file_io: FileIO, files: Sequence[WantedFile]) -> PartCounts:
 def _counts(file_io: FileIO, stored: StoredFile, request: FileRequest) -> PartCounts:
     try:
         source = file_io.open_input(stored.path, stored.meta.file_size)
-        opened = open_reader(
-            source, file_format_of(stored.meta.file_name), stored.path, orc_legacy_ltz=stored.orc_legacy_ltz
-        )
+        file_format, legacy = file_format_of(stored.meta.file_name), stored.orc_legacy_ltz
+        opened = open_reader(source, file_format, stored.path, orc_legacy_ltz=legacy, fields=stored.columns)
     except FileNotFoundError:
         raise missing_data_file(stored.path) from None
     try:

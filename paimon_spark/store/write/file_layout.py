@@ -29,26 +29,13 @@ from paimon_spark.format.options.table_settings import ColumnSettings, TableSett
 from paimon_spark.format.options.write_settings import VariantSettings
 from paimon_spark.format.paths import VECTOR_MARK
 from paimon_spark.format.rules.blobs import blob_file_columns, own_file_columns, vector_file_columns
-from paimon_spark.format.schema import (
-    KEY_FIELD_ID_START,
-    KEY_PREFIX,
-    ROW_ID,
-    SEQUENCE_NUMBER,
-    SEQUENCE_NUMBER_ID,
-    VALUE_KIND,
-    VALUE_KIND_ID,
-    TableSchema,
-)
+from paimon_spark.format.schema import KEY_FIELD_ID_START, KEY_PREFIX, KEYED_FIELDS, ROW_ID, TableSchema
 from paimon_spark.format.type_text import parse_type, type_sql
 from paimon_spark.format.types import DataField, DataType, Root
 
 if TYPE_CHECKING:
     from paimon_spark.arrow.shredding.plans import Shredding
 
-_SYSTEM_FIELDS = (
-    DataField(SEQUENCE_NUMBER_ID, SEQUENCE_NUMBER, DataType(Root.BIGINT, nullable=False)),
-    DataField(VALUE_KIND_ID, VALUE_KIND, DataType(Root.TINYINT, nullable=False)),
-)
 TARGET_WITH_KEY = 128 * MB
 TARGET_WITHOUT_KEY = 256 * MB
 _UNLIMITED = 2**63 - 1
@@ -320,7 +307,7 @@ def _layout_of(schema: TableSchema, settings: TableSettings, rules: FileRules) -
     if schema.primary_keys:
         keys = tuple(DataField(f.id, f.name, f.type.with_nullable(False)) for f in schema.key_fields)
         stored = [DataField(KEY_FIELD_ID_START + f.id, KEY_PREFIX + f.name, f.type) for f in keys]
-        fields = (*([] if thin else stored), *_SYSTEM_FIELDS, *fields)
+        fields = (*([] if thin else stored), *KEYED_FIELDS, *fields)
     key_names = tuple(f.name if thin else KEY_PREFIX + f.name for f in keys)
     return FileLayout(
         schema_id=schema.id,

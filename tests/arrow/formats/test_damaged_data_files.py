@@ -16,7 +16,7 @@ from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import CorruptFile
 from paimon_spark.format.types import DataField, DataType, Root
 
-FORMATS = ("parquet", "orc", "avro")
+FORMATS = ("parquet", "orc", "avro", "row")
 WHERE = "/lake/t/bucket-0/data-1"
 FIELDS = (
     DataField(0, "k", DataType(Root.BIGINT, False)),
@@ -47,7 +47,7 @@ def file_of(file_format: str, compression: str = "zstd") -> bytes:
 
 
 def read_rows(data: Any, file_format: str) -> list[list[Any]]:
-    reader = open_reader(data, file_format, WHERE)
+    reader = open_reader(data, file_format, WHERE, fields=lambda: FIELDS)
     count = reader.row_count
     for group in reader.row_groups:
         for name in reader.names:
@@ -150,7 +150,7 @@ def test_another_format_than_the_name_says(file_format: str) -> None:
 
 @pytest.mark.parametrize("file_format", FORMATS)
 def test_a_column_of_another_type_than_the_schema_says(file_format: str) -> None:
-    reader = open_reader(pa.BufferReader(file_of(file_format)), file_format, WHERE)
+    reader = open_reader(pa.BufferReader(file_of(file_format)), file_format, WHERE, fields=lambda: FIELDS)
     wanted = (DataField(1, "s", DataType(Root.BIGINT)),)
     with pytest.raises(CorruptFile, match=WHERE):
         list(reader.read(wanted, 100))

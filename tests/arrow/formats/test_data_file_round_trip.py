@@ -33,7 +33,7 @@ def written(fields: Any, parts: list[pa.RecordBatch], file_format: str, **option
 
 
 def read(data: bytes, fields: Any, file_format: str, batch_rows: int, groups: list[int] | None = None) -> pa.Table:
-    reader = open_reader(pa.BufferReader(data), file_format, "a file")
+    reader = open_reader(pa.BufferReader(data), file_format, "a file", fields=lambda: fields)
     schema = arrow_schema(fields)
     found = []
     for _, batch in reader.read(fields, batch_rows, groups):
@@ -51,6 +51,21 @@ def test_parquet(data: tuple[Any, pa.RecordBatch], batch_rows: int, group_rows: 
     parts = [batch.slice(start, 3) for start in range(0, batch.num_rows, 3)]
     file = written(fields, parts, "parquet", row_group_rows=group_rows)
     assert rows_of(read(file, fields, "parquet", batch_rows)) == rows_of(batch)
+
+
+@EXAMPLES
+@given(batches(Limits(variants=True, vectors=True)), st.integers(1, 5), st.integers(1, 200))
+def test_row(data: tuple[Any, pa.RecordBatch], batch_rows: int, block_size: int) -> None:
+    fields, batch = data
+    parts = [batch.slice(start, 3) for start in range(0, batch.num_rows, 3)]
+    file = written(fields, parts, "row", block_size=block_size)
+    assert rows_of(read(file, fields, "row", batch_rows)) == rows_of(batch)
+    half = fields[len(fields) // 2 :]
+    reader = open_reader(pa.BufferReader(file), "row", "a file", fields=lambda: fields)
+    chosen = sorted({0, batch.num_rows - 1}) if batch.num_rows else []
+    some = [found for _, found in reader.read(half, batch_rows, rows=[(row, row + 1) for row in chosen])]
+    wanted = batch.select([field.name for field in half]).take(pa.array(chosen, pa.int64()))
+    assert rows_of(pa.Table.from_batches(some, arrow_schema(half))) == rows_of(wanted)
 
 
 @EXAMPLES

@@ -44,8 +44,8 @@ ELSEWHERE = {
 # Values beside those of a switch that an option has, which this release does not accept.
 VALUES = {
     "type": ["format-table", "object-table", "view", "iceberg-table", "lance-table"],
-    "file.format": ["csv", "json", "text", "row", "lance", "mosaic", "vortex"],
-    "changelog-file.format": ["csv", "row"],
+    "file.format": ["csv", "json", "text", "lance", "mosaic", "vortex"],
+    "changelog-file.format": ["csv"],
     "batch-scan-mode": ["compact"],
     "stream-scan-mode": ["compact-bucket-table", "file-monitor"],
     "metadata.iceberg.storage": ["hive-catalog", "rest-catalog"],

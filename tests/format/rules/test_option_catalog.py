@@ -25,7 +25,6 @@ READ_REFUSED = [
     ("type", "format-table"),
     ("type", "object-table"),
     ("primary-key.nullable", "true"),
-    ("file.format", "row"),
     ("file.format", "lance"),
     ("file.format.per.level", "0:avro,5:csv"),
     ("changelog-file.format", "json"),
@@ -220,4 +219,4 @@ def test_the_refused_golden_tables_are_the_expected_ones() -> None:
             check_readable(schema, TableSettings(schema.options))
         except UnsupportedFeature:
             refused.add(file.table)
-    assert refused == {"fmt_row"}
+    assert refused == set()
