@@ -1,4 +1,4 @@
-"""Files of indexes of a whole table: bytes <-> keys and row numbers (Java: packages globalindex and sst, release 2.0).
+"""Files of indexes of a whole table: bytes <-> keys and row numbers (format section 8.3; Java: globalindex, sst; 2.0).
 
 A file has the rows of one range of row ids, each by its number in the range. Its entry in the index manifest has the
 range, and the first and last key. Kinds are ``btree`` and ``bitmap``; both are kept in the order of keys. Readers fetch

@@ -35,6 +35,7 @@ _FOOTER = struct.Struct("<qiqqiqiii")
 _VERSION, _MAGIC = 1, 0x50425449
 _ALIGNED, _UNALIGNED = 0, 1
 _MOST_VERSIONS = 1
+_MANY_BLOCKS = 16
 
 
 class _Block:
@@ -136,6 +137,15 @@ class BTreeFile:
         """The rows whose keys lie between two bounds."""
         found = [block.rows(first, end) for block, first, end in self._parts(wanted)]
         return row_numbers(np.concatenate(found)) if found else BitMap64()
+
+    def share(self, wanted: Interval) -> float:
+        """Which part of the blocks, about, may have such keys; little is read for it. 0: there are few blocks."""
+        index = self._blocks
+        if len(index) < _MANY_BLOCKS:
+            return 0.0
+        start = _first(index, lambda raw: not wanted.is_after(self._form.loaded(raw)))
+        end = _first(index, lambda raw: wanted.is_before(self._form.loaded(raw)))
+        return (end - start) / len(index)
 
     def _parts(self, wanted: Interval) -> Iterator[tuple[_Block, int, int]]:
         """The blocks that have such keys, and which of their entries."""

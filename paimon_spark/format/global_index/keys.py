@@ -41,6 +41,13 @@ class Interval(NamedTuple):
     with_low: bool = True
     with_high: bool = True
 
+    @property
+    def is_empty(self) -> bool:
+        """True if no key can lie between the bounds."""
+        if self.low is None or self.high is None:
+            return False
+        return self.is_after(self.high) or self.is_before(self.low)
+
     def is_after(self, key: Key) -> bool:
         """True if a key is less than all of these."""
         if self.low is None:

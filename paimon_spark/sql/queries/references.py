@@ -288,7 +288,10 @@ def _function(text: str, tokens: Sequence[Token], names: Names, first: int) -> R
     if not _is_function(tokens, first):
         return None
     if word in _SEARCHES:
-        raise UnsupportedFeature(f"the table-valued function {word} is not supported by this release of paimon_spark")
+        raise UnsupportedFeature(
+            f"the table-valued function {word} is not supported by this release of paimon_spark, which reads no vector "
+            "and no full-text index; ORDER BY a distance, or a condition with LIKE, finds rows among all of the table"
+        )
     cursor = _cursor_behind(text, tokens, names, first)
     if word == CHANGES_FUNCTION:
         asked = cursor.peek(1)

@@ -34,6 +34,10 @@ class SortedRows(Protocol):
         """Those whose keys lie between two bounds."""
         ...
 
+    def share(self, wanted: Interval) -> float:
+        """Which part of the file, about, has them; 0: it is small, or read as fast anyway."""
+        ...
+
 
 _KINDS: Mapping[str, Callable[[Bytes, GlobalKeyForm, str], SortedRows]] = MappingProxyType(
     {BTREE: BTreeFile, BITMAP: BitmapFile}

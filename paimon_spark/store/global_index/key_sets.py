@@ -42,6 +42,21 @@ class KeySet:
         """True if a key from the first to the last is among them."""
         return any(not each.is_after(last) and not each.is_before(first) for each in self.intervals)
 
+    def common(self, other: KeySet) -> KeySet:
+        """The keys that are in both."""
+        pairs = (_common(one, two) for one in self.intervals for two in other.intervals)
+        intervals = tuple(pair for pair in pairs if not pair.is_empty)
+        return KeySet(intervals, self.nulls and other.nulls, self.is_scan and other.is_scan)
+
+
+def _common(one: Interval, two: Interval) -> Interval:
+    """The keys between the greater of two lower bounds and the lesser of two upper ones."""
+    lows = [(each.low, not each.with_low) for each in (one, two) if each.low is not None]
+    highs = [(each.high, each.with_high) for each in (one, two) if each.high is not None]
+    low, without_low = max(lows, default=(None, False))
+    high, with_high = min(highs, default=(None, True))
+    return Interval(low, high, not without_low, with_high)
+
 
 _NONE = KeySet()
 _PRESENT = KeySet((Interval(),), is_scan=True)

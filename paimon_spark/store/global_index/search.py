@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 
 from pyroaring import BitMap64
 
@@ -45,6 +45,8 @@ from paimon_spark.store.metadata.manifest_files import read_global_indexes
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.storage.parallel import map_parallel
 
+_NO_LEAVES = (AlwaysTrue, AlwaysFalse, AlwaysNull, And, Or, Not, CompareColumns)
+_LARGE_SHARE = 0.25  # of a file, whose rows are found as fast without the index
 Span = tuple[int, int]
 """The first of some row ids, and the one after the last."""
 
@@ -174,12 +176,21 @@ class _Search:
             case CompareColumns() | Padded():
                 return None
             case leaf:
-                return self._of_leaf(leaf, wanted)
+                return None if len(leaf.column) > 1 else self._of_column(leaf.column[0], [leaf], wanted)
 
     def _common(self, parts: Iterable[Predicate], wanted: bool) -> BitMap64 | None:
-        left: BitMap64 | None = None
+        """The rows of a conjunction; what is asked of one column is looked up at once."""
+        leaves: dict[str, list[Leaf]] = defaultdict(list)
+        others: list[Predicate] = []
         for part in parts:
-            rows = self.rows(part, wanted)
+            if isinstance(part, (*_NO_LEAVES, Padded)) or len(part.column) > 1:
+                others.append(part)
+            else:
+                leaves[part.column[0]].append(part)
+        left: BitMap64 | None = None
+        found = (partial(self._of_column, name, each, wanted) for name, each in leaves.items())
+        for find in (*found, *(partial(self.rows, part, wanted) for part in others)):
+            rows = find()
             if rows is not None:
                 left = rows if left is None else left & rows
             if left is not None and not left:
@@ -195,26 +206,25 @@ class _Search:
             found |= rows
         return found
 
-    def _of_leaf(self, leaf: Leaf, wanted: bool) -> BitMap64 | None:
-        if len(leaf.column) > 1:
-            return None
+    def _of_column(self, name: str, leaves: Sequence[Leaf], wanted: bool) -> BitMap64 | None:
+        """The rows for which all of some conditions on a column may have a truth value."""
         left: BitMap64 | None = None
-        for index in self._indexes.get(leaf.column[0], ()):
-            rows = self._of_index(index, leaf, wanted)
+        for index in self._indexes.get(name, ()):
+            sets = [keys for leaf in leaves if (keys := key_set(leaf, wanted, index.form)) is not None]
+            rows = self._of_index(index, reduce(KeySet.common, sets)) if sets else None
             if rows is not None:
                 left = rows if left is None else left & rows
         return left
 
-    def _of_index(self, index: _ColumnIndex, leaf: Leaf, wanted: bool) -> BitMap64 | None:
-        keys = key_set(leaf, wanted, index.form)
-        if keys is None:
-            return None
+    def _of_index(self, index: _ColumnIndex, keys: KeySet) -> BitMap64 | None:
         files = [file for file in index.files if file.may_have(keys)]
         if keys.is_scan and sum(file.entry.file_size for file in files) > index.most_bytes:
             return None
         found = BitMap64()
         try:
             for rows in map_parallel(partial(self._of_file, index.form, keys), files):
+                if rows is None:
+                    return None
                 found |= rows
         except UnsupportedFeature:  # a codec of its own: the rows are found without the index
             return None
@@ -222,10 +232,13 @@ class _Search:
             found |= self._every - _rows_of((file.start, file.end) for file in index.files)
         return found & self._every
 
-    def _of_file(self, form: GlobalKeyForm, keys: KeySet, file: _IndexFile) -> BitMap64:
+    def _of_file(self, form: GlobalKeyForm, keys: KeySet, file: _IndexFile) -> BitMap64 | None:
+        """The rows of a file; None: so many that it is no help to know them."""
         table, found = self._table, BitMap64()
         path = index_file_path(table.location, "", file.entry, table.settings)
         with opened_global_index(table.file_io, path, file.entry, form) as rows:
+            if not self._only_indexed and sum(map(rows.share, keys.intervals)) > _LARGE_SHARE:
+                return None
             for wanted in keys.intervals:
                 found |= rows.present() if wanted.low is None and wanted.high is None else rows.rows(wanted)
             if keys.nulls:
@@ -240,6 +253,6 @@ class _Search:
 
 def _without_needless(parts: Sequence[Predicate]) -> list[Predicate]:
     """The parts of a conjunction without `c IS NOT NULL` where another part is true for no row that is NULL there."""
-    leaves = (part for part in parts if not isinstance(part, (And, Or, Not, CompareColumns, IsNull, IsNotNull, Padded)))
+    leaves = (part for part in parts if not isinstance(part, (*_NO_LEAVES, IsNull, IsNotNull, Padded)))
     bound = frozenset().union(*(columns_of(leaf) for leaf in leaves))
     return [part for part in parts if not (isinstance(part, IsNotNull) and part.column[0] in bound)]
