@@ -22,6 +22,7 @@ from paimon_spark.procedures.partitions import ExpirePartitions, MarkPartitionDo
 from paimon_spark.procedures.procedure import Procedure, name_of
 from paimon_spark.procedures.rewrites import (
     Compact,
+    CompactChainTable,
     CompactManifest,
     Copy,
     MaterializeDeletionVectors,
@@ -60,6 +61,7 @@ GROUPS: Mapping[str, tuple[type[Procedure[Any]], ...]] = MappingProxyType(
         "Compaction": (
             Compact,
             CompactManifest,
+            CompactChainTable,
             Rescale,
             RewriteFileIndex,
             MaterializeDeletionVectors,

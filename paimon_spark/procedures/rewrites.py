@@ -17,6 +17,7 @@ from paimon_spark.store.history.tags import Duration
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.rescale.rescale import RescaleResult, rescale
 from paimon_spark.store.upkeep.compact_call import leaving_out_deleted, sort_on_call
+from paimon_spark.store.upkeep.compact_chain import CompactChainTableResult, compact_chain_table
 from paimon_spark.store.upkeep.copy_files import CopyResult, copy_table
 from paimon_spark.store.upkeep.maintenance import maintain
 from paimon_spark.store.upkeep.manifest_compaction import CompactManifestResult, compact_manifests
@@ -105,6 +106,32 @@ class Compact(Procedure[CompactResult]):
 def _names(given: str | Sequence[str] | None) -> Sequence[str]:
     """The names of columns, which as text stand between commas."""
     return [name.strip() for name in given.split(",") if name.strip()] if isinstance(given, str) else list(given or ())
+
+
+@dataclass(frozen=True)
+class CompactChainTable(Procedure[CompactChainTableResult]):
+    """Makes a partition of a chain table a whole one, of the last whole one before it and the changes since.
+
+    This process merges and writes the rows.
+
+    Raises:
+        OptionError: the table is no chain table, or the partition is not named by its columns.
+        CommitConflict, RetriesExhausted: other jobs committed concurrently; nothing was committed.
+        CommitStateUnknown: the store did not answer.
+    """
+
+    official = (TABLE, "partition", "overwrite")
+
+    partition: Annotated[
+        str,
+        Argument("values of partition columns in SQL, such as dt='20260201',hour='07'; several partitions may fit."),
+    ]
+    overwrite: Annotated[
+        bool, Argument("whether a partition that is whole already is made anew; else it stays as it is.")
+    ] = False
+
+    def perform(self, table: Table, engine: Engine) -> CompactChainTableResult:
+        return compact_chain_table(table, self.partition, self.overwrite)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from paimon_spark.procedures.partitions import ExpirePartitions, MarkPartitionDo
 from paimon_spark.procedures.procedure import Procedure, method_of
 from paimon_spark.procedures.rewrites import (
     Compact,
+    CompactChainTable,
     CompactManifest,
     MaterializeDeletionVectors,
     ReassignRowId,
@@ -59,6 +60,7 @@ class TableProcedures:
 
     compact = method_of(Compact)
     compact_manifest = method_of(CompactManifest)
+    compact_chain_table = method_of(CompactChainTable)
     rescale = method_of(Rescale)
     rewrite_file_index = method_of(RewriteFileIndex)
     create_global_index = method_of(CreateGlobalIndex)

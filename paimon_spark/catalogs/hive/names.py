@@ -60,7 +60,7 @@ from paimon_spark.file_io import DirectoryIO, absolute_location, file_io_for, pl
 from paimon_spark.format.options.engines import TableKind
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import TableSchema
-from paimon_spark.store.clean.truncate import live_partitions
+from paimon_spark.store.commit.attempt import live_partitions
 from paimon_spark.store.commit.partition_registration import keeper_of, register_partitions
 from paimon_spark.store.metadata.table_options import PATH
 from paimon_spark.store.open import open_data_table

@@ -7,8 +7,9 @@ the resolver style SMART that formatters made of a pattern have.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import lru_cache
 from itertools import groupby
 from typing import TypeAlias
@@ -20,6 +21,15 @@ _MONTHS = {
     "Jan": 1, "Feb": 2, "Mar": 3, "Apr": 4, "May": 5, "Jun": 6,
     "Jul": 7, "Aug": 8, "Sep": 9, "Oct": 10, "Nov": 11, "Dec": 12,
 }  # fmt: skip
+_PLAIN: Mapping[Field, Callable[[datetime], int]] = {
+    Field.YEAR: lambda time: time.year,
+    Field.YEAR_OF_ERA: lambda time: time.year,
+    Field.MONTH: lambda time: time.month,
+    Field.DAY: lambda time: time.day,
+    Field.HOUR: lambda time: time.hour,
+    Field.MINUTE: lambda time: time.minute,
+    Field.SECOND: lambda time: time.second,
+}
 _HALVES = {"AM": 0, "PM": 1}
 _DIGITS = re.compile("[0-9]*")
 _NOT_FOUND = -1
@@ -138,6 +148,14 @@ class TimePattern:
             raise ValueError("it does not look as the pattern says")
         return local_nanos(found, self.lenient)
 
+    def format(self, time: datetime) -> str:
+        """The text of a time, for patterns of years, months, days, hours, minutes and seconds in digits.
+
+        Raises:
+            OptionError: the pattern has other parts.
+        """
+        return "".join(_formatted(part, time) for part in self.parts)
+
 
 def _default_pattern() -> TimePattern:
     year = _Number(Field.YEAR, 1, 10, "-")
@@ -254,6 +272,17 @@ def _quoted(pattern: str, at: int, key: str) -> tuple[str, int]:
     if match is None:
         raise _refused(pattern, key, "a quote is not closed")
     return match[1].replace("''", "'") or "'", match.end()
+
+
+def _formatted(part: _Part, time: datetime) -> str:
+    if isinstance(part, _Literal):
+        return part.text
+    if isinstance(part, _Number) and part.field in _PLAIN:
+        value = _PLAIN[part.field](time) - part.since
+        if part.since and not 0 <= value < 100:
+            value %= 100
+        return str(value).zfill(part.low)
+    raise OptionError("a time can be written with years, months, days, hours, minutes and seconds in digits only")
 
 
 def _parse_parts(parts: Sequence[_Part], text: str, at: int, found: dict[Field, int]) -> int:

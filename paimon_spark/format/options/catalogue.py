@@ -154,12 +154,15 @@ NO_EFFECT = (
         "parts of a feature that is refused by another option or by the type of a column",
         """
         commit.callback.#.param tag.callback.#.param partition.mark-done-action.custom.class
-        scan.fallback-snapshot-branch scan.fallback-delta-branch chain-table.chain-partition-keys
-        chain-table.split.key-range-enabled chain-table.streaming.merge-snapshot blob-view.resolve.enabled
+        chain-table.streaming.merge-snapshot blob-view.resolve.enabled
         format-table.implementation format-table.partition-path-only-value format-table.file.compression
         format-table.commit-hive-sync-url format-table.scan.list-parallelism format-table.repair.collect-statistics
         format-table.statistics.parallelism
         """,
+    ),
+    NoEffect(
+        "how the buckets of a chain table are cut into tasks: here always by ranges of keys",
+        "chain-table.split.key-range-enabled",
     ),
     NoEffect(
         "VECTOR columns by their names: the schema has their types",
@@ -241,16 +244,12 @@ NO_EFFECT = (
     ),
 )
 
-_ONE_BRANCH = (
-    f"{OFFICIAL}, or read one of its branches as it is, with the options 'branch' and 'chain-table.enabled' = 'false'"
-)
 _EMPTIED = "; or go without it, with the option '{}' = '' in the call"
 _SWITCHED_OFF = "; or go without it, with the option '{}' = 'false' in the call"
 
 _REFUSED: Mapping[str, Refused] = {
     "primary-key.nullable": Refused(Moment.READ, ("false",), "nulls in primary keys"),
     "key-value.sequence_number.enabled": Refused(Moment.READ, ("false",), "the sequence number as a column"),
-    "chain-table.enabled": Refused(Moment.READ, ("false",), "chain tables", _ONE_BRANCH),
     "batch-scan-mode": Refused(Moment.READ, ("none",), "internal scan modes"),
     "stream-scan-mode": Refused(Moment.READ, ("none",), "internal scan modes"),
     "blob-view-field": Refused(Moment.READ, (), "BLOB columns that refer to other tables"),

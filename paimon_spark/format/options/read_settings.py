@@ -49,6 +49,10 @@ class ScanSettings(Settings):
         "`$audit_log` and `$binlog` show the column `_SEQUENCE_NUMBER`.")
     fallback_branch = text("scan.fallback-branch", "", "A read takes partitions that the table lacks from this branch.")
     primary_branch = text("scan.primary-branch", "", "A read takes partitions that this branch has from there.")
+    fallback_snapshot_branch = text("scan.fallback-snapshot-branch", "",
+        "The branch with whole partitions of a [chain table](../guides/tags-and-branches.md#chain-tables).")
+    fallback_delta_branch = text("scan.fallback-delta-branch", "",
+        "The branch with the changes of each partition of a chain table.")
     bucket = integer("scan.bucket", None, "Reads one bucket.")
     ignore_corrupt_files = boolean("scan.ignore-corrupt-files", False,
         "A read skips damaged data files, with a warning.")

@@ -164,6 +164,12 @@ class TableSettings(Settings, Mapping[str, str]):
     bucket_function = choice("bucket-function.type", ("default", "mod", "hive"),
         "How the bucket is computed: `default` from the hash of the key bytes, `mod` from one INT or BIGINT column, "
         "`hive` as Hive does.")
+    chain_table_enabled = boolean("chain-table.enabled", False,
+        "A partition that the table lacks is read from two branches: see [chain tables]"
+        "(../guides/tags-and-branches.md#chain-tables).")
+    chain_partition_keys = words("chain-table.chain-partition-keys",
+        "The last partition columns of a chain table, whose values order its partitions; the others make groups, each "
+        "with a chain of its own. The default is all.")
     merge_engine = Option("merge-engine", MergeEngine.DEDUPLICATE, parse_member(MergeEngine),
         "What becomes of rows with equal keys: see [merge engines](../guides/merge-engines.md).")
     ignore_delete = boolean("ignore-delete", False,

@@ -27,6 +27,7 @@ from paimon_spark.format.options.write_settings import (
     VariantSettings,
 )
 from paimon_spark.format.rules.blobs import check_blobs, check_vector_files, vector_file_columns
+from paimon_spark.format.rules.chain_tables import check_chain
 from paimon_spark.format.schema import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, TableSchema
 from paimon_spark.format.type_text import format_field, parse_field, type_sql
 from paimon_spark.format.types import (
@@ -485,6 +486,7 @@ _RULES: tuple[Callable[[TableSchema, TableSettings], Iterator[str]], ...] = (
     _check_retention,
     _check_column_options,
     _check_modes,
+    check_chain,
 )
 
 

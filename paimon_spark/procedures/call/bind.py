@@ -28,11 +28,9 @@ from paimon_spark.procedures.procedure import (
 
 _ALL_TABLES = ".*"  # behind the name of a database
 _NOTHING: Mapping[str, object] = {}
-_CHAIN = "chain tables are not supported; each of their branches can be compacted by its own name"
 _FUNCTIONS = "functions of a catalog are not supported"
 REFUSED: Mapping[str, str] = MappingProxyType(
     {
-        "compact_chain_table": _CHAIN,
         "create_function": _FUNCTIONS,
         "alter_function": _FUNCTIONS,
         "drop_function": _FUNCTIONS,

@@ -22,7 +22,12 @@ from paimon_spark.procedures.databases import (
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.partitions import ExpirePartitions
 from paimon_spark.procedures.procedure import Declaration, Procedure
-from paimon_spark.procedures.rewrites import MaterializeDeletionVectors, ReassignRowId, RewriteFileIndex
+from paimon_spark.procedures.rewrites import (
+    CompactChainTable,
+    MaterializeDeletionVectors,
+    ReassignRowId,
+    RewriteFileIndex,
+)
 from paimon_spark.procedures.rollbacks import Rollback, RollbackToTimestamp, RollbackToWatermark
 from paimon_spark.procedures.row_removal import PurgeFiles, RemoveUnexistingFiles
 from paimon_spark.procedures.snapshots import ClearConsumers, ExpireSnapshots, RepairEarliestSnapshot
@@ -175,6 +180,7 @@ _SHAPES: Mapping[type[Declaration], _Shape] = MappingProxyType(
         ExpirePartitions: _Shape(pa.schema([pa.field("expired_partitions", pa.string())]), _expired_partitions),
         ExpireSnapshots: _Shape(pa.schema([_required("deleted_snapshots_count", pa.int32())]), _expired_snapshots),
         ExpireTags: _Shape(pa.schema([_required("expired_tags", pa.string())]), _expired_tags),
+        CompactChainTable: _Shape(pa.schema([_required("result", pa.bool_())]), lambda result: [(result.compacted,)]),
         MaterializeDeletionVectors: _Shape(pa.schema([_required("result", pa.bool_())]), _DONE.rows),
         MigrateDatabase: _Shape(_TEXT, _migrated),
         PurgeFiles: _Shape(_TEXT, lambda result: [("Success",)]),

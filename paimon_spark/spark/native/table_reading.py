@@ -99,7 +99,7 @@ def undivided_reason(table: ReadableTable) -> str | None:
     if reads_increment(table.settings):
         return "it is a read of a change"
     if other_branch(table.settings, table.branch) is not None:
-        return "it reads two branches as one"
+        return "it reads several branches as one"
     if tolerance(table.settings) != STRICT:
         return "it passes over lost or damaged files"
     if table.auth is not None:

@@ -28,6 +28,7 @@ from paimon_spark.format.paths import partition_text
 from paimon_spark.format.types import BINARIES
 from paimon_spark.store.clean.truncate import TruncateResult, take_away, without_partitions
 from paimon_spark.store.commit.attempt import TableState, table_state
+from paimon_spark.store.commit.chain_branches import refuse_expiry
 from paimon_spark.store.history.tags import Duration, duration_millis
 from paimon_spark.store.metadata.live_files import canonical_partitions, canonical_row
 from paimon_spark.store.metadata.manifest_files import read_manifest_columns
@@ -148,6 +149,7 @@ def expire_partitions_at(table: Table, now: datetime, dry_run: bool = False) -> 
         CommitConflict, RetriesExhausted: other jobs committed concurrently; earlier batches are committed.
         CommitStateUnknown: the store did not answer; earlier batches are committed.
     """
+    refuse_expiry(table)
     began = time.monotonic()
     latest, lifetime = table.snapshots.latest(), table.settings.partitions.expiration_time
     if latest is None or lifetime is None:

@@ -6,26 +6,30 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate
 from paimon_spark.arrow.types import from_internal
 from paimon_spark.errors import OptionError
 from paimon_spark.format.binary_row import decode_arity_row
-from paimon_spark.format.manifest import FileKind, ManifestEntry
+from paimon_spark.format.manifest import ManifestEntry
 from paimon_spark.format.paths import MAIN_BRANCH
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
-from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState, table_state
+from paimon_spark.store.commit.attempt import (
+    CommitRequest,
+    Proposal,
+    TableState,
+    live_partitions,
+    overwritten,
+    table_state,
+)
 from paimon_spark.store.commit.commit_loop import commit_request
 from paimon_spark.store.commit.commit_user import CommitName, new_user
 from paimon_spark.store.commit.partition_registration import keeper_of, unregister_partitions
-from paimon_spark.store.commit.table_commit import overwritten
 from paimon_spark.store.compact.live_buckets import is_chosen
 from paimon_spark.store.compact.plan import partition_condition
 from paimon_spark.store.history.branches import on_branch
-from paimon_spark.store.metadata.live_files import canonical_partitions, canonical_row
 from paimon_spark.store.metadata.manifest_files import read_manifest_columns
 from paimon_spark.store.metadata.messages import CommitChanges
 from paimon_spark.store.metadata.partitions import PartitionFilter, describe_partition
@@ -167,18 +171,6 @@ def _metrics(table: Table, files: Sequence[ManifestEntry], began: float, snapsho
         millis=millis_since(began),
         snapshot_id=snapshot_id,
     )
-
-
-def live_partitions(table: Table) -> list[bytes]:
-    """The partitions (arity-prefixed BinaryRows) that have files in the latest snapshot, in no order."""
-    latest, types = table.snapshots.latest(), table.schema.partition_types
-    if latest is None:
-        return []
-    columns = read_manifest_columns(table.file_io, table.location, table_state(table, latest).manifests)
-    codes = canonical_partitions(columns, types)[columns.partition_code]
-    files = np.zeros(len(columns.partitions), np.int64)
-    np.add.at(files, codes, np.where(columns.kind == FileKind.DELETE, -1, 1))
-    return [canonical_row(columns.partitions[code], types) for code in np.flatnonzero(files > 0).tolist()]
 
 
 def alive_elsewhere(table: Table) -> set[bytes]:

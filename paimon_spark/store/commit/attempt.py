@@ -23,7 +23,7 @@ from paimon_spark.store.commit.conflicts import ConflictRules, check_conflicts, 
 from paimon_spark.store.commit.manifest_merge import merge_fully, merge_manifests
 from paimon_spark.store.commit.partition_registration import partition_changes
 from paimon_spark.store.commit.strict_mode import check_strict_mode
-from paimon_spark.store.metadata.live_files import canonical_partitions, fold, record_count
+from paimon_spark.store.metadata.live_files import canonical_partitions, canonical_row, fold, record_count
 from paimon_spark.store.metadata.manifest_files import (
     ManifestWriter,
     combine_index_entries,
@@ -140,6 +140,43 @@ def table_state(table: Table, snapshot: Snapshot | None) -> TableState:
     """The state of the table in its latest snapshot."""
     manifests = () if snapshot is None else read_data_manifests(table.file_io, table.location, snapshot)
     return TableState(table, snapshot, tuple(manifests), tuple(table.schemas.ids()))
+
+
+def overwritten(state: TableState, new: CommitChanges, replaced: PartitionFilter | None) -> CommitChanges:
+    """The delta of an overwrite: deletes all live files and index files of the replaced partitions, adds the new ones.
+
+    Args:
+        state: the current state; after a lost race this is called again.
+        new: the new files.
+        replaced: the partitions; None means all.
+    """
+    table = state.table
+    if state.snapshot is None:
+        return new
+    postponed = table.bucket_mode == BucketMode.POSTPONE_MODE
+    live = [entry for entry in state.live_entries(replaced) if entry.bucket >= 0 or postponed]
+    index = [entry for entry in state.index_entries if replaced is None or replaced.matches(entry.partition)]
+    return CommitChanges(
+        files=(*(replace(entry, kind=FileKind.DELETE) for entry in live), *new.files),
+        index=(*(replace(entry, kind=FileKind.DELETE) for entry in index), *new.index),
+    )
+
+
+def live_partitions(table: Table, state: TableState | None = None) -> list[bytes]:
+    """The partitions (arity-prefixed BinaryRows) that have files in a state, in no order.
+
+    Args:
+        state: of the table; None: that of the latest snapshot.
+    """
+    latest, types = table.snapshots.latest() if state is None else state.snapshot, table.schema.partition_types
+    if latest is None:
+        return []
+    manifests = (table_state(table, latest) if state is None else state).manifests
+    columns = read_manifest_columns(table.file_io, table.location, manifests)
+    codes = canonical_partitions(columns, types)[columns.partition_code]
+    files = np.zeros(len(columns.partitions), np.int64)
+    np.add.at(files, codes, np.where(columns.kind == FileKind.DELETE, -1, 1))
+    return [canonical_row(columns.partitions[code], types) for code in np.flatnonzero(files > 0).tolist()]
 
 
 def attempt(state: TableState, request: CommitRequest[Any], changes: CommitChanges, merges: bool) -> Snapshot | None:

@@ -11,18 +11,31 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Generic
 
-from paimon_spark.errors import CommitStateUnknown, PaimonError, RetriesExhausted, TableNotFound
+from paimon_spark.errors import CommitConflict, CommitStateUnknown, PaimonError, RetriesExhausted, TableNotFound
 from paimon_spark.format.manifest import FileKind
 from paimon_spark.format.options.table_settings import TableSettings
-from paimon_spark.format.snapshot import CommitKind, Snapshot
-from paimon_spark.store.commit.attempt import CommitRequest, Detail, Proposal, TableState, attempt, table_state
+from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
+from paimon_spark.store.commit.attempt import (
+    CommitRequest,
+    Detail,
+    Proposal,
+    TableState,
+    attempt,
+    live_partitions,
+    overwritten,
+    table_state,
+)
 from paimon_spark.store.commit.base import confirm_published, may_be_withdrawn, withdrawn_error
+from paimon_spark.store.commit.chain_branches import check_chains, outdated
+from paimon_spark.store.commit.commit_user import new_user
 from paimon_spark.store.commit.history import CommitHistory, is_committed
 from paimon_spark.store.commit.partition_registration import keeper_of, register_partitions
 from paimon_spark.store.iceberg.after import after_commit
 from paimon_spark.store.metadata.manifest_files import read_manifest_list, read_manifests
+from paimon_spark.store.metadata.messages import CommitChanges
 from paimon_spark.store.metadata.publish import write_hint
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.storage.files import discard
@@ -114,7 +127,34 @@ def commit_request(
         changes = None if made.found or made.proposal is None else made.proposal.changes
         known = None if changes is None or changes.base is not None else (changes.files, changes.index)
         after_commit(table, made.snapshot, known)
+        if changes is not None:
+            _take_outdated_away(table, request.kind, changes)
     return made
+
+
+def _take_outdated_away(table: Table, kind: CommitKind, changes: CommitChanges) -> None:
+    """Takes away whole partitions of a chain table, of which the branch of changes was overwritten."""
+    found = outdated(table, kind, changes)
+    if found is None:
+        return
+    whole, partitions = found
+    latest = whole.snapshots.latest()
+    if latest is None:
+        return
+
+    def propose(state: TableState) -> Proposal[None]:
+        gone = overwritten(state, CommitChanges(), partitions)
+        return Proposal(None if gone.is_empty else gone, None)
+
+    user, identifier = new_user(whole), BATCH_COMMIT_IDENTIFIER
+    request = CommitRequest(user, identifier, CommitKind.OVERWRITE, "TRUNCATE", propose, checks_files=True)
+    try:
+        commit_request(whole, request, latest.id)
+    except PaimonError as error:
+        raise CommitConflict(
+            f"overwriting the branch '{table.branch}' of the chain table {table.location}: the overwrite is committed, "
+            f"but the same partitions of the branch '{whole.branch}' could not be taken away: {error}"
+        ) from error
 
 
 def _tell_partitions(table: Table, made: Committed[Any]) -> None:
@@ -170,6 +210,8 @@ class _Attempts(Generic[Detail]):
         proposal = self.proposal = self.request.propose(state)
         if proposal.changes is None:
             return Committed(None, number, proposal)
+        here = partial(live_partitions, table, state)
+        check_chains(table, self.request.kind, proposal.changes, here, live_partitions)
         checks = self.request.checks_files or _may_be_rescaled(state, self.overwritten)
         snapshot = attempt(state, replace(self.request, checks_files=checks), proposal.changes, number == 1)
         if snapshot is None:

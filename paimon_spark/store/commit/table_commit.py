@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from paimon_spark.errors import DataError
-from paimon_spark.format.manifest import FileKind, ManifestEntry
+from paimon_spark.format.manifest import ManifestEntry
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 from paimon_spark.format.types import DataType
 from paimon_spark.merge.keys.key_order import key_range_of
 from paimon_spark.merge.keys.row_ids import is_part_file
-from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState
+from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState, overwritten
 from paimon_spark.store.commit.column_conflicts import check_columns_unchanged
 from paimon_spark.store.commit.commit_loop import commit_request
 from paimon_spark.store.commit.dynamic_buckets import HashIndexUpdate, check_cross_partition
@@ -301,26 +301,6 @@ class TableCommit:
             return new
         levels = settings.compaction.num_levels or settings.compaction.trigger + 1
         return replace(new, files=upgraded(new.files, tuple(f.type for f in schema.key_fields), levels - 1))
-
-
-def overwritten(state: TableState, new: CommitChanges, replaced: PartitionFilter | None) -> CommitChanges:
-    """The delta of an overwrite: deletes all live files and index files of the replaced partitions, adds the new ones.
-
-    Args:
-        state: the current state; after a lost race this is called again.
-        new: the new files.
-        replaced: the partitions; None means all.
-    """
-    table = state.table
-    if state.snapshot is None:
-        return new
-    postponed = table.bucket_mode == BucketMode.POSTPONE_MODE
-    live = [entry for entry in state.live_entries(replaced) if entry.bucket >= 0 or postponed]
-    index = [entry for entry in state.index_entries if replaced is None or replaced.matches(entry.partition)]
-    return CommitChanges(
-        files=(*(replace(entry, kind=FileKind.DELETE) for entry in live), *new.files),
-        index=(*(replace(entry, kind=FileKind.DELETE) for entry in index), *new.index),
-    )
 
 
 def upgraded(

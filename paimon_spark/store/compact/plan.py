@@ -179,7 +179,7 @@ def _bucket_tasks(table: Table, bucket: LiveBucket, rules: CompactionRules, full
         bucket=first.bucket,
         total_buckets=first.total_buckets,
         output_level=unit.output_level,
-        drop_deletes=drops_deletes(unit, runs, rules.keeps_vectors),
+        drop_deletes=drops_deletes(unit, runs, rules.keeps_vectors) and not table.settings.chain_table_enabled,
         steps=steps,
     )
     return [_with_its_files(whole, part, above, bucket.deletions, types) for part in cut_steps(steps, TASK_BYTES)]

@@ -20,7 +20,7 @@ from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.metadata.snapshots import SnapshotStore
-from paimon_spark.store.metadata.table_options import WITHOUT_FALLBACK
+from paimon_spark.store.metadata.table_options import WITHOUT_FALLBACK, other_branch
 from paimon_spark.store.storage.served import QueryAuth, TableServer
 
 
@@ -166,4 +166,6 @@ class Table:
     @property
     def without_fallback(self) -> Self:
         """The table without its fallback branch, for writers."""
+        if other_branch(self.settings, self.branch) is None:
+            return self
         return replace(self, settings=self.settings.merged(WITHOUT_FALLBACK))

@@ -26,7 +26,12 @@ from paimon_spark.store.storage.publishers import CONNECTION
 STORAGE_PREFIXES = ("s3.", "s3a.", "fs.", "gs.", "gcs.", "az.", "azure.", "oss.", "hdfs.", "dfs.", "hadoop.", "rest.")
 _STORAGE = (*STORAGE_PREFIXES, CONNECTION)
 PATH = "path"
-WITHOUT_FALLBACK = {ScanSettings.fallback_branch.key: "", ScanSettings.primary_branch.key: ""}
+WITHOUT_FALLBACK = {
+    ScanSettings.fallback_branch.key: "",
+    ScanSettings.primary_branch.key: "",
+    ScanSettings.fallback_snapshot_branch.key: "",
+    ScanSettings.fallback_delta_branch.key: "",
+}
 """Options with which a table is read without another branch."""
 _SESSION_PREFIX = "spark.paimon."
 _LABEL_PREFIX = "user."
@@ -47,8 +52,22 @@ def split_storage_options(options: Mapping[str, str]) -> tuple[dict[str, str], d
 
 def other_branch(settings: TableSettings, branch: str) -> str | None:
     """The second branch to read, by the options of the table; None if only its own branch is read."""
+    if settings.chain_table_enabled:
+        chain = chain_branches(settings, branch)
+        return None if chain is None else chain[1]
     name = settings.scan.fallback_branch or settings.scan.primary_branch
     return name if name and name != branch else None
+
+
+def chain_branches(settings: TableSettings, branch: str) -> tuple[str, str] | None:
+    """The branches of a chain table with whole partitions and with changes; None: the branch is read alone.
+
+    They themselves are read alone, whatever letter case the options have (Java: FileStoreTableFactory).
+    """
+    snapshot, delta = settings.scan.fallback_snapshot_branch or "", settings.scan.fallback_delta_branch or ""
+    if not settings.chain_table_enabled or not snapshot or not delta:
+        return None
+    return None if branch.lower() in (snapshot.lower(), delta.lower()) else (snapshot, delta)
 
 
 def resolve_keys(options: Mapping[str, str], columns: Iterable[str]) -> dict[str, str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
+from paimon_spark.arrow.types import from_internal
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.file_index.row_sets import decode_rows
 from paimon_spark.format.manifest import DataFileMeta
@@ -30,10 +32,12 @@ class SplitFiles:
     Attributes:
         table: the table, with the options of the read.
         tolerance: which bad files are passed over; none by default, whatever the options of the table say.
+        branches: the other branches of a chain table, by their names, whose files its splits have.
     """
 
     table: Table
     tolerance: Tolerance = STRICT
+    branches: Mapping[str, Table] = field(default_factory=dict)
 
     def rows(
         self,
@@ -59,16 +63,28 @@ class SplitFiles:
         """
         with translate_missing_files(self.table, split.snapshot_id):
             stored = self.stored(split, file, request, selected)
-            yield from tolerate(read_file(self.table.file_io, stored, request, batch_rows), stored.path, self.tolerance)
+            read = tolerate(read_file(self.table.file_io, stored, request, batch_rows), stored.path, self.tolerance)
+            yield from read if file.file_name not in split.origins else map(partial(self._placed, split), read)
+
+    def _placed(self, split: Split, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Rows of a file of another partition as rows of the partition of the split."""
+        values = self.partition(split)
+        for place, name in enumerate(rows.schema.names):
+            if name in values:
+                constant = from_internal([values[name]], self.table.schema.by_name[name].type)[0]
+                rows = rows.set_column(place, rows.schema.field(place), pa.repeat(constant, rows.num_rows))
+        return rows
 
     def stored(
         self, split: Split, file: DataFileMeta, request: FileRequest, selected: Positions | None = None
     ) -> StoredFile:
         """A file with its deleted rows. For arguments and errors see ``rows``."""
-        schema = schema_of_file(self.table.schema, self.table.schemas, file.schema_id, request.fields)
+        origin = split.origins.get(file.file_name)
+        of = self.table if origin is None else self.branches.get(origin.branch, self.table)
+        schema = schema_of_file(of.schema, of.schemas, file.schema_id, request.fields)
         deletion = split.deletions.get(file.file_name)
         deleted = None if deletion is None else read_deleted_positions(self.table.file_io, deletion)
-        path = data_file_path(split.bucket_path, file)
+        path = data_file_path(split.bucket_path if origin is None else origin.bucket_path, file)
         legacy_ltz = self.table.settings.files.orc_legacy_ltz
         number = snapshot_sequence(self.table.settings, path, file)
         return StoredFile(path, file, schema, self.partition(split), deleted, legacy_ltz, number, selected)

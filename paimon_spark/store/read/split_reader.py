@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -58,6 +58,7 @@ class SplitReader:
         parts: columns of the result and the predicate that are parts of VARIANT values.
         leading: of a split, so many rows are wanted that come first in the order of its key, and perhaps others; None:
             all rows. Not for tables without a key, nor with ``pk-clustering-override``.
+        branches: as of SplitFiles.
     """
 
     table: Table
@@ -67,11 +68,12 @@ class SplitReader:
     engine: TableEngine | None = None
     leading: int | None = None
     parts: tuple[PathColumn, ...] = ()
+    branches: Mapping[str, Table] = field(default_factory=dict)
 
     @cached_property
     def files(self) -> SplitFiles:
         """Reads single files of splits."""
-        return SplitFiles(self.table, self.tolerance)
+        return SplitFiles(self.table, self.tolerance, self.branches)
 
     @cached_property
     def _merge(self) -> KeyMerge:

@@ -55,6 +55,19 @@ class _Files(ABC):
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a file of a chain table lies, which a split has for another partition.
+
+    Attributes:
+        branch: whose file it is.
+        bucket_path: the directory of its bucket.
+    """
+
+    branch: str
+    bucket_path: str
+
+
+@dataclass(frozen=True, slots=True)
 class Split(_Files):
     """The part of one (partition, bucket) that one task reads.
 
@@ -69,6 +82,8 @@ class Split(_Files):
         branch: whose files they are, in a read through two branches; None: that of the table.
         selections: by data file name, the rows that may satisfy the condition of the read, as their index has them (see
             format/file_index/row_sets); of files that need no merge, and of sections of columns (see selection_name).
+        origins: by data file name, where the files of a chain table are from; their rows count as those of the
+            partition of the split.
     """
 
     partition: bytes
@@ -80,6 +95,7 @@ class Split(_Files):
     snapshot_id: int | None = None
     branch: str | None = None
     selections: Mapping[str, bytes] = field(default_factory=dict)
+    origins: Mapping[str, Origin] = field(default_factory=dict)
 
     @property
     def files(self) -> Iterator[DataFileMeta]:

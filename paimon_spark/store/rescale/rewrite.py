@@ -103,7 +103,7 @@ class Rewrite:
             return replace(message, new_files=tuple(replace(f, level=level) for f in message.new_files))
         steps = (CompactStep(tuple(sections), rewrites=True, changelog=False),)
         task = MergeTask(message.partition, message.bucket, message.total_buckets, level, True, steps)
-        rules = compact_rules(table.schema, table.settings, level, drop_deletes=True)
+        rules = compact_rules(table.schema, table.settings, level, drop_deletes=not table.settings.chain_table_enabled)
         result = run_task(table, task, rules=rules.of_stored_rows() if self.of_stored_rows else rules)
         delete_created(table, [message])
         return replace(message, new_files=result.after)

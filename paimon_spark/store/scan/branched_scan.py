@@ -7,40 +7,25 @@ partition is read from one branch as a whole, whatever the condition is. Writes 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
-import numpy as np
-
 from paimon_spark.arrow.predicates.predicate import restrict
-from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.errors import SchemaError, UnsupportedFeature
+from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options.read_settings import ScanSettings
-from paimon_spark.format.options.table_settings import TableSettings
-from paimon_spark.format.rules.supported import check_readable
-from paimon_spark.format.schema import ROW_KIND_FIELD, SEQUENCE_FIELD, TableSchema, metadata_fields
 from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.format.types import DataField
-from paimon_spark.merge.engines.choice import check_engine
-from paimon_spark.store.metadata.live_files import canonical_row, fold
+from paimon_spark.store.metadata.live_files import canonical_row
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import other_branch
 from paimon_spark.store.read.branched_reader import BranchedReader
 from paimon_spark.store.read.splits import PostponeSplit, ReadUnit, Split
 from paimon_spark.store.scan.increments import reads_increment
-from paimon_spark.store.scan.read_spec import Plan, ReadSpec
+from paimon_spark.store.scan.other_branches import check_alike, fields_of, listed_partitions, other_table
+from paimon_spark.store.scan.read_spec import Plan
 from paimon_spark.store.scan.read_tags import ReadTag
-from paimon_spark.store.scan.split_plan import (
-    data_lists,
-    merges_postponed,
-    of_level,
-    read_entries,
-    reads_compacted_only,
-    top_level,
-)
+from paimon_spark.store.scan.split_plan import of_level, top_level
 from paimon_spark.store.scan.table_scan import Scan, delete_read_tags
-from paimon_spark.store.scan.time_travel import travelled
 
 _log = logging.getLogger(__name__)
 
@@ -62,7 +47,7 @@ class SecondBranch:
     def read_with(self, scan: Scan) -> BranchPair:
         """The reads of both branches. They have all rows: the other branch may hide those that come first."""
         spec = replace(scan.spec, first=None)
-        others = replace(spec, fields=_fields_of(self.table, spec.fields))
+        others = replace(spec, fields=fields_of(self.table, spec.fields))
         return BranchPair(Scan(scan.table, spec), Scan(self.table, others), self)
 
 
@@ -156,20 +141,7 @@ class BranchPair:
 
     def _partitions(self, scan: Scan, snapshot: Snapshot | None) -> set[bytes]:
         """The partitions in which a branch has files that the read looks at, among those that the condition allows."""
-        if snapshot is None:
-            return set()
-        schema, options = scan.table.schema, scan.table.settings
-        by_partition = restrict(self.own.predicate, set(schema.partition_keys))
-        spec, lists = ReadSpec((), by_partition), data_lists(snapshot)
-        skips = reads_compacted_only(scan.table, spec)
-        entries = read_entries(scan.table, spec, lists, skips, merges_postponed(options))
-        live = fold(entries.columns, entries.partition_codes, entries.chosen)
-        level = top_level(schema, options) if self.second.top_only else None
-        if level is not None:
-            live = live[entries.columns.level[live] == level]
-        types = schema.partition_types
-        codes = np.unique(entries.partition_codes[live]).tolist()
-        return {canonical_row(entries.columns.partitions[code], types) for code in codes}
+        return listed_partitions(scan.table, snapshot, self.own.predicate, self.second.top_only)
 
     def _partition(self, split: ReadUnit) -> bytes:
         assert isinstance(split, (Split, PostponeSplit))  # only changes have others, and they are refused
@@ -187,73 +159,9 @@ def second_branch(table: Table) -> SecondBranch | None:
     name = other_branch(table.settings, table.branch)
     if name is None:
         return None
-    other = _other_table(table, name)
+    other = other_table(table, name)
     if other is None:
         _log.warning("%s is to be read through the branch '%s', which it does not have", table.location, name)
         return None
-    _check_alike(table, other)
+    check_alike(table, other)
     return SecondBranch(other, goes_first=not table.settings.scan.fallback_branch)
-
-
-def _fields_of(table: Table, fields: Iterable[DataField]) -> tuple[DataField, ...]:
-    """The columns of the same names as a branch has them."""
-    made = (ROW_KIND_FIELD, SEQUENCE_FIELD)
-    by_name = {field.name: field for field in (*metadata_fields(table.schema), *table.schema.fields)}
-    return tuple(field if field in made else by_name[field.name] for field in fields)
-
-
-def _other_table(table: Table, branch: str) -> Table | None:
-    """The other branch: its own stored options, with those that the caller gave on top; None: it is not there."""
-    other = replace(table, branch=branch, opened=None)
-    schema = other.schemas.latest()
-    if schema is None:
-        return None
-    stored = table.schemas.latest()
-    dynamic = _for_other(table, other, {} if stored is None else stored.options)
-    opened = schema if table.server is None else None
-    other = replace(other, schema=schema, settings=TableSettings(schema.options).merged(dynamic), opened=opened)
-    name = other.settings.scan.tag_name
-    if name is None or other.snapshots.find_tag(name) is not None:
-        other = travelled(other, other.settings)
-    try:
-        check_readable(other.schema, other.settings)
-    except UnsupportedFeature as error:
-        raise UnsupportedFeature(f"reading {table.location} through the branch '{branch}': {error}") from None
-    if other.schema.primary_keys:
-        check_engine(other.schema, other.settings)
-    return other
-
-
-def _for_other(own: Table, other: Table, stored: Mapping[str, str]) -> dict[str, str]:
-    """The options of the caller for the other branch: a snapshot id is replaced by the commit time of the snapshot."""
-    dynamic = {key: value for key, value in own.settings.items() if stored.get(key) != value}
-    for key in (TableSettings.branch.key, TableSettings.bucket.key):
-        dynamic.pop(key, None)
-    if own.settings.is_set(ScanSettings.snapshot_id):
-        chosen = own.snapshots.load(own.settings.scan.snapshot_id or 0)
-        then = other.snapshots.find_at_time(chosen.time_millis)
-        dynamic[ScanSettings.snapshot_id.key] = str(1 if then is None else then.id)
-    return dynamic
-
-
-def _check_alike(own: Table, other: Table) -> None:
-    """Raises SchemaError unless both branches have the same columns in the same order; nullability may differ."""
-    mine, theirs = ([(f.name, f.type.with_nullable(True)) for f in t.schema.fields] for t in (own, other))
-    if mine != theirs:
-        raise SchemaError(_differ(own, other, "columns", _words(own.schema), _words(other.schema)))
-    if own.schema.partition_keys != other.schema.partition_keys:
-        keys = (", ".join(table.schema.partition_keys) or "none" for table in (own, other))
-        raise SchemaError(_differ(own, other, "partition columns", *keys))
-
-
-def _differ(own: Table, other: Table, what: str, mine: str, theirs: str) -> str:
-    return (
-        f"reading {own.location} through the branch '{other.branch}': the {what} must be the same in both, but those "
-        f"of '{own.branch}' are {mine}, those of '{other.branch}' are {theirs}. Change one of the schemas, or set the "
-        f"options '{ScanSettings.fallback_branch.key}' and '{ScanSettings.primary_branch.key}' to '' to read one "
-        "branch alone"
-    )
-
-
-def _words(schema: TableSchema) -> str:
-    return str(arrow_schema(schema.fields)).replace("\n", ", ")

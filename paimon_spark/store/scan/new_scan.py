@@ -14,7 +14,7 @@ from paimon_spark.format.types import DataField
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import other_branch
 from paimon_spark.store.scan.read_spec import ReadSpec
-from paimon_spark.store.scan.table_scan import Scan
+from paimon_spark.store.scan.table_scan import OtherBranch, Scan
 
 if TYPE_CHECKING:
     from paimon_spark.arrow.shredding.paths import PathColumn
@@ -42,9 +42,7 @@ def new_scan(
     own = own if not parts else replace(own, spec=replace(own.spec, parts=parts))
     if other_branch(table.settings, table.branch) is None:
         return _limited(own)
-    from paimon_spark.store.scan.branched_scan import second_branch
-
-    second = second_branch(table)
+    second = _second(table)
     named = {field.name for field in fields if field in TRACKING_FIELDS} | columns_of(predicate)
     tracking = [field.name for field in table.schema.tracking_fields if field.name in named]
     if second is not None and tracking:
@@ -84,6 +82,16 @@ def stream_scan(table: Table, fields: Sequence[DataField], predicate: Predicate)
     return _limited(_plain_scan(table, fields, predicate))
 
 
+def _second(table: Table) -> OtherBranch | None:
+    if table.settings.chain_table_enabled:
+        from paimon_spark.store.scan.chain_scan import chain_of
+
+        return chain_of(table)
+    from paimon_spark.store.scan.branched_scan import second_branch
+
+    return second_branch(table)
+
+
 def _limited(scan: Scan) -> Scan:
     if scan.table.auth is None:
         return scan
@@ -107,6 +115,11 @@ def branches_read(table: Table) -> tuple[Table, ...]:
     """
     if other_branch(table.settings, table.branch) is None:
         return (table,)
+    if table.settings.chain_table_enabled:
+        from paimon_spark.store.scan.chain_scan import chain_of
+
+        chain = chain_of(table)
+        return (table.without_fallback, chain.whole, chain.table)
     from paimon_spark.store.scan.branched_scan import second_branch
 
     second = second_branch(table)

@@ -144,6 +144,11 @@ def stream_settings(table: Table, given: Mapping[str, str]) -> StreamSettings:
         )
     _check_producer(table, settings)
     branch = other_branch(table.settings, table.branch)
+    if table.settings.chain_table_enabled and branch is not None:
+        raise UnsupportedFeature(
+            f"streaming from {table.location}: this release does not stream chain tables ('chain-table.enabled'); "
+            f"stream the changes of its branch, with the option 'branch' = '{branch}'"
+        )
     if branch is not None:
         raise UnsupportedFeature(
             f"streaming from {table.location}: its option 'scan.fallback-branch' or 'scan.primary-branch' adds the "

@@ -18,7 +18,7 @@ from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.arrow.predicates.evaluate import filter_batch
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, restrict
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.errors import OptionError
+from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.options.read_settings import ScanSettings
 from paimon_spark.format.schema import ROW_KIND, ROW_KIND_FIELD, SEQUENCE_FIELD, TRACKING_FIELDS, TableSchema
 from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
@@ -235,6 +235,11 @@ def row_scan(name: str, table: Table, fields: Sequence[DataField], predicate: Pr
     if name == "ro" and isinstance(scan.second, SecondBranch):
         scan = replace(scan, second=replace(scan.second, top_only=True))
         level = None  # each branch has a highest level of its own
+    elif name == "ro" and scan.second is not None:
+        raise UnsupportedFeature(
+            f"reading {table.location}$ro: partitions of a chain table are merged of those of two branches; read the "
+            "table itself, or $ro of one of its branches"
+        )
     return RowScan(scan, wanted, predicate, shape, name == "binlog", level)
 
 

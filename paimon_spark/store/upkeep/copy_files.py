@@ -21,10 +21,9 @@ from paimon_spark.format.manifest import DataFileMeta, FileKind, IndexManifestEn
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import POSTPONE_BUCKET, data_file_path, extra_file_path, index_file_path, index_name
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
-from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState, table_state
+from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState, overwritten, table_state
 from paimon_spark.store.commit.commit_loop import commit_request, discarding_if_failed
 from paimon_spark.store.commit.commit_user import new_user
-from paimon_spark.store.commit.table_commit import overwritten
 from paimon_spark.store.compact.live_buckets import is_chosen, place_of
 from paimon_spark.store.compact.plan import partition_condition
 from paimon_spark.store.expire.delete import delete_empty_directories

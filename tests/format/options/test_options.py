@@ -20,7 +20,8 @@ TAKES_ANY_TEXT = {
     "metadata.stats-mode", "partition.default-name", "partition.timestamp-formatter", "partition.timestamp-pattern",
     "partition.mark-done-action.http.url", "partition.mark-done-action.http.params", "manifest.compression",
     "commit.user-prefix", "record-level.time-field", "scan.tag-name", "scan.timestamp", "scan.version",
-    "scan.fallback-branch", "scan.primary-branch", "incremental-between", "incremental-between-timestamp",
+    "scan.fallback-branch", "scan.primary-branch", "scan.fallback-snapshot-branch", "scan.fallback-delta-branch",
+    "incremental-between", "incremental-between-timestamp",
     "incremental-to-auto-tag", "consumer-id", "tag.batch.customized-name", "sink.watermark-time-zone",
     "sink.process-time-zone", "metastore.tag-to-partition", "path", "file-index.<type>.<column>.<x>",
     "fields.<column>.aggregate-function", "fields.<column>.list-agg-delimiter", "fields.<column>.ts-field",
@@ -32,7 +33,7 @@ LISTS = {
     "partial-update.remove-record-on-sequence-group",
     "changelog-producer.row-deduplicate-ignore-fields", "partition.mark-done-action",
     "blob-descriptor-field", "blob-field", "clustering.columns", "file-index.<type>.columns",
-    "fields.<column>.sequence-group",
+    "fields.<column>.sequence-group", "chain-table.chain-partition-keys",
     "fields.<column>.nested-key",
     "fields.<column>.nested-sequence-field",
 }  # fmt: skip

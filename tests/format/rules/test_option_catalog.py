@@ -30,7 +30,6 @@ READ_REFUSED = [
     ("changelog-file.format", "json"),
     ("vector.file.format", "lance"),
     ("key-value.sequence_number.enabled", "true"),
-    ("chain-table.enabled", "true"),
     ("pk-clustering-override", "true"),
     ("batch-scan-mode", "compact"),
     ("blob-view-field", "b"),
@@ -56,6 +55,7 @@ WRITE_REFUSED = [
     ("commit.some-new-thing", "x"),
 ]
 HARMLESS = [
+    ("chain-table.enabled", "true"),
     ("query-auth.enabled", "true"),
     ("vector-field", "v"),
     ("field.v.vector-dim", "3"),

@@ -118,7 +118,7 @@ def test_null_is_an_argument_that_is_not_given(name: str) -> None:
     ("name", "positional", "named", "said"),
     [
         ("expire_snapshot", (), {}, "there is no procedure 'expire_snapshot': did you mean 'expire_snapshots'?"),
-        ("zzz", (), {}, "there is no procedure 'zzz'; there are compact, compact_manifest, rescale, "),
+        ("zzz", (), {}, "there is no procedure 'zzz'; there are compact, compact_manifest, compact_chain_table, "),
         ("create_tag", ("t",), {}, "the procedure create_tag needs 'tag'"),
         ("rename_tag", (), {}, "the procedure rename_tag needs 'table' and 'tag' and 'target_tag'"),
         ("copy", (), {"target_table": "u"}, "the procedure copy needs 'source_table'"),

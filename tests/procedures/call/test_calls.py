@@ -27,7 +27,7 @@ from paimon_spark.procedures.local_engine import LocalEngine
 from paimon_spark.store.compact.live_buckets import live_buckets
 from paimon_spark.store.metadata.partitions import format_partition
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.tables.open import open_table
+from paimon_spark.tables.open import create_table, open_table
 
 OLD, NEW = "2020-01-01", "2999-01-01"
 TRUE = [(True,)]
@@ -146,9 +146,9 @@ CASES = [
 
 
 ELSEWHERE = {
-    "alter_view_dialect", "create_global_index", "create_tag_from_timestamp", "drop_global_index", "merge_branch",
-    "migrate_database", "materialize_deletion_vectors", "migrate_table", "reassign_row_id", "repair",
-    "repair_earliest_snapshot", "rollback_to_timestamp", "trigger_tag_automatic_creation",
+    "alter_view_dialect", "compact_chain_table", "create_global_index", "create_tag_from_timestamp",
+    "drop_global_index", "merge_branch", "migrate_database", "materialize_deletion_vectors", "migrate_table",
+    "reassign_row_id", "repair", "repair_earliest_snapshot", "rollback_to_timestamp", "trigger_tag_automatic_creation",
 }  # fmt: skip
 """Procedures with tests of their own below, since their arguments or tables are others."""
 
@@ -168,6 +168,22 @@ def test_a_call(lake: Warehouse, case: Case) -> None:
     assert rows == case.rows
     assert case.effect(lake) == case.done
     check_table(lake.location("db.keyed"))
+
+
+def test_a_partition_of_a_chain(lake: Warehouse) -> None:
+    path = lake.location("db.chain")
+    times = {"partition.timestamp-pattern": "$dt", "partition.timestamp-formatter": "yyyyMMdd"}
+    names = {"scan.fallback-snapshot-branch": "s", "scan.fallback-delta-branch": "d", "chain-table.enabled": "true"}
+    options = {**times, **names, "bucket": "1", "sequence.field": "v"}
+    create_table(path, {"dt": "STRING", "k": "INT", "v": "INT"}, ["dt", "k"], ["dt"], options=options)
+    for branch in ("s", "d"):
+        open_table(path).create_branch(branch)
+    open_table(path, {"branch": "d"}).append([{"dt": "20260101", "k": 1, "v": 1}])
+    named = {"table": "db.chain", "partition": "dt='20260101'"}
+    assert checked(lake, "compact_chain_table", **named) == [(True,)]
+    assert checked(lake, "compact_chain_table", **named) == [(False,)]
+    assert checked(lake, "compact_chain_table", **named, overwrite=True) == [(True,)]
+    assert open_table(path, {"branch": "s"}).scan().count() == 1
 
 
 def checked(lake: Warehouse, procedure: str, **named: object) -> list[tuple[Any, ...]]:

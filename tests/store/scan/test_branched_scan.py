@@ -157,8 +157,8 @@ def test_schemas_must_be_alike(table: Table) -> None:
     change_schema(table, "b", partitionKeys=["k"])
     with pytest.raises(SchemaError, match="the partition columns must be the same in both, but those of 'main' are dt"):
         rows(table, FALLBACK)
-    change_schema(table, "b", options={"bucket": "1", "chain-table.enabled": "true"})
-    with pytest.raises(UnsupportedFeature, match=r"through the branch 'b': .*chain-table\.enabled"):
+    change_schema(table, "b", options={"bucket": "1", "batch-scan-mode": "compact"})
+    with pytest.raises(UnsupportedFeature, match=r"through the branch 'b': .*batch-scan-mode"):
         rows(table, FALLBACK)
     change_schema(table, "b", fields=[*fields[:2], {**fields[2], "type": "STRING NOT NULL"}])
     assert rows(table, FALLBACK) == MAIN_FIRST
@@ -202,12 +202,3 @@ def test_tags_of_a_read_are_in_both_branches_while_it_lasts(table: Table) -> Non
     with pytest.raises(MissingFile):
         open_table(table.location, options).scan().to_arrow()
     assert [side.tag_names() for side in sides] == [[], []]
-
-
-def test_a_chain_table_is_read_branch_by_branch(table: Table) -> None:
-    chain = {"chain-table.enabled": "true", "scan.fallback-snapshot-branch": "b", "scan.fallback-delta-branch": "b"}
-    for branch in ("main", "b"):
-        change_schema(table, branch, options={"bucket": "1", **chain})
-        with pytest.raises(UnsupportedFeature, match=r"the options 'branch' and 'chain-table\.enabled' = 'false'"):
-            rows(table, {"branch": branch})
-    assert rows(table, {"branch": "b", "chain-table.enabled": "false"}) == B_FIRST[1:]

@@ -1,0 +1,104 @@
+"""What overwrites of the branches of a chain table must look after (Java: ChainTableCommitPreCallback,
+ChainTableOverwriteCommitCallback).
+
+Partitions of the branch of changes that follow a whole partition are made of it, so that it may go only if none do, or
+if there is an earlier one. An overwrite of the branch of changes makes the whole partitions of the same values wrong:
+they are taken away after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from paimon_spark.errors import CommitConflict, UnsupportedFeature
+from paimon_spark.format.manifest import FileKind
+from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.snapshot import CommitKind
+from paimon_spark.store.metadata.chains import Chains
+from paimon_spark.store.metadata.live_files import canonical_row
+from paimon_spark.store.metadata.messages import CommitChanges
+from paimon_spark.store.metadata.partitions import PartitionFilter, describe_partition
+from paimon_spark.store.metadata.schemas import no_such_branch
+from paimon_spark.store.metadata.table import Table
+
+
+def check_chains(
+    table: Table,
+    kind: CommitKind,
+    changes: CommitChanges,
+    here: Callable[[], Iterable[bytes]],
+    partitions_of: Callable[[Table], Iterable[bytes]],
+) -> None:
+    """Checks that no partition with changes loses the whole partition that it is made of.
+
+    Args:
+        table: that is committed to.
+        kind, changes: of the commit.
+        here: gives the partitions of the state that it builds on.
+        partitions_of: gives those of another branch now.
+
+    Raises:
+        CommitConflict: one would.
+    """
+    scan = table.settings.scan
+    if kind != CommitKind.OVERWRITE or not _is_branch(table, scan.fallback_snapshot_branch):
+        return
+    kinds = {entry.kind for entry in changes.files} | {entry.kind for entry in changes.index}
+    if kinds != {FileKind.DELETE}:
+        return
+    chains, types = Chains(table), table.schema.partition_types
+    whole, news = list(here()), list(partitions_of(_branch(table, scan.fallback_delta_branch or "")))
+    for row in {canonical_row(changed, types) for changed in changes.partitions}:
+        group, place = chains.group(row), chains.place(row)
+        places = [chains.place(other) for other in whole if chains.group(other) == group]
+        end = min((other for other in places if other > place), default=None)
+        later = [chains.place(other) for other in news if chains.group(other) == group]
+        follows = any(other > place and (end is None or other < end) for other in later)
+        if follows and not any(other < place for other in places):
+            raise CommitConflict(
+                f"dropping the partition {describe_partition(table, row)} of the branch '{table.branch}' of "
+                f"{table.location}: it is the first whole partition of its chain, and later partitions of the branch "
+                f"'{scan.fallback_delta_branch}' are made of it; drop those first, or write another whole one before"
+            )
+
+
+def outdated(table: Table, kind: CommitKind, changes: CommitChanges) -> tuple[Table, PartitionFilter] | None:
+    """The branch of whole partitions, and those that an overwrite of the branch of changes has made wrong; None: none.
+
+    Args:
+        table: that was committed to.
+        kind, changes: of the commit.
+    """
+    scan, rows = table.settings.scan, {entry.partition for entry in changes.files}
+    if kind != CommitKind.OVERWRITE or not rows or not _is_branch(table, scan.fallback_delta_branch):
+        return None
+    chosen = PartitionFilter.of_rows(table.schema.partition_fields, rows)
+    return _branch(table, scan.fallback_snapshot_branch or ""), chosen
+
+
+def refuse_expiry(table: Table) -> None:
+    """Refuses to expire partitions of a chain table one by one.
+
+    Raises:
+        UnsupportedFeature: it is one; Java expires whole segments of its chains (ChainTablePartitionExpire).
+    """
+    if table.settings.chain_table_enabled:
+        raise UnsupportedFeature(
+            f"expiring partitions of the chain table {table.location}: partitions are made of earlier ones, and this "
+            "release does not know which may go together; drop them by their values"
+        )
+
+
+def _is_branch(table: Table, name: str | None) -> bool:
+    return table.settings.chain_table_enabled and bool(name) and table.branch.lower() == (name or "").lower()
+
+
+def _branch(table: Table, name: str) -> Table:
+    """Another branch of the table, with the options that are stored there."""
+    other = replace(table, branch=name, opened=None)
+    schema = other.schemas.latest()
+    if schema is None:
+        raise no_such_branch(table.file_io, table.location, name)
+    opened = schema if table.server is None else None
+    return replace(other, schema=schema, settings=TableSettings(schema.options), opened=opened)
