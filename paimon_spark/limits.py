@@ -55,4 +55,7 @@ MAX_OBJECT_BYTES = 2**31 * _FACTOR
 MAX_DELETED_ROWS = 2**27 * _FACTOR
 """Of one deletion vector, that is, of one data file: a bitmap of some kB can name billions of rows."""
 
+MAX_ROW_IDS = 2**36 * _FACTOR
+"""Of the rows that indexes of the whole table are asked for: sets of ids take memory, however few bytes name them."""
+
 ADVICE = f"if the table really is that large, set {VARIABLE}=4 in the environment of driver and executors"

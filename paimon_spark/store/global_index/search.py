@@ -8,9 +8,10 @@ that its own index does not cover. Without an option Java leaves such rows out o
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
+from itertools import islice
 
 from pyroaring import BitMap64
 
@@ -38,6 +39,7 @@ from paimon_spark.format.manifest import IndexManifestEntry
 from paimon_spark.format.paths import index_file_path
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import Root
+from paimon_spark.limits import MAX_ROW_IDS
 from paimon_spark.store.global_index.index_files import can_open, opened_global_index
 from paimon_spark.store.global_index.key_sets import KeySet, key_set
 from paimon_spark.store.metadata.global_indexes import type_of_keys
@@ -91,7 +93,7 @@ def find_rows(table: Table, snapshot: Snapshot, predicate: Predicate, spans: Seq
         table: a table with data evolution, with the options of the read.
         snapshot: the state that is read.
         predicate: over the columns of the table.
-        spans: the ids of the rows that are read; others may be left out.
+        spans: the ids of the rows that are read, none twice; others may be left out.
 
     Raises:
         MissingFile: an index file does not exist.
@@ -100,10 +102,12 @@ def find_rows(table: Table, snapshot: Snapshot, predicate: Predicate, spans: Seq
     settings = table.settings.global_index
     if not settings.enabled or settings.update_action == "IGNORE" or snapshot.index_manifest is None or not spans:
         return None
+    if sum(end - start for start, end in spans) > MAX_ROW_IDS:
+        return None
     indexes = _indexes(table, snapshot, columns_of(predicate))
     if not indexes:
         return None
-    return _Search(table, indexes, _rows_of(spans)).rows(predicate, wanted=True)
+    return _Search(table, indexes, sorted(spans)).rows(predicate, wanted=True)
 
 
 def _indexes(table: Table, snapshot: Snapshot, names: Iterable[str]) -> dict[str, list[_ColumnIndex]]:
@@ -139,6 +143,12 @@ def _form(table: Table, field_id: int) -> GlobalKeyForm | None:
 def _index_file(entry: IndexManifestEntry, form: GlobalKeyForm) -> _IndexFile:
     meta = entry.global_index
     assert meta is not None, "can_open has looked"
+    if not 0 <= meta.row_range_start <= meta.row_range_end:
+        raise CorruptFile(
+            f"reading the index file {entry.file_name}: its entry in the index manifest says it is over the row ids "
+            f"{meta.row_range_start} to {meta.row_range_end}; drop the index and create it again, or read with "
+            "'global-index.enabled' = 'false'"
+        )
     bounds = read_key_bounds(meta.index_meta)
     first = None if bounds.first is None else form.loaded(bounds.first)
     last = None if bounds.last is None else form.loaded(bounds.last)
@@ -152,13 +162,26 @@ def _rows_of(spans: Iterable[Span]) -> BitMap64:
     return rows
 
 
+def _common(spans: Sequence[Span], others: Sequence[Span]) -> Iterator[Span]:
+    """The ids that are in both; all are ascending, and those of the first have none in common."""
+    place = 0
+    for start, end in others:
+        while place < len(spans) and spans[place][1] <= start:
+            place += 1
+        for first, after in islice(spans, place, None):
+            if first >= end:
+                break
+            yield max(start, first), min(end, after)
+
+
 class _Search:
     """Looks up the parts of one condition."""
 
-    def __init__(self, table: Table, indexes: Mapping[str, Sequence[_ColumnIndex]], every: BitMap64) -> None:
+    def __init__(self, table: Table, indexes: Mapping[str, Sequence[_ColumnIndex]], spans: Sequence[Span]) -> None:
         self._table = table
         self._indexes = indexes
-        self._every = every
+        self._spans = spans
+        self._every = _rows_of(spans)
         self._only_indexed = table.finds_only_indexed
 
     def rows(self, predicate: Predicate, wanted: bool) -> BitMap64 | None:
@@ -229,7 +252,8 @@ class _Search:
         except UnsupportedFeature:  # a codec of its own: the rows are found without the index
             return None
         if not self._only_indexed:
-            found |= self._every - _rows_of((file.start, file.end) for file in index.files)
+            covered = _common(self._spans, sorted((file.start, file.end) for file in index.files))
+            found |= self._every - _rows_of(covered)
         return found & self._every
 
     def _of_file(self, form: GlobalKeyForm, keys: KeySet, file: _IndexFile) -> BitMap64 | None:

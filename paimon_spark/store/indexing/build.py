@@ -134,13 +134,13 @@ def plan_build(
 
 
 def _parts(split: Split) -> Iterator[tuple[Span, Split]]:
-    """Each file and section of a split as a split, with the ids of its rows."""
+    """Each file and section of a split as a split of all its rows, with their ids."""
     for file in split.raw_files:
-        yield (first_id(file), end_id(file)), replace(split, raw_files=(file,), sections=())
+        yield (first_id(file), end_id(file)), replace(split, raw_files=(file,), sections=(), selections={})
     for section in split.sections:
         group = column_files(section)
         span = group.first_row_id, group.first_row_id + group.row_count
-        yield span, replace(split, raw_files=(), sections=(section,))
+        yield span, replace(split, raw_files=(), sections=(section,), selections={})
 
 
 def _uncovered(parts: Sequence[tuple[Span, Split]], covered: Sequence[Span]) -> Iterator[tuple[Span, Split]]:

@@ -100,9 +100,8 @@ def _keeps(selections: dict[str, bytes], name: str, span: Span, rows: BitMap64) 
         return False
     if known is None and (count > MOST_ROWS_KEPT or 2 * count >= end - start):
         return True
-    span_rows = BitMap64()
-    span_rows.add_range(start, end)
-    found = np.frombuffer((rows & span_rows).to_array(), np.uint64).astype(np.int64) - start
+    before = rows.range_cardinality(0, start)
+    found = np.frombuffer(rows[before : before + count].to_array(), np.uint64).astype(np.int64) - start
     chosen: RowSet = row_set(found)
     if known is not None:
         chosen &= row_set(decode_rows(known))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -11,6 +13,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.faults.faulty_store import FaultyFileIO, fault_points
 from support.long_runs import examples
 from support.oracles.checker import check_table
 from support.tables.column_changes import COLUMNS, EVOLVED, VECTORS, commit, delete, evolved, put, update
@@ -18,12 +21,15 @@ from support.tables.compacting import compact, make
 
 from paimon_spark import check, create_table, open_table
 from paimon_spark.arrow.predicates.predicate import TRUE
-from paimon_spark.errors import CommitConflict, OptionError, UnsupportedFeature
-from paimon_spark.format.manifest import IndexManifestEntry
+from paimon_spark.errors import CommitConflict, CorruptFile, OptionError, PaimonError, UnsupportedFeature
+from paimon_spark.file_io import LocalFileIO
+from paimon_spark.format.manifest import FileKind, IndexManifestEntry
 from paimon_spark.store.checks.report import Rule
+from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.indexing.build import BuildOutcome, BuildTask, build_here
 from paimon_spark.store.indexing.indexes import create_global_index
 from paimon_spark.store.metadata.manifest_files import read_global_indexes
+from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.splits import Split
 
@@ -194,6 +200,27 @@ def test_other_work_does_not_hinder_an_index(tmp_path: Path) -> None:
     check_table(table.location)
 
 
+@pytest.mark.parametrize("lasting", [False, True], ids=["one fault", "store goes away"])
+def test_whatever_fails_the_rows_are_found(tmp_path: Path, lasting: bool) -> None:
+    def prepared(path: Path) -> Table:
+        table = evolved(path)
+        put(table, 1, 2)
+        put(table, 3)
+        return table
+
+    io = FaultyFileIO(LocalFileIO())
+    create_global_index(replace(prepared(tmp_path / "first"), file_io=io), "v", "btree", TRUE)
+    for number, (at, when) in enumerate(fault_points(io.log, 12)):
+        table = prepared(tmp_path / str(number))
+        faulty = replace(table, file_io=FaultyFileIO(LocalFileIO(), at, when, lasting=lasting))
+        with suppress(OSError, PaimonError):
+            create_global_index(faulty, "v", "btree", TRUE)
+        assert [keys(table.location, f"v = 'v{key}'") for key in (1, 2, 3)] == [[1], [2], [3]], f"{io.log[at]} {when}"
+        check_table(table.location)
+        open_table(table.location).create_global_index("v", "btree")
+        assert spans(table.location) == [(0, 2)]
+
+
 # ---------------------------------------------------------------------------------------------------- checks and damage
 
 
@@ -223,6 +250,27 @@ def test_an_index_of_other_rows_is_found(tmp_path: Path) -> None:
     one.write_bytes(second)
     other.write_bytes(first)
     assert {problem.rule for problem in check(table.location).problems} == {Rule.GLOBAL_INDEX}
+
+
+def test_ranges_that_cannot_be(tmp_path: Path) -> None:
+    """A range as wide as numbers go takes no memory, and a negative one is named."""
+    table = evolved(tmp_path)
+    put(table, 1, 2, 3)
+    open_table(table.location).create_global_index("w", "btree")
+    (entry,) = entries(table.location)
+    meta = entry.global_index
+    assert meta is not None
+    for start, end, found in ((0, 2**62, [2]), (-5, 2, None)):
+        changed_entry = replace(entry, global_index=replace(meta, row_range_start=start, row_range_end=end))
+        gone = tuple(replace(each, kind=FileKind.DELETE) for each in entries(table.location))
+        message = CommitMessage(entry.partition, 0, -1, index_entries=(*gone, changed_entry))
+        TableCommit(table, f"hostile {start}").append([message])
+        if found is None:
+            with pytest.raises(CorruptFile, match="is over the row ids -5 to 2"):
+                keys(table.location, "w = 2")
+        else:
+            assert keys(table.location, "w = 2") == found
+        assert {problem.rule for problem in check(table.location).problems} == {Rule.GLOBAL_INDEX}
 
 
 # ------------------------------------------------------------------------------------------------ the rows are the same
