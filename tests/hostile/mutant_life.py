@@ -111,7 +111,7 @@ class Nursery:
                 results[what] = type(error).__name__
             except BaseException as error:
                 results[what] = f"!{type(error).__name__}"
-                wrong.append(f"{what}: {_short(error)}")
+                wrong.append(f"{what}: {short_text(error)}")
 
         def read(table: Table) -> str:
             return "rows" if _rows(table) == self._rows[name] else "other rows"
@@ -122,7 +122,7 @@ class Nursery:
         return results, wrong
 
 
-def _short(error: BaseException) -> str:
+def short_text(error: BaseException) -> str:
     """The error with the line of ours it came through last."""
     at, trace = "", error.__traceback__
     while trace is not None:
@@ -145,10 +145,10 @@ def _is_above(did: str, path: str, root: str) -> bool:
 
 
 def _rows(table: Table) -> list[str]:
-    return _first_rows(table.scan().to_batches())
+    return first_rows(table.scan().to_batches())
 
 
-def _first_rows(batches: Iterator[pa.RecordBatch]) -> list[str]:
+def first_rows(batches: Iterator[pa.RecordBatch]) -> list[str]:
     """Sorted; a mutant may tell that a file is there a hundred times."""
     found: list[str] = []
     for batch in batches:
@@ -169,7 +169,7 @@ def _texts(batch: pa.RecordBatch) -> list[str]:
 def _system_tables(table: Table) -> None:
     for name in NAMES:
         try:
-            _first_rows(table.system_table(name).to_batches())
+            first_rows(table.system_table(name).to_batches())
         except PaimonError:
             continue
 

@@ -1,6 +1,7 @@
 """Many mutants, in child processes: what came of them, and which of them broke the process.
 
-``python mutants.py FIRST COUNT`` tells of the mutants FIRST to FIRST + COUNT - 1, of all so far after each batch.
+``python mutants.py FIRST COUNT KIND`` tells of the mutants FIRST to FIRST + COUNT - 1, of all so far after each batch;
+KIND is metadata or data: what is wrong with them.
 """
 
 from __future__ import annotations
@@ -56,23 +57,25 @@ class Tally:
         return "\n".join([*lines, *(f"  seed {seed}: {wrong}\n    {what}" for seed, what, wrong in self.wrong)])
 
 
-def live_through(first: int, count: int, tell: Callable[[Tally], None] = lambda tally: None) -> Tally:
+def live_through(
+    first: int, count: int, tell: Callable[[Tally], None] = lambda tally: None, kind: str = "metadata"
+) -> Tally:
     """Mutants first to first + count - 1; a number is a seed, which makes the same mutant again.
 
-    tell: is called after each process.
+    tell: is called after each process. kind: metadata or data, what is wrong.
     """
     tally, seed, end = Tally(), first, first + count
     while seed < end:
-        seed = _batch(tally, seed, min(BATCH, end - seed))
+        seed = _batch(tally, seed, min(BATCH, end - seed), kind)
         tell(tally)
     return tally
 
 
-def _batch(tally: Tally, first: int, count: int) -> int:
+def _batch(tally: Tally, first: int, count: int, kind: str) -> int:
     """One process; the next seed to go on with."""
     with tempfile.TemporaryDirectory(dir=_memory_disk()) as folder, tempfile.TemporaryFile("w+") as errors:
         seed = first
-        for line in _lines(folder, first, count, errors):
+        for line in _lines(folder, first, count, kind, errors):
             if line.startswith("> "):
                 seed = int(line[2:])
             else:
@@ -85,7 +88,7 @@ def _batch(tally: Tally, first: int, count: int) -> int:
         return seed + 1
 
 
-def _lines(folder: str, first: int, count: int, errors: Any) -> Iterator[str]:
+def _lines(folder: str, first: int, count: int, kind: str, errors: Any) -> Iterator[str]:
     command = [
         sys.executable,
         str(HERE / "mutant_worker.py"),
@@ -94,6 +97,7 @@ def _lines(folder: str, first: int, count: int, errors: Any) -> Iterator[str]:
         str(count),
         str(SECONDS),
         str(MOST_BYTES),
+        kind,
     ]
     path = os.pathsep.join([str(HERE.parents[1]), str(HERE.parent), str(HERE), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": path, "ARROW_DEFAULT_MEMORY_POOL": "system", "OMP_NUM_THREADS": "1"}
@@ -109,4 +113,4 @@ def _memory_disk() -> str | None:
 
 
 if __name__ == "__main__":
-    live_through(int(sys.argv[1]), int(sys.argv[2]), lambda tally: print(tally, flush=True))
+    live_through(int(sys.argv[1]), int(sys.argv[2]), lambda tally: print(tally, flush=True), *sys.argv[3:])

@@ -117,15 +117,16 @@ def _chosen(files: list[Path], chance: random.Random) -> Path:
 
 def _bytes(table: Path, path: Path, chance: random.Random) -> str:
     data = bytearray(path.read_bytes())
-    did = _change_bytes(data, table, chance)
+    did = change_bytes(data, table, chance)
     path.write_bytes(data)
     if chance.random() < 0.6:
-        _fit_sizes(table, path)
+        fit_sizes(table, path)
         did += ", sizes fit"
     return did
 
 
-def _change_bytes(data: bytearray, table: Path, chance: random.Random) -> str:
+def change_bytes(data: bytearray, table: Path, chance: random.Random) -> str:
+    """Makes some bytes wrong; what."""
     at = chance.randrange(len(data) + 1)
     kind = chance.choice(["flip", "set", "insert", "delete", "cut", "splice", "double", "empty"])
     if kind == "flip" and data:
@@ -307,7 +308,7 @@ def _avro(table: Path, path: Path, chance: random.Random) -> str:
     except Exception:  # the value does not fit the schema: Avro cannot say it
         return _bytes(table, path, chance)
     path.write_bytes(sink.getvalue())
-    _fit_sizes(table, path)
+    fit_sizes(table, path)
     return f"{did}, sizes fit"
 
 
@@ -377,7 +378,7 @@ def _change_schema(schema: Any, chance: random.Random) -> str:
 # ------------------------------------------------------------------------------------------------------------- sizes
 
 
-def _fit_sizes(table: Path, path: Path) -> None:
+def fit_sizes(table: Path, path: Path) -> None:
     """What lists say of a manifest, and snapshots of a list, is true again."""
     if path.parent.name != "manifest":
         return

@@ -28,6 +28,7 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.tables.open import open_table
 
 MUTANTS = tries("PAIMON_MUTANTS", ci=150, long=20000)
+DATA_MUTANTS = tries("PAIMON_DATA_MUTANTS", ci=16, long=2000)
 
 
 def test_mutants(capsys: pytest.CaptureFixture[str]) -> None:
@@ -36,6 +37,15 @@ def test_mutants(capsys: pytest.CaptureFixture[str]) -> None:
         print(f"\n{tally}")
     assert tally.wrong == []
     assert tally.lived == MUTANTS
+
+
+def test_mutants_of_data_files(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of files without checksums, wrong bytes may be other values: the tally tells of which formats."""
+    tally = live_through(0, DATA_MUTANTS, kind="data")
+    with capsys.disabled():
+        print(f"\n{tally}")
+    assert tally.wrong == []
+    assert tally.lived == DATA_MUTANTS
 
 
 @pytest.mark.parametrize("seed", range(3))
