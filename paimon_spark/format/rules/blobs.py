@@ -38,6 +38,14 @@ def inline_blobs(settings: TableSettings) -> frozenset[str]:
     return frozenset((*settings.blob_descriptor_field, *_views(settings)))
 
 
+def referenced_blobs(schema: TableSchema, settings: TableSettings) -> frozenset[str]:
+    """The names of BLOB columns of which the files of the table have references to the bytes, in other files: those of
+    `blob-descriptor-field`, and all of a table with a primary key (Java: ManagedBlobWriter)."""
+    if not schema.primary_keys:
+        return frozenset(settings.blob_descriptor_field)
+    return frozenset(field.name for field in schema.fields if is_blob_column(field.type))
+
+
 def blob_file_columns(fields: Iterable[DataField], settings: TableSettings) -> tuple[DataField, ...]:
     """The columns that have files of their own (Java: BlobType.fieldsInBlobFile)."""
     inline = inline_blobs(settings)

@@ -71,18 +71,23 @@ def check_readable(schema: TableSchema, settings: TableSettings) -> None:
 
 def _check_blobs(schema: TableSchema, settings: TableSettings) -> None:
     """Blobs are in files of their own beside those of the other columns, which count as rows without data evolution."""
-    for field in schema.fields if schema.primary_keys or not settings.data_evolution_enabled else ():
+    for field in schema.fields if not (schema.primary_keys or settings.data_evolution_enabled) else ():
         if holds_blobs(field.type):
-            advice = (
-                OFFICIAL
-                if schema.primary_keys
-                else "create the table with the options 'row-tracking.enabled' = 'true' "
-                "and 'data-evolution.enabled' = 'true', without which no system has BLOB columns in an append table"
-            )
             raise UnsupportedFeature(
-                f"cannot read the table: column '{field.name}' has the type {type_sql(field.type)}, and this release "
-                f"has BLOB columns of append tables with 'data-evolution.enabled' = 'true' only; {advice}"
+                f"cannot read the table: column '{field.name}' has the type {type_sql(field.type)}, and an append "
+                "table with such columns needs the options 'row-tracking.enabled' = 'true' and "
+                "'data-evolution.enabled' = 'true'; create it with these, without which no system has such columns"
             )
+
+
+def _check_blobs_of_keys(schema: TableSchema) -> None:
+    """Bytes of tables with a primary key lie in packs that many data files share, with a list of packs beside each."""
+    field = next((f for f in schema.fields if schema.primary_keys and holds_blobs(f.type)), None)
+    if field is not None:
+        raise UnsupportedFeature(
+            f"cannot write to the table: column '{field.name}' has the type {type_sql(field.type)}, and this release "
+            f"reads BLOB columns of tables with a primary key, and does not write their packs of bytes; {OFFICIAL}"
+        )
 
 
 def check_writable(schema: TableSchema, settings: TableSettings) -> None:
@@ -103,6 +108,7 @@ def check_writable(schema: TableSchema, settings: TableSettings) -> None:
         raise UnsupportedFeature(f"cannot write to the table: {error}") from None
     _apply(Moment.WRITE, settings)
     _check_row_files(schema, settings)
+    _check_blobs_of_keys(schema)
     check_iceberg(schema, settings)
     write_roots(settings)
     for field in (schema.by_name[name] for name in schema.partition_keys if name in schema.by_name):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from contextlib import closing
+from typing import Any
 
 import pyarrow as pa
 
@@ -32,24 +33,34 @@ def with_bytes(
         MissingFile: a file that a reference names does not exist.
         UnsupportedFeature: a reference leads to another store.
     """
-    found = {
-        name: [None if v is None else decode_descriptor(v, f"column '{name}' of {location}") for v in values]
-        for name in columns
-        for values in (batch.column(name).to_pylist(),)
-    }
+    found = {name: batch.column(name).to_pylist() for name in columns}
     start, held = 0, 0
     with closing(ReferencedFiles(file_io, location)) as source:
-        read: dict[str, list[bytes | None]] = {name: [] for name in columns}
+        read: dict[str, list[Any]] = {name: [] for name in columns}
         for row in range(batch.num_rows):  # each value is a read of its own
             for name in columns:
-                reference = found[name][row]
-                data = None if reference is None else source.read(reference)
-                read[name].append(data)
-                held += len(data or b"")
+                value, size = _read(source, found[name][row], f"column '{name}' of {location}")
+                read[name].append(value)
+                held += size
             if held >= _AT_ONCE or row + 1 == batch.num_rows:
                 piece = batch.slice(start, row + 1 - start)
                 for name, values in read.items():
                     place = piece.schema.get_field_index(name)
-                    piece = piece.set_column(place, piece.schema.field(place), pa.array(values, pa.binary()))
+                    field = piece.schema.field(place)
+                    piece = piece.set_column(place, field, pa.array(values, field.type))
                 yield piece
                 start, held, read = row + 1, 0, {name: [] for name in columns}
+
+
+def _read(source: ReferencedFiles, value: Any, where: str) -> tuple[Any, int]:
+    """The bytes that a reference leads to, or those of an array or a map; and how many they are."""
+    if value is None:
+        return None, 0
+    if isinstance(value, bytes):
+        data = source.read(decode_descriptor(value, where))
+        return data, len(data)
+    keys = [entry[0] if isinstance(entry, tuple) else None for entry in value]
+    parts = [_read(source, entry[1] if isinstance(entry, tuple) else entry, where) for entry in value]
+    found = [part for part, _ in parts]
+    is_map = any(isinstance(entry, tuple) for entry in value)
+    return list(zip(keys, found, strict=True)) if is_map else found, sum(size for _, size in parts)

@@ -19,8 +19,9 @@ from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options.option import MB
 from paimon_spark.format.paths import POSTPONE_BUCKET
 from paimon_spark.format.row_kind import DELETE, KIND_TEXTS, is_retract
+from paimon_spark.format.rules.blobs import is_blob_column, referenced_blobs
 from paimon_spark.format.schema import POSITION, ROW_KIND_FIELD, SEQUENCE_FIELD, TRACKING_FIELDS, VALUE_KIND
-from paimon_spark.format.types import DataField, Root
+from paimon_spark.format.types import DataField
 from paimon_spark.merge.engines.choice import TableEngine
 from paimon_spark.merge.keys.row_ids import anchor_of, column_files
 from paimon_spark.merge.keys.sections import Section
@@ -128,9 +129,10 @@ class SplitReader:
 
     def _with_blobs(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """The rows with the bytes of BLOB columns for which the table stores references."""
-        settings = self.table.settings
-        references = set(settings.blob_descriptor_field or ()) if not settings.blob_as_descriptor else set()
-        columns = [f.name for f in self.fields if f.type.root is Root.BLOB and f.name in references]
+        table = self.table
+        has_bytes = not table.settings.blob_as_descriptor
+        references = referenced_blobs(table.schema, table.settings) if has_bytes else frozenset()
+        columns = [f.name for f in self.fields if is_blob_column(f.type) and f.name in references]
         if not columns:
             yield rows
             return
