@@ -76,7 +76,7 @@ class StorageServer:
 def versitygw() -> Iterator[StorageServer]:
     """The S3 gateway of Versity over a folder: locks and extended attributes of the file system."""
     program, domain = str(go_program(*VERSITYGW)), "store.test"
-    with _folder() as folder, _free_port() as port:
+    with _folder() as folder, free_port() as port:
         (folder / "data").mkdir()
         command = [
             *(program, "--port", f"127.0.0.1:{port}", "--access", _ACCESS, "--secret", _SECRET, "--quiet"),
@@ -91,7 +91,7 @@ def versitygw() -> Iterator[StorageServer]:
 def s3proxy() -> Iterator[StorageServer]:
     """S3Proxy, a server in Java, over a folder."""
     jars = maven_classpath(S3PROXY, without=_OTHER_CLOUDS)
-    with _folder() as folder, _free_port() as port:
+    with _folder() as folder, free_port() as port:
         (folder / "data").mkdir()
         settings = folder / "s3proxy.conf"
         settings.write_text(_S3PROXY_SETTINGS.format(port=port, access=_ACCESS, secret=_SECRET, folder=folder / "data"))
@@ -104,7 +104,7 @@ def s3proxy() -> Iterator[StorageServer]:
 def azurite() -> Iterator[StorageServer]:
     """Azurite, Microsoft's own emulator of Azure Blob Storage, with its well-known account."""
     script = npm_script(*AZURITE)
-    with _folder() as folder, _free_port() as port:
+    with _folder() as folder, free_port() as port:
         options = ("--blobHost", "127.0.0.1", "--blobPort", str(port), "--location", str(folder), "--silent")
         with running(["node", str(script), *options, "--skipApiVersionCheck", "--disableTelemetry"], folder, port):
             settings = {
@@ -119,7 +119,7 @@ def azurite() -> Iterator[StorageServer]:
 def hdfs() -> Iterator[StorageServer]:
     """The mini cluster of Hadoop: a name node and a data node in one process."""
     mini = maven_jar(HDFS)
-    with _folder() as folder, _free_port() as port:
+    with _folder() as folder, free_port() as port:
         jars = f"{mini}:{Path(pyspark.__file__).parent / 'jars' / '*'}"
         (folder / "log4j2.properties").write_text("rootLogger.level = error\n")
         options = ("-format", "-datanodes", "1", "-nnport", str(port), "-writeDetails", str(folder / "ready"))
@@ -238,7 +238,7 @@ def _folder() -> Iterator[Path]:
 
 
 @contextmanager
-def _free_port() -> Iterator[int]:
+def free_port() -> Iterator[int]:
     """A port that nobody has; another process could take it before the server does, which then fails to start."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
