@@ -19,7 +19,15 @@ from paimon_spark.file_io.base import (
 )
 from paimon_spark.file_io.confined import ConfinedFileIO
 from paimon_spark.file_io.local import LocalFileIO, local_path
-from paimon_spark.file_io.locate import absolute_location, file_io_for, is_relative, is_same_store, plain_location
+from paimon_spark.file_io.locate import (
+    absolute_location,
+    file_io_for,
+    is_far,
+    is_relative,
+    is_same_store,
+    plain_location,
+)
+from paimon_spark.file_io.memory import Memory, forget_objects
 
 __all__ = [
     "ConfinedFileIO",
@@ -27,6 +35,7 @@ __all__ = [
     "FileIO",
     "FileStatus",
     "LocalFileIO",
+    "Memory",
     "NotCreated",
     "OutputStream",
     "Publisher",
@@ -34,6 +43,8 @@ __all__ = [
     "absolute_location",
     "create_locked",
     "file_io_for",
+    "forget_objects",
+    "is_far",
     "is_relative",
     "is_same_store",
     "local_path",

@@ -131,6 +131,11 @@ def plain_location(location: str) -> str:
     return (local_path(location) if _scheme(location) == "file" else location).rstrip("/")
 
 
+def is_far(location: str) -> bool:
+    """True if each look at a file takes some time, as it does in any store but a local disk."""
+    return _scheme(location) != "file"
+
+
 def is_same_store(location: str, other: str) -> bool:
     """True if the store of one location also serves the other."""
     scheme, another = _scheme(location), _scheme(other)

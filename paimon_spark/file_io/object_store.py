@@ -19,6 +19,7 @@ from obstore.store import MemoryStore, from_url
 from paimon_spark.errors import AccessDenied, OptionError, UnsupportedFeature
 from paimon_spark.file_io.base import FileStatus, NotCreated, UnprovedStore, WholeOrNothing, check_size, create_alone
 from paimon_spark.file_io.conditional_put import allows_unproved, is_proved, promises_conditions, refusal
+from paimon_spark.file_io.memory import forget_object, keep_object, kept_object
 from paimon_spark.file_io.object_faults import cannot_connect, fault, lacks_request, named_errors
 from paimon_spark.file_io.object_settings import (
     AZURE_SCHEMES,
@@ -35,6 +36,10 @@ _log = logging.getLogger(__name__)
 
 _DIRECTORY_FILE, _LAST_PREFIX = ".paimon-directory", ".paimon-"
 UPLOAD_PART_BYTES = 8 * 2**20
+WHOLE_BYTES = 2**20
+"""A file up to this size is read by one request: it takes about as long as a request for a few bytes."""
+TAIL_BYTES = 2**16
+"""Of a larger file, the end is read by one request: it holds what describes the rest."""
 _RETRIES = {"max_retries": 6, "retry_timeout": timedelta(seconds=90)}
 
 
@@ -77,12 +82,21 @@ class ObjectOutput(WholeOrNothing):
 
 
 class RangeInput(io.RawIOBase):
-    """Random access by ranged requests, one request per read."""
+    """Random access by ranged requests: one for a small file, one for the end of a larger one, and one for each read.
 
-    def __init__(self, path: str, store: Any, key: str, size: int) -> None:
+    Args:
+        path: of the object, for messages.
+        store, key: where it is.
+        size: its bytes.
+        config: the settings of the store.
+    """
+
+    def __init__(self, path: str, store: Any, key: str, size: int, config: Settings) -> None:
         super().__init__()
-        self._path, self._store, self._key, self._size = path, store, key, size
+        self._path, self._store, self._key, self._size, self._config = path, store, key, size, config
         self._position = 0
+        self._end_from = 0 if size <= WHOLE_BYTES else size - TAIL_BYTES
+        self._end: bytes | None = None
 
     def readable(self) -> bool:
         return True
@@ -99,11 +113,14 @@ class RangeInput(io.RawIOBase):
         return self._position
 
     def read(self, size: int | None = -1, /) -> bytes:
-        end = self._size if size is None or size < 0 else min(self._size, self._position + size)
-        if end <= self._position:
+        start = self._position
+        end = self._size if size is None or size < 0 else min(self._size, start + size)
+        if end <= start:
             return b""
-        with named_errors("reading", self._path):
-            data = obstore.get_range(self._store, self._key, start=self._position, end=end).to_bytes()
+        if start < self._end_from:
+            data = self._range(start, end)
+        else:
+            data = self._read_end()[start - self._end_from : end - self._end_from]
         self._position += len(data)
         return data
 
@@ -111,6 +128,21 @@ class RangeInput(io.RawIOBase):
         data = self.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
+
+    def _read_end(self) -> bytes:
+        if self._end is not None:
+            return self._end
+        known = kept_object(self._path, self._config, self._end_from)
+        if known is None:
+            known = self._range(self._end_from, self._size)
+            if len(known) == self._size - self._end_from:  # else it is cut off, which its reader finds out
+                keep_object(self._path, self._config, known, self._end_from)
+        self._end = known
+        return known
+
+    def _range(self, start: int, end: int) -> bytes:
+        with named_errors("reading", self._path):
+            return obstore.get_range(self._store, self._key, start=start, end=end).to_bytes()
 
 
 @dataclass(frozen=True)
@@ -126,24 +158,30 @@ class ObstoreFileIO:
     unproved: bool = False
 
     def read_bytes(self, path: str) -> bytes:
+        known = kept_object(path, self.config)
+        if known is not None:
+            return known
         store, key = self._locate(path)
         with named_errors("reading", path):
             found = obstore.get(store, key)
             check_size(int(found.meta["size"]), path)
-            return found.bytes().to_bytes()
+            data = found.bytes().to_bytes()
+        self._keep_small(path, data)
+        return data
 
     def open_input(self, path: str, size: int | None = None) -> IO[bytes]:
         store, key = self._locate(path)
         if size is None:
             with named_errors("reading", path):
                 size = int(obstore.head(store, key)["size"])
-        return cast("IO[bytes]", pa.PythonFile(RangeInput(path, store, key, size), mode="r"))
+        return cast("IO[bytes]", pa.PythonFile(RangeInput(path, store, key, size, self.config), mode="r"))
 
     def open_output(self, path: str) -> ObjectOutput:
         return ObjectOutput(path, *self._locate(path))
 
     def write_bytes(self, path: str, data: bytes) -> None:
         self.overwrite(path, data)
+        self._keep_small(path, bytes(data))
 
     def create_if_absent(self, path: str, data: bytes) -> bool:
         store, key = self._locate(path)
@@ -156,6 +194,7 @@ class ObstoreFileIO:
         return _put_if_absent(store, key, data, path)
 
     def overwrite(self, path: str, data: bytes) -> None:
+        forget_object(path, self.config)
         store, key = self._locate(path)
         with named_errors("writing", path):
             obstore.put(store, key, data, use_multipart=False)
@@ -189,6 +228,7 @@ class ObstoreFileIO:
             return any(meta["path"] == key for meta in obstore.list_with_delimiter(store, key)["objects"])
 
     def delete(self, path: str) -> None:
+        forget_object(path, self.config)
         root, key = split_root(path)
         try:
             with named_errors("deleting", path):
@@ -199,6 +239,7 @@ class ObstoreFileIO:
     def delete_many(self, paths: Sequence[str]) -> None:
         groups: dict[str, list[tuple[str, str]]] = {}
         for path in paths:  # files of other buckets are in other stores
+            forget_object(path, self.config)
             root, key = split_root(path)
             groups.setdefault(root, []).append((path, key))
         for root, files in groups.items():
@@ -210,6 +251,7 @@ class ObstoreFileIO:
                     self.delete(path)
 
     def move_file(self, path: str, target: str) -> None:
+        forget_object(path, self.config)
         store, key = self._locate(path)
         with named_errors("moving", path):
             obstore.rename(store, key, self._locate(target)[1])
@@ -242,6 +284,11 @@ class ObstoreFileIO:
         root, _ = split_root(path)
         for names in ([name for name in found if name not in last], last):
             self.delete_many([f"{root}/{name}" for name in names])
+
+    def _keep_small(self, path: str, data: bytes) -> None:
+        """Of larger files, RangeInput expects the end alone."""
+        if len(data) <= WHOLE_BYTES:
+            keep_object(path, self.config, data)
 
     def _locate(self, path: str) -> tuple[Any, str]:
         root, key = split_root(path)

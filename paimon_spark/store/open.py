@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias
 from paimon_spark.arguments.checks import checks_arguments
 from paimon_spark.arrow.zones import LocalZone, TimeZone, ZoneUnknown, session_zone
 from paimon_spark.errors import OptionError, StorageError, TableNotFound, UnsupportedFeature, UnsupportedMethod
-from paimon_spark.file_io import FileIO, absolute_location, file_io_for, named_location
+from paimon_spark.file_io import FileIO, absolute_location, file_io_for, is_far, named_location
 from paimon_spark.format.options.engines import TableKind
 from paimon_spark.format.options.other_systems import ARGUMENT_ADVICE, READER_ADVICE
 from paimon_spark.format.options.read_settings import ScanSettings
@@ -29,10 +29,12 @@ from paimon_spark.format.types import DataField
 from paimon_spark.merge.engines.choice import check_engine
 from paimon_spark.store.metadata.external_paths import confined
 from paimon_spark.store.metadata.schemas import SchemaStore, no_such_branch
+from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import check_dynamic_options, resolve_keys, split_storage_options
 from paimon_spark.store.scan.read_spec import find_fields, row_kind_field
 from paimon_spark.store.scan.time_travel import refuse_second_state, travelled
+from paimon_spark.store.storage.parallel import together
 from paimon_spark.store.storage.publishers import publisher_of
 from paimon_spark.store.storage.served import QueryAuth, TableServer, find_served, is_served
 from paimon_spark.store.storage.wrong_path import FILES, what_is_there
@@ -437,7 +439,11 @@ def _stored_table(
     file_io, root = place.file_io, place.root
     branch = place.branch or next((v for k, v in dynamic.items() if k.lower() == TableSettings.branch.key), "main")
     schemas = SchemaStore(file_io, root, branch)
-    schema = place.schema or schemas.latest()
+    schema = place.schema
+    if schema is None and is_far(root):
+        schema, _ = together(True, schemas.latest, SnapshotStore(file_io, root, branch, place.server).look_ahead)
+    elif schema is None:
+        schema = schemas.latest()
     if schema is None:
         if branch != "main" and SchemaStore(file_io, root).latest() is not None:
             raise no_such_branch(file_io, root, branch)

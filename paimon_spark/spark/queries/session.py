@@ -232,6 +232,10 @@ class SqlSession:
             SqlError: it is a system table.
         """
         self.open_any(name)
+        return self.known_table(name)
+
+    def known_table(self, name: TableName) -> PaimonTable:
+        """As ``table``, for a caller that has opened it before: the storage is not asked whether it is there."""
         return PaimonTable(self.spark, self.location(name), {**self.storage_options, **self.said_of(name).of_writes})
 
     def streamed(self, name: TableName) -> PaimonTable:

@@ -120,7 +120,7 @@ def _write(
     options: Mapping[str, str],
     fixed: Mapping[str, Value],
 ) -> Callable[[], object]:
-    table = session.table(insert.table)
+    table = session.known_table(insert.table)
     if insert.replace_where is not None:
         return partial(table.overwrite, given, insert.replace_where, options)
     if not insert.overwrite:

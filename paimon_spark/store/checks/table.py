@@ -32,6 +32,7 @@ from paimon_spark.store.checks.report import CheckResult, Findings, Rule
 from paimon_spark.store.checks.snapshots import Walk
 from paimon_spark.store.checks.value_checks import StoredStatistics
 from paimon_spark.store.holds.consumer_files import consumer_files, consumer_position
+from paimon_spark.store.metadata.remembered import forget_all
 from paimon_spark.store.metadata.schemas import SchemaStore, branch_holds_files, broken_branch_text
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
@@ -79,6 +80,7 @@ def check(
     """
     if isinstance(table, str):
         table = _found(table, options or {})
+    forget_all()
     if read_files:
         check_key_order(table.settings, "and check all files")
     with table.still_there():

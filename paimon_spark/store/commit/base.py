@@ -23,8 +23,10 @@ from __future__ import annotations
 
 import logging
 from enum import StrEnum
+from functools import partial
 
 from paimon_spark.errors import CommitStateUnknown, CorruptFile, MissingFile
+from paimon_spark.file_io import is_far
 from paimon_spark.format.paths import snapshot_path
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.holds.lineage import builds_on
@@ -32,6 +34,7 @@ from paimon_spark.store.holds.marks import expiring_below
 from paimon_spark.store.metadata.publish import TRIES
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.storage.parallel import together
 from paimon_spark.store.storage.retrying import RetryRules, retry
 
 _log = logging.getLogger(__name__)
@@ -104,9 +107,10 @@ def withdrawn_error(table: Table, withdrawn: Snapshot, why: object) -> CommitSta
 def _confirm(table: Table, base: Snapshot | None, published: Snapshot) -> bool:
     if table.server is not None:
         return True  # it has compared the base with the latest snapshot
-    if not table.is_there:
+    looks = (lambda: table.is_there, partial(_base_state, table.snapshots, base))
+    is_there, now = together(is_far(table.location), *looks)
+    if not is_there:
         return not _withdraw_from_place(table, published)
-    now = _base_state(table.snapshots, base)
     if now == _Base.ROLLED_BACK:
         _withdraw(table.snapshots, published)
         return False

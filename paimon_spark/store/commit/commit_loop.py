@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, Generic
 
 from paimon_spark.errors import CommitConflict, CommitStateUnknown, PaimonError, RetriesExhausted, TableNotFound
+from paimon_spark.file_io import is_far
 from paimon_spark.format.manifest import FileKind
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
@@ -39,6 +40,7 @@ from paimon_spark.store.metadata.messages import CommitChanges
 from paimon_spark.store.metadata.publish import write_hint
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.storage.files import discard
+from paimon_spark.store.storage.parallel import together
 from paimon_spark.store.storage.retrying import RetryRules, retry
 
 _log = logging.getLogger(__name__)
@@ -204,8 +206,9 @@ class _Attempts(Generic[Detail]):
             _check_ground(table, history)
         if done is not None:
             return Committed(done, number - 1, self.proposal, found=True)
-        state = table_state(table, history.latest)
-        _check_still_there(table, state)
+        looks = (partial(table_state, table, history.latest), lambda: table.is_there)
+        state, is_there = together(is_far(table.location), *looks)
+        _check_still_there(table, state, is_there)
         self.overwritten = self.overwritten or any(s.commit_kind == CommitKind.OVERWRITE for s in found)
         proposal = self.proposal = self.request.propose(state)
         if proposal.changes is None:
@@ -220,13 +223,14 @@ class _Attempts(Generic[Detail]):
             self.withdrawn = snapshot
             history.forget()
             raise _LostRace
+        table.snapshots.note_published(snapshot)
         write_hint(table.snapshots, snapshot.id)
         return Committed(snapshot, number, proposal)
 
 
-def _check_still_there(table: Table, state: TableState) -> None:
+def _check_still_there(table: Table, state: TableState, is_there: bool) -> None:
     """Nothing is committed to a place without a table, or to another table that was made there since (protocol C11)."""
-    if table.schema.id in state.schema_ids and table.is_there:
+    if table.schema.id in state.schema_ids and is_there:
         return
     others = ", and another table was made there" if state.schema_ids else ""
     raise TableNotFound(

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from paimon_spark.errors import CorruptFile
+from paimon_spark.file_io import is_far
 from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.format.paths import LATEST, changelog_directory, changelog_path, manifest_path, snapshot_path
 from paimon_spark.format.snapshot import Snapshot, encode_snapshot
@@ -134,9 +135,12 @@ def expire_snapshots_by(
     """
     began = time.monotonic()
     store = table.snapshots
-    (earliest, is_hinted), (newest, is_sure) = store.earliest(), store.hinted_latest()
     nothing = ExpireSnapshotsResult(dry_run=dry_run)
-    if earliest is None or newest is None:
+    newest, is_sure = store.hinted_latest()
+    if newest is None or (not finishes and _is_idle(store, rules.snapshots, newest.id)):
+        return nothing
+    earliest, is_hinted = store.earliest()
+    if earliest is None:
         return nothing
     latest = newest.id
     end, held = _end(table, rules, earliest, latest)
@@ -153,6 +157,7 @@ def expire_snapshots_by(
         if not dry_run and not is_hinted:  # last step of a crashed expiry
             delete_marks(store, earliest)
             store.write_earliest_hint(earliest)
+        _note_idle(store, earliest)
         return nothing
     end = min([end, *held_snapshot_ids(table.file_io, store.directory)])
     if end <= earliest:
@@ -161,31 +166,66 @@ def expire_snapshots_by(
         plan = _plan(table, rules, earliest, end, newest)
         return nothing if plan is None else replace(plan.result(began, plan.all_paths(), dry_run=True), **held)
     mark = write_mark(store, end)
-    try:
-        plan = _plan(table, rules, earliest, end, newest) if _may_go_until(table, rules, end) else None
-        if plan is not None:
-            from paimon_spark.store.expire.undecided_batches import write_down_batches  # most commits expire nothing
-
-            table.check_still_there(doing="deleting files of")
-            write_down_batches(table, plan.snapshots, plan.end)
-    except CorruptFile:
-        table.file_io.delete(mark)
-        table.check_still_there(doing="expire_snapshots of")
-        if store.exists(end) and (expiring_below(store) or 0) <= end:
-            raise
-        _log.info("another expiry of %s goes further, and took away what was to be read", table.location)
-        return nothing
-    except BaseException:
-        table.file_io.delete(mark)
-        raise
-    if plan is None:  # another expiry was faster, or a holder needs one of the snapshots
-        table.file_io.delete(mark)
+    plan = _marked_plan(table, rules, earliest, end, newest, mark)
+    if plan is None:
         return nothing
     result = replace(plan.result(began, plan.execute(mark), dry_run=False), **held)
     after_tags(table)
     first, last = plan.ids[0], plan.ids[-1]
     _log.info("expired the snapshots %d to %d of %s: %d files", first, last, table.location, len(result.paths))
     return result
+
+
+def _marked_plan(
+    table: Table, rules: RetentionRules, earliest: int, end: int, newest: Snapshot, mark: str
+) -> _Plan | None:
+    """The plan of an expiry that has written its mark; None: there is nothing to do any more. Then the mark is gone."""
+    store = table.snapshots
+    try:
+        plan = _plan(table, rules, earliest, end, newest) if _may_go_until(table, rules, end) else None
+        if plan is not None:
+            from paimon_spark.store.expire.undecided_batches import write_down_batches  # most commits expire nothing
+
+            table.check_still_there(doing="deleting files of")
+            write_down_batches(table, plan.snapshots, plan.kept.id)
+    except CorruptFile:
+        table.file_io.delete(mark)
+        table.check_still_there(doing="expire_snapshots of")
+        if store.exists(end) and (expiring_below(store) or 0) <= end:
+            raise
+        _log.info("another expiry of %s goes further, and took away what was to be read", table.location)
+        return None
+    except BaseException:
+        table.file_io.delete(mark)
+        raise
+    if plan is None:  # another expiry was faster, or a holder needs one of the snapshots
+        table.file_io.delete(mark)
+    return plan
+
+
+_idle: dict[str, tuple[int, int | None]] = {}
+"""By directory of snapshots, of a store that is far: the oldest snapshot when nothing was to expire, and when the next
+one was committed. Both only grow, so that this tells for a while that nothing is to expire yet, without a look."""
+_MOST_IDLE = 10_000
+
+
+def _is_idle(store: SnapshotStore, kept: Retention, latest: int) -> bool:
+    earliest, next_millis = _idle.get(store.directory, (1, None))
+    if latest < earliest:  # the table was made anew
+        del _idle[store.directory]
+        return False
+    count = latest - earliest + 1
+    is_young = next_millis is not None and next_millis >= kept.keep_since
+    return count <= kept.retain_min or (count <= kept.retain_max and is_young)
+
+
+def _note_idle(store: SnapshotStore, earliest: int) -> None:
+    if not is_far(store.table):
+        return
+    if len(_idle) >= _MOST_IDLE:
+        _idle.clear()
+    following = store.find(earliest + 1)
+    _idle[store.directory] = (earliest, None if following is None else following.time_millis)
 
 
 def _first_of_run(ids: Sequence[int], earliest: int) -> int:
@@ -235,14 +275,14 @@ class _Plan:
 
     Attributes:
         snapshots: the snapshots to expire, oldest first.
-        end: the first id to keep.
+        kept: the first one to keep.
         deletion: the files to delete.
         moves: whether the snapshots are kept as long-lived changelogs.
     """
 
     table: Table
     snapshots: tuple[Snapshot, ...]
-    end: int
+    kept: Snapshot
     deletion: DeletionPlan
     moves: bool
 
@@ -265,14 +305,18 @@ class _Plan:
         table, store = self.table, self.table.snapshots
         deleted = execute_deletion(table, self.deletion)
         paths = self.snapshot_paths()
-        if not table.file_io.exists(mark):  # a rollback to a tag may have restored one of the snapshots since then
-            return [*deleted, *paths]
-        if self.moves:
+        if self.moves and self._is_due(mark):
             self._move_changelogs()
+        if not self._is_due(mark):
+            return [*deleted, *paths]
         table.file_io.delete_many(paths)
-        delete_marks(store, self.end)
-        store.write_earliest_hint(self.end)  # the last step: a reader that finds it wrong looks for marks of a crash
+        delete_marks(store, self.kept.id)
+        store.write_earliest_hint(self.kept.id)  # last: a reader that finds it wrong looks for marks of a crash
         return [*deleted, *paths]
+
+    def _is_due(self, mark: str) -> bool:
+        """False if another expiry was faster: a rollback or a fast-forward may have given the ids to others since."""
+        return self.table.file_io.exists(mark) and self.table.snapshots.find(self.kept.id) == self.kept
 
     def _move_changelogs(self) -> None:
         """Writes the snapshots as long-lived changelogs.
@@ -342,7 +386,7 @@ def _plan(table: Table, rules: RetentionRules, earliest: int, end: int, latest: 
         finder.add_lists((snapshot.changelog_manifest_list for snapshot in expired), deletion)
     finder.add_indexes(expired, deletion)
     _keep_used(table, found, deletion)
-    return _Plan(table, tuple(expired), kept.id, deletion, decoupled)
+    return _Plan(table, tuple(expired), kept, deletion, decoupled)
 
 
 def _keep_used(table: Table, found: Sequence[Snapshot], deletion: DeletionPlan) -> None:

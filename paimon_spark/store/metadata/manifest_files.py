@@ -8,9 +8,10 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from paimon_spark.errors import CommitConflict, MissingFile
-from paimon_spark.file_io import FileIO
+from paimon_spark.file_io import FileIO, is_far
 from paimon_spark.format.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
 from paimon_spark.format.manifests.codec import check_size, decode_manifest_list, encode_manifest, encode_manifest_list
 from paimon_spark.format.manifests.columns import ManifestColumns, decode_manifests
@@ -69,10 +70,23 @@ def read_data_manifests(file_io: FileIO, table: str, snapshot: Snapshot) -> list
         CorruptFile: a list is missing (MissingFile), of another size, or not a manifest list.
         UnsupportedFeature: a record version this release does not know.
     """
-    return [
-        *read_manifest_list(file_io, table, snapshot.base_manifest_list, snapshot.base_manifest_list_size),
-        *read_manifest_list(file_io, table, snapshot.delta_manifest_list, snapshot.delta_manifest_list_size),
-    ]
+    base = (snapshot.base_manifest_list, snapshot.base_manifest_list_size)
+    return read_manifest_lists(
+        file_io, table, [base, (snapshot.delta_manifest_list, snapshot.delta_manifest_list_size)]
+    )
+
+
+def read_manifest_lists(file_io: FileIO, table: str, lists: Iterable[tuple[str, int | None]]) -> list[ManifestFileMeta]:
+    """The manifests named by manifest lists, in their order.
+
+    Args:
+        lists: (name, size) of each, as of read_manifest_list.
+    """
+
+    def read(one: tuple[str, int | None]) -> list[ManifestFileMeta]:
+        return read_manifest_list(file_io, table, *one)
+
+    return list(chain.from_iterable(map_parallel(read, lists) if is_far(table) else map(read, lists)))
 
 
 def read_manifest_bytes(file_io: FileIO, table: str, metas: Sequence[ManifestFileMeta]) -> list[tuple[str, bytes]]:
@@ -109,7 +123,7 @@ def read_manifest_columns(file_io: FileIO, table: str, metas: Sequence[ManifestF
         CorruptFile: a manifest is missing (MissingFile), of another size than in its list, or damaged.
         UnsupportedFeature: a record version this release does not know.
     """
-    memory = memory_in_use()
+    memory = memory_in_use(table)
     if memory is None:
         return decode_manifests(read_manifest_bytes(file_io, table, metas))
     names = [f"{manifest_path(table, meta.file_name)}?{meta.file_size}" for meta in metas]

@@ -27,18 +27,35 @@ _PARSED = 10  # times the size of the file, about
 class SchemaStore:
     """Reads the schemas of one table (or branch). Schema files are never rewritten, so each is read once and kept."""
 
-    def __init__(self, file_io: FileIO, table: str, branch: str = "main") -> None:
+    def __init__(self, file_io: FileIO, table: str, branch: str = "main", opened: TableSchema | None = None) -> None:
+        """
+        Args:
+            opened: the schema in a file that the caller has read before; None: of none.
+        """
         self.file_io = file_io
         self.table = table
         self.branch = branch
+        self._opened = opened
         self._loaded: dict[int, TableSchema] = {}
+        self._newest_id: int | None = None
+        self._follows_commit = False
+
+    def after_commit(self) -> SchemaStore:
+        """The schemas as the work sees them that follows a commit: the newest one is what that has found."""
+        found = SchemaStore(self.file_io, self.table, self.branch, self._opened)
+        found._newest_id, found._follows_commit = self._newest_id, True
+        return found
 
     def ids(self) -> list[int]:
         """The ids of all schema files, ascending; empty if the path has no table."""
-        return list_ids(self.file_io, f"{branch_root(self.table, self.branch)}/schema", _PREFIX)
+        found = list_ids(self.file_io, f"{branch_root(self.table, self.branch)}/schema", _PREFIX)
+        self._newest_id = found[-1] if found else None
+        return found
 
     def latest(self) -> TableSchema | None:
         """The schema with the highest id found by listing; None if the table (or branch) does not exist."""
+        if self._follows_commit and self._opened is not None and self._opened.id == self._newest_id:
+            return self._opened
         failure: CorruptFile | None = None
         for _ in range(_TRIES):
             found = self._listed()
@@ -61,8 +78,8 @@ class SchemaStore:
         status = found[newest]
         version = file_version(status)
         if version is not None and newest not in self._loaded:
-            self._loaded[newest] = remembered(version, lambda: (self.load(newest), status.size * _PARSED))
-        return self.load(newest)
+            self._loaded[newest] = remembered(version, lambda: (self._load(newest), status.size * _PARSED))
+        return self._load(newest)
 
     def holds(self, schema: TableSchema) -> bool:
         """True if the file of a schema is there and has its content, by a look at the storage.
@@ -81,6 +98,11 @@ class SchemaStore:
         Raises:
             CorruptFile: the file is missing or is not a schema; old schemas must exist as long as data files name them.
         """
+        if self._opened is not None and self._opened.id == schema_id:
+            return self._opened
+        return self._load(schema_id)
+
+    def _load(self, schema_id: int) -> TableSchema:
         schema = self._loaded.get(schema_id)
         if schema is None:
             path = schema_path(self.table, schema_id, self.branch)

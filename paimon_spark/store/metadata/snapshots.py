@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
 
 from paimon_spark.errors import CorruptFile, SnapshotNotFound
-from paimon_spark.file_io import FileIO, FileStatus
+from paimon_spark.file_io import FileIO, FileStatus, is_far
 from paimon_spark.format.paths import (
     CHANGELOG_PREFIX,
     EARLIEST,
@@ -30,7 +32,7 @@ from paimon_spark.format.paths import (
 from paimon_spark.format.snapshot import Snapshot, Tag, decode_snapshot, decode_tag
 from paimon_spark.store.storage.files import find_bytes, list_branches, list_ids, list_named, read_hint, with_way_out
 from paimon_spark.store.storage.local_time import time_text
-from paimon_spark.store.storage.parallel import map_parallel
+from paimon_spark.store.storage.parallel import map_parallel, together
 from paimon_spark.store.storage.served import TableServer
 
 _LOOKAHEAD = 32  # snapshots
@@ -112,10 +114,18 @@ def _list_on_a_snapshot(file_io: FileIO, table: str) -> str | None:
     return None
 
 
+_seen_ids: dict[str, int] = {}
+"""The latest id that this process has seen, by directory: what is looked for first in a store that is far."""
+_MOST_SEEN = 10_000
+
+
 class SnapshotStore:
     """Finds and reads the snapshots and tags of one table (or branch). Nothing is cached: other jobs change them.
 
     If the table has a server, that says which snapshot is the latest one. It has files of all snapshots too.
+
+    Attributes:
+        published: the last snapshot that a commit has published by this object.
     """
 
     def __init__(
@@ -125,6 +135,17 @@ class SnapshotStore:
         self.table = table
         self.branch = branch
         self.server = server
+        self.published: Snapshot | None = None
+        self._follows_commit = False
+
+    def after_commit(self) -> SnapshotStore:
+        """The snapshots as the work sees them that follows a commit: what that job publishes is the latest one.
+
+        This saves looking for it. Others may have committed since, which the work has to bear anyway.
+        """
+        found = SnapshotStore(self.file_io, self.table, self.branch, self.server)
+        found.published, found._follows_commit = self.published, True
+        return found
 
     @property
     def directory(self) -> str:
@@ -150,6 +171,8 @@ class SnapshotStore:
         Raises:
             CorruptFile: the snapshot that the hint names is lost, see lost_id.
         """
+        if self._follows_commit and self.published is not None:
+            return self.published.id
         if self.server is not None:
             served = self.server.latest(self.branch)
             return None if served is None else served.id
@@ -257,19 +280,58 @@ class SnapshotStore:
 
     def hinted_latest(self) -> tuple[Snapshot | None, bool]:
         """(latest, True if it is sure that it stays: the hint holds its id, or a server has said it)."""
+        if self._follows_commit and self.published is not None:
+            return self.published, True
         if self.server is not None:
             return self.server.latest(self.branch), True
-        hint = self.latest_hint()
-        if hint is not None and hint > 0 and self.find(hint + 1) is None:
-            snapshot = self.find(hint)
-            if snapshot is not None:
-                return snapshot, True
+        hint, snapshot = self._hinted() if is_far(self.table) else self._hinted_nearby()
+        if snapshot is not None:
+            return snapshot, True
         ids = self._ids_to_latest(hint)
         for number in reversed(ids):  # a rollback may delete the newest between listing and reading
             snapshot = self.find(number)
             if snapshot is not None:
                 return snapshot, False
         return (self.load(ids[-1]) if ids else None), False
+
+    def _hinted_nearby(self) -> tuple[int | None, Snapshot | None]:
+        """The id in the LATEST hint, and its snapshot if it exists and the next one does not."""
+        hint = self.latest_hint()
+        if hint is not None and hint > 0 and self.find(hint + 1) is None:
+            return hint, self.find(hint)
+        return hint, None
+
+    def _hinted(self) -> tuple[int | None, Snapshot | None]:
+        """As _hinted_nearby; asks for the hint and, if it is as it was when it was read last, for both at once."""
+        seen = _seen_ids.get(self.directory, 0)
+        hint: int | None = 0
+        if seen:
+            looks = (self.latest_hint, partial(self.find, seen + 1), partial(self.find, seen))
+            hint, following, snapshot = together(True, *looks)
+        else:
+            hint = self.latest_hint()
+        if hint is not None and hint > 0 and hint != seen:
+            following, snapshot = map_parallel(self.find, [hint + 1, hint])
+        if hint is None or hint <= 0 or following is not None:
+            return hint, None
+        self._note_seen(hint)
+        return hint, snapshot
+
+    def _note_seen(self, snapshot_id: int) -> None:
+        if len(_seen_ids) >= _MOST_SEEN:
+            _seen_ids.clear()
+        _seen_ids[self.directory] = snapshot_id
+
+    def look_ahead(self) -> None:
+        """Reads the LATEST hint of a table that this process has not met, so that ``latest`` asks for all at once."""
+        if self.server is None and self.directory not in _seen_ids:
+            with suppress(OSError):  # latest will tell
+                self._note_seen(self.latest_hint() or 0)
+
+    def note_published(self, snapshot: Snapshot) -> None:
+        """Remembers what a commit has published; see after_commit."""
+        self.published = snapshot
+        self._note_seen(snapshot.id)
 
     def find(self, snapshot_id: int) -> Snapshot | None:
         """The snapshot, or None if its file does not exist.

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -14,13 +14,14 @@ from typing import Self
 
 from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.errors import CorruptFile, SnapshotNotFound, TableChanged, TableNotFound
-from paimon_spark.file_io import FileIO
+from paimon_spark.file_io import FileIO, is_far
 from paimon_spark.format.options.index_settings import GlobalIndexSettings
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table_options import WITHOUT_FALLBACK, other_branch
+from paimon_spark.store.storage.parallel import begin
 from paimon_spark.store.storage.served import QueryAuth, TableServer
 
 
@@ -63,11 +64,17 @@ class Table:
 
     @cached_property
     def schemas(self) -> SchemaStore:
-        return SchemaStore(self.file_io, self.location, self.branch)
+        return SchemaStore(self.file_io, self.location, self.branch, self.opened)
 
     @cached_property
     def snapshots(self) -> SnapshotStore:
         return SnapshotStore(self.file_io, self.location, self.branch, self.server)
+
+    def after_commit(self) -> Self:
+        """The table as the work sees it that follows a commit by this object: it looks for nothing new."""
+        found = replace(self)
+        found.__dict__.update(snapshots=self.snapshots.after_commit(), schemas=self.schemas.after_commit())
+        return found
 
     @property
     def is_there(self) -> bool:
@@ -106,21 +113,32 @@ class Table:
         )
 
     @contextmanager
-    def still_there(self) -> Iterator[None]:
+    def still_there(self) -> Iterator[Callable[[], None]]:
         """Checks at the end of a block that what it has read is of the table that was opened.
 
         An error within the block about what was not found, or did not fit, is replaced if the reason is that the table
         is not there any more.
 
+        Returns:
+            What the block may call when it has read the last file whose name may be given again: in a store that is far
+            the check is made beside the rest of the block, which then reads only what a snapshot names.
+
         Raises:
             TableNotFound, TableChanged: see check_still_there.
         """
+        end: Callable[[], None] = self.check_still_there
+
+        def begin_check() -> None:
+            nonlocal end
+            if is_far(self.location):
+                end = begin(self.check_still_there)
+
         try:
-            yield
+            yield begin_check
         except (CorruptFile, SnapshotNotFound, TableChanged):
             self.check_still_there()
             raise
-        self.check_still_there()
+        end()
 
     @property
     def bucket_mode(self) -> BucketMode:

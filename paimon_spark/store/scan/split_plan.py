@@ -35,7 +35,7 @@ from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.merge.compaction.rules import compaction_rules
 from paimon_spark.merge.keys.sections import partition_sections
 from paimon_spark.store.metadata.live_files import Indices, canonical_partitions, canonical_row, fold, group_by_bucket
-from paimon_spark.store.metadata.manifest_files import read_manifest_columns, read_manifest_list
+from paimon_spark.store.metadata.manifest_files import read_manifest_columns, read_manifest_lists
 from paimon_spark.store.metadata.postponed import in_write_order
 from paimon_spark.store.metadata.schemas import schema_of_file
 from paimon_spark.store.metadata.table import Table
@@ -184,8 +184,7 @@ def read_entries(
     may_hold = manifest_filter(spec.predicate, table.schema.partition_fields)
     manifests = [
         meta
-        for name, size in lists
-        for meta in read_manifest_list(table.file_io, table.location, name, size)
+        for meta in read_manifest_lists(table.file_io, table.location, lists)
         if may_hold is None or may_hold(meta.partition_stats)
     ]
     columns = read_manifest_columns(table.file_io, table.location, manifests)

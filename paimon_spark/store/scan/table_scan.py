@@ -131,8 +131,10 @@ class Scan(ArrowRows):
             return self._stored.plan()
         if self.second is not None:
             return self.second.read_with(self).plan()
-        with self.table.still_there():
-            return self._plan(self._chosen())
+        with self.table.still_there() as begin_check:
+            chosen = self._chosen()
+            begin_check()
+            return self._plan(chosen)
 
     def plan_at(self, snapshot: Snapshot) -> Plan:
         """The splits that hold the rows of a snapshot, regardless of the options that choose one.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from functools import cache
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -49,6 +49,23 @@ def map_parallel(function: Callable[[A], B], items: Iterable[A], most: int = REA
             helper.cancel()
         wait(helper for helper in helpers if not helper.cancelled())
     return jobs.results()
+
+
+def together(is_far: bool, *jobs: Callable[[], Any]) -> list[Any]:
+    """The results of jobs on storage, in order: at once if it is far, else one after the other, as of map_parallel."""
+    return map_parallel(lambda job: job(), jobs) if is_far else [job() for job in jobs]
+
+
+def begin(job: Callable[[], A]) -> Callable[[], A]:
+    """Begins a job beside the caller. What is returned waits for it, and returns its result or raises its error.
+
+    A job that no thread has begun by then is done by the caller, so that it waits for no other one.
+    """
+    try:
+        future = _threads().submit(job)
+    except RuntimeError:  # the interpreter is shutting down
+        return job
+    return lambda: job() if future.cancel() else future.result()
 
 
 class _Jobs(Generic[A, B]):

@@ -89,7 +89,7 @@ def finish_write(
     """
     compaction = compact_after_write(table, messages, runner, rules)
     wait_until_visible(table, messages)
-    maintain(table)
+    maintain(table if compaction is not None and compaction.snapshot_ids else table.after_commit())
     report_partitions(table, messages)
     mark_written_partitions(table, messages)
     return compaction
@@ -164,7 +164,7 @@ def _compact(
     try:
         budget = None if hides_rows else rules.budget
         chosen = None if rules.full else places  # what earlier commits have written waits for it too
-        metrics = compact_table(table, runner, full=full, places=chosen, budget=None if full else budget)
+        metrics = compact_table(table.after_commit(), runner, full=full, places=chosen, budget=None if full else budget)
         waiting = _waiting_rows(table, messages, places) if hides_rows else 0
     except (PaimonError, OSError) as error:
         if hides_rows:

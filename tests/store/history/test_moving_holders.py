@@ -132,6 +132,43 @@ def test_a_tag_that_is_deleted_while_the_table_goes_back_to_it(tmp_path: Path) -
     check_table(table.location)
 
 
+def test_a_way_back_while_the_slower_of_two_expiries_moves_changelogs(tmp_path: Path) -> None:
+    """It looks at its mark again before it deletes the snapshots."""
+    table = lived(tmp_path, "wwwcwcw")
+    tag(table, "old", 2)
+    rows = states(table)["tag old"]
+
+    class Slow(FaultyFileIO):
+        def overwrite(self, path: str, data: bytes) -> None:
+            if path.endswith("/changelog/LATEST") and table.snapshots.exists(6):
+                expire_snapshots_by(table, rules(1, changelogs=9))
+                rollback(table, tag="old")
+            super().overwrite(path, data)
+
+    expire_snapshots_by(replace(table, file_io=Slow(LocalFileIO())), rules(3, changelogs=9))
+    assert table.snapshots.ids() == [2]
+    assert state(table, {}) == rows
+
+
+def test_ids_that_were_given_again_while_an_expiry_deleted_files(tmp_path: Path) -> None:
+    """The first snapshot that it was to keep tells: another state may have the ids of those that it was to delete."""
+    table = lived(tmp_path, "wwwcwcw")
+    tag(table, "old", 2)
+    rows = states(table)["tag old"]
+
+    class Slow(FaultyFileIO):
+        def exists(self, path: str) -> bool:
+            found = super().exists(path)
+            if "/.expiring-" in path and table.snapshots.exists(6):
+                expire_snapshots_by(table, rules(1))
+                rollback(table, tag="old")
+            return found
+
+    expire_snapshots_by(replace(table, file_io=Slow(LocalFileIO())), rules(3))
+    assert table.snapshots.ids() == [2]
+    assert state(table, {}) == rows
+
+
 def test_a_way_back_while_the_slower_of_two_expiries_still_deletes(tmp_path: Path) -> None:
     """The faster one goes further, and takes the marks of both away; then the table may go back to an old tag."""
     table = lived(tmp_path, "wwwcwcw")

@@ -12,9 +12,11 @@ import pytest
 from support.tables.compacted_tables import append, new_table
 
 from paimon_spark.errors import CorruptFile
+from paimon_spark.file_io import Memory
+from paimon_spark.file_io.memory import UNUSED_BLOCKS, UNUSED_SECONDS
 from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_manifests
-from paimon_spark.store.metadata.remembered import UNUSED_BLOCKS, UNUSED_SECONDS, Memory, remembered, remembering
+from paimon_spark.store.metadata.remembered import remembered, remembering
 from paimon_spark.store.metadata.schemas import SchemaStore
 
 

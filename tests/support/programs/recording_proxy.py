@@ -34,7 +34,7 @@ async def _serve(port: int, upstream: int, delay: float, log: Path) -> None:
 Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
-async def _relay(client: Ends, server: Ends, delay: float) -> dict[str, str | float]:
+async def _relay(client: Ends, server: Ends, delay: float) -> dict[str, object]:
     head = await client[0].readuntil(_END_OF_HEAD)
     began = time.time()
     method, target, _ = head.split(b"\r\n", 1)[0].decode().split(" ", 2)
