@@ -20,6 +20,7 @@ import bench_native
 import bench_orphans
 import bench_plan
 import bench_read
+import bench_requests
 import bench_rows
 import bench_spark
 import bench_statements
@@ -47,6 +48,7 @@ PARTS = {
     "variants": bench_variants.run,
     "rows": bench_rows.run,
     "statements": bench_statements.run,
+    "requests": bench_requests.run,
     "streams": bench_streams.run,
     "indexes": bench_indexes.run,
     "layout": bench_layout.run,

@@ -12,13 +12,15 @@ import shutil
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from statistics import median
+from types import MappingProxyType
 
 from measure import Results, has_peer
 
 WARM, ROUNDS = 4, 16
+_NONE: Mapping[str, str] = MappingProxyType({})
 COLUMNS = "(id int, v string, n bigint)"
 MERGED = (
     "using (select 2 as id, 'm' as v, 5L as n union all select 4, 'w', 4L) s on t.id = s.id "
@@ -57,16 +59,23 @@ def goal(what: str) -> float:
 
 
 class Session:
-    """A side: a process that runs statements."""
+    """A side: a process that runs statements.
 
-    def __init__(self, kind: str, root: Path) -> None:
+    Args:
+        kind: "paimon" or "jvm".
+        warehouse: a local path or a URI.
+        jars: of the JVM connector, beside it, with commas between.
+        options: of the catalog.
+    """
+
+    def __init__(self, kind: str, warehouse: str, jars: str = "", options: Mapping[str, str] = _NONE) -> None:
         jvm = kind == "jvm"
-        warehouse = root / f"statements-{kind}"
-        shutil.rmtree(warehouse, ignore_errors=True)
-        warehouse.mkdir()
         command = [os.environ["PAIMON_JVM_PYTHON"] if jvm else sys.executable]
-        command += [str(Path(__file__).with_name("statements_session.py")), kind, str(warehouse)]
-        command += [os.environ["PAIMON_JVM_JAR"]] if jvm else []
+        command += [str(Path(__file__).with_name("statements_session.py")), kind, warehouse]
+        command += [
+            ",".join(filter(None, (os.environ["PAIMON_JVM_JAR"], jars))) if jvm else "",
+            json.dumps({**options}),
+        ]
         env = {key: value for key, value in os.environ.items() if not jvm or key != "PYTHONPATH"}
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env, text=True
@@ -86,6 +95,12 @@ class Session:
         self._process.communicate()
 
 
+def new_warehouse(path: Path) -> str:
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir()
+    return str(path)
+
+
 def rounds(sides: dict[str, Session], count: int) -> Iterator[tuple[str, str, float]]:
     """The statement, the side and the seconds, of the rounds that count."""
     for number in range(WARM + count):
@@ -99,7 +114,7 @@ def rounds(sides: dict[str, Session], count: int) -> Iterator[tuple[str, str, fl
 def run(results: Results, root: Path, scale: float) -> None:
     if not has_peer("statements"):
         return
-    sides = {kind: Session(kind, root) for kind in ("paimon", "jvm")}
+    sides = {kind: Session(kind, new_warehouse(root / f"statements-{kind}")) for kind in ("paimon", "jvm")}
     found: defaultdict[str, defaultdict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for what, kind, seconds in rounds(sides, max(int(ROUNDS * scale), 2)):
         found[what][kind].append(seconds)

@@ -12,8 +12,9 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -31,13 +32,23 @@ def rows(spark: SparkSession, first: int, count: int, step: int = 1) -> DataFram
     )
 
 
-def session(jar: str | None, warehouse: str) -> SparkSession:
+def session(jar: str | None, warehouse: str, storage: Mapping[str, str] = MappingProxyType({})) -> SparkSession:
+    """A session of this process.
+
+    Args:
+        jar: the connector and what it needs, with commas between; None: plain Spark.
+        warehouse: of the catalog `paimon` of the connector; a local path or a URI.
+        storage: options of that catalog.
+    """
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.sql.shuffle.partitions", "4").config("spark.ui.showConsoleProgress", "false")
     builder = builder.config("spark.driver.memory", "4g").config("spark.sql.session.timeZone", "UTC")
     if jar is not None:
-        builder = builder.config("spark.jars", jar).config("spark.sql.catalog.paimon.warehouse", f"file:{warehouse}")
+        builder = builder.config("spark.jars", jar)
+        place = warehouse if "://" in warehouse else f"file:{warehouse}"
+        for key, value in {"warehouse": place, **storage}.items():
+            builder = builder.config(f"spark.sql.catalog.paimon.{key}", value)
         builder = builder.config("spark.sql.catalog.paimon", "org.apache.paimon.spark.SparkCatalog")
         extension = "org.apache.paimon.spark.extensions.PaimonSparkSessionExtensions"
         builder = builder.config("spark.sql.extensions", extension)

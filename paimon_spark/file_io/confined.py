@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import IO, Protocol
 
 from paimon_spark.errors import OutsideTable
@@ -40,14 +40,14 @@ class ConfinedFileIO:
         root: the table directory.
         outside: decides which other files may be written and deleted; None: none.
         publisher: creates files that others compete for; None: the store itself does.
-        storage: options that may hold keys of other stores, which external paths may lie in.
+        storage: options that may hold keys of other stores, for external paths; no repr shows their secrets.
     """
 
     inner: FileIO
     root: str
     outside: Outside | None = None
     publisher: Publisher | None = None
-    storage: tuple[tuple[str, str], ...] = ()
+    storage: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     def read_bytes(self, path: str) -> bytes:
         return self._of(path).read_bytes(path)

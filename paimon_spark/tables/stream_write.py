@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -41,7 +41,7 @@ class StreamTarget:
     """
 
     location: str
-    options: Mapping[str, str]
+    options: Mapping[str, str] = field(repr=False)
     time_zone: TimeZone | None
     name: str
 

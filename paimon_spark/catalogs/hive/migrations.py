@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.hive.metastore import Metastore
@@ -26,7 +26,7 @@ class HiveMigrations:
     """
 
     metastore: Metastore
-    storage: Mapping[str, str]
+    storage: Mapping[str, str] = field(repr=False)
 
     def list_tables(self, database: str) -> list[str]:
         found = self.metastore.tables(database)

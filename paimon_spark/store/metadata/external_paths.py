@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from paimon_spark.errors import OptionError
@@ -60,13 +60,13 @@ class ExternalPaths:
         file_io: the store, unconfined.
         table: the table directory.
         given: the options of the caller.
-        storage: options that may hold keys of other stores.
+        storage: options that may hold keys of other stores; no repr shows their secrets.
     """
 
     file_io: FileIO
     table: str
     given: tuple[tuple[str, str], ...] = ()
-    storage: tuple[tuple[str, str], ...] = ()
+    storage: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     def root_of(self, path: str) -> str | None:
         directory, _, name = plain_location(path).rpartition("/")

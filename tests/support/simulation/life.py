@@ -122,6 +122,7 @@ class World:
         upset: by branch when it was last taken back or replaced.
         tentative: snapshots by path that their committers have to take back.
         former: the rows of snapshots that went, by path.
+        makers: the jobs that committed the snapshots, by path.
         whole: paths and keys of snapshots that have their changelog too: they are no copies.
         log: all that was done, for whoever looks into a failure.
     """
@@ -141,6 +142,7 @@ class World:
     upset: dict[str, int] = field(default_factory=dict)
     tentative: dict[str, Tentative] = field(default_factory=dict)
     former: dict[str, Rows] = field(default_factory=dict)
+    makers: dict[str, str] = field(default_factory=dict)
     whole: set[tuple[str, Key]] = field(default_factory=set)
     outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
     log: list[str] = field(default_factory=list)
@@ -272,7 +274,8 @@ class World:
         known = self.roots.get(path)
         if path not in self.stored.modified:
             if known is not None:
-                self._may_go(known, f"{who} took it away")
+                if not self._is_taken_back(known, who):
+                    self._may_go(known, f"{who} took it away")
                 self.former[path] = self.states[known.key]
                 del self.roots[path]
                 self.whole.discard((path, known.key))
@@ -289,6 +292,15 @@ class World:
         if root.kind != Kind.SNAPSHOT:
             raise Broken(f"{who} made {root}, but there never was such a state")
         self._new_state(root, who)
+
+    def _is_taken_back(self, root: Root, who: str) -> bool:
+        """True if a job removes its own commit, which changed no rows: it stood on another snapshot than that of today.
+
+        A commit that changed rows was noticed by them.
+        """
+        before = self.roots.get(snapshot_path(self.table.location, root.number - 1, root.branch))
+        is_own = self.makers.get(root.path) == who
+        return is_own and before is not None and self.states[before.key] == self.states[root.key]
 
     def _may_go(self, root: Root, what: str) -> None:
         on_nothing = (t.root for t in self.tentative.values())
@@ -321,6 +333,7 @@ class World:
             why = f"rows too many {sorted(found - rows)[:9]}, missing {sorted(rows - found)[:9]}"
             self._take_for_now(root, who, why, self.upset.get(root.branch, -1) >= self._began(who))
         self.states[root.key] = found
+        self.makers[root.path] = who
         self.whole.add((root.path, root.key))
 
     def _take_for_now(self, root: Root, who: str, why: str, is_race: bool) -> None:
