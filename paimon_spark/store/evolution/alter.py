@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from paimon_spark.errors import CommitConflict, OptionError, PaimonError, SchemaError, TableNotFound
+from paimon_spark.errors import CommitConflict, OptionError, PaimonError, SchemaError, TableNotFound, UnsupportedFeature
 from paimon_spark.format.options.read_settings import ScanSettings
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import TableSchema
@@ -14,6 +14,8 @@ from paimon_spark.store.evolution.changed_schema import changed_schema
 from paimon_spark.store.evolution.changes import SchemaChange, described
 from paimon_spark.store.evolution.difference import difference
 from paimon_spark.store.metadata.alter import next_schema, publish_schema
+from paimon_spark.store.metadata.global_indexes import field_ids
+from paimon_spark.store.metadata.manifest_files import read_global_indexes
 from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
@@ -126,7 +128,32 @@ def _changed(table: Table, latest: TableSchema, changes: Sequence[SchemaChange],
         _check_branches(table, changed)
     except (SchemaError, OptionError) as error:
         raise type(error)(f"altering {table.location}: {error}") from None
+    _check_indexes(table, latest, changed)
     return changed
+
+
+def _check_indexes(table: Table, before: TableSchema, after: TableSchema) -> None:
+    """Checks that no index of the whole table is over a column that changes its type.
+
+    Its files do not say which type their keys have. Readers of the official system would take them for the new one,
+    and find other rows; the official system lets the column change.
+
+    Raises:
+        UnsupportedFeature: there is such an index.
+    """
+    types = {field.id: field.type.with_nullable(True) for field in before.fields}
+    changed = {f.id: f.name for f in after.fields if f.id in types and types[f.id] != f.type.with_nullable(True)}
+    if not changed or not TableSettings(before.options).data_evolution_enabled:
+        return
+    snapshot = table.snapshots.latest()
+    manifest = None if snapshot is None else snapshot.index_manifest
+    for entry in read_global_indexes(table.file_io, table.location, manifest):
+        name = next((changed[number] for number in field_ids(entry) if number in changed), None)
+        if name is not None:
+            raise UnsupportedFeature(
+                f"altering {table.location}: an index of the whole table, {entry.index_type}, is over the column "
+                f"'{name}', and has keys of the old type, which readers would take for the new; drop the index first"
+            )
 
 
 def has_snapshots(table: Table) -> Callable[[], bool]:
