@@ -6,12 +6,16 @@ PAIMON_KEY_CLUSTERING_HISTORIES says how many random tables are read.
 from __future__ import annotations
 
 import random
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from genuine import Genuine, table_path
+from java_streams import java_stream
 from readers import assert_same
 from support.long_runs import run_seed, tries
+from support.tables.micro_batches import FROM_FIRST, opened
 
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.procedures.local_engine import LocalEngine
@@ -67,7 +71,7 @@ def test_what_needs_the_order_of_keys_is_refused(java: Genuine, tmp_path: Path) 
         Compact().run(open_table(path), LocalEngine())
     for options, what in (
         ({"deletion-vectors.merge-on-read": "true"}, "files that are not compacted"),
-        ({"incremental-between": "1,3"}, "changes"),
+        ({"incremental-between": "1,3", "incremental-between-scan-mode": "diff"}, "the difference of two states"),
     ):
         with pytest.raises(UnsupportedFeature, match=what):
             open_table(path, options).scan().to_arrow()
@@ -78,3 +82,32 @@ def test_what_needs_the_order_of_keys_is_refused(java: Genuine, tmp_path: Path) 
     java.create(first, COLUMNS, ["k"], options={**options, "merge-engine": "first-row"})
     with pytest.raises(UnsupportedFeature, match="without deletion vectors"):
         open_table(first).scan().to_arrow()
+
+
+@pytest.mark.parametrize("producer", ["none", "input"])
+@pytest.mark.parametrize("seed", range(tries("PAIMON_KEY_CLUSTERING_HISTORIES", 1, 20)))
+def test_changes_and_streams_are_those_of_java(producer: str, seed: int, java: Genuine, tmp_path: Path) -> None:
+    path, draw = table_path(tmp_path), random.Random(f"{run_seed()}-{producer}-{seed}")
+    java.create(path, COLUMNS, ["k"], options={**OPTIONS, "changelog-producer": producer})
+    for _ in range(6):
+        rows = [(k, f"city {draw.randrange(9)}", draw.randrange(1000)) for k in draw.sample(range(50), 20)]
+        kinds = [draw.choice(["+I", "+U", "-D"]) for _ in rows]
+        java.write(path, rows, kinds, {"write-only": draw.choice(["true", "false"])})
+    ids = [0, *open_table(path).snapshots.ids()]
+    for mode in ("auto", "delta", "changelog"):
+        start, end = sorted(draw.sample(ids, 2))
+        options = {"incremental-between": f"{start},{end}", "incremental-between-scan-mode": mode}
+        javas = Counter((kind, *row) for kind, row in java.audit_log(path, options))
+        names = ["_row_kind", *COLUMNS]
+        ours = Counter(tuple(r.values()) for r in open_table(path, options).scan(names).to_arrow().to_pylist())
+        assert ours == javas, options
+        some = Counter(tuple(r.values()) for r in open_table(path, options).scan(names, "k < 9").to_arrow().to_pylist())
+        assert some == Counter({row: count for row, count in javas.items() if row[1] < 9}), options
+    told, _ = java.run(java_stream, path, FROM_FIRST)
+    stream = opened(open_table(path), FROM_FIRST, row_kinds=True)
+    run = stream.start()
+    found: Counter[tuple[object, ...]] = Counter()
+    for unit in run.units(run.first(), replace(run.first(), snapshot=ids[-1] + 1, full=False, after=None)):
+        for batch in stream.reader.read(unit):
+            found.update(tuple(row.values()) for row in batch.select(names).to_pylist())
+    assert found == Counter((kind, *values) for plan in told for kind, values in plan)

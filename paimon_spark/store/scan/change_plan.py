@@ -58,7 +58,8 @@ def plan_change(table: Table, spec: ReadSpec, change: Increment | Difference) ->
     Raises:
         CorruptFile: a manifest, manifest list or index manifest is missing, truncated or damaged.
         UnsupportedFeature: a commit deleted files without being an overwrite or a compaction; or
-            `postpone.merge-on-read` or `pk-clustering-override` is set, which do not support changes.
+            `postpone.merge-on-read` is set, which does not support changes, or `pk-clustering-override`, with which
+            states are not compared.
         OptionError: `scan.bucket` with `postpone.merge-on-read`.
     """
     if merges_postponed(table.settings):
@@ -66,9 +67,9 @@ def plan_change(table: Table, spec: ReadSpec, change: Increment | Difference) ->
             f"reading the changes of the table at {table.location}: 'postpone.merge-on-read' merges whole snapshots; "
             "read with it set to 'false', which shows what has come into buckets"
         )
-    check_key_order(table.settings, "changes")
     if isinstance(change, Increment):
         return tuple(_plan_increment(table, spec, change))
+    check_key_order(table.settings, "the difference of two states")
     return tuple(_plan_difference(table, spec, change))
 
 

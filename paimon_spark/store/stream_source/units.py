@@ -77,7 +77,6 @@ class UnitPlanner:
     def __init__(
         self, table: Table, predicate: Predicate, overwrites: bool, row_kinds: bool, created_since: int | None = None
     ) -> None:
-        check_key_order(table.settings, "a stream")
         self._table = table
         self._overwrites = overwrites
         self._row_kinds = row_kinds
@@ -118,6 +117,7 @@ class UnitPlanner:
             return tuple(StreamUnit(split, Kinds.STATE) for split in splits)
         if snapshot.commit_kind == CommitKind.OVERWRITE and self._overwrites:
             if self._table.schema.primary_keys:
+                check_key_order(self._table.settings, "overwrites")
                 return tuple(self._replaced(snapshot))
             return tuple(self._files(snapshot, changelog=False, adds_only=True))
         if self._producer != ChangelogProducer.NONE:
