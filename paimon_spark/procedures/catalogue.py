@@ -9,9 +9,12 @@ from typing import Any
 from paimon_spark.procedures.analysis import Analyze
 from paimon_spark.procedures.branches import CreateBranch, DeleteBranch, FastForward, RenameBranch
 from paimon_spark.procedures.databases import (
+    AlterFunction,
     AlterViewDialect,
     CompactDatabase,
+    CreateFunction,
     DatabaseProcedure,
+    DropFunction,
     MigrateDatabase,
     MigrateTable,
     RefreshMaterializedTable,
@@ -93,7 +96,17 @@ PROCEDURES: Mapping[str, type[Procedure[Any]]] = MappingProxyType(
 )
 """The procedures of one table by their names in SQL."""
 
-_OF_DATABASES = (CompactDatabase, Repair, AlterViewDialect, MigrateTable, MigrateDatabase, RefreshMaterializedTable)
+_OF_DATABASES = (
+    CompactDatabase,
+    Repair,
+    AlterViewDialect,
+    MigrateTable,
+    MigrateDatabase,
+    RefreshMaterializedTable,
+    CreateFunction,
+    AlterFunction,
+    DropFunction,
+)
 DATABASE_PROCEDURES: Mapping[str, type[DatabaseProcedure[Any]]] = MappingProxyType(
     {name_of(procedure): procedure for procedure in _OF_DATABASES}
 )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Generic, Protocol, TypeVar
+from typing import Annotated, Any, Generic, Protocol, TypeVar
 
-from paimon_spark.errors import OptionError, PaimonError
+from paimon_spark.errors import OptionError, PaimonError, SchemaError
+from paimon_spark.format.type_text import parse_field
+from paimon_spark.format.types import DataField
 from paimon_spark.procedures.engine import Engine
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.procedure import OPTIONS, Absent, Argument, Declaration
@@ -23,6 +26,7 @@ _SPARK = "spark"
 _HIVE = "hive"
 _PARALLELISM = {"parallelism": Absent("the files are looked at by a few threads", is_speed=True)}
 _ACTIONS = ("add", "update", "drop")
+_PARAMETERS = 'as a list in JSON, such as [{"id": 0, "name": "length", "type": "INT"}]'
 
 _log = logging.getLogger(__name__)
 
@@ -104,6 +108,42 @@ class Tables(Protocol):
 
         Raises:
             PaimonError: it is no such table, or its query cannot be run; nothing has changed.
+        """
+        ...
+
+    def create_function(
+        self,
+        function: str,
+        inputs: Sequence[DataField],
+        returns: Sequence[DataField],
+        deterministic: bool,
+        comment: str | None,
+        options: Mapping[str, str],
+    ) -> None:
+        """Stores a function without definitions.
+
+        Args:
+            function: its name, as it was given.
+            inputs, returns: its parameters, and what it returns.
+
+        Raises:
+            PaimonError: there is one of that name, or the catalog stores none.
+        """
+        ...
+
+    def alter_function(self, function: str, change: Mapping[str, Any]) -> None:
+        """Makes a change of a function, as in the JSON of the REST protocol.
+
+        Raises:
+            PaimonError: there is no such function, or the change does not fit.
+        """
+        ...
+
+    def drop_function(self, function: str) -> None:
+        """Drops a function.
+
+        Raises:
+            PaimonError: there is no such function.
         """
         ...
 
@@ -397,3 +437,92 @@ def _pattern(argument: str, text: str) -> re.Pattern[str]:
         return re.compile(text)
     except re.error as error:
         raise OptionError(f"'{text}' is no regular expression for {argument}: {error}", arguments=(argument,)) from None
+
+
+@dataclass(frozen=True)
+class CreateFunction(DatabaseProcedure[None]):
+    """Stores a function without a definition; `alter_function` adds one for each engine.
+
+    Raises:
+        OptionError: parameters are no list of them in JSON.
+        FunctionAlreadyExists: there is a function of that name.
+        UnsupportedFeature: the catalog stores no functions.
+    """
+
+    official = ("function", "inputParams", "returnParams", "deterministic", "comment", "options")
+
+    function: Annotated[str, Argument("the name of the function, as db.area.")]
+    input_params: Annotated[str, Argument(f"its parameters {_PARAMETERS}.", sql="inputParams")]
+    return_params: Annotated[str, Argument(f"what it returns, {_PARAMETERS}.", sql="returnParams")]
+    deterministic: Annotated[bool, Argument("whether equal arguments give equal results.")] = True
+    comment: Annotated[str | None, Argument("what it does.")] = None
+    options: Annotated[Mapping[str, str], Argument("others, which are stored with it.", sql="options")] = field(
+        default_factory=dict
+    )
+
+    def run(self, tables: Tables, engine: Engine) -> None:
+        given = _fields("inputParams", self.input_params), _fields("returnParams", self.return_params)
+        tables.create_function(self.function, *given, self.deterministic, self.comment, self.options)
+
+
+@dataclass(frozen=True)
+class AlterFunction(DatabaseProcedure[None]):
+    """Changes a function: its comment, an option, or the definition for one engine.
+
+    Raises:
+        OptionError: the change is none in JSON.
+        FunctionNotFound: there is no such function.
+        NameTaken: the definition to add is there already.
+        UnsupportedFeature: the catalog stores no functions.
+    """
+
+    official = ("function", "change")
+
+    function: Annotated[str, Argument("the name of the function, as db.area.")]
+    change: Annotated[
+        str,
+        Argument(
+            'the change in JSON, such as {"action": "updateComment", "comment": "..."}. The actions are setOption, '
+            "removeOption, updateComment, addDefinition, updateDefinition and dropDefinition."
+        ),
+    ]
+
+    def run(self, tables: Tables, engine: Engine) -> None:
+        change = _json("change", self.change)
+        if not isinstance(change, dict) or not isinstance(change.get("action"), str):
+            raise OptionError(f"alter_function wants an object with 'action' for 'change', found {self.change!r:.200}")
+        tables.alter_function(self.function, change)
+
+
+@dataclass(frozen=True)
+class DropFunction(DatabaseProcedure[None]):
+    """Drops a function.
+
+    Raises:
+        FunctionNotFound: there is no such function.
+        UnsupportedFeature: the catalog stores no functions.
+    """
+
+    official = ("function",)
+
+    function: Annotated[str, Argument("the name of the function, as db.area.")]
+
+    def run(self, tables: Tables, engine: Engine) -> None:
+        tables.drop_function(self.function)
+
+
+def _json(name: str, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise OptionError(f"'{name}' is no JSON: {text!r:.200}") from None
+
+
+def _fields(name: str, text: str) -> tuple[DataField, ...]:
+    found = _json(name, text)
+    if not isinstance(found, list):
+        raise OptionError(f"'{name}' wants parameters {_PARAMETERS}, found {text!r:.200}")
+    try:
+        return tuple(map(parse_field, found))
+    except SchemaError as error:
+        raise OptionError(f"'{name}' wants parameters {_PARAMETERS}: {error}") from None

@@ -109,6 +109,15 @@ class ShowFunctions:
 
 
 @dataclass(frozen=True)
+class DescribeFunction:
+    """DESCRIBE FUNCTION of one that a catalog of ours stores."""
+
+    database: str
+    function: str
+    extended: bool = False
+
+
+@dataclass(frozen=True)
 class DropFunction:
     database: str
     function: str

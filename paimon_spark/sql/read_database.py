@@ -10,6 +10,7 @@ from dataclasses import replace
 from paimon_spark.sql.listings import (
     AlterDatabase,
     CreateDatabase,
+    DescribeFunction,
     DropDatabase,
     DropFunction,
     ShowFunctions,
@@ -134,11 +135,11 @@ def read_set_catalog(cursor: Cursor) -> Statement | None:
 
 
 def read_function(cursor: Cursor) -> Statement | None:
-    """DROP and SHOW of functions of ours; None: another statement, or one of Spark.
+    """DROP, SHOW and DESCRIBE of functions of ours; None: another statement, or one of Spark.
 
     Raises:
         SqlError: it is put together wrongly.
-        UnsupportedFeature: CREATE, DESCRIBE or REFRESH of a function of ours.
+        UnsupportedFeature: CREATE or REFRESH of a function of ours.
     """
     verb = cursor.accept_any("CREATE", "DROP", "DESCRIBE", "DESC", "REFRESH", "SHOW")
     if verb == "SHOW":
@@ -148,7 +149,7 @@ def read_function(cursor: Cursor) -> Statement | None:
         return None
     cursor.accept("IF", "NOT", "EXISTS")
     if_exists = cursor.accept("IF", "EXISTS")
-    cursor.accept("EXTENDED")
+    extended = cursor.accept("EXTENDED")
     token, at = cursor.peek(), cursor.offset()
     if token is None or not token.is_name:
         return None
@@ -157,6 +158,11 @@ def read_function(cursor: Cursor) -> Statement | None:
     found = cursor.names.find_table(parts) if changes else None
     if not cursor.names.is_certain(parts) and found is None:
         return None
+    if verb in ("DESCRIBE", "DESC") and cursor.names.is_certain(parts):
+        described = cursor.names.find_table(parts)
+        if described is not None and described.database is not None:
+            cursor.expect_end()
+            return DescribeFunction(described.database, described.table, extended)
     if verb != "DROP" or found is None or found.database is None:
         refuse(cursor.text, at, f"{verb} FUNCTION {'.'.join(parts)}")
     cursor.expect_end()

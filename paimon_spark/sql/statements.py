@@ -14,6 +14,7 @@ from paimon_spark.sql.listings import (
     AlterDatabase,
     CreateDatabase,
     DescribeDatabase,
+    DescribeFunction,
     DescribeProcedure,
     DescribeTable,
     DropDatabase,
@@ -480,5 +481,5 @@ Statement: TypeAlias = (
     | CreateCatalogView | DropView | RenameView | ReplaceViewQuery | SetViewProperties | UnsetViewProperties
     | ShowTables | ShowDatabases | ShowCatalogs | ShowProcedures | ShowNamespace | ShowPartitions | ShowColumns
     | ShowCreateTable | ShowProperties | ShowTags | DescribeTable | DescribeDatabase | DescribeProcedure
-    | CreateDatabase | DropDatabase | AlterDatabase | UseDatabase | ShowFunctions | DropFunction
+    | CreateDatabase | DropDatabase | AlterDatabase | UseDatabase | ShowFunctions | DropFunction | DescribeFunction
 )  # fmt: skip

@@ -1,11 +1,11 @@
-"""Functions of a catalog of ours: DROP and SHOW are read, others refused by name; those of Spark stay Spark's."""
+"""Functions of a catalog of ours: DROP, SHOW and DESCRIBE are read, others refused; those of Spark stay Spark's."""
 
 from __future__ import annotations
 
 import pytest
 
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.sql.listings import DropFunction, ShowFunctions
+from paimon_spark.sql.listings import DescribeFunction, DropFunction, ShowFunctions
 from paimon_spark.sql.parse import parse
 from paimon_spark.sql.statements import Statement, Untouched
 from paimon_spark.sql.text.names import Names
@@ -18,7 +18,6 @@ HERE, IN_SHOP = Names(), Names(database="shop")
     [
         ("CREATE FUNCTION paimon.shop.f(x INT) RETURNS INT RETURN x + 1", "CREATE FUNCTION paimon.shop.f"),
         ("CREATE OR REPLACE FUNCTION IF NOT EXISTS paimon.shop.f AS 'a.B'", "CREATE FUNCTION paimon.shop.f"),
-        ("DESC FUNCTION EXTENDED `paimon`.shop.f", "DESC FUNCTION paimon.shop.f"),
         ("REFRESH FUNCTION paimon.shop.f", "REFRESH FUNCTION paimon.shop.f"),
         ("SHOW USER FUNCTIONS FROM paimon LIKE 'a*'", "SHOW FUNCTIONS IN paimon"),
         ("SELECT paimon.shop.f(1)", "calling the function paimon.shop.f"),
@@ -46,6 +45,8 @@ def test_names_without_the_catalog() -> None:
     [
         ("DROP FUNCTION IF EXISTS paimon.shop.f", DropFunction("shop", "f", True)),
         ("DROP FUNCTION paimon.shop.f", DropFunction("shop", "f")),
+        ("DESC FUNCTION EXTENDED `paimon`.shop.f", DescribeFunction("shop", "f", True)),
+        ("DESCRIBE FUNCTION paimon.shop.f", DescribeFunction("shop", "f")),
         ("SHOW FUNCTIONS IN paimon.shop", ShowFunctions("shop")),
         ("SHOW USER FUNCTIONS FROM paimon.sys LIKE 'max*'", ShowFunctions("sys", "USER", "max*")),
     ],

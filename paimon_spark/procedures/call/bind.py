@@ -28,14 +28,7 @@ from paimon_spark.procedures.procedure import (
 
 _ALL_TABLES = ".*"  # behind the name of a database
 _NOTHING: Mapping[str, object] = {}
-_FUNCTIONS = "functions of a catalog are not supported"
-REFUSED: Mapping[str, str] = MappingProxyType(
-    {
-        "create_function": _FUNCTIONS,
-        "alter_function": _FUNCTIONS,
-        "drop_function": _FUNCTIONS,
-    }
-)
+REFUSED: Mapping[str, str] = MappingProxyType({})
 """Why a procedure is refused, by its name in SQL."""
 
 OTHER_NAMES: Mapping[str, str] = MappingProxyType(

@@ -8,8 +8,11 @@ from typing import Any, TypeAlias
 
 from pyspark.sql import DataFrame
 
+from paimon_spark.catalogs.functions import Function
+from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.views import AddDialect, DropDialect, UpdateDialect, ViewChange
 from paimon_spark.format.options.read_settings import ScanSettings
+from paimon_spark.format.types import DataField
 from paimon_spark.procedures.call.bind import Call, DatabaseCall, bind
 from paimon_spark.procedures.call.results import call_result
 from paimon_spark.procedures.databases import RefreshMaterializedTableResult
@@ -99,6 +102,27 @@ class _Tables:
         }
         name = self.session.identifier(self.session.table_name(view))
         self.session.catalog.alter_view(name, [changes[action]()])
+
+    def create_function(
+        self,
+        function: str,
+        inputs: Sequence[DataField],
+        returns: Sequence[DataField],
+        deterministic: bool,
+        comment: str | None,
+        options: Mapping[str, str],
+    ) -> None:
+        made = Function(tuple(inputs), tuple(returns), deterministic, comment=comment, options=options)
+        self.session.catalog.create_function(self._function(function), made)
+
+    def alter_function(self, function: str, change: Mapping[str, Any]) -> None:
+        self.session.catalog.alter_function(self._function(function), [change])
+
+    def drop_function(self, function: str) -> None:
+        self.session.catalog.drop_function(self._function(function))
+
+    def _function(self, name: str) -> Identifier:
+        return self.session.identifier(self.session.table_name(name))
 
     def refresh(self, table: str, partition: Partitions | None) -> RefreshMaterializedTableResult:
         return self.refreshes(self.session, self.session.table_name(table), partition)

@@ -16,6 +16,7 @@ from paimon_spark.procedures.catalogue import PROCEDURES
 from paimon_spark.spark.adapters.dataframes import rows_frame, texts
 from paimon_spark.spark.adapters.types import spark_schema
 from paimon_spark.spark.queries.session import SqlSession
+from paimon_spark.spark.statements.functions import stored_functions
 from paimon_spark.spark.statements.partition_specs import find_partitions, required_values, the_partition
 from paimon_spark.spark.statements.table_words import create_statement, create_view_statement, shown_properties
 from paimon_spark.sql import listings as q
@@ -174,6 +175,10 @@ def show_functions(session: SqlSession, show: q.ShowFunctions) -> DataFrame:
         names += TABLE_FUNCTIONS
         own = CATALOG_FUNCTIONS if show.database == "sys" else ()
         names += [f"{session.catalog.name}.sys.{name}" for name in own]
+        if show.database != "sys":
+            names += [
+                f"{session.catalog.name}.{show.database}.{name}" for name in stored_functions(session, show.database)
+            ]
     fitting = set(like([name.rpartition(".")[2] for name in names], show.pattern))
     rows = sorted((name,) for name in names if name.rpartition(".")[2] in fitting)
     return rows_frame(session.spark, _required("function"), rows)

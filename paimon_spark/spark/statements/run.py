@@ -14,7 +14,7 @@ from paimon_spark.spark.queries.asking import Args
 from paimon_spark.spark.queries.reading import named_in_spark, read_statement
 from paimon_spark.spark.queries.run_query import run_query, run_untouched
 from paimon_spark.spark.queries.session import SqlSession
-from paimon_spark.spark.statements import alters, descriptions, listings, tables, views
+from paimon_spark.spark.statements import alters, descriptions, functions, listings, tables, views
 from paimon_spark.spark.statements.calls import run_call, run_call_by_tag
 from paimon_spark.spark.statements.copies import run_copy
 from paimon_spark.spark.statements.inserts import run_insert, run_inserts
@@ -116,5 +116,6 @@ _RUNNERS: Mapping[type, Runner] = {
     q.AlterDatabase: tables.run_alter_database,
     q.UseDatabase: tables.run_use,
     q.ShowFunctions: listings.show_functions,
+    q.DescribeFunction: functions.describe_function,
     q.DropFunction: tables.run_drop_function,
 }

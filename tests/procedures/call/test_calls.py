@@ -146,9 +146,10 @@ CASES = [
 
 
 ELSEWHERE = {
-    "alter_view_dialect", "compact_chain_table", "create_global_index", "create_tag_from_timestamp",
-    "drop_global_index", "merge_branch", "migrate_database", "materialize_deletion_vectors", "migrate_table",
-    "reassign_row_id", "repair", "repair_earliest_snapshot", "rollback_to_timestamp", "trigger_tag_automatic_creation",
+    "alter_function", "alter_view_dialect", "compact_chain_table", "create_function", "create_global_index",
+    "create_tag_from_timestamp", "drop_function", "drop_global_index", "materialize_deletion_vectors",
+    "merge_branch", "migrate_database", "migrate_table", "reassign_row_id", "repair",
+    "repair_earliest_snapshot", "rollback_to_timestamp", "trigger_tag_automatic_creation",
 }  # fmt: skip
 """Procedures with tests of their own below, since their arguments or tables are others."""
 
@@ -466,6 +467,9 @@ def test_a_database_that_is_not_there(lake: Warehouse) -> None:
         "migrate_table",
         "migrate_database",
         "refresh_materialized_table",
+        "create_function",
+        "alter_function",
+        "drop_function",
     }
     with pytest.raises(FileNotFoundError):
         lake.call("remove_orphan_files", "no.*")

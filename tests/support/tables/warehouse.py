@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.format.types import DataField
 from paimon_spark.procedures.call.bind import DatabaseCall, bind
 from paimon_spark.procedures.call.results import call_result
 from paimon_spark.procedures.databases import RefreshMaterializedTableResult
@@ -52,6 +53,23 @@ class Warehouse:
         raise _FILES_ONLY
 
     def alter_dialect(self, view: str, action: str, dialect: str, query: str | None) -> None:
+        raise _FILES_ONLY
+
+    def create_function(
+        self,
+        function: str,
+        inputs: Sequence[DataField],
+        returns: Sequence[DataField],
+        deterministic: bool,
+        comment: str | None,
+        options: Mapping[str, str],
+    ) -> None:
+        raise _FILES_ONLY
+
+    def alter_function(self, function: str, change: Mapping[str, Any]) -> None:
+        raise _FILES_ONLY
+
+    def drop_function(self, function: str) -> None:
         raise _FILES_ONLY
 
     def refresh(self, table: str, partition: Partitions | None) -> RefreshMaterializedTableResult:
