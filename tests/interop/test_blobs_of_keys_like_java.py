@@ -9,10 +9,12 @@ from typing import Any
 import our_engine
 import pytest
 from genuine import Genuine, table_path
+from pyspark.sql import SparkSession
 from readers import assert_same
 from support.long_runs import tries
 from support.oracles.checker import check_table
 
+import paimon_spark
 from paimon_spark import open_blob, open_table
 from paimon_spark.errors import PaimonError, UnsupportedFeature
 from paimon_spark.store.clean.orphans import remove_orphans_before
@@ -87,3 +89,26 @@ def test_they_are_not_written(java: Genuine, tmp_path: Path) -> None:
     with pytest.raises(PaimonError, match="reads BLOB columns of tables with a primary key, and does not write"):
         our_engine.compact(path, full=True)
     assert_same(path, [java])
+
+
+@pytest.mark.spark
+def test_every_road_reads_bytes(java: Genuine, quick_spark: SparkSession, tmp_path: Path) -> None:
+    """Compacted files of a key table are read by Spark itself where their values are those of the table."""
+    path = table_path(tmp_path)
+    java.create(path, {"k": "INT NOT NULL", "v": "STRING", "b": "BLOB"}, ["k"], (), {"bucket": "1"})
+    java.write(path, [(1, "x", b"one"), (2, None, None)])
+    java.write(path, [(1, "y", b"two")])
+    java.compact(path, full=True)
+    expected = [(1, "y", b"two"), (2, None, None)]
+    frames = [
+        quick_spark.read.format("paimon").load(path),
+        paimon_spark.PaimonTable.forPath(quick_spark, path).toDF(),
+        paimon_spark.catalog(quick_spark, str(Path(path).parents[1])).sql("SELECT * FROM paimon.lake.t"),
+    ]
+    for frame in frames:
+        rows = sorted((row.k, row.v, None if row.b is None else bytes(row.b)) for row in frame.collect())
+        assert rows == expected
+        assert frame.select("k").count() == 2
+    found = [open_table(path).scan().to_arrow(), open_table(path).scan().to_dataset().to_table()]
+    for table in found:
+        assert sorted(tuple(row.values()) for row in table.to_pylist()) == expected

@@ -9,12 +9,14 @@ from typing import Any
 import our_engine
 import pytest
 from genuine import Genuine, table_path
+from pyspark.sql import SparkSession
 from readers import assert_same, java_read
 from support.long_runs import tries
 from support.oracles.checker import check_table
 from support.tables.column_changes import update
 from test_java_reads_ours import all_pools, columns_and_rows
 
+import paimon_spark
 from paimon_spark import open_table
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.store.expire.snapshots import expire_snapshots
@@ -124,3 +126,21 @@ def test_sidecars_of_java(java: Genuine, tmp_path: Path) -> None:
     assert list(Path(path).rglob("*.row")) == []
     assert_same(path, [java])
     check_table(path)
+
+
+@pytest.mark.spark
+def test_every_road_reads_row_files(java: Genuine, quick_spark: SparkSession, tmp_path: Path) -> None:
+    path = table_path(tmp_path)
+    java.create(path, {"k": "INT", "v": "STRING"}, options=ROW)
+    java.write(path, [(1, "one"), (2, None)])
+    frames = [
+        quick_spark.read.format("paimon").load(path),
+        paimon_spark.PaimonTable.forPath(quick_spark, path).toDF(),
+        paimon_spark.catalog(quick_spark, str(Path(path).parents[1])).sql("SELECT * FROM paimon.lake.t"),
+    ]
+    for frame in frames:
+        assert sorted(map(tuple, frame.collect())) == [(1, "one"), (2, None)]
+        assert frame.where("k = 2").count() == 1
+    assert open_table(path).scan(where="k = 1").to_dataset().to_table().to_pylist() == [{"k": 1, "v": "one"}]
+    paimon_spark.PaimonTable.forPath(quick_spark, path).append(quick_spark.sql("SELECT 3 AS k, 'three' AS v"))
+    assert_same(path, [java])
