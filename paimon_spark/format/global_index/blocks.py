@@ -17,7 +17,7 @@ from pyroaring import BitMap64
 
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.file_index.byte_reader import Bytes
-from paimon_spark.format.global_index.numbers import LONGEST, Ints, damaged, varint
+from paimon_spark.format.global_index.numbers import Ints, damaged, number_at, varint
 from paimon_spark.limits import MAX_FILE_BYTES
 
 TRAILER = 5
@@ -62,7 +62,7 @@ def read_block(data: Bytes, offset: int, size: int, where: str) -> bytes:
         return block
     if code not in _DECODERS:
         raise UnsupportedFeature(f"the index file {where} has blocks of codec {code}, which this release does not read")
-    unpacked, used = _varint_at(block)
+    unpacked, used = number_at(block, 0, where)
     if unpacked > MAX_FILE_BYTES:
         raise damaged(where, f"a block of {unpacked} bytes is announced")
     try:
@@ -72,15 +72,6 @@ def read_block(data: Bytes, offset: int, size: int, where: str) -> bytes:
     if len(found) != unpacked:
         raise damaged(where, f"the block at byte {offset} has {len(found)} bytes, and {unpacked} are announced")
     return found
-
-
-def _varint_at(data: bytes) -> tuple[int, int]:
-    number = 0
-    for place, byte in enumerate(data[:LONGEST]):
-        number |= (byte & 127) << 7 * place
-        if byte < 128:
-            return number, place + 1
-    return number, min(len(data), LONGEST)
 
 
 def packed_block(block: bytes, codec: str) -> tuple[bytes, int]:

@@ -25,6 +25,7 @@ from paimon_spark.format.global_index.numbers import (
     damaged,
     decode_varints,
     encode_varints,
+    number_at,
     numbers_at,
     ranges,
     varint,
@@ -68,8 +69,8 @@ class _Block:
 
     def key(self, number: int) -> bytes:
         """The bytes of a key."""
-        length, after = self._numbers(self._starts[number : number + 1])
-        return take(self._raw, int(after[0]), int(length[0]), self._where)
+        length, start = number_at(self._raw, int(self._starts[number]), self._where)
+        return take(self._raw, start, length, self._where)
 
     def value(self, number: int) -> bytes:
         """The bytes that belong to a key."""
@@ -118,6 +119,7 @@ class BTreeFile:
         if magic != _MAGIC or not 1 <= version <= _MOST_VERSIONS:
             raise damaged(where, f"it does not end as a btree index of version {_MOST_VERSIONS} does")
         self._index, self._nulls = (offset, size), (null_offset, null_size)
+        self._last: tuple[int, _Block] | None = None
 
     def nulls(self) -> BitMap64:
         """The rows that are NULL."""
@@ -154,7 +156,7 @@ class BTreeFile:
         while number < len(index):
             handle = index.value(number)
             offset, size = decode_varints(np.frombuffer(handle, np.uint8), self._where)[:2]
-            block = _Block(read_block(self._data, int(offset), int(size), self._where), self._where)
+            block = self._block(int(offset), int(size))
             first = _first(block, lambda raw: not wanted.is_after(self._form.loaded(raw)))
             end = _first(block, lambda raw: wanted.is_before(self._form.loaded(raw)))
             if first < end:
@@ -162,6 +164,12 @@ class BTreeFile:
             if end < len(block):
                 return
             number += 1
+
+    def _block(self, offset: int, size: int) -> _Block:
+        """A block of entries; the last one is kept, because keys that are asked for one after the other are near."""
+        if self._last is None or self._last[0] != offset:
+            self._last = offset, _Block(read_block(self._data, offset, size, self._where), self._where)
+        return self._last[1]
 
     @cached_property
     def _blocks(self) -> _Block:

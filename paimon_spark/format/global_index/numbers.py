@@ -32,6 +32,20 @@ def varint(number: int) -> bytes:
     return bytes(found)
 
 
+def number_at(data: bytes, place: int, where: str) -> tuple[int, int]:
+    """The number that begins at a place, and the place after it.
+
+    Raises:
+        CorruptFile: it does not end.
+    """
+    number = 0
+    for shift, byte in enumerate(data[place : place + LONGEST]):
+        number |= (byte & 127) << 7 * shift
+        if byte < 128:
+            return number, place + shift + 1
+    raise damaged(where, "a number does not end")
+
+
 def decode_varints(data: Octets, where: str) -> Ints:
     """Numbers that stand one after the other.
 

@@ -49,6 +49,8 @@ from paimon_spark.store.storage.parallel import map_parallel
 
 _NO_LEAVES = (AlwaysTrue, AlwaysFalse, AlwaysNull, And, Or, Not, CompareColumns)
 _LARGE_SHARE = 0.25  # of a file, whose rows are found as fast without the index
+_FEW_KEYS = 16
+_ROWS_A_LOOKUP = 5_000  # are read as fast as a key is looked up
 Span = tuple[int, int]
 """The first of some row ids, and the one after the last."""
 
@@ -235,12 +237,20 @@ class _Search:
         for index in self._indexes.get(name, ()):
             sets = [keys for leaf in leaves if (keys := key_set(leaf, wanted, index.form)) is not None]
             rows = self._of_index(index, reduce(KeySet.common, sets)) if sets else None
-            if rows is not None:
-                left = rows if left is None else left & rows
+            if rows is None:
+                continue
+            if left is None:
+                left = rows
+            elif self._only_indexed:  # each may cover other rows
+                left |= rows
+            else:
+                left &= rows
         return left
 
     def _of_index(self, index: _ColumnIndex, keys: KeySet) -> BitMap64 | None:
         files = [file for file in index.files if file.may_have(keys)]
+        if not self._only_indexed and len(keys.intervals) > max(_FEW_KEYS, len(self._every) // _ROWS_A_LOOKUP):
+            return None
         if keys.is_scan and sum(file.entry.file_size for file in files) > index.most_bytes:
             return None
         found = BitMap64()
@@ -261,7 +271,8 @@ class _Search:
         table, found = self._table, BitMap64()
         path = index_file_path(table.location, "", file.entry, table.settings)
         with opened_global_index(table.file_io, path, file.entry, form) as rows:
-            if not self._only_indexed and sum(map(rows.share, keys.intervals)) > _LARGE_SHARE:
+            asks_much = keys.is_scan or len(keys.intervals) == 1
+            if not self._only_indexed and asks_much and sum(map(rows.share, keys.intervals)) > _LARGE_SHARE:
                 return None
             for wanted in keys.intervals:
                 found |= rows.present() if wanted.low is None and wanted.high is None else rows.rows(wanted)

@@ -23,7 +23,8 @@ from paimon_spark import check, create_table, open_table
 from paimon_spark.arrow.predicates.predicate import TRUE
 from paimon_spark.errors import CommitConflict, CorruptFile, OptionError, PaimonError, UnsupportedFeature
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.format.manifest import FileKind, IndexManifestEntry
+from paimon_spark.format.binary_row import encode_arity_row
+from paimon_spark.format.manifest import FileKind, GlobalIndexMeta, IndexManifestEntry
 from paimon_spark.store.checks.report import Rule
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.indexing.build import BuildOutcome, BuildTask, build_here
@@ -339,3 +340,41 @@ def test_an_index_reads_few_rows(tmp_path: Path) -> None:
         assert len(split.selections) == 1
         assert keys(path, "v = 'v7'") == [7, 2507, 5007, 7507]
         open_table(path).update("k = 7", {"w": -1})  # the row lies in two files then
+
+
+def test_ranges_do_without_an_index_that_is_too_large(tmp_path: Path) -> None:
+    """Java: SortedFileGlobalIndexReader.fallbackScanEnabled."""
+    table = evolved(tmp_path, {"metadata.stats-mode": "none"})
+    put(table, 1, 2)
+    put(table, 3, 4)
+    open_table(table.location).create_global_index("w", "btree")
+
+    def skipped(where: str, key: str = "global-index.enabled", value: str = "true") -> int:
+        return open_table(table.location, {key: value}).scan(["k"], where=where).plan().skipped_by_index
+
+    limit = ("btree-index.fallback-scan-max-size", "0 b")
+    assert (skipped("w = 4"), skipped("w = 4", *limit)) == (1, 1)
+    assert (skipped("w > 2"), skipped("w > 2", *limit)) == (1, 0)
+    assert skipped("w = 4", value="false") == 0
+
+
+def test_an_index_of_another_type_is_kept(tmp_path: Path) -> None:
+    """One that only searches use: reads do without it, changes of its column follow the option, it can be dropped."""
+    table = evolved(tmp_path)
+    put(table, 1, 2)
+    place = encode_arity_row([], [])
+    meta = GlobalIndexMeta(0, 1, table.schema.by_name["v"].id, None, b"{}")
+    name = "ivf-pq-global-index-1.index"
+    entry = IndexManifestEntry(FileKind.ADD, place, 0, "ivf-pq", name, 3, 2, global_index=meta)
+    Path(table.location, "index").mkdir()
+    Path(table.location, "index", name).write_bytes(b"abc")
+    TableCommit(table, "another").append([CommitMessage(place, 0, -1, index_entries=(entry,))])
+    assert keys(table.location, "v = 'v2'") == [2]
+    with pytest.raises(UnsupportedFeature, match="ivf-pq, is over the column 'v'"):
+        open_table(table.location).update("k = 1", {"v": "'x'"})
+    compact(open_table(table.location), full=True)
+    assert any("ivf-pq are not opened" in note for note in check_table(table.location).notes)
+    open_table(table.location).create_tag("kept")
+    assert open_table(table.location).drop_global_index("v", "ivf-pq").dropped_files == 1
+    assert open_table(table.location).update("k = 1", {"v": "'x'"}).rows_updated == 1
+    check_table(table.location)
