@@ -66,6 +66,7 @@ _EXECUTED = (
     q.ShowTags,
     q.ShowProcedures,
     q.DescribeProcedure,
+    q.DescribeFunction,
     q.DropFunction,
 )
 

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from support.registered_catalogs import forget_catalogs
 from support.rest_server import RestServer, rest_server
 
 import paimon_spark
+from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import FunctionAlreadyExists, FunctionNotFound, OptionError, UnsupportedFeature
 from paimon_spark.spark.catalog.session_catalog import SessionCatalog
 
@@ -45,7 +47,7 @@ def described(catalog: SessionCatalog, name: str, how: str = "") -> list[str]:
     return [row[0] for row in found.collect()]
 
 
-def test_a_function_of_sql(catalog: SessionCatalog) -> None:
+def test_a_function_of_sql(spark: SparkSession, catalog: SessionCatalog, server: RestServer) -> None:
     make = f"CALL paimon.sys.create_function(function => 'f.area', {NAMED}, comment => 'of a field', options => 'a=b')"
     assert [tuple(row) for row in catalog.sql(make).collect()] == [(True,)]
     with pytest.raises(FunctionAlreadyExists):
@@ -68,6 +70,14 @@ def test_a_function_of_sql(catalog: SessionCatalog) -> None:
         "Deterministic: true",
         "Body:          length * w",
     ]
+    try:
+        paimon_spark.register_catalog(spark, "served", server.options)
+        assert spark.sql("DESCRIBE FUNCTION served.f.area").collect()[0][0] == "Function: f.area"
+        assert "served.f.area" in [row[0] for row in spark.sql("SHOW USER FUNCTIONS IN served.f").collect()]
+        spark.sql('CALL served.sys.alter_function(\'f.area\', \'{"action": "setOption", "key": "k", "value": "v"}\')')
+    finally:
+        forget_catalogs(spark)
+    assert catalog.catalog.load_function(Identifier("f", "area")).options["k"] == "v"
     with pytest.raises(UnsupportedFeature, match=r"calling the function paimon\.f\.area"):
         catalog.sql("SELECT paimon.f.area(1, 2)")
     assert [tuple(row) for row in catalog.sql("CALL paimon.sys.drop_function('f.area')").collect()] == [(True,)]
