@@ -17,6 +17,7 @@ from paimon_spark.sql.statements import (
     DropTable,
     Refresh,
     RenameTable,
+    RepairTable,
     SetProperties,
     Statement,
     TruncatePartitions,
@@ -128,10 +129,11 @@ def read_repair(cursor: Cursor) -> Statement | None:
     table = _head(cursor, "REPAIR", "TABLE")
     if table is None:
         return None
-    if cursor.accept_any("ADD", "DROP", "SYNC"):
+    word = cursor.accept_any("ADD", "DROP", "SYNC")
+    if word is not None:
         cursor.expect("PARTITIONS")
     cursor.expect_end()
-    return _repair(cursor, table)
+    return RepairTable(table, word != "DROP", word in ("DROP", "SYNC"))
 
 
 # ---------------------------------------------------------------------------------------------------------------- ALTER

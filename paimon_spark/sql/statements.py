@@ -253,6 +253,15 @@ class AddPartition:
 
 
 @dataclass(frozen=True)
+class RepairTable:
+    """MSCK REPAIR TABLE: adds partitions whose directories are there, takes away those whose are not, or both."""
+
+    table: TableName
+    adds: bool = True
+    drops: bool = False
+
+
+@dataclass(frozen=True)
 class DropPartition:
     table: TableName
     partitions: tuple[PartitionSpec, ...]
@@ -477,7 +486,7 @@ class Merge:
 Statement: TypeAlias = (
     Untouched | Query | CreateView | CacheQuery | Explain | Call | CallByTag | Insert | InsertSeveral
     | Delete | Update | Merge | CopyInto | CreateTable | DropTable | RenameTable | TruncatePartitions
-    | AddPartition | DropPartition | SetProperties | UnsetProperties | AlterColumns | Refresh
+    | AddPartition | RepairTable | DropPartition | SetProperties | UnsetProperties | AlterColumns | Refresh
     | CreateCatalogView | DropView | RenameView | ReplaceViewQuery | SetViewProperties | UnsetViewProperties
     | ShowTables | ShowDatabases | ShowCatalogs | ShowProcedures | ShowNamespace | ShowPartitions | ShowColumns
     | ShowCreateTable | ShowProperties | ShowTags | DescribeTable | DescribeDatabase | DescribeProcedure

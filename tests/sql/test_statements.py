@@ -448,7 +448,6 @@ def test_wrong_statements_are_refused_with_their_place(text: str, message: str) 
         ("ALTER TABLE paimon.a.t SET SERDE 'x'", "ALTER TABLE ... SET SERDE is not supported for a table of Paimon"),
         ("ALTER TABLE paimon.a.t ADD PARTITION (x = 1) LOCATION '/x'", "has no location of its own"),
         ("ALTER TABLE paimon.a.t RECOVER PARTITIONS", "REPAIR TABLE paimon.a.t: a table of the catalog paimon has no"),
-        ("MSCK REPAIR TABLE paimon.a.t SYNC PARTITIONS", "so there is nothing to repair"),
         ("ANALYZE TABLE paimon.a.t COMPUTE STATISTICS NOSCAN", "leave NOSCAN out to count rows"),
         ("ANALYZE TABLE paimon.a.t PARTITION (h) COMPUTE STATISTICS FOR ALL COLUMNS", "leave PARTITION out"),
         ("FROM s INSERT INTO paimon.a.t SELECT x INSERT INTO b SELECT y", "this table is Spark's, and another INSERT"),

@@ -47,6 +47,7 @@ _EXECUTED = (
     s.Merge,
     s.CopyInto,
     s.AddPartition,
+    s.RepairTable,
     s.DropPartition,
     s.TruncatePartitions,
     s.CreateCatalogView,

@@ -90,6 +90,7 @@ _RUNNERS: Mapping[type, Runner] = {
     s.RenameTable: tables.run_rename,
     s.TruncatePartitions: tables.run_truncate_partitions,
     s.AddPartition: tables.run_add_partition,
+    s.RepairTable: tables.run_repair,
     s.DropPartition: tables.run_drop_partition,
     s.Refresh: tables.run_refresh,
     s.CreateCatalogView: views.run_create,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from paimon_spark.catalogs.identifier import Identifier
-from paimon_spark.errors import DatabaseNotFound, SqlError, TableNotFound
+from paimon_spark.errors import DatabaseNotFound, SqlError, TableNotFound, UnsupportedFeature
 from paimon_spark.spark.adapters.options import path_in_session
 from paimon_spark.spark.queries.asking import ask_spark
 from paimon_spark.spark.queries.session import SqlSession
@@ -19,6 +19,9 @@ from paimon_spark.spark.statements.partition_specs import (
 from paimon_spark.sql import listings as q
 from paimon_spark.sql import statements as s
 from paimon_spark.sql.text.literals import partition_condition
+from paimon_spark.store.file_tables.format_table import FormatTable
+from paimon_spark.store.open import with_snapshots
+from paimon_spark.store.storage.served import TableServer
 
 
 def run_drop(session: SqlSession, drop: s.DropTable) -> DataFrame:
@@ -65,18 +68,60 @@ def run_drop_partition(session: SqlSession, drop: s.DropPartition) -> DataFrame:
 
 
 def run_add_partition(session: SqlSession, add: s.AddPartition) -> DataFrame:
-    """Does nothing to a table whose partitions are those of its rows, as the JVM connector; the names are checked.
+    """Adds partitions to a format table whose server keeps them. They need no directories.
+
+    Nothing is done to a table whose partitions are those of its rows, as by the JVM connector; the names are checked.
 
     Raises:
         SqlError: a partition column has no value, or one that does not fit; or a partition is there already.
     """
-    table, name = session.open(add.table), str(add.table)
+    opened, name = session.open_any(add.table), str(add.table)
+    if isinstance(opened, FormatTable) and opened.table.server is not None:
+        return _add_to_server(session, opened, opened.table.server, add)
+    table = with_snapshots(opened)
     for spec in add.partitions:
         values = whole_values(session.spark, name, table.schema, spec)
         if not add.if_not_exists and find_partitions(table, values):
             raise SqlError(
                 f"ADD PARTITION of {name}: there is {shown_values(values)} already; write ADD IF NOT EXISTS PARTITION"
             )
+    return session.no_rows
+
+
+def _add_to_server(session: SqlSession, table: FormatTable, server: TableServer, add: s.AddPartition) -> DataFrame:
+    name, there = str(add.table), [dict(one.texts) for one in table.partitions()]
+    texts = []
+    for spec in add.partitions:
+        values = whole_values(session.spark, name, table.schema, spec)
+        texts.append(table.texts_of(values))
+        if not add.if_not_exists and texts[-1] in there:
+            raise SqlError(
+                f"ADD PARTITION of {name}: there is {shown_values(values)} already; write ADD IF NOT EXISTS PARTITION"
+            )
+    server.add_partitions([one for one in texts if one not in there])
+    return session.no_rows
+
+
+def run_repair(session: SqlSession, repair: s.RepairTable) -> DataFrame:
+    """Tells the server that keeps the partitions of a format table of those whose directories are there.
+
+    Raises:
+        UnsupportedFeature: it is another table, which has no such list; or partitions are to be taken away.
+    """
+    table = session.open_any(repair.table)
+    if not isinstance(table, FormatTable) or table.table.server is None:
+        raise UnsupportedFeature(
+            f"REPAIR TABLE {repair.table}: a table of the catalog {session.catalog.name} has no list of partitions "
+            "beside its manifests, or its directories, so there is nothing to repair; paimon-spark check verifies a "
+            "table"
+        )
+    if repair.drops:
+        raise UnsupportedFeature(
+            f"REPAIR TABLE {repair.table} with DROP or SYNC PARTITIONS: this release takes no partitions away from a "
+            "server; write MSCK REPAIR TABLE, which adds those whose directories are there"
+        )
+    there = [dict(one.texts) for one in table.partitions()]
+    table.table.server.add_partitions([dict(one.texts) for one in table.directories() if dict(one.texts) not in there])
     return session.no_rows
 
 

@@ -37,7 +37,8 @@ from paimon_spark.format.rules.format_tables import (
     names_values_only,
 )
 from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.types import DataField
+from paimon_spark.format.type_text import type_sql
+from paimon_spark.format.types import INTEGERS, STRINGS, DataField
 from paimon_spark.store.file_tables.file_table import FileTable
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import check_dynamic_options, resolve_keys
@@ -149,6 +150,27 @@ class FormatTable(FileTable):
             path, text = f"{path}/{name}", texts[field.name]
             values[field.name] = self._value(path, field, None if text == null else text)
         return FormatPartition(path, texts, values)
+
+    def texts_of(self, values: Mapping[str, Any]) -> dict[str, str]:
+        """The texts of a partition, as in the name of its directory.
+
+        Args:
+            values: of each partition column: a text or a whole number, or None for NULL.
+
+        Raises:
+            UnsupportedFeature: a column is neither of texts nor of whole numbers.
+        """
+        null, texts = self.table.settings.partitions.default_name, dict[str, str]()
+        for field in self.schema.partition_fields:
+            if field.type.root not in STRINGS | INTEGERS:
+                raise UnsupportedFeature(
+                    f"naming a partition of {self.location} by '{field.name}' of type {type_sql(field.type)}: this "
+                    "release does it for texts and whole numbers only; make the directory, and run MSCK REPAIR TABLE"
+                )
+            value = values[field.name]
+            text = "" if value is None else str(int(value)) if field.type.root in INTEGERS else str(value)
+            texts[field.name] = text if text.strip() else null
+        return texts
 
     def directories(self, where: Predicate | None = None) -> list[FormatPartition]:
         """As partitions, whoever keeps them: the directories that are there."""

@@ -165,6 +165,10 @@ def partitions(state: State, method: str, database: str, table: str, rest: list[
         case "GET", []:
             named = (("/".join(f"{k}={v}" for k, v in spec), one) for spec, one in stored.partitions.items())
             return page("partitions", named, query, state.page_size)
+        case "POST", []:  # of a format table
+            for spec in body["partitionSpecs"]:
+                stored.partitions.setdefault(tuple(spec.items()), {"spec": spec})
+            return {}
         case "POST", ["list-by-names"]:
             return {"partitions": [stored.partitions[spec] for spec in specs if spec in stored.partitions]}
         case "POST", ["mark"]:
