@@ -106,7 +106,7 @@ DRAWS: dict[str, st.SearchStrategy[Any]] = {
     "DATE": st.integers(-1000, 1000),
     "TIME(3)": st.integers(0, 86_399_999),
     "TIMESTAMP(3)": st.integers(-100, 10**12).map(lambda n: n * 10**6),
-    "TIMESTAMP(6)": st.integers(-(10**16), 10**16).map(lambda n: n * 1000) | st.just(10**22),
+    "TIMESTAMP(6)": st.integers(-(10**16), 10**16).map(lambda n: n * 1000) | st.just(10**21),
     "TIMESTAMP(9)": st.integers(-(10**18), 10**18),
     "DECIMAL(9, 2)": st.decimals(-(10**6), 10**6, places=2),
     "DECIMAL(30, 3)": st.decimals(Decimal(-(10**20)), Decimal(10**20), places=3),
