@@ -124,7 +124,7 @@ def conditions(random: Random) -> str:
     return f"not ({found})" if random.random() < 0.15 else found
 
 
-@pytest.mark.parametrize("seed", range(tries("PAIMON_GLOBAL_INDEX_READS", ci=3)))
+@pytest.mark.parametrize("seed", range(tries("PAIMON_GLOBAL_INDEX_READS", ci=1, long=40)))
 def test_reads_by_indexes_of_java_find_the_same_rows(java: Genuine, tmp_path: Path, seed: int) -> None:
     """With and without the indexes; some rows are in no index, deleted, changed in other columns, or compacted."""
     random, path = Random(seed), str(tmp_path / "t")
@@ -273,7 +273,7 @@ def asked(random: Random, name: str, kind: str, value: Any) -> tuple[str, str, A
     return name, method, [value] if method == "in" else value
 
 
-@pytest.mark.parametrize("seed", range(tries("PAIMON_GLOBAL_INDEX_WRITES", ci=3)))
+@pytest.mark.parametrize("seed", range(tries("PAIMON_GLOBAL_INDEX_WRITES", ci=1, long=40)))
 def test_java_finds_rows_by_our_indexes(java: Genuine, tmp_path: Path, seed: int) -> None:
     """Each column has an index of ours, or one of ours and Java's together; the rows are those of a read without."""
     random, path = Random(seed), str(tmp_path / "t")
