@@ -283,7 +283,7 @@ def test_columns_may_be_one_text(table: str) -> None:
     "options",
     [
         {"type": "lance-table"},
-        {"chain-table.enabled": "true"},
+        {"batch-scan-mode": "compact"},
         {"file.format": "csv"},
     ],
 )

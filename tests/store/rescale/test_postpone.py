@@ -446,7 +446,7 @@ def test_rows_that_are_staged_are_shared_by_so_many_tasks_and_others_go_to_their
 
 def test_rows_of_a_table_that_cannot_be_written_do_not_move(tmp_path: Path) -> None:
     table = make(tmp_path / "t")
-    refused = replace(table, settings=table.settings.merged({"chain-table.enabled": "true"}))
-    with pytest.raises(UnsupportedFeature, match=r"chain-table\.enabled"):
+    refused = replace(table, settings=table.settings.merged({"batch-scan-mode": "compact"}))
+    with pytest.raises(UnsupportedFeature, match="batch-scan-mode"):
         plan_postpone_compaction(refused)
     assert plan_postpone_compaction(table).files == {}
