@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from support.programs import cold_steps
 from support.programs.cold_steps import STEPS, Step
+
+from paimon_spark import create_table
 
 # Libraries that a plain write or read of a Parquet table on a local disk has no use for, and those of some steps only.
 NEVER = {"sqlglot", "obstore", "typer", "rich", "datasketches", "_datasketches", "xxhash", "pkg_resources"}
@@ -18,7 +24,7 @@ NOT_IN = {
     "read": {"pandas", "multiprocessing", "tenacity"},
 }
 # Modules of this package, at most: somewhat more than what was there when this was written.
-OWN = {"lookup": 6, "open_write": 163, "write": 155, "commit": 199, "create": 69, "plan": 139, "read": 162}
+OWN = {"lookup": 6, "open_write": 163, "write": 155, "commit": 199, "create": 71, "plan": 139, "read": 162}
 
 
 @pytest.fixture(scope="module")
@@ -40,3 +46,15 @@ def test_formats_and_engines_that_a_table_does_not_have_stay_away(steps: dict[st
         "merge.compaction.merge", "store.compact.",
     )  # fmt: skip
     assert [m for m in sorted(loaded) if m.startswith(tuple(f"paimon_spark.{other}" for other in others))] == []
+
+
+def test_facts_of_a_table_need_no_pandas_and_no_parser_of_sql(tmp_path: Path) -> None:
+    """`paimon-spark info` is what a user types first; these two would take longer than all the rest."""
+    table = create_table(tmp_path / "t", {"id": "INT", "dt": "STRING", "n": "INT"}, "id, dt, n", "dt, n")
+    table.append({"id": [1, 2], "dt": ["a", "b"], "n": [1, 2]})
+    table.create_tag("x")
+    program = "import atexit, sys; from paimon_spark.cli.program import main\n"
+    program += "atexit.register(lambda: sys.stderr.write(' '.join(sys.modules)))\nmain()"
+    done = subprocess.run([sys.executable, "-c", program, "info", str(tmp_path / "t")], capture_output=True, check=True)
+    assert b"partitions    2 by dt, n" in done.stdout
+    assert {"pandas", "sqlglot", "pyspark"} & set(done.stderr.decode().split()) == set()

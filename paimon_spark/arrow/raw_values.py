@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, TypeAlias
 
@@ -65,6 +66,31 @@ def to_numpy(array: pa.Array) -> npt.NDArray[Any]:
         return np.unpackbits(bits, count=end, bitorder="little")[array.offset :].view(np.bool_)
     dtype = np.dtype(array.type.to_pandas_dtype())
     return np.frombuffer(array.buffers()[1] or b"", dtype, len(array), array.offset * dtype.itemsize)
+
+
+def masked(values: npt.NDArray[Any], absent: Booleans) -> pa.Array:
+    """Numbers or booleans as an Arrow array, null where they are absent. ``pa.array`` imports pandas first."""
+    array = from_numpy(values)
+    if not absent.any():
+        return array
+    return pa.Array.from_buffers(array.type, len(array), [from_numpy(~absent).buffers()[1], array.buffers()[1]])
+
+
+def text_array(texts: Sequence[str | None]) -> pa.Array:
+    """Texts as an Arrow array; None is null. ``pa.array`` does the same, but imports pandas first.
+
+    Raises:
+        OverflowError: they take 2 GiB or more.
+    """
+    data = [b"" if text is None else text.encode() for text in texts]
+    ends = np.cumsum([0, *map(len, data)], dtype=np.int64)
+    if ends[-1] > np.iinfo(np.int32).max:
+        raise OverflowError(f"{len(data)} texts take {ends[-1]} bytes, and an array of them at most {2**31 - 1}")
+    validity = None
+    if None in texts:
+        validity = from_numpy(np.array([text is not None for text in texts])).buffers()[1]
+    offsets = pa.py_buffer(ends.astype(np.int32))
+    return pa.Array.from_buffers(pa.string(), len(data), [validity, offsets, pa.py_buffer(b"".join(data))])
 
 
 def int64_values(array: pa.Array) -> Int64s:

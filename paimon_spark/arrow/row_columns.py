@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from paimon_spark.arrow.raw_values import masked, text_array
 from paimon_spark.arrow.types import arrow_type, from_internal
 from paimon_spark.format.binary_row import COMPACT_TIMESTAMP, header_size, row_decoder
 from paimon_spark.format.types import STRINGS, TIMESTAMPS, DataType, Root
@@ -89,8 +90,8 @@ def row_field(rows: RowBytes, types: Sequence[DataType], position: int) -> pa.Ar
         return _texts(rows, starts, slots, absent)
     values = _gathered(rows.buffer, slots, "<i8" if t.root in TIMESTAMPS else _FIXED[t.root])
     if t.root is Root.BOOLEAN:
-        return pa.array(values != 0, mask=absent)
-    return pa.array(values, mask=absent).cast(arrow_type(t))
+        return masked(values != 0, absent)
+    return masked(values, absent).cast(arrow_type(t))
 
 
 def _in_millis(t: DataType) -> bool:
@@ -117,4 +118,4 @@ def _texts(rows: RowBytes, starts: Ints, slots: Ints, absent: Bools) -> pa.Array
     sizes = np.where(inline, (words >> np.uint64(56)).astype(np.int64) & 0x7F, (words & np.uint64(0xFFFFFFFF)))
     spans = zip(begins.tolist(), (begins + sizes.astype(np.int64)).tolist(), absent.tolist(), strict=True)
     buffer = rows.buffer
-    return pa.array([None if gone else buffer[b:e].decode(errors="replace") for b, e, gone in spans], pa.string())
+    return text_array([None if gone else buffer[b:e].decode(errors="replace") for b, e, gone in spans])

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_spark.arrow.conform import list_of, map_of, struct_of
+from paimon_spark.arrow.raw_values import scalar_of
 from paimon_spark.arrow.types import from_internal, to_internal
 from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.format.java.text import (
@@ -287,10 +288,11 @@ def listed(columns: Sequence[pa.Array], rows: int, brackets: str = "[]", names: 
         names: if not empty, each value is preceded by its name and an equals sign.
     """
     before = [f"{name}=" for name in names] or [""] * len(columns)
-    parts: list[pa.Array | str] = []
+    parts: list[pa.Array | pa.Scalar] = []
     for i, (column, label) in enumerate(zip(columns, before, strict=True)):
-        parts += [(", " if i else brackets[0]) + label, column]
+        parts += [scalar_of((", " if i else brackets[0]) + label, pa.string()), column]
     if not columns:
-        return pa.repeat(brackets, rows)
-    joined = pc.binary_join_element_wise(*parts, brackets[1], "", null_handling="replace", null_replacement=NULL)
-    return joined if len(joined) == rows else pa.repeat(brackets, rows)
+        return pa.repeat(scalar_of(brackets, pa.string()), rows)
+    parts += [scalar_of(brackets[1], pa.string()), scalar_of("", pa.string())]  # the last one stands between the others
+    joined = pc.binary_join_element_wise(*parts, null_handling="replace", null_replacement=NULL)
+    return joined if len(joined) == rows else pa.repeat(scalar_of(brackets, pa.string()), rows)

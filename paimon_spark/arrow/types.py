@@ -14,9 +14,11 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import Context, Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import types as pt
 
+from paimon_spark.arrow.raw_values import from_numpy, text_array
 from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.format.types import MAX_LENGTH, NESTED, TIMESTAMPS, DataField, DataType, Root
 
@@ -254,12 +256,15 @@ def _from_internal(values: Sequence[Any], to: DataType) -> pa.Array:
     target = arrow_type(to)
     if to.root in TIMESTAMPS:
         nanos = NANOS_PER_UNIT[target.unit]
-        counts = pa.array([None if v is None else v // nanos for v in values], pa.int64())
-        return counts.cast(target)
+        return _integers([None if v is None else v // nanos for v in values], pa.int64()).cast(target)
     if to.root in (Root.DATE, Root.TIME):
-        return pa.array(values, pa.int32()).cast(target)
+        return _integers(values, pa.int32()).cast(target)
     if to.root is Root.VARIANT:
         values = [None if v is None else dict(zip(("value", "metadata"), v, strict=True)) for v in values]
+    if target == pa.string() and all(v is None or isinstance(v, str) for v in values):
+        return text_array(values)
+    if pa.types.is_integer(target):
+        return _integers(values, target)
     if to.root not in NESTED:
         return pa.array(values, target)
     present = pa.array([v is not None for v in values], pa.bool_())
@@ -280,6 +285,13 @@ def _from_internal(values: Sequence[Any], to: DataType) -> pa.Array:
     keys = _from_internal([k for k, _ in flat], key_type)
     items = _from_internal([v for _, v in flat], item_type)
     return pa.MapArray.from_arrays(offsets, keys, items, type=target, mask=_inverted(present))
+
+
+def _integers(values: Sequence[Any], target: pa.DataType) -> pa.Array:
+    """``pa.array`` imports pandas first: metadata are shown without it."""
+    if all(type(v) is int for v in values):
+        return from_numpy(np.array(values, target.to_pandas_dtype()))
+    return pa.array(values, target)
 
 
 def _vectors(values: Sequence[Any], to: DataType, target: pa.DataType) -> pa.Array:

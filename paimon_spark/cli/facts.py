@@ -6,9 +6,12 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_spark.arrow.predicates.expressions import col
+from paimon_spark.arrow.raw_values import Int64s, from_numpy, scalar_of, text_array, to_numpy
 from paimon_spark.cli.arguments import state_options
 from paimon_spark.errors import OptionError
 from paimon_spark.format.options.engines import TableKind
@@ -28,6 +31,7 @@ from paimon_spark.store.system_tables.request import NANOS_OF_MILLI, Request, sh
 from paimon_spark.store.system_tables.table import system_table
 from paimon_spark.store.system_tables.totals import partition_totals
 
+_ZERO, _ONE = scalar_of(0, pa.int64()), scalar_of(1, pa.int64())  # pyarrow would import pandas to make them
 _FILES = ("partition", "bucket", "level", "record_count", "file_size_in_bytes", "file_path")
 
 
@@ -244,17 +248,38 @@ def sorted_runs(files: pa.Table, schema: TableSchema) -> pa.Table:
     directories = ["/".join(path.split("/")[-depth - 1 : -1]) for path in files.column("file_path").to_pylist()]
     columns = [
         *files.columns[:3],
-        pa.array(directories, pa.string()),
+        text_array(directories),
         *files.columns[3:5],
-        pa.repeat(1, files.num_rows),
+        pa.repeat(_ONE, files.num_rows),
     ]
     named = pa.table(dict(zip([*place, *sums], columns, strict=True)))  # all nullable, as sums are
     if not schema.primary_keys:
         return named.slice(0, 0)
-    fresh = named.filter(pc.equal(named.column("level"), 0))
-    above = named.filter(pc.greater(named.column("level"), 0))
-    totals = above.group_by(place).aggregate([(name, "sum") for name in sums])
-    return pa.concat_tables([fresh, totals.rename_columns([*place, *sums])])
+    fresh = named.filter(pc.equal(named.column("level"), _ZERO))
+    above = named.filter(pc.greater(named.column("level"), _ZERO))
+    return pa.concat_tables([fresh, _summed(above, place, sums)])
+
+
+def _summed(rows: pa.Table, by: Sequence[str], sums: Sequence[str]) -> pa.Table:
+    """The sums of numbers by other columns. ``Table.group_by`` does the same, but imports pandas first."""
+    if not rows.num_rows:
+        return rows.select([*by, *sums])
+    first, group, _ = _groups(rows, by)
+    totals = {name: np.zeros(len(first), np.int64) for name in sums}
+    for name, total in totals.items():
+        np.add.at(total, group, to_numpy(rows.column(name).combine_chunks()))
+    keys = {name: rows.column(name).take(from_numpy(first)) for name in by}
+    return pa.table({**keys, **{name: from_numpy(total) for name, total in totals.items()}})
+
+
+def _groups(rows: pa.Table, by: Sequence[str]) -> tuple[Int64s, Int64s, Int64s]:
+    """(the first row of each group of equal values, the group of each row, the number of rows of each group)"""
+    if not rows.num_rows:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64)
+    columns = [pc.dictionary_encode(rows.column(name).combine_chunks(), null_encoding="encode") for name in by]
+    codes = np.stack([to_numpy(column.indices) for column in columns])
+    _, first, group, counts = np.unique(codes, axis=1, return_index=True, return_inverse=True, return_counts=True)
+    return first.astype(np.int64), group.reshape(-1).astype(np.int64), counts.astype(np.int64)
 
 
 def snapshot_facts(snapshot: Snapshot) -> SnapshotFacts:
@@ -306,19 +331,19 @@ def _facts(table: Table, files: pa.Table, runs: pa.Table) -> TableFacts:
 
 
 def _stored(table: Table, files: pa.Table, runs: pa.Table, trigger: int) -> StoredFacts:
-    per_bucket = runs.group_by(["directory", "bucket"]).aggregate([("level", "count")]).column("level_count")
+    per_bucket = _groups(runs, ["directory", "bucket"])[2]
     postponed_files, postponed_rows = _postponed(table)
     return StoredFacts(
         partitions=len(partition_totals(Request(table), no_texts)),  # of which several may have the same text
-        buckets=system_table(table, "buckets").scan(["bucket"], "bucket >= 0").to_arrow().num_rows,
+        buckets=system_table(table, "buckets").scan(["bucket"], col("bucket") >= 0).to_arrow().num_rows,
         files=files.num_rows,
         bytes=pc.sum(files.column("file_size_in_bytes")).as_py() or 0,
         rows=pc.sum(files.column("record_count")).as_py() or 0,
         postponed_files=postponed_files,
         postponed_rows=postponed_rows,
         levels=_levels(runs),
-        most_runs=pc.max(per_bucket).as_py() or 0,
-        crowded_buckets=pc.sum(pc.greater_equal(per_bucket, trigger)).as_py() or 0,
+        most_runs=int(per_bucket.max(initial=0)),
+        crowded_buckets=int((per_bucket >= trigger).sum()),
     )
 
 
@@ -326,16 +351,16 @@ def _postponed(table: Table) -> tuple[int, int]:
     """The files that wait for a bucket and their rows; ``$files`` has none of them."""
     if table.bucket_mode is not BucketMode.POSTPONE_MODE:
         return 0, 0
-    waiting = system_table(table, "buckets").scan(["file_count", "record_count"], "bucket < 0").to_arrow()
+    waiting = system_table(table, "buckets").scan(["file_count", "record_count"], col("bucket") < 0).to_arrow()
     files, rows = (pc.sum(column).as_py() or 0 for column in waiting.columns)
     return files, rows
 
 
 def _levels(runs: pa.Table) -> tuple[LevelFacts, ...]:
-    sums = [("level", "count"), ("files", "sum"), ("bytes", "sum"), ("rows", "sum")]
-    totals = runs.group_by("level").aggregate(sums).sort_by("level")
-    names = ("level", "level_count", "files_sum", "bytes_sum", "rows_sum")
-    return tuple(LevelFacts(*row) for row in zip(*(totals.column(name).to_pylist() for name in names), strict=True))
+    counted = runs.append_column("runs", pa.repeat(_ONE, runs.num_rows))
+    names = ("level", "runs", "files", "bytes", "rows")
+    totals = [column.to_pylist() for column in _summed(counted, names[:1], names[1:]).columns]
+    return tuple(LevelFacts(*row) for row in sorted(zip(*totals, strict=True)))
 
 
 def _tags(table: Table) -> tuple[TagFacts, ...]:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from paimon_spark.arrow.raw_values import from_numpy, text_array
 from paimon_spark.arrow.row_columns import row_bytes, row_field
 from paimon_spark.arrow.text_casts import cast_texts, listed
 from paimon_spark.format.manifests.columns import ManifestColumns
@@ -48,7 +49,7 @@ class Entries:
 
     def partitions_of(self, entries: Indices) -> pa.Array:
         """The text of the partition of each of these entries."""
-        return self.partition_texts.take(pa.array(self.partition_codes[entries]))
+        return self.partition_texts.take(from_numpy(self.partition_codes[entries]))
 
 
 def braced_texts(partitions: Sequence[bytes], fields: Sequence[DataField]) -> pa.Array:
@@ -58,7 +59,7 @@ def braced_texts(partitions: Sequence[bytes], fields: Sequence[DataField]) -> pa
 
 def no_texts(partitions: Sequence[bytes], fields: Sequence[DataField]) -> pa.Array:
     """For those who need none."""
-    return pa.array([""] * len(partitions), pa.string())
+    return text_array([""] * len(partitions))
 
 
 def partition_values(partitions: Sequence[bytes], fields: Sequence[DataField]) -> list[pa.Array]:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_spark.arrow.raw_values import from_numpy, masked, scalar_of, text_array
 from paimon_spark.arrow.row_columns import RowBytes, row_field
 from paimon_spark.arrow.text_casts import listed, object_texts
 from paimon_spark.arrow.types import arrow_type
@@ -111,21 +112,22 @@ def file_paths(table: Table, entries: Entries, live: Indices) -> pa.Array:
     paths = [bucket_path(table.location, directories[c], b, table.settings) for c, b in places]
     numbers = [places[key] for key in zip(code.tolist(), bucket.tolist(), strict=True)]
     names = _names(columns, live)
-    beside = pc.binary_join_element_wise(pa.array(paths, pa.string()).take(pa.array(numbers, pa.int64())), names, "/")
+    of_each = text_array(paths).take(from_numpy(np.array(numbers, np.int64)))
+    beside = pc.binary_join_element_wise(of_each, names, scalar_of("/", pa.string()))
     if not columns.attribute("external_path").valid[live].any():
         return beside
-    return pc.coalesce(pa.array(columns.texts("external_path", live), pa.string()), beside)
+    return pc.coalesce(text_array(columns.texts("external_path", live)), beside)
 
 
 def _names(columns: ManifestColumns, live: Indices) -> pa.Array:
-    return pa.array(columns.texts("file_name", live), pa.string())
+    return text_array(columns.texts("file_name", live))
 
 
 def _formats(entries: Entries, live: Indices) -> pa.Array:
     """The format of each file. Names differ before their first dot, so each distinct rest is parsed once."""
     names = _names(entries.columns, live)
     ends = pc.replace_substring_regex(names, r"^[^.]*", "x").dictionary_encode()
-    return pa.array([file_format_of(end) for end in ends.dictionary.to_pylist()], pa.string()).take(ends.indices)
+    return text_array([file_format_of(end) for end in ends.dictionary.to_pylist()]).take(ends.indices)
 
 
 def _key_texts(table: Table, columns: ManifestColumns, rows: str, live: Indices) -> pa.Array:
@@ -154,19 +156,19 @@ def _keys_of(table: Table, schema_id: int, keys: RowBytes, arity: Indices) -> pa
 
 
 def _needed(name: str, to: pa.DataType) -> Callable[[Entries, Indices], pa.Array]:
-    return lambda entries, live: pa.array(entries.columns.needed_integers(name)[live]).cast(to)
+    return lambda entries, live: from_numpy(entries.columns.needed_integers(name)[live]).cast(to)
 
 
 def _optional(name: str) -> Callable[[Entries, Indices], pa.Array]:
     def integers(entries: Entries, live: Indices) -> pa.Array:
         column = entries.columns.attribute(name)
-        return pa.array(column.values[live], pa.int64(), mask=~column.valid[live])
+        return masked(column.values[live].astype(np.int64), ~column.valid[live])
 
     return integers
 
 
 def _sources(entries: Entries, live: Indices) -> pa.Array:
-    names = pa.array([source.name for source in FileSource])
+    names = text_array([source.name for source in FileSource])
     return names.take(_optional("file_source")(entries, live))
 
 
@@ -177,7 +179,7 @@ def _write_columns(entries: Entries, live: Indices) -> pa.Array:
 
 _PLAIN: Mapping[str, Callable[[Entries, Indices], pa.Array]] = {
     "partition": lambda entries, live: entries.partitions_of(live),
-    "bucket": lambda entries, live: pa.array(entries.columns.bucket[live]).cast(pa.int32()),
+    "bucket": lambda entries, live: from_numpy(entries.columns.bucket[live]).cast(pa.int32()),
     "file_format": _formats,
     "schema_id": _needed("schema_id", pa.int64()),
     "level": _needed("level", pa.int32()),
