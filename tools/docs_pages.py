@@ -33,7 +33,6 @@ from paimon_spark.format.options.catalogue import CATALOGUE, IMMUTABLE_OPTIONS, 
 from paimon_spark.format.options.described import choices_of, default_text, option_type  # noqa: E402
 from paimon_spark.format.options.option import Moment  # noqa: E402
 from paimon_spark.format.options.table_settings import TABLE_OPTIONS  # noqa: E402
-from paimon_spark.procedures.call.bind import REFUSED  # noqa: E402
 from paimon_spark.procedures.catalogue import DATABASE_PROCEDURES, GROUPS  # noqa: E402
 from paimon_spark.procedures.procedure import (  # noqa: E402  # noqa: E402
     OPTIONS,
@@ -304,8 +303,6 @@ def procedures_page() -> str:
     lines += ["## Many tables", "", "Only SQL has these.", ""]
     for of_databases in DATABASE_PROCEDURES.values():
         lines += procedure_text(of_databases)
-    lines += ["## Not in this release", "", "The official system also has these procedures.", ""]
-    lines += [f"- {code(name)}: {why}." for name, why in REFUSED.items()]
     return "\n".join([*lines, ""])
 
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, NoReturn, TypeAlias
 
 from paimon_spark.arguments import kinds
-from paimon_spark.errors import OptionError, UnsupportedFeature, similar_names
+from paimon_spark.errors import OptionError, similar_names
 from paimon_spark.procedures.catalogue import DATABASE_PROCEDURES, PROCEDURES
 from paimon_spark.procedures.databases import DatabaseProcedure, RemoveDatabaseOrphanFiles
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
@@ -28,9 +28,6 @@ from paimon_spark.procedures.procedure import (
 
 _ALL_TABLES = ".*"  # behind the name of a database
 _NOTHING: Mapping[str, object] = {}
-REFUSED: Mapping[str, str] = MappingProxyType({})
-"""Why a procedure is refused, by its name in SQL."""
-
 OTHER_NAMES: Mapping[str, str] = MappingProxyType(
     {
         "rewrite_data_files": "compact",
@@ -95,13 +92,10 @@ def bind(name: str, positional: Sequence[object] = (), named: Mapping[str, objec
         A call of one table; or of many, as ``compact_database``, and ``remove_orphan_files`` of ``db.*``.
 
     Raises:
-        UnsupportedFeature: the official system has the procedure, and this release does not.
         OptionError: there is no such procedure or argument, one is missing or given twice, or a value does not fit.
     """
     known: Mapping[str, type[Declaration]] = {**PROCEDURES, **DATABASE_PROCEDURES}
     wanted = name.lower()
-    if wanted in REFUSED:
-        raise UnsupportedFeature(f"the procedure {wanted} is not in this release: {REFUSED[wanted]}")
     if wanted in OTHER_NAMES:
         raise OptionError(f"there is no procedure '{name}'; what it does is CALL sys.{OTHER_NAMES[wanted]}")
     if wanted not in known:

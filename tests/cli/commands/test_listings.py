@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.programs.command_line import command
-from support.tables.golden_tables import GoldenTable
+from support.tables.golden_tables import GoldenTable, of_another_format
 
 from paimon_spark import open_table
 from paimon_spark.cli.commands.listings import SHOWN
@@ -82,7 +82,7 @@ def test_of_a_path_the_end_is_shown(table: Path) -> None:
 
 
 def test_a_table_that_cannot_be_read_is_listed(tmp_path: Path) -> None:
-    table = GoldenTable("java-2.1", "blob").unpack(tmp_path)
+    table = of_another_format(GoldenTable("java-2.1", "fmt_row").unpack(tmp_path))
     assert command("read", table).code == 2
     assert command("snapshots", table).code == 0
     assert command("files", table, "--output", "json").document

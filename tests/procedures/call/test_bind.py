@@ -10,7 +10,7 @@ import pytest
 
 from paimon_spark.errors import OptionError
 from paimon_spark.procedures.branches import CreateBranch, RenameBranch
-from paimon_spark.procedures.call.bind import OTHER_NAMES, REFUSED, Call, DatabaseCall, bind
+from paimon_spark.procedures.call.bind import OTHER_NAMES, Call, DatabaseCall, bind
 from paimon_spark.procedures.catalogue import DATABASE_PROCEDURES, PROCEDURES
 from paimon_spark.procedures.databases import CompactDatabase, RemoveDatabaseOrphanFiles
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
@@ -171,4 +171,4 @@ def test_a_procedure_of_another_system_leads_to_one_of_ours() -> None:
     with pytest.raises(OptionError, match=r"no procedure 'rewrite_data_files'; what it does is CALL sys\.compact$"):
         bind("rewrite_data_files", ("db.t",))
     assert set(OTHER_NAMES.values()) <= set(PROCEDURES)
-    assert not set(OTHER_NAMES) & {*PROCEDURES, *DATABASE_PROCEDURES, *REFUSED}
+    assert not set(OTHER_NAMES) & {*PROCEDURES, *DATABASE_PROCEDURES}

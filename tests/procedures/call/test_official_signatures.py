@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from support.official_procedures import OfficialArgument, official_procedures
 
-from paimon_spark.errors import OptionError, UnsupportedFeature
-from paimon_spark.procedures.call.bind import REFUSED, Call, DatabaseCall, bind
+from paimon_spark.errors import OptionError
+from paimon_spark.procedures.call.bind import Call, DatabaseCall, bind
 from paimon_spark.procedures.catalogue import DATABASE_PROCEDURES, PROCEDURES
 from paimon_spark.procedures.procedure import Declaration, Kind, arguments_of, common_arguments
 
@@ -16,7 +16,6 @@ OFFICIAL = official_procedures()
 OURS: dict[str, type[Declaration]] = {**PROCEDURES, **DATABASE_PROCEDURES}
 DONE = sorted(OFFICIAL.keys() & OURS.keys())
 
-NOT_IN_THIS_RELEASE: set[str] = set()
 
 ABSENT = {
     "compact": {"buckets"},
@@ -66,16 +65,9 @@ def required_of(name: str) -> dict[str, object]:
     return {x.name: sample(x) for x in chosen}
 
 
-def test_every_official_procedure_is_done_or_refused() -> None:
+def test_every_official_procedure_is_done() -> None:
     assert len(OFFICIAL) == 42
-    assert REFUSED.keys() == NOT_IN_THIS_RELEASE
-    assert {name for name, procedure in OURS.items() if procedure.official} == OFFICIAL.keys() - NOT_IN_THIS_RELEASE
-
-
-@pytest.mark.parametrize("name", sorted(NOT_IN_THIS_RELEASE))
-def test_a_procedure_is_refused_by_name(name: str) -> None:
-    with pytest.raises(UnsupportedFeature, match=rf"^the procedure {name} is not in this release: [a-z].*[^.]$"):
-        bind(name.upper(), ("t",))
+    assert {name for name, procedure in OURS.items() if procedure.official} == OFFICIAL.keys()
 
 
 @pytest.mark.parametrize("name", DONE)

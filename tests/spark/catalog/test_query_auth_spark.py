@@ -36,6 +36,7 @@ def shown(frame: DataFrame) -> list[tuple[object, ...]]:
 
 @pytest.mark.parametrize("keys", ["", "'primary-key' = 'id', 'bucket' = '1', "])
 def test_every_road(spark: SparkSession, server: RestServer, keys: str, tmp_path: Path) -> None:
+    forget_catalogs(spark)  # those of other tests may have a table of the same name
     cat = paimon_spark.catalog(spark, server.options)
     name = "keyed" if keys else "appended"
     cat.create_database("q", ignore_if_exists=True)

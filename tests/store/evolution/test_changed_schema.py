@@ -223,7 +223,7 @@ def test_deletion_vectors_change_only_where_it_is_allowed() -> None:
             {"file.compression": "lzo"},
             "cannot change the schema: the option 'file.compression' is 'lzo'",
         ),
-        ({}, {"file.format": "csv"}, "does not support data files other than parquet, orc and avro"),
+        ({}, {"file.format": "csv"}, "does not support data files other than parquet, orc, avro and row"),
     ],
 )
 def test_options_that_cannot_change(options: Mapping[str, str], update: Mapping[str, str | None], words: str) -> None:
