@@ -15,6 +15,7 @@ from paimon_spark.file_io.base import (
     Publisher,
     UnprovedStore,
     create_locked,
+    identity_of,
     named_location,
 )
 from paimon_spark.file_io.confined import ConfinedFileIO
@@ -44,6 +45,7 @@ __all__ = [
     "create_locked",
     "file_io_for",
     "forget_objects",
+    "identity_of",
     "is_far",
     "is_relative",
     "is_same_store",

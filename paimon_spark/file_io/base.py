@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
@@ -187,6 +187,12 @@ class FileIO(Protocol):
     def remove_empty_directory(self, path: str) -> bool:
         """Removes an empty directory. False: it still exists. In a store without directories this is always True."""
         ...
+
+
+def identity_of(store: FileIO) -> Hashable:
+    """What tells a store apart from others that have the same paths, such as servers of S3; None: nothing does."""
+    found: Hashable = getattr(store, "identity", None)
+    return found
 
 
 class Publisher(Protocol):

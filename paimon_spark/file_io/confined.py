@@ -7,12 +7,12 @@ damaged metadata. Java: ResolvingFileIO finds the store of an external path.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Protocol
 
 from paimon_spark.errors import OutsideTable
-from paimon_spark.file_io.base import FileIO, FileStatus, OutputStream, Publisher
+from paimon_spark.file_io.base import FileIO, FileStatus, OutputStream, Publisher, identity_of
 from paimon_spark.file_io.locate import file_io_for, is_same_store, plain_location
 
 
@@ -48,6 +48,10 @@ class ConfinedFileIO:
     outside: Outside | None = None
     publisher: Publisher | None = None
     storage: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+
+    @property
+    def identity(self) -> Hashable:
+        return identity_of(self.inner)
 
     def read_bytes(self, path: str) -> bytes:
         return self._of(path).read_bytes(path)

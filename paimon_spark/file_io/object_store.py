@@ -157,6 +157,10 @@ class ObstoreFileIO:
     config: Settings = field(default=(), repr=False)
     unproved: bool = False
 
+    @property
+    def identity(self) -> Settings:
+        return self.config
+
     def read_bytes(self, path: str) -> bytes:
         known = kept_object(path, self.config)
         if known is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import IO
 
@@ -45,6 +45,10 @@ class TokenFileIO:
 
     def __hash__(self) -> int:
         return hash(self._key)
+
+    @property
+    def identity(self) -> Hashable:
+        return self._key
 
     @property
     def _store(self) -> FileIO:

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from paimon_spark.errors import CorruptFile
-from paimon_spark.file_io import is_far
+from paimon_spark.file_io import identity_of, is_far
 from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.format.paths import LATEST, changelog_directory, changelog_path, manifest_path, snapshot_path
 from paimon_spark.format.snapshot import Snapshot, encode_snapshot
@@ -203,16 +203,17 @@ def _marked_plan(
     return plan
 
 
-_idle: dict[str, tuple[int, int | None]] = {}
-"""By directory of snapshots, of a store that is far: the oldest snapshot when nothing was to expire, and when the next
-one was committed. Both only grow, so that this tells for a while that nothing is to expire yet, without a look."""
+_idle: dict[Hashable, tuple[int, int | None]] = {}
+"""By store, which is far, and directory of snapshots: the oldest one when nothing was to expire, and when the next one
+was committed. Both only grow, so that this tells for a while that nothing is to expire yet, without a look."""
 _MOST_IDLE = 10_000
 
 
 def _is_idle(store: SnapshotStore, kept: Retention, latest: int) -> bool:
-    earliest, next_millis = _idle.get(store.directory, (1, None))
+    place = (identity_of(store.file_io), store.directory)
+    earliest, next_millis = _idle.get(place, (1, None))
     if latest < earliest:  # the table was made anew
-        del _idle[store.directory]
+        del _idle[place]
         return False
     count = latest - earliest + 1
     is_young = next_millis is not None and next_millis >= kept.keep_since
@@ -225,7 +226,10 @@ def _note_idle(store: SnapshotStore, earliest: int) -> None:
     if len(_idle) >= _MOST_IDLE:
         _idle.clear()
     following = store.find(earliest + 1)
-    _idle[store.directory] = (earliest, None if following is None else following.time_millis)
+    _idle[identity_of(store.file_io), store.directory] = (
+        earliest,
+        None if following is None else following.time_millis,
+    )
 
 
 def _first_of_run(ids: Sequence[int], earliest: int) -> int:

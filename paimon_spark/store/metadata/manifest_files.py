@@ -6,12 +6,12 @@ The index files of the next snapshot (format sections 4.3, 4.4; Java: IndexManif
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
 from paimon_spark.errors import CommitConflict, MissingFile
-from paimon_spark.file_io import FileIO, is_far
+from paimon_spark.file_io import FileIO, identity_of, is_far
 from paimon_spark.format.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
 from paimon_spark.format.manifests.codec import check_size, decode_manifest_list, encode_manifest, encode_manifest_list
 from paimon_spark.format.manifests.columns import ManifestColumns, decode_manifests
@@ -60,7 +60,7 @@ def read_manifest_list(file_io: FileIO, table: str, name: str, size: int | None 
             found = decode_manifest_list(data, path)
         return found, len(found) * _META_BYTES
 
-    return list(remembered(f"{path}?{size}", read))
+    return list(remembered(file_io, f"{path}?{size}", read))
 
 
 def read_data_manifests(file_io: FileIO, table: str, snapshot: Snapshot) -> list[ManifestFileMeta]:
@@ -126,8 +126,9 @@ def read_manifest_columns(file_io: FileIO, table: str, metas: Sequence[ManifestF
     memory = memory_in_use(table)
     if memory is None:
         return decode_manifests(read_manifest_bytes(file_io, table, metas))
-    names = [f"{manifest_path(table, meta.file_name)}?{meta.file_size}" for meta in metas]
-    known: dict[str, ManifestColumns] = {name: found for name in names if (found := memory.find(name)) is not None}
+    identity = identity_of(file_io)
+    names = [(identity, f"{manifest_path(table, meta.file_name)}?{meta.file_size}") for meta in metas]
+    known: dict[Hashable, ManifestColumns] = {name: found for name in names if (found := memory.find(name)) is not None}
     new = {name: meta for name, meta in zip(names, metas, strict=True) if name not in known}
     read = decode_manifests(read_manifest_bytes(file_io, table, list(new.values())))  # all at once, which is faster
     for name, part in zip(new, split_columns(read), strict=True):
@@ -153,7 +154,7 @@ def read_index_manifest(file_io: FileIO, table: str, name: str | None) -> list[I
             found = decode_index_manifest(data, path)
         return found, len(found) * _META_BYTES
 
-    return list(remembered(path, read))
+    return list(remembered(file_io, path, read))
 
 
 def read_global_indexes(file_io: FileIO, table: str, name: str | None) -> list[IndexManifestEntry]:

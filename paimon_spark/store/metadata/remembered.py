@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
-from paimon_spark.file_io import FileStatus, Memory, forget_objects, is_far
+from paimon_spark.file_io import FileIO, FileStatus, Memory, forget_objects, identity_of, is_far
 from paimon_spark.store.storage.local_time import now_millis
 
 _CLOCK_MILLIS = 5_000  # how coarse the time of a file may be, and how far the clock of a store may be off
@@ -53,20 +53,22 @@ def forget_all() -> None:
     forget_objects()
 
 
-def remembered(name: str, read: Callable[[], tuple[T, int]]) -> T:
+def remembered(store: FileIO, name: str, read: Callable[[], tuple[T, int]]) -> T:
     """What is made of a file, from the memory in use if there is one.
 
     Args:
+        store: of the file.
         name: begins with the path of the file, and names what is made of it.
         read: makes it; the result is the value, which nobody may change, and how many bytes it takes.
     """
     memory = memory_in_use(name)
     if memory is None:
         return read()[0]
-    found: T | None = memory.find(name)
+    key = (identity_of(store), name)
+    found: T | None = memory.find(key)
     if found is None:
         found, size = read()
-        memory.keep(name, found, size)
+        memory.keep(key, found, size)
     return found
 
 

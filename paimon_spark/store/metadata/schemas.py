@@ -78,7 +78,9 @@ class SchemaStore:
         status = found[newest]
         version = file_version(status)
         if version is not None and newest not in self._loaded:
-            self._loaded[newest] = remembered(version, lambda: (self._load(newest), status.size * _PARSED))
+            self._loaded[newest] = remembered(
+                self.file_io, version, lambda: (self._load(newest), status.size * _PARSED)
+            )
         return self._load(newest)
 
     def holds(self, schema: TableSchema) -> bool:

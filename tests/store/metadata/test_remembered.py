@@ -12,7 +12,7 @@ import pytest
 from support.tables.compacted_tables import append, new_table
 
 from paimon_spark.errors import CorruptFile
-from paimon_spark.file_io import Memory
+from paimon_spark.file_io import LocalFileIO, Memory
 from paimon_spark.file_io.memory import UNUSED_BLOCKS, UNUSED_SECONDS
 from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_manifests
@@ -77,9 +77,9 @@ def test_only_within_the_block() -> None:
         made.append(1)
         return 7, 1
 
-    assert [remembered("x", read), remembered("x", read)] == [7, 7]
+    assert [remembered(LocalFileIO(), "x", read), remembered(LocalFileIO(), "x", read)] == [7, 7]
     with remembering(Memory()):
-        assert [remembered("x", read), remembered("x", read)] == [7, 7]
+        assert [remembered(LocalFileIO(), "x", read), remembered(LocalFileIO(), "x", read)] == [7, 7]
     assert len(made) == 3
 
 
