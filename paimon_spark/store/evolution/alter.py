@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from paimon_spark.errors import CommitConflict, OptionError, PaimonError, SchemaError, TableNotFound, UnsupportedFeature
+from paimon_spark.format.options.index_settings import GlobalIndexSettings
 from paimon_spark.format.options.read_settings import ScanSettings
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import TableSchema
@@ -14,7 +15,7 @@ from paimon_spark.store.evolution.changed_schema import changed_schema
 from paimon_spark.store.evolution.changes import SchemaChange, described
 from paimon_spark.store.evolution.difference import difference
 from paimon_spark.store.metadata.alter import next_schema, publish_schema
-from paimon_spark.store.metadata.global_indexes import field_ids
+from paimon_spark.store.metadata.global_indexes import field_ids, indexed_columns
 from paimon_spark.store.metadata.manifest_files import read_global_indexes
 from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.metadata.table import Table
@@ -133,27 +134,42 @@ def _changed(table: Table, latest: TableSchema, changes: Sequence[SchemaChange],
 
 
 def _check_indexes(table: Table, before: TableSchema, after: TableSchema) -> None:
-    """Checks that no index of the whole table is over a column that changes its type.
+    """Checks that each index of the whole table still gives the right rows; the official system does not.
 
-    Its files do not say which type their keys have. Readers of the official system would take them for the new one,
-    and find other rows; the official system lets the column change.
+    The files of an index do not say which type their keys have: readers of the official system would take them for
+    keys of a new type, and find other rows. An index that was left as it is while its column changed
+    (`global-index.column-update-action` = `IGNORE`) has old values, and reads do without it only under that option.
 
     Raises:
-        UnsupportedFeature: there is such an index.
+        UnsupportedFeature: there is an index over a column that changes its type, or one that may have old values.
     """
+    if not TableSettings(before.options).data_evolution_enabled:
+        return
     types = {field.id: field.type.with_nullable(True) for field in before.fields}
     changed = {f.id: f.name for f in after.fields if f.id in types and types[f.id] != f.type.with_nullable(True)}
-    if not changed or not TableSettings(before.options).data_evolution_enabled:
+    actions = [TableSettings(schema.options).global_index.update_action for schema in (before, after)]
+    uses_old_values = actions[0] == "IGNORE" != actions[1]
+    if not changed and not uses_old_values:
         return
     snapshot = table.snapshots.latest()
     manifest = None if snapshot is None else snapshot.index_manifest
-    for entry in read_global_indexes(table.file_io, table.location, manifest):
+    entries = read_global_indexes(table.file_io, table.location, manifest)
+    for entry in entries:
         name = next((changed[number] for number in field_ids(entry) if number in changed), None)
         if name is not None:
             raise UnsupportedFeature(
                 f"altering {table.location}: an index of the whole table, {entry.index_type}, is over the column "
                 f"'{name}', and has keys of the old type, which readers would take for the new; drop the index first"
             )
+    names = {field.name for field in before.fields}
+    live = {name: kind for name, kind in indexed_columns(before, entries).items() if name in names}
+    if uses_old_values and live:
+        name, kind = next(iter(live.items()))
+        raise UnsupportedFeature(
+            f"altering {table.location}: '{GlobalIndexSettings.update_action.key}' was 'IGNORE', so that an index of "
+            f"the whole table, {kind} of '{name}', may have old values, and reads would use it again; drop the index "
+            "first, and create it again afterwards"
+        )
 
 
 def has_snapshots(table: Table) -> Callable[[], bool]:

@@ -27,6 +27,7 @@ from paimon_spark.format.binary_row import encode_arity_row
 from paimon_spark.format.manifest import FileKind, GlobalIndexMeta, IndexManifestEntry
 from paimon_spark.store.checks.report import Rule
 from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.evolution.schema_update import SchemaUpdate
 from paimon_spark.store.indexing.build import BuildOutcome, BuildTask, build_here
 from paimon_spark.store.indexing.indexes import create_global_index
 from paimon_spark.store.metadata.manifest_files import read_global_indexes
@@ -152,6 +153,37 @@ def test_a_column_that_has_changed_its_type(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedFeature, match="the column has changed its type"):
         open_table(path).create_global_index("n", "btree")
     assert keys(path, "n = 5") == [1]
+    check_table(path)
+
+
+def test_an_index_with_old_values_is_not_used_again(tmp_path: Path) -> None:
+    """Reads do without an index as long as the option says that changes leave it as it is."""
+    option = "global-index.column-update-action"
+    table = evolved(tmp_path, {option: "IGNORE"})
+    path = table.location
+    put(table, 1, 2)
+    open_table(path).create_global_index("v", "btree")
+    open_table(path).update("k = 1", {"v": "'v2'"})
+    assert keys(path, "v = 'v2'") == [1, 2]
+    changes: list[Callable[[SchemaUpdate], object]] = [
+        lambda change: change.set_options({option: "THROW_ERROR"}),
+        lambda change: change.set_options({option: "DROP_PARTITION_INDEX"}),
+        lambda change: change.unset_options(option),
+    ]
+    for make in changes:
+        with (
+            pytest.raises(UnsupportedFeature, match="was 'IGNORE', .* btree of 'v', may have old values"),
+            open_table(path).update_schema() as change,
+        ):
+            make(change)
+    with open_table(path).update_schema() as change:
+        change.set_options({"btree-index.block-size": "1 kb"})
+    open_table(path).drop_global_index("v", "btree")
+    with open_table(path).update_schema() as change:
+        change.unset_options(option)
+    assert keys(path, "v = 'v2'", {"scan.snapshot-id": "3"}) == [1, 2], "a state with the index"
+    open_table(path).create_global_index("v", "btree")
+    assert keys(path, "v = 'v2'") == [1, 2]
     check_table(path)
 
 
