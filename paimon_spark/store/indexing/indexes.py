@@ -103,7 +103,13 @@ def create_global_index(
     """
     began = time.monotonic()
     check_writable(table.schema, table.settings)
-    (field,) = _fields(table, column)
+    fields = _fields(table, column)
+    if len(fields) > 1:
+        raise UnsupportedFeature(
+            f"an index of {table.location}: an index is over one column, and '{column}' names {len(fields)}; make one "
+            "for each column"
+        )
+    (field,) = fields
     kind = _checked_type(table, field, index_type)
     snapshot = table.snapshots.latest()
     if snapshot is None:

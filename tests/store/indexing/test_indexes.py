@@ -129,6 +129,7 @@ def test_what_cannot_have_an_index(tmp_path: Path) -> None:
         ("k", "tree", UnsupportedFeature, "there is no such type; make one of btree, bitmap"),
         ("b", "btree", UnsupportedFeature, "cannot be over a column of the type"),
         ("p", "btree", UnsupportedFeature, "it is a partition column"),
+        ("k, b", "btree", UnsupportedFeature, "an index is over one column, and 'k, b' names 2"),
     ]:
         with pytest.raises(error, match=said):
             opened.create_global_index(column, kind)
@@ -170,12 +171,12 @@ def test_an_index_with_old_values_is_not_used_again(tmp_path: Path) -> None:
         lambda change: change.set_options({option: "DROP_PARTITION_INDEX"}),
         lambda change: change.unset_options(option),
     ]
-    for make in changes:
+    for alter in changes:
         with (
-            pytest.raises(UnsupportedFeature, match="was 'IGNORE', .* btree of 'v', may have old values"),
+            pytest.raises(UnsupportedFeature, match=r"was 'IGNORE', .* btree of 'v', may have old values"),
             open_table(path).update_schema() as change,
         ):
-            make(change)
+            alter(change)
     with open_table(path).update_schema() as change:
         change.set_options({"btree-index.block-size": "1 kb"})
     open_table(path).drop_global_index("v", "btree")
