@@ -460,7 +460,7 @@ def _with_dynamic(table: ReadableTable, dynamic: Mapping[str, str]) -> ReadableT
     check_dynamic_options(table.schema, dynamic)
     settings = table.settings.merged(dynamic)
     _check_supported(table.location, table.schema, settings)
-    if settings.query_auth_enabled and table.auth is None:
+    if (table.settings.query_auth_enabled or settings.query_auth_enabled) and table.auth is None:
         raise UnsupportedFeature(
             f"opening {table.location}: the server of a REST catalog decides who reads which of its rows and values "
             f"('{TableSettings.query_auth_enabled.key}' = 'true'), and by its path nobody asks that server; open the "

@@ -37,6 +37,7 @@ from paimon_spark.sql.statements import Untouched
 from paimon_spark.sql.text.cursor import column_path
 from paimon_spark.sql.text.literals import literal_text
 from paimon_spark.sql.text.names import Names, TableName
+from paimon_spark.store.scan.row_limits import check_unlimited
 from paimon_spark.store.system_tables.totals import largest_partition_value
 
 DEFAULT = "__paimon_default"
@@ -267,6 +268,7 @@ def _largest(session: SqlSession, name: str) -> str:
     table = session.open(session.table_name(name) if names.is_alone else names.load_table(column_path(name)))
     if not table.schema.partition_fields:
         raise SqlError(f"sys.max_pt('{name}'): the table has no partition columns")
+    check_unlimited(table, "finding the largest partition")
     value = largest_partition_value(table)
     if value is None:
         raise SqlError(f"sys.max_pt('{name}'): the table has no partitions, or none of them has rows")

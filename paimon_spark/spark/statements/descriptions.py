@@ -28,6 +28,7 @@ from paimon_spark.sql.queries.references import statement_advice
 from paimon_spark.sql.statements import Explain
 from paimon_spark.sql.text.names import TableName
 from paimon_spark.store.open import OpenTable, ReadableTable, with_snapshots
+from paimon_spark.store.scan.row_limits import check_unlimited
 from paimon_spark.store.system_tables.definition import stored_statistics
 from paimon_spark.store.system_tables.names import METADATA_NAMES
 from paimon_spark.store.system_tables.totals import PartitionTotal
@@ -164,6 +165,7 @@ def _describe_column(session: SqlSession, describe: q.DescribeTable, table: Read
 
 def _column_statistics(table: ReadableTable, field: DataField) -> list[tuple[str, str]]:
     """What ANALYZE has found in a column (Spark: DescribeColumnExec); dates as people write them."""
+    check_unlimited(table, "describing the values of a column")
     stored = stored_statistics(table)
     found = None if stored is None else (stored.get("colStats") or {}).get(field.name)
     if not isinstance(found, Mapping):

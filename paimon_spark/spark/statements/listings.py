@@ -25,6 +25,7 @@ from paimon_spark.sql.queries.references import TABLE_FUNCTIONS
 from paimon_spark.sql.text.literals import partition_condition
 from paimon_spark.store.file_tables.format_table import FormatTable
 from paimon_spark.store.open import ReadableTable, with_snapshots
+from paimon_spark.store.scan.row_limits import check_unlimited
 
 _log = logging.getLogger(__name__)
 _TABLES = pa.schema(
@@ -121,6 +122,7 @@ def show_partitions(session: SqlSession, show: q.ShowPartitions) -> DataFrame:
         where = as_predicate(partition_condition(values), table.schema.fields, session.time_zone()) if values else None
         return rows_frame(session.spark, _required("partition"), [(one.name,) for one in table.partitions(where)])
     table = with_snapshots(table)
+    check_unlimited(table, "listing the partitions")
     rows = sorted((partition.text,) for partition in find_partitions(table, values))
     return rows_frame(session.spark, _required("partition"), rows)
 

@@ -25,6 +25,7 @@ from paimon_spark.spark.adapters.types import spark_type
 from paimon_spark.sql.text.cursor import PartitionSpec, PartitionValue
 from paimon_spark.sql.text.literals import Value, literal_text, partition_condition
 from paimon_spark.store.open import ReadableTable
+from paimon_spark.store.scan.row_limits import check_unlimited
 from paimon_spark.store.system_tables.request import Request
 from paimon_spark.store.system_tables.totals import PartitionTotal, partition_totals
 
@@ -124,8 +125,10 @@ def the_partition(spark: SparkSession, name: str, table: ReadableTable, spec: Pa
 
     Raises:
         SqlError: as of whole_values, or there is no such partition.
+        UnsupportedFeature: a server shows the user a part of the rows or values only.
     """
     values = whole_values(spark, name, table.schema, spec)
+    check_unlimited(table, "describing a partition")
     found = find_partitions(table, values)
     if not found:
         raise SqlError(f"there is no {shown_values(values)} of {name}; SHOW PARTITIONS lists them")

@@ -8,7 +8,7 @@ prune files nor rows before. (Java's scans prune by the stored values.) Statisti
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
@@ -24,6 +24,7 @@ from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.schema import PARTITION, ROW_KIND_FIELD, TableSchema, tells_place
 from paimon_spark.format.types import DataField
+from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.row_places import named_metadata
 from paimon_spark.store.read.split_files import BATCH_ROWS
@@ -80,20 +81,50 @@ class RowLimits:
 def limits_of(table: Table, columns: Iterable[str]) -> RowLimits | None:
     """What the server of a table lets the user read now; None: the table has no such server.
 
+    The server knows the columns of the main branch by their names of now. Other branches, earlier states, and a table
+    that was opened before a column was renamed have other names, for which its rules would not count.
+
     Args:
         columns: those that a read shows or compares; names that the table does not have count for nothing.
 
     Raises:
         AccessDenied: one of the columns must not be read.
         StorageError: the server does not answer.
-        UnsupportedFeature: it asks for something that this release cannot do.
+        UnsupportedFeature: it asks for something that this release cannot do; or it filters or masks, and a column of
+            the read has another name now.
     """
     if table.auth is None:
         return None
     wanted = frozenset(columns) & table.schema.by_name.keys()
-    filters, masks = table.auth.ask([name for name in table.schema.names if name in wanted])
-    doing, fields = f"reading {table.auth.name}", table.schema.fields
-    return RowLimits(table.auth, wanted, decode_filter(filters, fields, doing), decode_masks(masks, fields, doing))
+    now = SchemaStore(table.file_io, table.location).latest() or table.schema
+    renamed = _renamed(table.schema, now)
+    rules = table.auth.ask([renamed.get(name) or name for name in table.schema.names if name in wanted])
+    found = _decoded(table.auth, wanted, now, rules)
+    if found.is_open:
+        return found
+    looked_at = found.filter.columns.union(*(mask.columns for _, mask in found.masks))
+    others = sorted(name for name, is_now in renamed.items() if name in wanted or {name, is_now} & looked_at)
+    if others:
+        is_now = "is no more" if renamed[others[0]] is None else f"is '{renamed[others[0]]}' now"
+        raise UnsupportedFeature(
+            f"reading {table.auth.name} with other columns than the table has now: the server of the REST catalog "
+            f"filters its rows or masks its columns for this user by their names of now, and '{others[0]}' {is_now}; "
+            "open the table again and read its newest state, or leave the column out"
+        )
+    return _decoded(table.auth, wanted, table.schema, rules)
+
+
+def _decoded(
+    auth: QueryAuth, wanted: frozenset[str], schema: TableSchema, rules: tuple[Sequence[str], Mapping[str, str]]
+) -> RowLimits:
+    doing, fields = f"reading {auth.name}", schema.fields
+    return RowLimits(auth, wanted, decode_filter(rules[0], fields, doing), decode_masks(rules[1], fields, doing))
+
+
+def _renamed(read: TableSchema, now: TableSchema) -> dict[str, str | None]:
+    """The columns of a schema that have another name now, and that name; None: they are no more."""
+    names = {field.id: field.name for field in now.fields}
+    return {field.name: names.get(field.id) for field in read.fields if names.get(field.id) != field.name}
 
 
 def check_unlimited(table: Table, doing: str) -> None:

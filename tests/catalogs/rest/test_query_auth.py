@@ -125,6 +125,31 @@ def test_branches_and_other_states(server: RestServer, catalog: Catalog, limited
     assert rows_of(change.scan(row_kinds=True).to_arrow()) == [(4, "***", "ann", None, "+I")]
 
 
+def test_columns_that_had_other_names(server: RestServer, catalog: Catalog, limited: Identifier) -> None:
+    """The server knows the names of now: a mask of ``name`` does not pass over the column as it was called before."""
+    limit(server, limited, {})
+    location, options = catalog.table_location(limited), catalog.table_options()
+    create_branch(catalog.load_table(limited), "dev")
+    before = catalog.load_table(limited)
+    with open_table(location, options).update_schema() as change:
+        change.rename_column("name", "called")
+    append_rows(catalog.load_table(limited), {"id": [4], "called": ["w"], "owner": ["ann"], "pay": [1]})
+    first = open_data_table(location, {**options, "scan.snapshot-id": "1"})
+    branch = catalog.load_table(Identifier(limited.database, f"{limited.table}$branch_dev"))
+    append_rows(branch, {"id": [0], "name": ["v"], "owner": ["ann"], "pay": [1]})
+    assert (first.scan("name").count(), branch.scan("name").count()) == (3, 1)
+    limit(server, limited, {"columnMasking": {"called": STARS}})
+    assert rows_of(catalog.load_table(limited).scan(["id", "called"], "id > 2").to_arrow()) == [(3, "***"), (4, "***")]
+    for table in (first, branch, before):
+        assert table.scan("id", "id < 4").count() == (1 if table is branch else 3)
+        for read in (lambda: table.scan("name"), lambda: table.scan("id", "name = 'x'")):  # noqa: B023
+            with pytest.raises(UnsupportedFeature, match="'name' is 'called' now"):
+                read()
+    limit(server, limited, {"filter": [leaf("name", "EQUAL", "x").replace('"name": "name"', '"name": "called"')]})
+    with pytest.raises(UnsupportedFeature, match="'name' is 'called' now"):
+        first.scan("id")
+
+
 def test_a_stream_asks_for_each_unit(server: RestServer, catalog: Catalog, limited: Identifier) -> None:
     table = open_table(catalog.table_location(limited), catalog.table_options())
     stream = table.stream()
@@ -194,6 +219,8 @@ def test_a_table_without_limits(server: RestServer, catalog: Catalog, limited: I
     assert table.scan().explain() is not None
     with pytest.raises(UnsupportedFeature, match="by its path nobody asks"):
         open_data_table(table.location)
+    with pytest.raises(UnsupportedFeature, match="by its path nobody asks"):
+        open_data_table(table.location, {"query-auth.enabled": "false"})
 
 
 def test_no_permission(server: RestServer, catalog: Catalog, limited: Identifier) -> None:

@@ -78,3 +78,29 @@ def test_every_road(spark: SparkSession, server: RestServer, keys: str, tmp_path
         assert shown(spark.table(f"served.q.{name}").where("name = 'x'")) == []
     finally:
         forget_catalogs(spark)
+
+
+def test_statements_about_partitions_and_values(spark: SparkSession, server: RestServer) -> None:
+    """What metadata tell of all rows is not told to a user who may see some of them."""
+    cat = paimon_spark.catalog(spark, server.options)
+    cat.create_database("q", ignore_if_exists=True)
+    cat.sql(
+        "CREATE TABLE paimon.q.parts (id INT, name STRING, owner STRING) PARTITIONED BY (owner) "
+        "TBLPROPERTIES ('query-auth.enabled' = 'true')"
+    )
+    cat.sql("INSERT INTO paimon.q.parts VALUES (1, 'x', 'ann'), (2, 'y', 'bob')")
+    cat.sql("ANALYZE TABLE paimon.q.parts COMPUTE STATISTICS FOR ALL COLUMNS")
+    statements = (
+        "SHOW PARTITIONS paimon.q.parts",
+        "DESCRIBE TABLE EXTENDED paimon.q.parts id",
+        "DESCRIBE TABLE EXTENDED paimon.q.parts PARTITION (owner = 'bob')",
+        "SHOW TABLE EXTENDED IN paimon.q LIKE 'parts' PARTITION (owner = 'bob')",
+        "SELECT id FROM paimon.q.parts WHERE owner = sys.max_pt('q.parts')",
+    )
+    for statement in statements:
+        assert cat.sql(statement).collect()
+    server.state.auth["q", "parts"] = LIMITS
+    for statement in statements:
+        with pytest.raises(UnsupportedFeature, match="filters its rows or masks its columns"):
+            cat.sql(statement).collect()
+    assert shown(cat.sql("DESCRIBE TABLE paimon.q.parts id"))
