@@ -36,14 +36,13 @@ from paimon_spark.format.global_index.bitmap import BITMAP
 from paimon_spark.format.global_index.file_meta import read_key_bounds
 from paimon_spark.format.global_index.keys import GlobalKeyForm, global_key_form
 from paimon_spark.format.manifest import IndexManifestEntry
-from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import index_file_path
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import Root
 from paimon_spark.limits import MAX_ROW_IDS
 from paimon_spark.store.global_index.index_files import can_open, opened_global_index
 from paimon_spark.store.global_index.key_sets import KeySet, key_set
-from paimon_spark.store.metadata.global_indexes import type_of_keys
+from paimon_spark.store.metadata.global_indexes import may_have_old_values, type_of_keys
 from paimon_spark.store.metadata.manifest_files import read_global_indexes
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.storage.parallel import map_parallel
@@ -108,15 +107,9 @@ def find_rows(table: Table, snapshot: Snapshot, predicate: Predicate, spans: Seq
     if sum(end - start for start, end in spans) > MAX_ROW_IDS:
         return None
     indexes = _indexes(table, snapshot, columns_of(predicate))
-    if not indexes or _left_old_values(table, snapshot):
+    if not indexes or may_have_old_values(table.schema, table.schemas, snapshot.schema_id):
         return None
     return _Search(table, indexes, sorted(spans)).rows(predicate, wanted=True)
-
-
-def _left_old_values(table: Table, snapshot: Snapshot) -> bool:
-    """True if changes left indexes as they were when the snapshot was made, even if the table says otherwise now."""
-    schema = table.schema if snapshot.schema_id == table.schema.id else table.schemas.load(snapshot.schema_id)
-    return TableSettings(schema.options).global_index.update_action == "IGNORE"
 
 
 def _indexes(table: Table, snapshot: Snapshot, names: Iterable[str]) -> dict[str, list[_ColumnIndex]]:

@@ -16,7 +16,8 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from paimon_spark.errors import OptionError, SnapshotNotFound
+from paimon_spark.errors import OptionError, SnapshotNotFound, UnsupportedFeature
+from paimon_spark.format.options.index_settings import GlobalIndexSettings
 from paimon_spark.format.paths import LATEST, changelog_directory, changelog_path, snapshot_path, tag_path
 from paimon_spark.format.snapshot import Snapshot, Tag, encode_snapshot
 from paimon_spark.store.history.tags import tagged_snapshot
@@ -25,6 +26,8 @@ from paimon_spark.store.holds.marks import hold
 from paimon_spark.store.holds.retention import Moment, epoch_millis
 from paimon_spark.store.holds.tag_holds import hold_tagged
 from paimon_spark.store.iceberg.after import after_rollback
+from paimon_spark.store.metadata.global_indexes import may_have_old_values
+from paimon_spark.store.metadata.manifest_files import read_global_indexes
 from paimon_spark.store.metadata.publish import publish_file
 from paimon_spark.store.metadata.snapshots import has_watermark
 from paimon_spark.store.metadata.table import Table
@@ -77,6 +80,7 @@ def rollback(
         OptionError: none or several targets are given.
         SnapshotNotFound: the target does not exist or is expiring, or its id now belongs to another snapshot; nothing
             was changed.
+        UnsupportedFeature: an index of the state may have old values; nothing was changed.
         CommitConflict: other jobs continue to commit on top of deleted snapshots. Call it again.
         StorageError: the storage failed. Call it again.
     """
@@ -114,6 +118,30 @@ def rollback_target(
             f"rolling back {table.location} to the tag '{tag}': there is no such tag; {store.available()}"
         )
     return found.snapshot, tag
+
+
+def check_indexes(table: Table, target: Snapshot) -> None:
+    """Checks that no index of a state that is to be the latest one has old values which reads would use.
+
+    Args:
+        table: with the options that reads will have.
+        target: the state.
+
+    Raises:
+        UnsupportedFeature: one may have.
+        CorruptFile: the schema or the index manifest of the state is missing or damaged.
+    """
+    option = GlobalIndexSettings.update_action
+    if table.settings.global_index.update_action == "IGNORE" or target.index_manifest is None:
+        return
+    if not may_have_old_values(table.schema, table.schemas, target.schema_id):
+        return
+    if read_global_indexes(table.file_io, table.location, target.index_manifest):
+        raise UnsupportedFeature(
+            f"rolling back {table.location}: '{option.key}' was 'IGNORE' in snapshot {target.id}, so that its indexes "
+            "of the whole table may have old values, and reads would use them; set the option to 'IGNORE' first, and "
+            "drop the indexes after"
+        )
 
 
 def rollback_to_timestamp(table: Table, timestamp: Moment, dry_run: bool = False) -> RollbackResult:
@@ -162,6 +190,7 @@ def _roll_back(table: Table, target: Snapshot, dry_run: bool) -> RollbackResult:
     ids = store.ids()
     latest = lost if lost is not None else max(ids, default=0)
     _check_id(table, target)
+    check_indexes(table, target)
     snapshots = _later(ids, target.id)
     changelogs = _later(store.changelog_ids(), target.id)
     tags = _later_tags(table, target)

@@ -23,7 +23,7 @@ from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Sn
 from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState, table_state
 from paimon_spark.store.commit.commit_loop import commit_request
 from paimon_spark.store.expire.used import mark_revival
-from paimon_spark.store.history.rollback import rollback_target
+from paimon_spark.store.history.rollback import check_indexes, rollback_target
 from paimon_spark.store.history.tags import keep_as_tag
 from paimon_spark.store.holds.tag_holds import hold_snapshot
 from paimon_spark.store.metadata.messages import CommitChanges
@@ -69,7 +69,7 @@ def rollback_to_as_latest(
     Raises:
         OptionError: none or several targets are given.
         SnapshotNotFound: the target does not exist or is expiring.
-        UnsupportedFeature: the table cannot be written.
+        UnsupportedFeature: the table cannot be written, or an index of the state may have old values.
         CommitConflict: other jobs changed the table concurrently.
         CommitStateUnknown: the storage did not answer; the snapshot may or may not exist.
         StorageError: the storage failed.
@@ -77,6 +77,7 @@ def rollback_to_as_latest(
     began = time.monotonic()
     check_writable(table.schema, table.settings)
     target, name = rollback_target(table, version, snapshot, tag)
+    check_indexes(table, target)
     latest = table.snapshots.latest()
     if latest is None:
         raise SnapshotNotFound(f"rolling back {table.location}: the table has no snapshot")

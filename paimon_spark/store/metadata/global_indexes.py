@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from paimon_spark.format.manifest import IndexManifestEntry
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataType
 from paimon_spark.store.metadata.schemas import SchemaStore
@@ -44,3 +45,18 @@ def type_of_keys(now: TableSchema, schemas: SchemaStore, field_id: int) -> DataT
     every = [now if number == now.id else schemas.load(number) for number in schemas.ids()]
     types = {field.type.with_nullable(True) for schema in every for field in schema.fields if field.id == field_id}
     return types.pop() if len(types) == 1 else None
+
+
+def may_have_old_values(now: TableSchema, schemas: SchemaStore, schema_id: int) -> bool:
+    """True if changes left indexes as they were when a snapshot was made, even if the table says otherwise now.
+
+    Args:
+        now: the schema of the read.
+        schemas: all of the table.
+        schema_id: of the snapshot.
+
+    Raises:
+        CorruptFile: the schema of the snapshot is damaged.
+    """
+    schema = now if schema_id == now.id else schemas.load(schema_id)
+    return TableSettings(schema.options).global_index.update_action == "IGNORE"

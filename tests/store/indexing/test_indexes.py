@@ -183,6 +183,9 @@ def test_an_index_with_old_values_is_not_used_again(tmp_path: Path) -> None:
     with open_table(path).update_schema() as change:
         change.unset_options(option)
     assert keys(path, "v = 'v2'", {"scan.snapshot-id": "3"}) == [1, 2], "a state with the index"
+    for back in (open_table(path).rollback, open_table(path).rollback_to_as_latest):
+        with pytest.raises(UnsupportedFeature, match="was 'IGNORE' in snapshot 3, so that its indexes"):
+            back(3)
     open_table(path).create_global_index("v", "btree")
     assert keys(path, "v = 'v2'") == [1, 2]
     check_table(path)
