@@ -76,6 +76,7 @@ class CommitRequest(Generic[Detail]):
             must not tell that they were deleted: Java's readers take a file for deleted wherever they find that.
         rewrites_manifests: whether the commit is there to merge the manifests, however few; all else stays as it is.
         statistics: the name of a new statistics file; None: the old one stays as long as the schema does.
+        rewritten: of a chain table, partitions whose changes were just overwritten, so that they need no earlier rows.
     """
 
     user: str
@@ -89,6 +90,7 @@ class CommitRequest(Generic[Detail]):
     brings_back: bool = False
     rewrites_manifests: bool = False
     statistics: str | None = None
+    rewritten: frozenset[bytes] = frozenset()
 
     def names(self, snapshot: Snapshot) -> bool:
         """True if the snapshot was made by this commit."""
@@ -168,15 +170,21 @@ def live_partitions(table: Table, state: TableState | None = None) -> list[bytes
     Args:
         state: of the table; None: that of the latest snapshot.
     """
+    return list(live_file_counts(table, state))
+
+
+def live_file_counts(table: Table, state: TableState | None = None) -> dict[bytes, int]:
+    """How many files each partition has that has any; arguments as of ``live_partitions``."""
     latest, types = table.snapshots.latest() if state is None else state.snapshot, table.schema.partition_types
     if latest is None:
-        return []
+        return {}
     manifests = (table_state(table, latest) if state is None else state).manifests
     columns = read_manifest_columns(table.file_io, table.location, manifests)
     codes = canonical_partitions(columns, types)[columns.partition_code]
     files = np.zeros(len(columns.partitions), np.int64)
     np.add.at(files, codes, np.where(columns.kind == FileKind.DELETE, -1, 1))
-    return [canonical_row(columns.partitions[code], types) for code in np.flatnonzero(files > 0).tolist()]
+    there = np.flatnonzero(files > 0).tolist()
+    return {canonical_row(columns.partitions[code], types): int(files[code]) for code in there}
 
 
 def attempt(state: TableState, request: CommitRequest[Any], changes: CommitChanges, merges: bool) -> Snapshot | None:

@@ -8,7 +8,8 @@ they are taken away after it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 
 from paimon_spark.errors import CommitConflict, UnsupportedFeature
@@ -18,7 +19,7 @@ from paimon_spark.format.snapshot import CommitKind
 from paimon_spark.store.metadata.chains import Chains
 from paimon_spark.store.metadata.live_files import canonical_row
 from paimon_spark.store.metadata.messages import CommitChanges
-from paimon_spark.store.metadata.partitions import PartitionFilter, describe_partition
+from paimon_spark.store.metadata.partitions import describe_partition
 from paimon_spark.store.metadata.schemas import no_such_branch
 from paimon_spark.store.metadata.table import Table
 
@@ -27,16 +28,20 @@ def check_chains(
     table: Table,
     kind: CommitKind,
     changes: CommitChanges,
-    here: Callable[[], Iterable[bytes]],
+    here: Callable[[], Mapping[bytes, int]],
     partitions_of: Callable[[Table], Iterable[bytes]],
+    rewritten: Collection[bytes] = (),
 ) -> None:
     """Checks that no partition with changes loses the whole partition that it is made of.
+
+    What counts is the state after the commit: of several partitions that it drops, none takes the place of another.
 
     Args:
         table: that is committed to.
         kind, changes: of the commit.
-        here: gives the partitions of the state that it builds on.
+        here: gives the partitions of the state that it builds on, and how many files each has.
         partitions_of: gives those of another branch now.
+        rewritten: partitions with changes that need no whole partition any more.
 
     Raises:
         CommitConflict: one would.
@@ -48,22 +53,29 @@ def check_chains(
     if kinds != {FileKind.DELETE}:
         return
     chains, types = Chains(table), table.schema.partition_types
-    whole, news = list(here()), list(partitions_of(_branch(table, scan.fallback_delta_branch or "")))
-    for row in {canonical_row(changed, types) for changed in changes.partitions}:
+    files = here()
+    deleted = Counter(canonical_row(entry.partition, types) for entry in changes.files)
+    gone = {row for row, count in deleted.items() if count >= files.get(row, 0)}
+    whole = chains.ordered(files.keys() - gone)
+    news = chains.ordered(
+        row for row in partitions_of(_branch(table, scan.fallback_delta_branch or "")) if row not in rewritten
+    )
+    for row in sorted(gone):
         group, place = chains.group(row), chains.place(row)
-        places = [chains.place(other) for other in whole if chains.group(other) == group]
+        places = [other for other, _ in whole.get(group, ())]
         end = min((other for other in places if other > place), default=None)
-        later = [chains.place(other) for other in news if chains.group(other) == group]
+        later = [other for other, _ in news.get(group, ())]
         follows = any(other > place and (end is None or other < end) for other in later)
         if follows and not any(other < place for other in places):
             raise CommitConflict(
                 f"dropping the partition {describe_partition(table, row)} of the branch '{table.branch}' of "
-                f"{table.location}: it is the first whole partition of its chain, and later partitions of the branch "
-                f"'{scan.fallback_delta_branch}' are made of it; drop those first, or write another whole one before"
+                f"{table.location}: no whole partition of its chain before it is left, and later partitions of the "
+                f"branch '{scan.fallback_delta_branch}' are made of it; drop those first, or write another whole one "
+                "before"
             )
 
 
-def outdated(table: Table, kind: CommitKind, changes: CommitChanges) -> tuple[Table, PartitionFilter] | None:
+def outdated(table: Table, kind: CommitKind, changes: CommitChanges) -> tuple[Table, frozenset[bytes]] | None:
     """The branch of whole partitions, and those that an overwrite of the branch of changes has made wrong; None: none.
 
     Args:
@@ -73,8 +85,8 @@ def outdated(table: Table, kind: CommitKind, changes: CommitChanges) -> tuple[Ta
     scan, rows = table.settings.scan, {entry.partition for entry in changes.files}
     if kind != CommitKind.OVERWRITE or not rows or not _is_branch(table, scan.fallback_delta_branch):
         return None
-    chosen = PartitionFilter.of_rows(table.schema.partition_fields, rows)
-    return _branch(table, scan.fallback_snapshot_branch or ""), chosen
+    types = table.schema.partition_types
+    return _branch(table, scan.fallback_snapshot_branch or ""), frozenset(canonical_row(row, types) for row in rows)
 
 
 def refuse_expiry(table: Table) -> None:

@@ -25,6 +25,7 @@ from paimon_spark.store.commit.attempt import (
     Proposal,
     TableState,
     attempt,
+    live_file_counts,
     live_partitions,
     overwritten,
     table_state,
@@ -37,6 +38,7 @@ from paimon_spark.store.commit.partition_registration import keeper_of, register
 from paimon_spark.store.iceberg.after import after_commit
 from paimon_spark.store.metadata.manifest_files import read_manifest_list, read_manifests
 from paimon_spark.store.metadata.messages import CommitChanges
+from paimon_spark.store.metadata.partitions import PartitionFilter
 from paimon_spark.store.metadata.publish import write_hint
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.storage.files import discard
@@ -139,7 +141,8 @@ def _take_outdated_away(table: Table, kind: CommitKind, changes: CommitChanges) 
     found = outdated(table, kind, changes)
     if found is None:
         return
-    whole, partitions = found
+    whole, rewritten = found
+    partitions = PartitionFilter.of_rows(table.schema.partition_fields, rewritten)
     latest = whole.snapshots.latest()
     if latest is None:
         return
@@ -149,7 +152,9 @@ def _take_outdated_away(table: Table, kind: CommitKind, changes: CommitChanges) 
         return Proposal(None if gone.is_empty else gone, None)
 
     user, identifier = new_user(whole), BATCH_COMMIT_IDENTIFIER
-    request = CommitRequest(user, identifier, CommitKind.OVERWRITE, "TRUNCATE", propose, checks_files=True)
+    request = CommitRequest(
+        user, identifier, CommitKind.OVERWRITE, "TRUNCATE", propose, checks_files=True, rewritten=rewritten
+    )
     try:
         commit_request(whole, request, latest.id)
     except PaimonError as error:
@@ -213,8 +218,8 @@ class _Attempts(Generic[Detail]):
         proposal = self.proposal = self.request.propose(state)
         if proposal.changes is None:
             return Committed(None, number, proposal)
-        here = partial(live_partitions, table, state)
-        check_chains(table, self.request.kind, proposal.changes, here, live_partitions)
+        here, of_request = partial(live_file_counts, table, state), self.request
+        check_chains(table, of_request.kind, proposal.changes, here, live_partitions, of_request.rewritten)
         checks = self.request.checks_files or _may_be_rescaled(state, self.overwritten)
         snapshot = attempt(state, replace(self.request, checks_files=checks), proposal.changes, number == 1)
         if snapshot is None:

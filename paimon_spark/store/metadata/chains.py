@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -26,6 +28,8 @@ from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 from paimon_spark.store.metadata.table import Table
 
 Values: TypeAlias = tuple[Any, ...]
+Ordered: TypeAlias = Mapping[Values, Sequence[tuple[Values, bytes]]]
+"""Partitions by what those of a chain share; each with its place in the chain, in ascending order."""
 _TEXT = DataType(Root.VARCHAR, length=MAX_LENGTH)
 _EPOCH = dt.datetime(1970, 1, 1)
 _COLUMN = re.compile(r"\$(\w+)", re.ASCII)
@@ -79,13 +83,20 @@ class Chains:
             )
         return values
 
-    def anchor(self, row: bytes, whole: Iterable[bytes]) -> bytes | None:
-        """The last whole partition of its chain before a partition; None: there is none."""
-        group, place = self.group(row), self.place(row)
-        before = [other for other in whole if self.group(other) == group and self.place(other) < place]
-        return max(before, key=self.place, default=None)
+    def ordered(self, rows: Iterable[bytes]) -> Ordered:
+        """Partitions by the chain they are in, each with its place, in their order; errors as of ``group``."""
+        found: dict[Values, list[tuple[Values, bytes]]] = {}
+        for row in rows:
+            found.setdefault(self.group(row), []).append((self.place(row), row))
+        return {group: sorted(places) for group, places in found.items()}
 
-    def changes(self, begin: bytes | None, end: bytes, known: Iterable[bytes]) -> list[bytes]:
+    def anchor(self, row: bytes, whole: Ordered) -> bytes | None:
+        """The last whole partition of its chain before a partition; None: there is none."""
+        places = whole.get(self.group(row), [])
+        before = bisect_left(places, self.place(row), key=itemgetter(0))
+        return places[before - 1][1] if before else None
+
+    def changes(self, begin: bytes | None, end: bytes, known: Ordered) -> list[bytes]:
         """The partitions with changes that make a partition, of those that are known, in their order.
 
         Args:
@@ -96,11 +107,11 @@ class Chains:
         Raises:
             DataError: the values of a partition tell no time by the options ``partition.timestamp-*``.
         """
-        same = [row for row in known if self.group(row) == self.group(end)]
+        places = known.get(self.group(end), [])
         if begin is None:
-            return sorted((row for row in same if self.place(row) <= self.place(end)), key=self.place)
+            return [row for _, row in places[: bisect_right(places, self.place(end), key=itemgetter(0))]]
         wanted = set(self._between(self.place(begin), self.place(end)))
-        return sorted((row for row in same if self.place(row) in wanted), key=self.place)
+        return [row for place, row in places if place in wanted]
 
     def _between(self, begin: Values, end: Values) -> Iterator[Values]:
         """The places after one up to another, at each midnight or, with several columns, at each hour.

@@ -175,7 +175,8 @@ class ChainPlan:
         if not made:
             return
         whole, changes, chains = self.branches.whole, self.branches.table, Chains(self.branches.table)
-        known, anchors = listed_partitions(changes, state, TRUE), listed_partitions(whole, whole_state, TRUE)
+        known = chains.ordered(listed_partitions(changes, state, TRUE))
+        anchors = chains.ordered(listed_partitions(whole, whole_state, TRUE))
         parts = {row: chains.anchor(row, anchors) for row in sorted(made)}
         news = {row: chains.changes(anchor, row, known) for row, anchor in parts.items()}
         old_files = _files(whole, whole_state, {a for a in parts.values() if a is not None}, self.spec.predicate)

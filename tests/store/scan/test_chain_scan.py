@@ -119,7 +119,7 @@ def test_an_overwrite_of_changes_takes_the_whole_partition_away(filled: str) -> 
 
 
 def test_the_first_whole_partition_stays(filled: str) -> None:
-    with pytest.raises(CommitConflict, match="first whole partition of its chain"):
+    with pytest.raises(CommitConflict, match="no whole partition of its chain before it is left"):
         branch(filled, "snapshot").drop_partitions("dt = '20250810'")
     branch(filled, "snapshot").drop_partitions("dt = '20250812'")
     assert read(filled, "20250812") == sorted(
@@ -128,6 +128,24 @@ def test_the_first_whole_partition_stays(filled: str) -> None:
     with pytest.raises(CommitConflict, match="the overwrite is committed, but the same partitions"):
         branch(filled, "delta").dynamic_partition_overwrite(rows("20250810", [(1, 9, "new")]))
     assert read(filled, "20250810", "delta") == [(1, 9, "new")]
+
+
+def test_partitions_that_go_together_do_not_replace_each_other(path: str) -> None:
+    write(path, "snapshot", {"20250810": [(1, 1, "a")], "20250812": [(1, 2, "b")]})
+    write(path, "delta", {"20250813": [(2, 1, "c")]})
+    with pytest.raises(CommitConflict, match="no whole partition of its chain before it is left"):
+        branch(path, "snapshot").drop_partitions("dt >= '20250810'")
+    assert read(path, "20250813") == [(1, 2, "b"), (2, 1, "c")]
+
+
+def test_an_overwrite_of_all_changes(path: str) -> None:
+    """No partition of them needs the whole ones that go."""
+    write(path, "snapshot", {"20250810": [(1, 1, "a")], "20250812": [(1, 2, "b")]})
+    write(path, "delta", {"20250810": [(1, 1, "a")], "20250812": [(1, 2, "b")]})
+    new = pa.concat_tables([rows("20250810", [(5, 1, "x")]), rows("20250812", [(6, 1, "y")])])
+    branch(path, "delta").dynamic_partition_overwrite(new)
+    assert branch(path, "snapshot").scan().count() == 0
+    assert (read(path, "20250810"), read(path, "20250812")) == ([(5, 1, "x")], [(5, 1, "x"), (6, 1, "y")])
 
 
 def test_a_compaction_keeps_deletions(path: str) -> None:
