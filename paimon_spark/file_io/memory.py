@@ -101,7 +101,7 @@ class Memory:
 
 
 _GIVEN_ONCE = re.compile(r"/(manifest|index|bucket-[^/]+)/[^/]*[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}[^/]*", re.I)
-_objects = Memory()
+_objects = Memory(2**23)  # for each Python process of an executor: there may be many
 
 
 def kept_object(path: str, settings: Hashable, start: int = 0) -> bytes | None:
