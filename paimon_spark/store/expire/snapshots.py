@@ -213,7 +213,7 @@ def _is_idle(store: SnapshotStore, kept: Retention, latest: int) -> bool:
     place = (identity_of(store.file_io), store.directory)
     earliest, next_millis = _idle.get(place, (1, None))
     if latest < earliest:  # the table was made anew
-        del _idle[place]
+        _idle.pop(place, None)  # another thread may have dropped it
         return False
     count = latest - earliest + 1
     is_young = next_millis is not None and next_millis >= kept.keep_since

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from paimon_spark.errors import CommitConflict, TableNotFound
+from paimon_spark.errors import CommitConflict, TableNotFound, UnsupportedFeature
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import schema_path
 from paimon_spark.format.schema import TableSchema, encode_schema
 from paimon_spark.store.metadata.publish import publish_file
@@ -55,7 +56,9 @@ def publish_schema(table: Table, schema: TableSchema) -> bool:
 
     Raises:
         TableNotFound: the table is not there any more, or another one was made at its place (protocol C11).
+        UnsupportedFeature: it says that a server decides who reads the table, which no server does.
     """
+    _check_auth(table, schema)
     if table.server is not None:
         table.server.change_schema(table.branch, table.schemas.load(schema.id - 1), schema)
         return _is_there(table, schema)
@@ -71,6 +74,17 @@ def publish_schema(table: Table, schema: TableSchema) -> bool:
         f"publishing schema {schema.id} of {table.location}: the table is not there any more; it was dropped or "
         "renamed since this job opened it. Nothing was changed; run the job again on the table of today"
     )
+
+
+def _check_auth(table: Table, schema: TableSchema) -> None:
+    """Nobody could open the table any more, to read it or to change it back."""
+    if table.server is not None or table.auth is not None:
+        return
+    if TableSettings(schema.options).query_auth_enabled and not TableSettings(table.schema.options).query_auth_enabled:
+        raise UnsupportedFeature(
+            f"changing {table.location} to '{TableSettings.query_auth_enabled.key}' = 'true': only the server of a "
+            "REST catalog can decide who reads which rows, and none does of this table; nothing was changed"
+        )
 
 
 def _replaced(table: Table, schema: TableSchema) -> bool:

@@ -15,7 +15,7 @@ from support.tables.compacting import write
 
 from paimon_spark import check, open_table
 from paimon_spark.catalogs.create import create_table, new_schema
-from paimon_spark.errors import CommitConflict, OptionError, SchemaError
+from paimon_spark.errors import CommitConflict, OptionError, SchemaError, UnsupportedFeature
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.store.evolution import changes as c
@@ -68,6 +68,14 @@ def test_another_number_of_buckets_of_a_table_with_rows_is_accepted_with_a_warni
     assert "bucket_num => 3)" in caplog.text
     with pytest.raises(OptionError, match="has 2 buckets"):
         write(open_table(table.location), [(2, 2)])
+
+
+def test_no_server_decides_who_reads_a_table_of_files(tmp_path: Path) -> None:
+    """Nobody could open it then, and set the option back."""
+    table = make(tmp_path / "t")
+    with pytest.raises(UnsupportedFeature, match="only the server of a REST catalog can decide"):
+        alter_table(table, (c.SetOption("query-auth.enabled", "true"),))
+    assert open_table(table.location).schema.id == 0
 
 
 def test_what_changes_nothing_is_no_schema(tmp_path: Path) -> None:
