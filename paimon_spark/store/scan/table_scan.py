@@ -210,7 +210,8 @@ class Scan(ArrowRows):
         """
         from paimon_spark.store.scan.dataset import ScanFragment
 
-        return [ScanFragment(self, units) for units in self.tasks()]
+        scan = self._asked_anew
+        return [ScanFragment(scan, units) for units in scan.tasks()]
 
     def reader(self) -> SplitReader | BranchedReader | LimitedReader:
         """Reads the splits of a plan, here or on another machine."""
@@ -244,8 +245,9 @@ class Scan(ArrowRows):
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """The rows, split by split, as batches of arrow_schema; memory stays bounded."""
-        reader = self.reader()
-        with self.planned_with_read_tags() as plan:
+        scan = self._asked_anew
+        reader = scan.reader()
+        with scan.planned_with_read_tags() as plan:
             for split in plan.splits:
                 yield from reader.read(split)
 
@@ -260,8 +262,9 @@ class Scan(ArrowRows):
         """
         if threads < 1:
             raise OptionError(f"to_arrow(threads={threads}): give 1 or more", arguments=("threads",))
-        reader = self.reader()
-        with self.planned_with_read_tags() as plan:
+        scan = self._asked_anew
+        reader = scan.reader()
+        with scan.planned_with_read_tags() as plan:
             parts = map_parallel(lambda split: list(reader.read(split)), divided(plan.splits, _PIECES), threads)
         batches = [batch for part in parts for batch in part]
         if not self.fields:
@@ -325,9 +328,10 @@ class Scan(ArrowRows):
         Metadata tell the rows of files that need no merge, if the condition is on partition columns alone and it is
         recorded how many rows are deleted; only the other files are read. ``explain`` tells which.
         """
-        reader = self._wanting(fields=tuple(f for f in self.fields if f == ROW_KIND_FIELD)).reader()
-        with self.planned_with_read_tags() as plan:
-            known = self._totals(plan, ())
+        scan = self._asked_anew
+        reader = scan._wanting(fields=tuple(f for f in self.fields if f == ROW_KIND_FIELD)).reader()
+        with scan.planned_with_read_tags() as plan:
+            known = scan._totals(plan, ())
             counts = map_parallel(lambda unit: [b.num_rows for b in reader.read(unit)], known.rest, READ_THREADS)
         read: int = sum(map(sum, counts))
         return known.rows + read
@@ -403,7 +407,7 @@ class Scan(ArrowRows):
 
         (field,) = find_fields(self.table.schema, (column,))
         check_ordered(self.table.location, self.table.schema, field)
-        scan = self._wanting(fields=(field,), with_statistics=True)
+        scan = self._wanting(fields=(field,), with_statistics=True)._asked_anew
         reader = scan.reader()
         with scan.planned_with_read_tags() as plan:
             known = scan._totals(plan, (field,))
@@ -417,6 +421,15 @@ class Scan(ArrowRows):
         from paimon_spark.store.scan.row_limits import with_limits
 
         return with_limits(made, self.limits)
+
+    @property
+    def _asked_anew(self) -> Scan:
+        """The same read with what the server lets the user read now: it may be used again long after it was made."""
+        if self.limits is None:
+            return self
+        from paimon_spark.store.scan.row_limits import with_limits
+
+        return with_limits(self)
 
     def _explain(self, chosen: Travel | Increment | Difference) -> ScanExplanation | None:
         if not isinstance(chosen, Travel):

@@ -181,7 +181,23 @@ def test_columns_that_must_not_be_read(server: RestServer, catalog: Catalog, lim
     server.state.selected.clear()
     table.scan("id", where="owner = 'ann'").count()
     table.scan("id").max("pay")
-    assert server.state.selected == [["id", "owner"], ["id"], ["pay"]]
+    assert server.state.selected == [["id", "owner"], ["id", "owner"], ["id"], ["pay"], ["pay"]]
+
+
+def test_each_use_of_a_scan_asks_anew(server: RestServer, catalog: Catalog, limited: Identifier) -> None:
+    """It reads the newest state, and so keeps to the newest rules."""
+    limit(server, limited, {})
+    scan = catalog.load_table(limited).scan(["id"])
+    dataset = scan.to_dataset()
+    assert rows_of(scan.to_arrow()) == rows_of(dataset.to_table()) == [(1,), (2,), (3,)]
+    limit(server, limited, {"filter": [leaf("owner", "EQUAL", "bob")], "columnMasking": {}})
+    assert rows_of(scan.to_arrow()) == rows_of(dataset.to_table()) == [(2,)]
+    assert [batch["id"].to_pylist() for batch in scan.to_batches()] == [[2]]
+    assert (scan.count(), scan.max("id"), scan.top("id", 2)["id"].to_pylist(), len(scan.fragments())) == (1, 2, [2], 1)
+    assert rows_of(scan.fragments()[0].to_arrow()) == [(2,)]
+    server.state.denied.add((limited.database, limited.table))
+    with pytest.raises(AccessDenied):
+        scan.to_arrow()
 
 
 @pytest.mark.parametrize(
