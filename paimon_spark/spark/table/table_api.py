@@ -60,7 +60,8 @@ class PaimonTable(TableReads, TableWrites, TableProcedures):
       ``consumers``, ``system_table``, ``check``, ``analyze``
     - Columns and options: ``update_schema``, ``set_options``, ``unset_options``
     - Compact and index: ``optimize``, ``compact``, ``compact_manifest``, ``rescale``, ``rewrite_file_index``,
-      ``create_global_index``, ``drop_global_index``, ``materialize_deletion_vectors``, ``reassign_row_id``
+      ``create_global_index``, ``drop_global_index``, ``materialize_deletion_vectors``, ``reassign_row_id``,
+      ``compact_chain_table``
     - Expire and clean up: ``expire_snapshots``, ``expire_changelogs``, ``expire_partitions``, ``mark_partition_done``,
       ``remove_orphan_files``, ``purge_files``
     - Tags: ``create_tag``, ``create_tag_from_timestamp``, ``replace_tag``, ``rename_tag``, ``delete_tag``,
