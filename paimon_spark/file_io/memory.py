@@ -6,12 +6,15 @@ once. Nothing else is kept: snapshots, hints, schemas, tags and consumers are wr
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 import time
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 MOST_BYTES = 2**25
@@ -44,6 +47,8 @@ class Memory:
         self._block = 0
         self._kept: OrderedDict[Hashable, _Kept] = OrderedDict()  # the least used first
         self._lock = threading.Lock()
+        if hasattr(os, "register_at_fork"):  # all but Windows; another thread may hold the lock of the parent
+            os.register_at_fork(after_in_child=partial(_unlock, weakref.ref(self)))
 
     @property
     def held(self) -> int:
@@ -98,6 +103,14 @@ class Memory:
     def _drop_oldest(self) -> None:
         _, dropped = self._kept.popitem(last=False)
         self._held -= dropped.size
+
+
+def _unlock(memory: weakref.ref[Memory]) -> None:
+    """Gives the memory of a forked process a lock that nobody holds, and drops what may be half changed."""
+    forked = memory()
+    if forked is not None:
+        forked._lock = threading.Lock()
+        forked.clear()
 
 
 _GIVEN_ONCE = re.compile(r"/(manifest|index|bucket-[^/]+)/[^/]*[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}[^/]*", re.I)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from uuid import uuid4
 
 import obstore
@@ -103,3 +104,14 @@ def test_what_is_forgotten_makes_room() -> None:
     assert (memory.find("a"), memory.find("b"), memory.held) == (None, "B", 40)
     memory.clear()
     assert (memory.find("b"), memory.held) == (None, 0)
+
+
+def test_a_process_that_is_forked_while_another_thread_uses_a_memory() -> None:
+    memory = Memory(100)
+    memory.keep("a", "A", 40)
+    with memory._lock:  # as another thread holds it at that moment
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if memory.find("a") is None and memory.held == 0 else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert memory.find("a") == "A"
