@@ -39,14 +39,20 @@ def blobs(java: Genuine) -> Blobs:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaRestServer]:
-    """A REST server of Java Paimon, with a database `d`."""
+def java_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaRestServer]:
+    """A REST server of Java Paimon."""
     try:
-        with java_rest_server(tmp_path_factory.mktemp("java")) as made:
-            open_catalog(made.options).create_database("d")
-            yield made
+        with java_rest_server(tmp_path_factory.mktemp("java")) as server:
+            yield server
     except JavaUnavailable as reason:
         pytest.skip(str(reason))
+
+
+@pytest.fixture(scope="module")
+def server(java_server: JavaRestServer) -> JavaRestServer:
+    """A REST server of Java Paimon, with a database `d`."""
+    open_catalog(java_server.options).create_database("d")
+    return java_server
 
 
 def _release(version: str) -> Iterator[Genuine]:

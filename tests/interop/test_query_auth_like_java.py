@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from genuine import Genuine
-from genuine_jars import JavaUnavailable
 from java_rest import limited_by_java
-from java_rest_server import JavaRestServer, java_rest_server
+from java_rest_server import JavaRestServer
 from support.long_runs import tries
 from support.tables.catalog_tables import append_rows
 
@@ -65,15 +64,6 @@ VALUES: dict[str, list[Any]] = {
 ORDERED = ("EQUAL", "NOT_EQUAL", "LESS_THAN", "LESS_OR_EQUAL", "GREATER_THAN", "GREATER_OR_EQUAL")
 OF_TEXT = ("STARTS_WITH", "ENDS_WITH", "CONTAINS", "LIKE")
 PATTERNS = ["%", "a%", "%b", "%e%", "_", "a_", "%_%", "a%b", "", "line_end", "%a%b%", "%%", "straß_"]
-
-
-@pytest.fixture(scope="module")
-def java_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaRestServer]:
-    try:
-        with java_rest_server(tmp_path_factory.mktemp("java")) as server:
-            yield server
-    except JavaUnavailable as reason:
-        pytest.skip(str(reason))
 
 
 @pytest.fixture(scope="module")

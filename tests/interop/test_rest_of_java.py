@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 
 import pyarrow as pa
 import pytest
 from genuine import Genuine
-from genuine_jars import JavaUnavailable
 from java_catalog import add_rows
 from java_rest import function_by_java, on_table, rows_by_java, view_by_java
-from java_rest_server import JavaRestServer, java_rest_server
+from java_rest_server import JavaRestServer
 from support.tables.catalog_tables import append, append_rows, ids_of, schema
 
 from paimon_spark import open_catalog
@@ -39,15 +37,6 @@ from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.history.tags import create_tag
 
 pytestmark = pytest.mark.interop
-
-
-@pytest.fixture(scope="module")
-def java_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaRestServer]:
-    try:
-        with java_rest_server(tmp_path_factory.mktemp("java")) as server:
-            yield server
-    except JavaUnavailable as reason:
-        pytest.skip(str(reason))
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ from paimon_spark.format.file_index.keys import CodedKeys, KeyForm, code_keys
 from paimon_spark.format.file_index.range_bitmap import write_range_bitmap
 from paimon_spark.format.file_index.row_sets import Ints
 from paimon_spark.format.file_index.settings import BITMAP, BLOOM_FILTER, BSI, IndexSetting, is_bytes
+from paimon_spark.format.spans import expand
 from paimon_spark.format.types import FLOATS, STRINGS, TIMESTAMPS, DataField, DataType, Root
 
 
@@ -113,8 +114,7 @@ def map_values(maps: pa.Array, key: str) -> pa.Array:
     lengths = np.diff(offsets)
     lengths[~valid_mask(maps)] = 0
     row_of_entry = np.repeat(np.arange(len(maps)), lengths)
-    places = np.repeat(offsets[:-1].astype(np.int64) - np.cumsum(lengths) + lengths, lengths)
-    places += np.arange(len(places))
+    places = expand(offsets[:-1].astype(np.int64), lengths)
     matches = to_numpy(pc.fill_null(pc.equal(maps.keys.take(pa.array(places)), key), False))
     found = np.full(len(maps), -1, np.int64)
     found[row_of_entry[matches]] = places[matches]

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from paimon_spark.arrow.formats.row_values import FIXED, Bytes, Longs, Nulls, ranges, width_of
+from paimon_spark.arrow.formats.row_values import FIXED, Bytes, Longs, Nulls, width_of
 from paimon_spark.arrow.types import NANOS_PER_UNIT, timestamp_unit
+from paimon_spark.format.spans import expand
 from paimon_spark.format.types import BINARIES, STRINGS, TIMESTAMPS, DataField, DataType, Root
 
 _COUNT = DataType(Root.INT, nullable=False)
@@ -58,7 +59,7 @@ def _side_by_side(parts: Sequence[Pieces]) -> Pieces:
     out = np.empty(int(lengths.sum()), np.uint8)
     place = np.cumsum(lengths) - lengths
     for part in parts:
-        out[ranges(place, part.lengths)] = part.data
+        out[expand(place, part.lengths)] = part.data
         place = place + part.lengths
     return Pieces(out, lengths)
 
@@ -120,7 +121,7 @@ def _elements(array: pa.Array, flat: pa.Array, data_type: DataType) -> Pieces:
     sizes = np.diff(array.offsets.to_numpy()).astype(np.int64)
     masks = (sizes + 7) // 8
     bits = np.zeros(int(masks.sum()) * 8, np.uint8)
-    bits[ranges((np.cumsum(masks) - masks) * 8, sizes)] = _nulls(flat)
+    bits[expand((np.cumsum(masks) - masks) * 8, sizes)] = _nulls(flat)
     found = _nullable(flat, data_type)
     ends = np.concatenate([[0], np.cumsum(found.lengths)])
     of_array = np.diff(ends[np.concatenate([[0], np.cumsum(sizes)])])

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_spark.arrow.types import NANOS_PER_UNIT, arrow_field, arrow_type, timestamp_unit
+from paimon_spark.format.spans import expand
 from paimon_spark.format.types import BINARIES, STRINGS, TIMESTAMPS, DataField, DataType, Root
 
 Longs: TypeAlias = npt.NDArray[np.int64]
@@ -184,17 +185,11 @@ def _spans(data: Bytes, places: Longs) -> tuple[Longs, Longs, Longs]:
     return starts, lengths, starts + lengths
 
 
-def ranges(starts: Longs, lengths: Longs) -> Longs:
-    """The numbers of all ranges, one after the other."""
-    ends = np.cumsum(lengths)
-    return np.repeat(starts - ends + lengths, lengths) + np.arange(int(ends[-1]) if len(ends) else 0)
-
-
 def _texts(kind: pa.DataType, data: Bytes, starts: Longs, lengths: Longs) -> pa.Array:
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     if int(offsets[-1]) > _LAST_INT32:
         raise ValueError("a block has values of more than 2 GB")
-    found = data[ranges(starts, lengths)]
+    found = data[expand(starts, lengths)]
     return pa.Array.from_buffers(kind, len(starts), [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(found)])
 
 

@@ -27,9 +27,9 @@ from paimon_spark.format.global_index.numbers import (
     encode_varints,
     number_at,
     numbers_at,
-    ranges,
     varint,
 )
+from paimon_spark.format.spans import expand
 
 BTREE = "btree"
 _FOOTER = struct.Struct("<qiqqiqiii")
@@ -83,7 +83,7 @@ class _Block:
         counts, starts = self._numbers(starts)
         if (starts > ends).any():
             raise damaged(self._where, "an entry ends before its rows")
-        found = decode_varints(self._data[ranges(starts, ends - starts)], self._where)
+        found = decode_varints(self._data[expand(starts, ends - starts)], self._where)
         if len(found) != counts.sum():
             raise damaged(self._where, f"{counts.sum()} rows are announced, and {len(found)} are there")
         return found
@@ -268,7 +268,7 @@ def _entries(coded: CodedKeys, form: GlobalKeyForm, rows: Ints, counts: Ints) ->
     found = np.empty(int(ends[-1]), np.uint8)
     at = ends - sum(sizes for _, sizes in parts)
     for octets, sizes in parts:
-        found[ranges(at, sizes)] = octets
+        found[expand(at, sizes)] = octets
         at = at + sizes
     return found, ends
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from paimon_spark.errors import CorruptFile, UnsupportedFeature
 from paimon_spark.format.file_index.keys import Key, KeyForm, KeyList
-from paimon_spark.format.global_index.numbers import Ints, Octets, encode_varints, ranges, varint
+from paimon_spark.format.global_index.numbers import Ints, Octets, encode_varints, varint
+from paimon_spark.format.spans import expand
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import FLOATS, STRINGS, TIMESTAMPS, DataType, Root
 
@@ -139,8 +140,8 @@ class GlobalKeyForm(KeyForm):
         ends = np.cumsum(sizes + 8)
         found = np.empty(int(ends[-1]) if len(ends) else 0, np.uint8)
         starts = ends - sizes - 8
-        found[ranges(starts, np.full(len(keys), 8))] = millis
-        found[ranges(starts + 8, sizes)] = rest
+        found[expand(starts, np.full(len(keys), 8))] = millis
+        found[expand(starts + 8, sizes)] = rest
         return found, (sizes + 8).tolist()
 
     @property

@@ -100,11 +100,3 @@ def numbers_at(data: Octets, places: Ints, where: str) -> tuple[Ints, Ints]:
     if open_.any():
         raise damaged(where, "a number is too long")
     return found, after
-
-
-def ranges(starts: Ints, lengths: Ints) -> Ints:
-    """The numbers of all ranges, one after the other."""
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if len(ends) else 0
-    found: Ints = np.arange(total) + np.repeat(starts - (ends - lengths), lengths)
-    return found

@@ -9,10 +9,11 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from paimon_spark.format.spans import expand
 from paimon_spark.merge.aggregates.equality import equality_columns, group_equal
 from paimon_spark.merge.aggregates.frame import Fold
 from paimon_spark.merge.aggregates.parts import seeds
-from paimon_spark.merge.aggregates.spans import expand, lists_of, spans_of, take_items
+from paimon_spark.merge.aggregates.spans import lists_of, spans_of, take_items
 from paimon_spark.merge.keys.key_words import Ints
 from paimon_spark.merge.keys.winners import Groups, Mask, Rows
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from paimon_spark.format.spans import expand
 from paimon_spark.merge.keys.winners import Rows
 
 
@@ -57,12 +58,6 @@ def _spans(array: pa.Array, children: tuple[pa.Array, ...]) -> Spans:
     if array.null_count:
         lengths[array.is_null().to_numpy(zero_copy_only=False)] = 0
     return Spans(tuple(child.slice(first, last - first) for child in children), starts, lengths)
-
-
-def expand(starts: Rows, lengths: Rows) -> Rows:
-    """All numbers of the ranges with these starts and lengths, range after range."""
-    before = np.cumsum(lengths) - lengths
-    return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
 
 
 def take_items(array: pa.Array, positions: Rows) -> pa.Array:
