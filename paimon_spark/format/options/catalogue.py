@@ -259,7 +259,6 @@ _REFUSED: Mapping[str, Refused] = {
     "blob-external-storage-path": Refused(
         Moment.WRITE, ("",), "bytes of BLOB columns outside of the table, as release 1.4 wrote them"
     ),
-    "pk-clustering-override": Refused(Moment.WRITE, ("false",), "writing files of a primary key in another order"),
     "commit.callbacks": Refused(
         Moment.WRITE, ("",), "commit callbacks, which are Java classes", OFFICIAL + _EMPTIED.format("commit.callbacks")
     ),

@@ -217,11 +217,14 @@ class CompactionSettings(Settings):
 
 
 class ClusteringSettings(Settings):
-    """The order of rows of a table without a primary key."""
+    """The order of rows of a table without a primary key, and of the compacted rows of one with a key."""
 
     columns = words("clustering.columns",
         "The columns by which each write sorts the rows of a table without a primary key and buckets, and by which "
-        "`clustering.incremental` does.", older=("sink.clustering.by-columns",))
+        "`clustering.incremental` and `pk-clustering-override` do.", older=("sink.clustering.by-columns",))
+    override = boolean("pk-clustering-override", False,
+        "Compactions of a table with a primary key sort rows by `clustering.columns` instead of the key, and deletion "
+        "vectors (or `merge-engine` = `first-row`) keep one row of each key.")
     strategy = choice("clustering.strategy", ("auto", "order", "zorder", "hilbert"),
         "The order: `order`, `zorder` or `hilbert`. `auto`: by the number of columns: one is ordered, up to four make "
         "a z-order, more a Hilbert curve.", older=("sink.clustering.strategy",))

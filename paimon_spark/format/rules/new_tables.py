@@ -28,6 +28,7 @@ from paimon_spark.format.options.write_settings import (
 )
 from paimon_spark.format.rules.blobs import check_blobs, check_vector_files, vector_file_columns
 from paimon_spark.format.rules.chain_tables import check_chain
+from paimon_spark.format.rules.key_clustering import key_clustering_faults
 from paimon_spark.format.schema import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, TableSchema
 from paimon_spark.format.type_text import format_field, parse_field, type_sql
 from paimon_spark.format.types import (
@@ -198,7 +199,7 @@ def _check_merge(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
     if settings.deletion_vectors_enabled:
         if producer == ChangelogProducer.FULL_COMPACTION:
             yield "deletion-vectors.enabled does not go with changelog-producer=full-compaction"
-        if engine == MergeEngine.FIRST_ROW:
+        if engine == MergeEngine.FIRST_ROW and not settings.clustering.override:
             yield "deletion-vectors.enabled does not go with merge-engine=first-row"
     if settings.is_set(CompactionSettings.full_delta_commits):
         if producer == ChangelogProducer.LOOKUP:
@@ -487,6 +488,7 @@ _RULES: tuple[Callable[[TableSchema, TableSettings], Iterator[str]], ...] = (
     _check_column_options,
     _check_modes,
     check_chain,
+    key_clustering_faults,
 )
 
 

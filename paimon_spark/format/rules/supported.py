@@ -15,20 +15,20 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.options.catalogue import catalogued, unknown_keys
+from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.format.options.option import DATA_FORMATS, OFFICIAL, Moment, Refused
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.upkeep_settings import PartitionSettings
-from paimon_spark.format.options.value_texts import parse_bool
 from paimon_spark.format.options.write_settings import FileSettings
 from paimon_spark.format.paths import write_roots
 from paimon_spark.format.quoting import quoted_if_needed
 from paimon_spark.format.rules.blobs import is_known_blob
 from paimon_spark.format.rules.iceberg_tables import check_iceberg
+from paimon_spark.format.rules.key_clustering import OVERRIDE, check_key_clustering, orders_otherwise
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import BINARIES, DataField, DataType, Root
 
-_OTHER_ORDER = "pk-clustering-override"
 _UNSUPPORTED_MARKS = {
     "custom": "which is a class of Java",
 }
@@ -59,9 +59,10 @@ def check_readable(schema: TableSchema, settings: TableSettings) -> None:
     """
     _check_blobs(schema, settings)
     _apply(Moment.READ, settings)
-    if orders_otherwise(settings) and not settings.deletion_vectors_enabled:
-        what = "files of a primary key in another order without deletion vectors"
-        raise _refused(Moment.READ, _OTHER_ORDER, settings[_OTHER_ORDER], what)
+    keeps_one_row = settings.deletion_vectors_enabled or settings.merge_engine == MergeEngine.FIRST_ROW
+    if orders_otherwise(settings) and not keeps_one_row:
+        what = "files of a primary key in another order, without deletion vectors and of another engine than first-row"
+        raise _refused(Moment.READ, OVERRIDE, settings[OVERRIDE], what)
     for name in settings.files.format_per_level.values():
         if name.lower() not in DATA_FORMATS:
             what = "data files other than parquet, orc, avro and row"
@@ -109,6 +110,7 @@ def check_writable(schema: TableSchema, settings: TableSettings) -> None:
     _apply(Moment.WRITE, settings)
     _check_row_files(schema, settings)
     _check_blobs_of_keys(schema)
+    check_key_clustering(schema, settings)
     check_iceberg(schema, settings)
     write_roots(settings)
     for field in (schema.by_name[name] for name in schema.partition_keys if name in schema.by_name):
@@ -168,31 +170,6 @@ def check_tagging(settings: TableSettings) -> None:
         UnsupportedFeature: it does not; the message names the option.
     """
     _apply(Moment.WRITE, TableSettings({key: value for key, value in settings.items() if key == "tag.callbacks"}))
-
-
-def orders_otherwise(settings: TableSettings) -> bool:
-    """True if the files of a table with a primary key are in another order than that of the key."""
-    return parse_bool(settings.get(_OTHER_ORDER, "false"))
-
-
-def check_key_order(settings: TableSettings, what: str) -> None:
-    """Checks that the files of a table with a primary key are in the order of the key.
-
-    With `pk-clustering-override` they are in another order, and their metadata do not tell their first and last keys
-    (Java: KeyValueClusteringFileWriter): only compacted files can be read, which need no merge.
-
-    Args:
-        settings: of the table, with those of the call on top.
-        what: is read, for the error: "changes".
-
-    Raises:
-        UnsupportedFeature: they are not.
-    """
-    if orders_otherwise(settings):
-        raise UnsupportedFeature(
-            f"cannot read {what} of the table: with '{_OTHER_ORDER}' its files are not in the order of "
-            f"the primary key, and this release reads only its compacted files; {OFFICIAL}"
-        )
 
 
 def check_call(given: Mapping[str, str]) -> None:

@@ -20,6 +20,7 @@ from paimon_spark.errors import CorruptFile, PaimonError, StorageError
 from paimon_spark.format.deletion_vector import decode_vector, deleted_positions, range_to_read
 from paimon_spark.format.manifest import DataFileMeta, IndexManifestEntry
 from paimon_spark.format.paths import data_file_path
+from paimon_spark.format.rules.key_clustering import orders_otherwise
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataType
 from paimon_spark.merge.keys.key_order import key_range_of
@@ -34,10 +35,12 @@ from paimon_spark.store.metadata.messages import DELETION_VECTORS
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.deletion_files import read_deleted_positions
 from paimon_spark.store.read.file_rows import FileRequest, StoredFile, read_file
+from paimon_spark.store.read.sorted_runs import RunSpill, SortedChunks
 from paimon_spark.store.read.splits import DeletionFile
 from paimon_spark.store.scan.new_scan import own_scan
 
 KEYS_AT_ONCE = 1 << 23
+_BATCH_ROWS = 65536
 
 
 def level_faults(files: Iterable[DataFileMeta], key_types: Sequence[DataType]) -> Iterator[str]:
@@ -168,13 +171,9 @@ def check_one_row(table: Table, task: OneRowTask, findings: Findings) -> None:
     spec = MergeSpec(keys, has_sequence=False, has_kind=False)
     count, example = 0, ""
     try:
-        for section in partition_sections(task.files, [field.type for field in keys]):
-            if len(section) == 1:
-                continue
-            runs = [_live_keys(table, task, run.files) for run in section]
-            for batch in merge_runs(runs, spec, spec.key_names, engine=repeated_keys):
-                count += batch.num_rows
-                example = example or named(keys, [batch.column(name)[0].as_py() for name in spec.key_names])
+        for batch in _repeated_in(table, task, spec):
+            count += batch.num_rows
+            example = example or named(keys, [batch.column(name)[0].as_py() for name in spec.key_names])
     except StorageError:
         raise
     except PaimonError:  # a file that cannot be read is a problem of its own
@@ -182,6 +181,20 @@ def check_one_row(table: Table, task: OneRowTask, findings: Findings) -> None:
     if count:
         found = f"{count} keys have more than one live row above level 0, where readers do not merge: {example}, ..."
         findings.add(Rule.ONE_ROW, task.label, task.where, found)
+
+
+def _repeated_in(table: Table, task: OneRowTask, spec: MergeSpec) -> Iterator[pa.RecordBatch]:
+    """One row of each key that has several."""
+    if orders_otherwise(table.settings):
+        with SortedChunks() as chunks, RunSpill() as spill:
+            runs = chunks.sort(_live_keys(table, task, task.files), spec.key_names)
+            fewer = spill.fewer(runs, spec.key_fields, spec.key_names, _BATCH_ROWS)
+            yield from merge_runs(fewer, spec, spec.key_names, engine=repeated_keys)
+        return
+    for section in partition_sections(task.files, [field.type for field in spec.key_fields]):
+        if len(section) > 1:
+            found = [_live_keys(table, task, run.files) for run in section]
+            yield from merge_runs(found, spec, spec.key_names, engine=repeated_keys)
 
 
 def repeated_keys(window: Window, spec: MergeSpec, output: Sequence[str], ordered: bool) -> Iterator[pa.RecordBatch]:

@@ -19,6 +19,7 @@ from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.format.options.option import DATA_FORMATS
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import data_file_path, extra_file_path, file_format_of, index_file_path, statistics_path
+from paimon_spark.format.rules.key_clustering import orders_otherwise
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.merge.keys.row_ids import is_blob_file
 from paimon_spark.store.checks.buckets import (
@@ -211,7 +212,7 @@ class Collector:
         index = state.index.get(place, ())
         settings = self._options(state)
         faults = [(Rule.LIVE_FILES, found) for found in double_files(files)]
-        if self.table.schema.primary_keys and settings.get("pk-clustering-override", "false").lower() != "true":
+        if self.table.schema.primary_keys and not orders_otherwise(settings):
             faults += self._level_faults(files)
         if settings.deletion_vectors_enabled:
             faults += [(Rule.VECTORS, found) for found in vector_faults(index, {f.file_name: f for f in files})]

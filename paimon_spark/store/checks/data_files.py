@@ -17,10 +17,12 @@ from paimon_spark.format.bucket import bucket_fields
 from paimon_spark.format.manifest import DataFileMeta, FileSource, ManifestEntry
 from paimon_spark.format.options.option import MB
 from paimon_spark.format.paths import POSTPONE_BUCKET, file_format_of
+from paimon_spark.format.rules.key_clustering import SORTED_LEVEL, clustering_fields, orders_otherwise
 from paimon_spark.format.rules.supported import unreadable_root
 from paimon_spark.format.schema import KEY_PREFIX, TableSchema
 from paimon_spark.format.types import DataField, Root
 from paimon_spark.merge.keys.row_ids import is_blob_file
+from paimon_spark.store.checks.cluster_check import ClusterCheck
 from paimon_spark.store.checks.report import Findings, Rule
 from paimon_spark.store.checks.row_checks import BucketCheck, HashCheck, KeyCheck, PartitionCheck, RowCheck, SystemCheck
 from paimon_spark.store.checks.value_checks import ValueCheck
@@ -183,7 +185,10 @@ def _row_checks(table: Table, schema: TableSchema, task: FileTask, reader: FileR
         yield SystemCheck(entry.file, numbers=False)
         return
     keys = {field.name: _stored(field, names) for field in schema.key_fields}
-    yield KeyCheck(list(keys.values()), entry.file, repeats=task.is_changelog)
+    if entry.file.level >= SORTED_LEVEL and not task.is_changelog and orders_otherwise(settings):
+        yield ClusterCheck(clustering_fields(schema, settings), entry.file)
+    else:
+        yield KeyCheck(list(keys.values()), entry.file, repeats=task.is_changelog)
     by_snapshot = settings.sequence_snapshot_ordering and entry.file.file_source == FileSource.APPEND
     yield SystemCheck(entry.file, numbers=not by_snapshot)
     if bucket:

@@ -23,7 +23,6 @@ from paimon_spark.format.paths import (
     manifest_path,
     schema_directory,
 )
-from paimon_spark.format.rules.supported import check_key_order
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import Root
@@ -74,15 +73,11 @@ def check(
         TableNotFound, SnapshotNotFound, OptionError: the table, the branch or an option does not exist; or the table
             was dropped or renamed since it was opened.
         TableChanged: another table was made at its place since it was opened.
-        UnsupportedFeature: files are read, and those of the table are not in the order of the key
-            (`pk-clustering-override`); without reading files it can be checked.
         StorageError: the storage failed. A missing file is a problem in the report instead.
     """
     if isinstance(table, str):
         table = _found(table, options or {})
     forget_all()
-    if read_files:
-        check_key_order(table.settings, "and check all files")
     with table.still_there():
         return _checked(table, read_files, keys_only, latest_only, progress)
 

@@ -18,6 +18,7 @@ from paimon_spark.file_io import NotCreated
 from paimon_spark.format.json_text import parse_json_object
 from paimon_spark.format.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
 from paimon_spark.format.paths import statistics_path
+from paimon_spark.format.rules.key_clustering import orders_otherwise
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.store.commit.conflicts import ConflictRules, check_conflicts, check_total_buckets, check_vectors
 from paimon_spark.store.commit.manifest_merge import merge_fully, merge_manifests
@@ -243,9 +244,10 @@ def _check(state: TableState, request: CommitRequest[Any], changes: CommitChange
 def conflict_rules(table: Table) -> ConflictRules:
     """The properties of the table that conflict detection needs."""
     types = table.schema.partition_types
+    has_key_ranges = bool(table.schema.primary_keys) and not orders_otherwise(table.settings)
     return ConflictRules(
         table=table.location,
-        key_types=tuple(f.type for f in table.schema.key_fields) if table.schema.primary_keys else (),
+        key_types=tuple(f.type for f in table.schema.key_fields) if has_key_ranges else (),
         canonical=same_partition(types),
         partition_text=partial(describe_partition, table),
         has_expired=partial(_has_expired, table),

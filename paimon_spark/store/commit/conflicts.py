@@ -24,7 +24,8 @@ class ConflictRules:
 
     Attributes:
         table: the location, for messages.
-        key_types: the types of the trimmed primary key; empty for append tables, which have no key ranges.
+        key_types: the types of the trimmed primary key; empty for tables whose files above level 0 are not sorted by
+            it: append tables, and those with `pk-clustering-override`.
         canonical: gives all rows of one partition the same bytes.
         partition_text: formats a partition row, for messages.
         has_expired: whether a partition expires because of its age.

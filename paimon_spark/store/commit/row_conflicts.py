@@ -18,6 +18,7 @@ import numpy as np
 from paimon_spark.errors import CommitConflict
 from paimon_spark.format.bucket import Place
 from paimon_spark.format.manifest import FileKind, ManifestEntry
+from paimon_spark.format.rules.key_clustering import orders_otherwise
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.merge.keys.key_order import SortKey, key_range_of
 from paimon_spark.store.commit.attempt import TableState
@@ -73,11 +74,17 @@ def check_keys_unchanged(state: TableState, read: ReadState, changed: Sequence[M
     key_range = key_range_of([field.type for field in table.schema.key_fields])
     own: dict[Place, list[tuple[SortKey, SortKey]]] = {}
     for entry in changed:
-        own.setdefault(_place(table, entry), []).append(key_range(entry.file))
+        if not _hides_keys(table, entry):
+            own.setdefault(_place(table, entry), []).append(key_range(entry.file))
     for snapshot in later:
         for entry in changes_of(table, snapshot):
-            first, last = key_range(entry.file)
-            if any(low <= last and first <= high for low, high in own.get(_place(table, entry), ())):
+            mine = own.get(_place(table, entry), ())
+            if _hides_keys(table, entry):
+                meets = bool(mine)
+            else:
+                first, last = key_range(entry.file)
+                meets = any(low <= last and first <= high for low, high in mine)
+            if meets:
                 verb = "written" if entry.kind == FileKind.ADD else "removed"
                 raise CommitConflict(
                     f"this change of rows of {table.location} read snapshot {read.snapshot_id}, and the job of user "
@@ -85,6 +92,11 @@ def check_keys_unchanged(state: TableState, read: ReadState, changed: Sequence[M
                     f"{describe_partition(table, entry.partition)}, bucket {entry.bucket} (snapshot {snapshot.id}). "
                     f"{AGAIN}"
                 )
+
+
+def _hides_keys(table: Table, entry: ManifestEntry) -> bool:
+    """True if the metadata of a file do not tell its keys: it is sorted by other columns (`pk-clustering-override`)."""
+    return entry.file.level > 0 and orders_otherwise(table.settings)
 
 
 def snapshots_since(state: TableState, read: ReadState) -> list[Snapshot]:

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from paimon_spark.errors import DataError
 from paimon_spark.format.manifest import ManifestEntry
+from paimon_spark.format.rules.key_clustering import orders_otherwise
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 from paimon_spark.format.types import DataType
@@ -297,7 +298,7 @@ class TableCommit:
 
     def _upgraded(self, new: CommitChanges) -> CommitChanges:
         settings, schema = self._table.settings, self._table.schema
-        if not schema.primary_keys or not settings.overwrite_upgrade:
+        if not schema.primary_keys or not settings.overwrite_upgrade or orders_otherwise(settings):
             return new
         levels = settings.compaction.num_levels or settings.compaction.trigger + 1
         return replace(new, files=upgraded(new.files, tuple(f.type for f in schema.key_fields), levels - 1))

@@ -32,9 +32,10 @@ from paimon_spark.merge.keys.sections import Section, SortedRun, runs_by_age
 from paimon_spark.merge.runs.sort_merge import merge_runs
 from paimon_spark.store.compact.blobs import join_blobs
 from paimon_spark.store.compact.bucket_rows import SYSTEM_FIELDS, BucketRows, Progress, UpperLevel, files_above
+from paimon_spark.store.compact.clustered import compact_clustered
 from paimon_spark.store.compact.columns import join_columns, leave_out_deleted
 from paimon_spark.store.compact.output import CompactOutput
-from paimon_spark.store.compact.task import AppendTask, CompactTask, CompactTaskResult, MergeTask
+from paimon_spark.store.compact.task import AppendTask, ClusterTask, CompactTask, CompactTaskResult, MergeTask
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.file_rows import FileRequest
 from paimon_spark.store.read.sorted_runs import RunSpill, SizedRun
@@ -71,6 +72,8 @@ def run_task(
         return join_blobs(table, task, progress) if joins_blobs else join_columns(table, task, progress)
     with CompactOutput(table, task) as output, RunSpill() as spill:
         rows = BucketRows(table, task, progress)
+        if isinstance(task, ClusterTask):
+            return compact_clustered(table, task, rows, output)
         if isinstance(task, AppendTask):
             return _append(table, task, rows, output)
         # Full compactions only look at the highest level, and they write to it.

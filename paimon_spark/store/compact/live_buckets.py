@@ -13,6 +13,7 @@ from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.bucket import Place
 from paimon_spark.format.manifest import DataFileMeta, ManifestEntry
 from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.format.types import DataField
 from paimon_spark.store.metadata.live_files import canonical_partitions, canonical_row, fold, group_by_bucket
 from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_manifest_columns
 from paimon_spark.store.metadata.table import Table
@@ -93,3 +94,11 @@ def is_chosen(table: Table, predicate: Predicate, row: bytes) -> bool:
         return True
     values = decode_arity_row(row, table.schema.partition_types)
     return match_values(predicate, dict(zip(table.schema.partition_keys, values, strict=True))) is True
+
+
+def types_are_now(table: Table, fields: Sequence[DataField], schema_id: int) -> bool:
+    """True if some columns had their current types in a schema of the table; a column that it lacks counts as such."""
+    if schema_id == table.schema.id:
+        return True
+    types = {field.id: field.type.with_nullable(True) for field in table.schemas.load(schema_id).fields}
+    return all(types.get(f.id, f.type.with_nullable(True)) == f.type.with_nullable(True) for f in fields)

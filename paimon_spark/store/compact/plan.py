@@ -23,6 +23,7 @@ from paimon_spark.format.options.option import MB
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.write_settings import FileSettings
 from paimon_spark.format.paths import file_format_of
+from paimon_spark.format.rules.key_clustering import clustering_fields, orders_otherwise
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataType
@@ -36,6 +37,7 @@ from paimon_spark.merge.compaction.append_picks import (
     pick_any_order,
     pick_neighbours,
 )
+from paimon_spark.merge.compaction.clustered_picks import pick_clustered, values_of
 from paimon_spark.merge.compaction.column_picks import NOTHING_DELETED, PartRules, pick_columns
 from paimon_spark.merge.compaction.levels import CompactUnit, level_runs, top_level
 from paimon_spark.merge.compaction.pick import drops_deletes, never, pick_compaction, pick_full
@@ -46,13 +48,13 @@ from paimon_spark.merge.keys.key_order import key_range_of
 from paimon_spark.merge.keys.row_ids import is_blob_file, is_part_file
 from paimon_spark.merge.keys.sections import Section
 from paimon_spark.store.compact.commit import upper_files
-from paimon_spark.store.compact.live_buckets import TRUE, LiveBucket, live_buckets
-from paimon_spark.store.compact.task import AppendTask, CompactTask, MergeTask
+from paimon_spark.store.compact.live_buckets import TRUE, LiveBucket, live_buckets, types_are_now
+from paimon_spark.store.compact.task import AppendTask, ClusterTask, CompactTask, MergeTask
 from paimon_spark.store.metadata.partition_times import partitions_to_skip
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.read.file_statistics import ids_of_file
 from paimon_spark.store.read.splits import DeletionFile, pack_ordered
-from paimon_spark.store.write.file_layout import blob_layouts
+from paimon_spark.store.write.file_layout import TARGET_WITH_KEY, blob_layouts
 
 TASK_BYTES = 256 * MB
 """A bucket of more is cut into tasks of about this size, where no key spans the cut."""
@@ -162,6 +164,8 @@ def biggest_first(tasks: Sequence[CompactTask]) -> tuple[CompactTask, ...]:
 
 def _bucket_tasks(table: Table, bucket: LiveBucket, rules: CompactionRules, full: bool) -> list[CompactTask]:
     """The tasks of one bucket; none when nothing is picked."""
+    if orders_otherwise(table.settings):
+        return _cluster_tasks(table, bucket, rules, full)
     runs = level_runs(bucket.files)
     expires = _expires(table)
     if full:
@@ -183,6 +187,32 @@ def _bucket_tasks(table: Table, bucket: LiveBucket, rules: CompactionRules, full
         steps=steps,
     )
     return [_with_its_files(whole, part, above, bucket.deletions, types) for part in cut_steps(steps, TASK_BYTES)]
+
+
+def _cluster_tasks(table: Table, bucket: LiveBucket, rules: CompactionRules, full: bool) -> list[CompactTask]:
+    """The one task of a bucket whose compacted files are sorted by other columns than the key; none: nothing to do."""
+    files, fields = bucket.files, clustering_fields(table.schema, table.settings)
+    compacted = tuple(file for file in files if file.level > 0)
+    alike = all(types_are_now(table, fields, number) for number in {file.schema_id for file in compacted})
+    find = values_of(fields) if alike else None
+    target = table.settings.files.target_size or TARGET_WITH_KEY
+    pick = pick_clustered(files, find, target, full, bucket.deletions.keys(), rules.rewrites_all)
+    if pick is None:
+        return []
+    first = bucket.entries[0]
+    names = (file.file_name for file in compacted)
+    return [
+        ClusterTask(
+            partition=first.partition,
+            bucket=first.bucket,
+            total_buckets=first.total_buckets,
+            new=pick.new,
+            groups=pick.groups,
+            together=pick.together,
+            compacted=compacted,
+            deletions={name: bucket.deletions[name] for name in names if name in bucket.deletions},
+        )
+    ]
 
 
 def _expires(table: Table) -> Callable[[DataFileMeta], bool]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from paimon_spark.format.manifest import DataFileMeta
+from paimon_spark.format.rules.key_clustering import SORTED_LEVEL
 from paimon_spark.merge.compaction.steps import CompactStep
 from paimon_spark.store.read.splits import DeletionFile
 
@@ -74,7 +75,47 @@ class AppendTask:
         return sum(file.file_size for file in self.files)
 
 
-CompactTask: TypeAlias = MergeTask | AppendTask
+@dataclass(frozen=True)
+class ClusterTask:
+    """One compaction of a bucket whose compacted files are sorted by other columns than the key.
+
+    Attributes:
+        partition: arity-prefixed BinaryRow.
+        bucket: number of the bucket.
+        total_buckets: the number of buckets that the bucket's files record.
+        new: the files of level 0, oldest first: the rows of a later one replace those of an earlier one.
+        groups: compacted files that are merged, those of each group into one sorted run.
+        together: whether all these files become one sorted run.
+        compacted: all compacted files of the bucket: the new rows replace rows of theirs.
+        deletions: deletion vectors by data file name, of the compacted files.
+    """
+
+    partition: bytes
+    bucket: int
+    total_buckets: int
+    new: tuple[DataFileMeta, ...]
+    groups: tuple[tuple[DataFileMeta, ...], ...]
+    together: bool
+    compacted: tuple[DataFileMeta, ...] = ()
+    deletions: Mapping[str, DeletionFile] = field(default_factory=dict)
+
+    @property
+    def output_level(self) -> int:
+        """The level of the new files."""
+        return SORTED_LEVEL
+
+    @property
+    def files(self) -> tuple[DataFileMeta, ...]:
+        """The files that are replaced."""
+        return (*self.new, *(file for group in self.groups for file in group))
+
+    @property
+    def weight(self) -> int:
+        """Bytes of the files that are read as a whole."""
+        return sum(file.file_size for file in self.files)
+
+
+CompactTask: TypeAlias = MergeTask | AppendTask | ClusterTask
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ that never compacts adds a run with every task of every commit. Each open run co
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +19,10 @@ import pyarrow as pa
 from paimon_spark.format.options.option import MB
 from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.types import DataField
-from paimon_spark.merge.keys.rows import take_rows
+from paimon_spark.merge.keys.key_words import key_columns, key_words
+from paimon_spark.merge.keys.rows import take, take_rows
 from paimon_spark.merge.keys.window import Engine, MergeSpec, Window
+from paimon_spark.merge.keys.winners import order_unsorted_rows, spare_width
 from paimon_spark.merge.runs.sort_merge import merge_runs
 from paimon_spark.merge.runs.write_order import sort_and_merge
 
@@ -169,3 +171,64 @@ def every_row(window: Window, spec: MergeSpec, output: Sequence[str], ordered: b
     if len(pieces) == 1:
         return iter(pieces)
     return take_rows(pieces, window.groups.order)
+
+
+class SortedChunks:
+    """A context that sorts rows in chunks, which wait in memory or in temporary files that are deleted at its end."""
+
+    def __init__(self, chunk_bytes: int = RUN_BYTES, memory_bytes: int = MEMORY_BYTES) -> None:
+        """A context without chunks.
+
+        Args:
+            chunk_bytes: about so many bytes are sorted at once.
+            memory_bytes: the bytes of chunks that wait in memory; further ones wait in files.
+        """
+        self._chunk_bytes = chunk_bytes
+        self._left = memory_bytes
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._files = 0
+
+    def __enter__(self) -> SortedChunks:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def sort(self, batches: Iterable[pa.RecordBatch], names: Sequence[str]) -> list[SizedRun]:
+        """The rows as sorted runs; of equal rows the earlier one comes first.
+
+        Args:
+            batches: the rows; all are read at once.
+            names: the columns to sort by, the most important first, without nulls.
+        """
+        return [self._sorted(chunk, names) for chunk in self._chunks(batches)]
+
+    def _chunks(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        waiting: list[pa.RecordBatch] = []
+        size = 0
+        for batch in batches:
+            waiting.append(batch)
+            size += batch.nbytes
+            if size >= self._chunk_bytes:
+                yield pa.concat_batches(waiting)
+                waiting, size = [], 0
+        if waiting:
+            yield pa.concat_batches(waiting)
+
+    def _sorted(self, chunk: pa.RecordBatch, names: Sequence[str]) -> SizedRun:
+        width = spare_width(chunk.num_rows)
+        words = key_words(key_columns(chunk, names), None, width)
+        rows = take(chunk, order_unsorted_rows(words, width))
+        parts = (rows.slice(start, _BATCH_ROWS) for start in range(0, rows.num_rows, _BATCH_ROWS))
+        if rows.nbytes <= self._left:
+            self._left -= rows.nbytes
+            return SizedRun(parts, rows.num_rows)
+        return SizedRun(spilled_run(parts, self._new_file()), rows.num_rows)
+
+    def _new_file(self) -> Path:
+        self._folder = self._folder or tempfile.TemporaryDirectory(prefix="paimon-chunks-")
+        self._files += 1
+        return Path(self._folder.name, f"chunk-{self._files}")

@@ -15,6 +15,7 @@ from paimon_spark.arrow.predicates.predicate import Predicate
 from paimon_spark.errors import CommitConflict, OptionError, RetriesExhausted, TableNotFound, UnsupportedFeature
 from paimon_spark.format.manifest import DataFileMeta, FileKind, IndexManifestEntry
 from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.rules.key_clustering import OVERRIDE, SORTED_LEVEL, orders_otherwise
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 from paimon_spark.merge.compaction.append_picks import in_written_order
@@ -207,7 +208,9 @@ def _splits(table: Table, bucket: LiveBucket) -> list[Split]:
     where = bucket_directory(table, entry.partition, entry.bucket)
     alone: list[DataFileMeta] = []
     sections: list[Section] = []
-    if table.schema.primary_keys:
+    if table.schema.primary_keys and orders_otherwise(table.settings):
+        alone = _compacted(table, bucket)
+    elif table.schema.primary_keys:
         for section in partition_sections(bucket.files, [f.type for f in table.schema.key_fields]):
             if len(section) == 1:
                 alone += section[0].files
@@ -223,10 +226,27 @@ def _splits(table: Table, bucket: LiveBucket) -> list[Split]:
     ]
 
 
+def _compacted(table: Table, bucket: LiveBucket) -> list[DataFileMeta]:
+    """The files of a bucket that is sorted by other columns than the key, where each key has one row.
+
+    Raises:
+        UnsupportedFeature: some files wait for a compaction, and could be merged only in the order of the key.
+    """
+    if any(file.level == 0 for file in bucket.files):
+        raise UnsupportedFeature(
+            f"rescaling {table.location}: {describe_partition(table, bucket.entries[0].partition)}, bucket "
+            f"{bucket.entries[0].bucket} has files that are not compacted, and those of a table with '{OVERRIDE}' are "
+            "not in the order of the key; compact the table first"
+        )
+    return bucket.files
+
+
 def _level(table: Table) -> int | None:
     """The level of the new files: the highest, because they are all files of their bucket; None: 0."""
     if not table.schema.primary_keys:
         return None
+    if orders_otherwise(table.settings):
+        return SORTED_LEVEL
     if not skips_level_zero(table.settings) and not table.settings.overwrite_upgrade:
         return None
     return compaction_rules(table.settings).max_level

@@ -14,11 +14,13 @@ from paimon_spark.format.bucket import Partition
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options.option import MB
 from paimon_spark.format.row_kind import Kinds
+from paimon_spark.format.rules.key_clustering import orders_otherwise
+from paimon_spark.merge.compaction.clustered_picks import in_order_of_writes
 from paimon_spark.merge.compaction.merge import compact_rules
 from paimon_spark.merge.compaction.steps import CompactStep
 from paimon_spark.merge.keys.sections import partition_sections
 from paimon_spark.store.compact.bucket import run_task
-from paimon_spark.store.compact.task import MergeTask
+from paimon_spark.store.compact.task import ClusterTask, MergeTask
 from paimon_spark.store.metadata.live_files import canonical_row
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
@@ -98,6 +100,11 @@ class Rewrite:
     def _sorted(self, message: CommitMessage, level: int) -> CommitMessage:
         """The new files of a bucket as one sorted run: merged into one where they are none, as many rows make them."""
         table = self.table
+        if orders_otherwise(table.settings):
+            place = message.partition, message.bucket, message.total_buckets
+            result = run_task(table, ClusterTask(*place, in_order_of_writes(message.new_files), (), together=True))
+            delete_created(table, [message])
+            return replace(message, new_files=result.after)
         sections = partition_sections(message.new_files, [f.type for f in table.schema.key_fields])
         if all(len(section) == 1 for section in sections):
             return replace(message, new_files=tuple(replace(f, level=level) for f in message.new_files))

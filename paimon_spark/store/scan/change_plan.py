@@ -14,7 +14,7 @@ from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.manifest import DataFileMeta, FileKind
 from paimon_spark.format.manifests.columns import ManifestColumns
 from paimon_spark.format.paths import bucket_path
-from paimon_spark.format.rules.supported import check_key_order
+from paimon_spark.format.rules.key_clustering import check_key_order
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataType
 from paimon_spark.merge.keys.row_ids import column_files, sections_by_row_id

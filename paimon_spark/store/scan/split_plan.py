@@ -29,7 +29,7 @@ from paimon_spark.format.manifests.columns import ManifestColumns
 from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import POSTPONE_BUCKET, bucket_path
-from paimon_spark.format.rules.supported import check_key_order
+from paimon_spark.format.rules.key_clustering import check_key_order, orders_otherwise
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.merge.compaction.rules import compaction_rules
@@ -270,13 +270,25 @@ def _parts_of(table: Table, spec: ReadSpec, keep: FileFilter) -> Callable[[Seque
         return partial(evolved_parts if table.settings.data_evolution_enabled else append_parts, keep=keep)
     if reads_compacted_only(table, spec):
         return partial(compacted_parts, keep=keep)
-    check_key_order(table.settings, "files that are not compacted")
+    if orders_otherwise(table.settings):
+        return partial(_sorted_otherwise, table.settings, keep=keep)
     return partial(
         merged_parts,
         key_types=[field.type for field in table.schema.key_fields],
         keep=keep,
         whole_rows=table.settings.merge_engine.keeps_whole_rows,
     )
+
+
+def _sorted_otherwise(settings: TableSettings, files: Sequence[DataFileMeta], keep: FileFilter) -> Parts:
+    """The files of a bucket whose compacted files are sorted by other columns than the key: nothing may wait.
+
+    Raises:
+        UnsupportedFeature: a file is not compacted, so that rows would have to be merged.
+    """
+    if any(file.level == 0 for file in files):
+        check_key_order(settings, "files that are not compacted")
+    return compacted_parts(files, keep)
 
 
 def _splits(

@@ -19,7 +19,8 @@ from paimon_spark.arrow.predicates.predicate import TRUE, AlwaysFalse, AlwaysTru
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.options.read_settings import ScanSettings
-from paimon_spark.format.rules.supported import check_all_columns, orders_otherwise
+from paimon_spark.format.rules.key_clustering import orders_otherwise
+from paimon_spark.format.rules.supported import check_all_columns
 from paimon_spark.format.schema import ROW_KIND_FIELD
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField

@@ -27,7 +27,7 @@ from paimon_spark.format.manifest import DataFileMeta, FileKind
 from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.format.options.read_settings import StreamReadSettings
 from paimon_spark.format.paths import POSTPONE_BUCKET
-from paimon_spark.format.rules.supported import check_key_order
+from paimon_spark.format.rules.key_clustering import check_key_order
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.merge.keys.sections import partition_sections
 from paimon_spark.store.metadata.live_files import Indices, canonical_row, group_by_bucket

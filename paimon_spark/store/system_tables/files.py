@@ -21,7 +21,7 @@ from paimon_spark.format.file_index.container import decode_container
 from paimon_spark.format.manifest import DataFileMeta, FileSource
 from paimon_spark.format.manifests.columns import ManifestColumns
 from paimon_spark.format.paths import INDEX_SUFFIX, bucket_path, extra_file_path, file_format_of
-from paimon_spark.format.rules.supported import orders_otherwise
+from paimon_spark.format.rules.key_clustering import orders_otherwise
 from paimon_spark.store.holds.expired import translate_missing_files
 from paimon_spark.store.metadata.live_files import Indices
 from paimon_spark.store.metadata.table import Table

@@ -222,9 +222,10 @@ class BucketWriter:
         file.max_sequence = max(file.max_sequence, last)
 
     def _key(self, part: pa.RecordBatch, row: int) -> bytes:
-        types = [field.type for field in self._layout.keys]
-        values = [to_internal(part.column(name)[row]) for name in self._layout.key_names]
-        return encode_arity_row(values, types)
+        """The key of a row, or where the rows are sorted by other columns the values of these."""
+        fields = self._layout.sorted_by or self._layout.keys
+        names = [field.name for field in fields] if self._layout.sorted_by else self._layout.key_names
+        return encode_arity_row([to_internal(part.column(name)[row]) for name in names], [f.type for f in fields])
 
     def _finish(self, file: _OpenFile) -> None:
         file.writer.close()

@@ -29,6 +29,7 @@ from paimon_spark.format.options.table_settings import ColumnSettings, TableSett
 from paimon_spark.format.options.write_settings import VariantSettings
 from paimon_spark.format.paths import VECTOR_MARK
 from paimon_spark.format.rules.blobs import blob_file_columns, own_file_columns, vector_file_columns
+from paimon_spark.format.rules.key_clustering import clustering_fields, orders_otherwise
 from paimon_spark.format.schema import KEY_FIELD_ID_START, KEY_PREFIX, KEYED_FIELDS, ROW_ID, TableSchema
 from paimon_spark.format.type_text import parse_type, type_sql
 from paimon_spark.format.types import DataField, DataType, Root
@@ -80,6 +81,8 @@ class FileLayout:
         schema_id: the id of the table schema that the files follow.
         values: the columns of that schema, without BLOB columns with files of their own.
         keys: the trimmed primary key, NOT NULL, in its order; empty for append tables.
+        sorted_by: the columns that the rows of the files are sorted by, where it is not the key
+            (`pk-clustering-override`); (): they are sorted by the key.
         key_names: the names of these columns in the files.
         file_fields: all columns of the files.
         arrow: the Arrow schema of file_fields.
@@ -124,6 +127,7 @@ class FileLayout:
     blobs: tuple[BlobLayout, ...] = ()
     vectors: FileLayout | None = None
     mark: str = ""
+    sorted_by: tuple[DataField, ...] = ()
 
     def suffix_of(self, file_format: str) -> str | None:
         """The part of the names of files of a format that tells their compression; those of BLOB columns have none."""
@@ -175,6 +179,8 @@ def file_layout(
 ) -> FileLayout:
     """The layout of data files that are written now; arguments and errors as of data_rules and index_settings."""
     layout = layout_by(schema, settings, data_rules(settings, level, source))
+    if schema.primary_keys and level > 0 and orders_otherwise(settings):
+        layout = replace(layout, sorted_by=clustering_fields(schema, settings))
     indexes = index_settings(settings)
     if not indexes:
         return layout

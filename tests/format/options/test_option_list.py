@@ -56,9 +56,6 @@ VALUES = {
 }
 
 
-READABLE_WITH = {"pk-clustering-override": {"deletion-vectors.enabled": "true"}}
-
-
 def test_the_list_of_official_options_is_whole() -> None:
     newest = [key for cls, key, _, last in OFFICIAL if last in ("2.0.0", "HEAD") and cls == "Core"]
     assert len(OFFICIAL) > 450
@@ -154,7 +151,7 @@ def cases() -> Iterator[tuple[str, Refused, str]]:
 @pytest.mark.parametrize(("key", "refusal", "value"), [pytest.param(*c, id=f"{c[0]}={c[2]}") for c in cases()])
 def test_every_value_that_asks_for_something_is_refused_by_name(key: str, refusal: Refused, value: str) -> None:
     key = key.replace("<column>", "Name").replace("<type>", "bitmap").replace("<x>", "version")
-    settings = TableSettings({"bucket": "-1", key: value, **READABLE_WITH.get(key, {})})
+    settings = TableSettings({"bucket": "-1", key: value})
     if refusal.moment is Moment.CALL:
         with pytest.raises(OptionError, match=f"'{re.escape(key)}' = '{value}' would do nothing in this call"):
             check_call(settings)

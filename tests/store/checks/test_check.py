@@ -25,15 +25,7 @@ from support.tables.golden_tables import GoldenTable, golden_tables
 from paimon_spark import check, open_table
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.catalogs.create import create_table, new_schema
-from paimon_spark.errors import (
-    CorruptFile,
-    DataError,
-    OptionError,
-    SnapshotNotFound,
-    StorageError,
-    TableNotFound,
-    UnsupportedFeature,
-)
+from paimon_spark.errors import CorruptFile, DataError, OptionError, SnapshotNotFound, StorageError, TableNotFound
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.manifests.index_manifest import decode_index_manifest, encode_index_manifest
 from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
@@ -383,14 +375,6 @@ def test_a_store_that_fails_is_no_damage(tmp_path: Path) -> None:
     for at in range(len(whole.log)):
         with pytest.raises(StorageError, match="the store is down"):
             check(replace(table, file_io=FaultyFileIO(table.file_io, at, act=down)))
-
-
-def test_files_in_another_order_than_that_of_the_key_are_not_read(tmp_path: Path) -> None:
-    table = keyed_table(tmp_path / "t")
-    table = replace(table, settings=table.settings.merged({"pk-clustering-override": "true"}))
-    with pytest.raises(UnsupportedFeature, match="cannot read and check all files of the table"):
-        check(table)
-    assert check(table, read_files=False).is_good
 
 
 def test_one_damaged_file_hides_no_other(tmp_path: Path) -> None:

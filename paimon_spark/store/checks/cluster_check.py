@@ -1,0 +1,70 @@
+"""The rule for the rows of a compacted file that is sorted by other columns than the key (`pk-clustering-override`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+
+from paimon_spark.arrow.types import to_internal
+from paimon_spark.errors import CorruptFile
+from paimon_spark.format.binary_row import encode_arity_row
+from paimon_spark.format.manifest import DataFileMeta
+from paimon_spark.format.paths import file_format_of
+from paimon_spark.format.types import DataField, Root
+from paimon_spark.merge.clustering.merge_order import order_names, with_order
+from paimon_spark.merge.compaction.clustered_picks import values_of
+from paimon_spark.merge.keys.key_words import Key, key_columns, row_key
+from paimon_spark.store.checks.report import Rule
+from paimon_spark.store.checks.row_checks import ascends
+
+
+class ClusterCheck:
+    """Rows are sorted by the columns, nulls first, and their first and last values are the recorded ones."""
+
+    def __init__(self, fields: Sequence[DataField], meta: DataFileMeta) -> None:
+        """The check of one file.
+
+        Args:
+            fields: the columns, the most important first.
+            meta: the metadata of the file.
+        """
+        self.fields = fields
+        self._meta = meta
+        self._names = order_names(fields)
+        self._first: bytes | None = None
+        self._last = b""
+        self._last_key: Key | None = None
+        self._is_sorted = True
+
+    def look(self, batch: pa.RecordBatch) -> None:
+        if self._first is None:
+            self._first = self._row(batch, 0)
+        self._last = self._row(batch, batch.num_rows - 1)
+        (ordered,) = with_order([batch.select([field.name for field in self.fields])], self.fields)
+        columns = key_columns(ordered, self._names)
+        if self._last_key is not None:
+            self._is_sorted &= self._last_key <= row_key(columns, 0)
+        self._is_sorted = self._is_sorted and ascends(columns, repeats=True)
+        self._last_key = row_key(columns, batch.num_rows - 1)
+
+    def faults(self) -> Iterator[tuple[Rule, str]]:
+        names = ", ".join(field.name for field in self.fields)
+        if not self._is_sorted:
+            yield Rule.KEY_ORDER, f"its rows are not sorted by {names} ('clustering.columns')"
+        pads = any(field.type.root is Root.CHAR for field in self.fields)
+        if self._first is None or (pads and file_format_of(self._meta.file_name) == "orc"):
+            return  # ORC does not tell the blanks at the end of CHAR
+        values = values_of(self.fields)
+        try:
+            recorded = values(self._meta)
+        except CorruptFile as error:
+            yield Rule.KEY_RANGE, f"the recorded first and last values of {names} cannot be read: {error}"
+            return
+        if recorded != values(replace(self._meta, min_key=self._first, max_key=self._last)):
+            yield Rule.KEY_RANGE, f"the first and last values of {names} are not those that are recorded"
+
+    def _row(self, batch: pa.RecordBatch, row: int) -> bytes:
+        values = [to_internal(batch.column(field.name)[row]) for field in self.fields]
+        return encode_arity_row(values, [field.type for field in self.fields])
