@@ -181,6 +181,11 @@ class RestApi:
         body = {"partitionSpecs": [dict(spec) for spec in specs], "ignoreIfExists": True}
         self._http.post(self._paths.table(database, table, "partitions"), body)
 
+    def drop_partitions(self, database: str, table: str, specs: Sequence[Mapping[str, str]]) -> None:
+        """Forgets those that it has; their files are left."""
+        body = {"partitionSpecs": [dict(spec) for spec in specs], "ignoreIfNotExists": True}
+        self._http.post(self._paths.table(database, table, "partitions", "drop"), body)
+
     # ---------------------------------------------------------------------------------------------- views and functions
 
     def list_views(self, database: str) -> list[str]:

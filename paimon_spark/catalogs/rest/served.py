@@ -194,6 +194,11 @@ class RestTable:
             for start in range(0, len(partitions), _MOST_PARTITIONS):
                 self._api.create_partitions(self.database, self.table, partitions[start : start + _MOST_PARTITIONS])
 
+    def drop_partitions(self, partitions: Sequence[Mapping[str, str]]) -> None:
+        with self._changing("dropping partitions of"):
+            for start in range(0, len(partitions), _MOST_PARTITIONS):
+                self._api.drop_partitions(self.database, self.table, partitions[start : start + _MOST_PARTITIONS])
+
     def _object(self, branch: str) -> str:
         return self.table if branch == MAIN_BRANCH else f"{self.table}$branch_{branch}"
 

@@ -19,8 +19,9 @@ from paimon_spark.spark.statements.partition_specs import (
 from paimon_spark.sql import listings as q
 from paimon_spark.sql import statements as s
 from paimon_spark.sql.text.literals import partition_condition
-from paimon_spark.store.file_tables.format_table import FormatTable
+from paimon_spark.store.file_tables.format_table import FormatPartition, FormatTable
 from paimon_spark.store.open import with_snapshots
+from paimon_spark.store.storage.files import delete_tree
 from paimon_spark.store.storage.served import TableServer
 
 
@@ -53,8 +54,12 @@ def run_drop_partition(session: SqlSession, drop: s.DropPartition) -> DataFrame:
 
     Raises:
         SqlError: the columns are not the first ones, a value does not fit, or a partition is not there.
+        UnsupportedFeature: it is a format table whose partitions no server keeps, or with PURGE.
     """
-    table, name = session.open(drop.table), str(drop.table)
+    opened, name = session.open_any(drop.table), str(drop.table)
+    if isinstance(opened, FormatTable):
+        return _drop_from_server(session, opened, drop)
+    table = with_snapshots(opened)
     specs = [leading_values(session.spark, name, table.schema, spec) for spec in drop.partitions]
     for values in specs:
         is_whole = len(values) == len(table.schema.partition_keys)
@@ -102,11 +107,47 @@ def _add_to_server(session: SqlSession, table: FormatTable, server: TableServer,
     return session.no_rows
 
 
+def _drop_from_server(session: SqlSession, table: FormatTable, drop: s.DropPartition) -> DataFrame:
+    """Takes partitions of a format table from its server, then their directories with all files.
+
+    Java: PaimonFormatTable.dropFormatTablePartitions. What the server does not know is not deleted.
+    """
+    name, server = str(drop.table), table.table.server
+    if server is None:
+        raise UnsupportedFeature(
+            f"DROP PARTITION of {name}: the partitions of this format table are its directories, and no server of a "
+            "catalog keeps them ('metastore.partitioned-table'); delete the directories"
+        )
+    if drop.purge:
+        raise UnsupportedFeature(
+            f"DROP PARTITION of {name} with PURGE: the files of a format table are deleted without it; leave PURGE out"
+        )
+    there = table.partitions()
+    gone: dict[str, FormatPartition] = {}
+    for spec in drop.partitions:
+        values = leading_values(session.spark, name, table.schema, spec)
+        texts = table.texts_of(values)
+        found = [one for one in there if texts.items() <= one.texts.items()]
+        if not found and len(values) == len(table.schema.partition_keys) and not drop.if_exists:
+            raise SqlError(
+                f"DROP PARTITION of {name}: there is no {shown_values(values)}, and no partition was dropped; DROP IF "
+                "EXISTS passes over those that are not there"
+            )
+        gone |= {one.path: one for one in found}
+    if gone:
+        server.drop_partitions([dict(one.texts) for one in gone.values()])
+        for path in gone:
+            delete_tree(table.table.file_io, path)
+    return session.no_rows
+
+
 def run_repair(session: SqlSession, repair: s.RepairTable) -> DataFrame:
-    """Tells the server that keeps the partitions of a format table of those whose directories are there.
+    """Tells the server that keeps the partitions of a format table of those whose directories are there, or are not.
+
+    No file is touched (Java: FormatTablePartitionRepair).
 
     Raises:
-        UnsupportedFeature: it is another table, which has no such list; or partitions are to be taken away.
+        UnsupportedFeature: it is another table, which has no such list.
     """
     table = session.open_any(repair.table)
     if not isinstance(table, FormatTable) or table.table.server is None:
@@ -115,13 +156,11 @@ def run_repair(session: SqlSession, repair: s.RepairTable) -> DataFrame:
             "beside its manifests, or its directories, so there is nothing to repair; paimon-spark check verifies a "
             "table"
         )
+    known, there = ({one.name: dict(one.texts) for one in found} for found in (table.partitions(), table.directories()))
+    if repair.adds:
+        table.table.server.add_partitions([texts for name, texts in there.items() if name not in known])
     if repair.drops:
-        raise UnsupportedFeature(
-            f"REPAIR TABLE {repair.table} with DROP or SYNC PARTITIONS: this release takes no partitions away from a "
-            "server; write MSCK REPAIR TABLE, which adds those whose directories are there"
-        )
-    there = [dict(one.texts) for one in table.partitions()]
-    table.table.server.add_partitions([dict(one.texts) for one in table.directories() if dict(one.texts) not in there])
+        table.table.server.drop_partitions([texts for name, texts in known.items() if name not in there])
     return session.no_rows
 
 

@@ -155,13 +155,13 @@ class FormatTable(FileTable):
         """The texts of a partition, as in the name of its directory.
 
         Args:
-            values: of each partition column: a text or a whole number, or None for NULL.
+            values: of each partition column, or of some: a text or a whole number, or None for NULL.
 
         Raises:
             UnsupportedFeature: a column is neither of texts nor of whole numbers.
         """
         null, texts = self.table.settings.partitions.default_name, dict[str, str]()
-        for field in self.schema.partition_fields:
+        for field in (field for field in self.schema.partition_fields if field.name in values):
             if field.type.root not in STRINGS | INTEGERS:
                 raise UnsupportedFeature(
                     f"naming a partition of {self.location} by '{field.name}' of type {type_sql(field.type)}: this "

@@ -7,8 +7,9 @@ committed while the index is made, which then has the old values; here the index
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -138,19 +139,20 @@ def drop_global_index(
 
     Args:
         table: the table in its latest schema, with the options of the call.
-        column: the name of the column, or names with commas between them.
+        column: the name of the column, or names with commas between them. Where the table has no such column any more,
+            the dropped ones of that name (Java: cannot drop their indexes).
         index_type: of the index.
         condition: on partition columns.
         dry_run: whether only to count the files.
 
     Raises:
-        OptionError: there is no such column.
+        OptionError: there is no such column, and there never was.
         RetriesExhausted: other writers were faster in every attempt; nothing was committed.
         CommitStateUnknown: the store did not answer.
     """
     began = time.monotonic()
     check_writable(table.schema, table.settings)
-    ids = tuple(field.id for field in _fields(table, column))
+    ids = frozenset(itertools.product(*(_ids(table, name) for name in _names(column))))
     snapshot = table.snapshots.latest()
     wanted = partial(_is_dropped, table, index_type.strip().lower(), ids, condition)
     manifest = None if snapshot is None else snapshot.index_manifest
@@ -177,15 +179,39 @@ def _request(table: Table, changes: Callable[[TableState], CommitChanges], check
 
 
 def _fields(table: Table, column: str) -> list[DataField]:
-    names = [name.strip() for name in column.split(",") if name.strip()]
+    names = _names(column)
     unknown = [name for name in names if name not in table.schema.by_name]
     if unknown or not names:
-        raise OptionError(
-            f"an index of {table.location}: there is no column '{', '.join(unknown)}'; the columns are "
-            f"{', '.join(table.schema.names)}",
-            arguments=("index_column",),
-        )
+        raise _no_column(table, ", ".join(unknown))
     return [table.schema.by_name[name] for name in names]
+
+
+def _names(column: str) -> list[str]:
+    return [name.strip() for name in column.split(",") if name.strip()]
+
+
+def _no_column(table: Table, name: str) -> OptionError:
+    return OptionError(
+        f"an index of {table.location}: there is no column '{name}'; the columns are {', '.join(table.schema.names)}",
+        arguments=("index_column",),
+    )
+
+
+def _ids(table: Table, name: str) -> list[int]:
+    """The id of a column, or those of the dropped columns of that name: an index may be left of one.
+
+    Raises:
+        OptionError: there is no such column, and there never was.
+    """
+    now = table.schema.by_name.get(name)
+    if now is not None:
+        return [now.id]
+    known = {field.id for field in table.schema.fields}
+    schemas = map(table.schemas.load, table.schemas.ids())
+    found = {schema.by_name[name].id for schema in schemas if name in schema.by_name} - known
+    if not found:
+        raise _no_column(table, name)
+    return sorted(found)
 
 
 def _checked_type(table: Table, field: DataField, index_type: str) -> str:
@@ -215,8 +241,10 @@ def _is_index(entry: IndexManifestEntry, kind: str, ids: tuple[int, ...]) -> boo
     return entry.index_type == kind and field_ids(entry) == ids
 
 
-def _is_dropped(table: Table, kind: str, ids: tuple[int, ...], condition: Predicate, entry: IndexManifestEntry) -> bool:
-    if not _is_index(entry, kind, ids):
+def _is_dropped(
+    table: Table, kind: str, ids: Collection[tuple[int, ...]], condition: Predicate, entry: IndexManifestEntry
+) -> bool:
+    if not any(_is_index(entry, kind, one) for one in ids):
         return False
     values = decode_arity_row(entry.partition, table.schema.partition_types)
     return match_values(condition, dict(zip(table.schema.partition_keys, values, strict=True))) is True

@@ -100,3 +100,17 @@ def touch_success_file(file_io: FileIO, path: str) -> None:
     data = find_bytes(file_io, path)
     created = now if data is None else parse_json_object(data, path).integer("creationTime")
     file_io.overwrite(path, format_json({"creationTime": created, "modificationTime": now}).encode())
+
+
+def delete_tree(file_io: FileIO, directory: str) -> None:
+    """Deletes all files below a directory, and the directories that are empty then; a missing one is no error.
+
+    Raises:
+        StorageError: a file could not be deleted; others may be gone.
+    """
+    found = file_io.list(directory)
+    for status in found:
+        if status.is_directory:
+            delete_tree(file_io, status.path)
+    file_io.delete_many([status.path for status in found if not status.is_directory])
+    file_io.remove_empty_directory(directory)

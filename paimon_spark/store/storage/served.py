@@ -75,6 +75,10 @@ class TableServer(Protocol):
         """Adds those that it does not have yet."""
         ...
 
+    def drop_partitions(self, partitions: Sequence[Mapping[str, str]]) -> None:
+        """Forgets those that it has; their files are left."""
+        ...
+
     def latest(self, branch: str) -> Snapshot | None:
         """The latest snapshot of a branch; None: it has none."""
         ...

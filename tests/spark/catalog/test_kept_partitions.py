@@ -1,4 +1,4 @@
-"""Partitions of format tables that a REST server keeps: ADD PARTITION and MSCK REPAIR TABLE tell it of some."""
+"""Partitions of format tables that a REST server keeps: ADD, DROP PARTITION and MSCK REPAIR TABLE change them."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def catalog(spark: SparkSession, server: RestServer) -> SessionCatalog:
     return made
 
 
-def kept(catalog: SessionCatalog) -> list[str]:
-    return sorted("/".join(one["spec"].values()) for one in catalog.catalog.api.list_partitions("k", "t"))  # type: ignore[attr-defined]  # of a REST catalog
+def kept(catalog: SessionCatalog, table: str = "t") -> list[str]:
+    return sorted("/".join(one["spec"].values()) for one in catalog.catalog.api.list_partitions("k", table))  # type: ignore[attr-defined]  # of a REST catalog
 
 
 def rows(catalog: SessionCatalog) -> list[int]:
@@ -64,9 +64,53 @@ def test_the_server_is_told(spark: SparkSession, server: RestServer, catalog: Se
         forget_catalogs(spark)
     assert kept(catalog)[-1] == "20260105/07"  # as the directory has it
     assert rows(catalog) == [1, 1]
-    for word in ("DROP", "SYNC"):
-        with pytest.raises(UnsupportedFeature, match="takes no partitions away from a server"):
-            run(f"MSCK REPAIR TABLE paimon.k.t {word} PARTITIONS")
+
+
+def test_partitions_are_dropped_with_their_files(catalog: SessionCatalog) -> None:
+    """What the server does not know is left; a part of the columns may stand for many, or none."""
+    run = catalog.sql
+    run("CREATE TABLE paimon.k.d (id INT, dt STRING, h INT) USING csv PARTITIONED BY (dt, h) "
+        "TBLPROPERTIES ('metastore.partitioned-table' = 'true')")  # fmt: skip
+    run("INSERT INTO paimon.k.d VALUES (1, 'a', 1), (2, 'a', 2), (3, 'b', 1), (4, 'c', 1)")
+    place = Path(catalog.catalog.load_any_table(Identifier("k", "d")).location.removeprefix("file:"))
+    shutil.copytree(place / "dt=a" / "h=1", place / "dt=a" / "h=9")
+    with pytest.raises(SqlError, match=r"there is no PARTITION \(dt = 'b', h = '7'\), and no partition was dropped"):
+        run("ALTER TABLE paimon.k.d DROP PARTITION (dt = 'b', h = 1), PARTITION (dt = 'b', h = 7)")
+    assert kept(catalog, "d") == ["a/1", "a/2", "b/1", "c/1"]
+    run("ALTER TABLE paimon.k.d DROP IF EXISTS PARTITION (dt = 'b', h = 1), PARTITION (dt = 'b', h = 7)")
+    assert kept(catalog, "d") == ["a/1", "a/2", "c/1"]
+    assert not (place / "dt=b" / "h=1").exists()
+    run("ALTER TABLE paimon.k.d DROP PARTITION (dt = 'a')")
+    run("ALTER TABLE paimon.k.d DROP PARTITION (dt = 'z')")
+    assert kept(catalog, "d") == ["c/1"]
+    assert [path.name for path in (place / "dt=a").iterdir()] == ["h=9"]
+    with pytest.raises(UnsupportedFeature, match="with PURGE"):
+        run("ALTER TABLE paimon.k.d DROP PARTITION (dt = 'c', h = 1) PURGE")
+    run("CREATE TABLE paimon.k.plain (id INT, dt STRING) USING csv PARTITIONED BY (dt)")
+    with pytest.raises(UnsupportedFeature, match="no server of a catalog keeps them"):
+        run("ALTER TABLE paimon.k.plain DROP PARTITION (dt = 'c')")
+
+
+def test_repairs_forget_partitions_without_directories(catalog: SessionCatalog) -> None:
+    """DROP only forgets, SYNC also tells of new ones; no file is touched."""
+    run = catalog.sql
+    run("CREATE TABLE paimon.k.r (id INT, dt STRING) USING csv PARTITIONED BY (dt) "
+        "TBLPROPERTIES ('metastore.partitioned-table' = 'true')")  # fmt: skip
+    run("INSERT INTO paimon.k.r VALUES (1, 'a'), (2, 'b'), (3, 'c')")
+    place = Path(catalog.catalog.load_any_table(Identifier("k", "r")).location.removeprefix("file:"))
+    shutil.move(place / "dt=a", place / "dt=x")
+    run("MSCK REPAIR TABLE paimon.k.r DROP PARTITIONS")
+    assert kept(catalog, "r") == ["b", "c"]
+    shutil.rmtree(place / "dt=b")
+    run("MSCK REPAIR TABLE paimon.k.r SYNC PARTITIONS")
+    assert kept(catalog, "r") == ["c", "x"]
+    assert sorted(row[0] for row in run("SELECT id FROM paimon.k.r").collect()) == [1, 3]
+
+
+def test_statistics_are_refused(catalog: SessionCatalog) -> None:
+    """As by the official connector, which stores none of format tables."""
+    with pytest.raises(UnsupportedFeature, match="format table"):
+        catalog.sql("ANALYZE TABLE paimon.k.t COMPUTE STATISTICS")
 
 
 def test_other_tables_have_nothing_to_repair(catalog: SessionCatalog) -> None:

@@ -97,6 +97,24 @@ def test_each_partition_has_its_files(tmp_path: Path) -> None:
     check_table(path)
 
 
+def test_the_index_of_a_dropped_column_is_dropped(tmp_path: Path) -> None:
+    """By the name that the column had. One of the same name that was added since has an index of its own."""
+    table = evolved(tmp_path)
+    path = table.location
+    put(table, 1, 2)
+    open_table(path).create_global_index("v", "btree")
+    with open_table(path).update_schema() as change:
+        change.drop_column("v")
+    assert len(entries(path)) == 1
+    with pytest.raises(OptionError, match="there is no column 'x'"):
+        open_table(path).drop_global_index("x", "btree")
+    assert open_table(path).drop_global_index("v", "bitmap").dropped_files == 0
+    assert open_table(path).drop_global_index("v", "btree", dry_run=True).dropped_files == 1
+    assert open_table(path).drop_global_index("v", "btree").dropped_files == 1
+    assert not entries(path)
+    check_table(path)
+
+
 def test_index_files_may_lie_outside_of_the_table(tmp_path: Path) -> None:
     table = evolved(tmp_path, {"global-index.external-path": f"file:{tmp_path}/far"})
     put(table, 1, 2)

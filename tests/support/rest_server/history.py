@@ -169,6 +169,10 @@ def partitions(state: State, method: str, database: str, table: str, rest: list[
             for spec in body["partitionSpecs"]:
                 stored.partitions.setdefault(tuple(spec.items()), {"spec": spec})
             return {}
+        case "POST", ["drop"]:
+            for spec in body["partitionSpecs"]:
+                stored.partitions.pop(tuple(spec.items()), None)
+            return {}
         case "POST", ["list-by-names"]:
             return {"partitions": [stored.partitions[spec] for spec in specs if spec in stored.partitions]}
         case "POST", ["mark"]:
