@@ -19,7 +19,9 @@ from paimon_spark.store.commit.row_conflicts import ReadState
 from paimon_spark.store.commit.table_commit import CommitResult
 from paimon_spark.store.compact.compaction import TaskRunner, compact_table
 from paimon_spark.store.compact.live_buckets import live_buckets
+from paimon_spark.store.metadata.table_options import chain_branches
 from paimon_spark.store.rows.change_strategies import ChangeStrategy, Statement, change_strategy
+from paimon_spark.store.scan.chain_scan import chain_of
 from paimon_spark.store.scan.split_plan import skips_level_zero
 from paimon_spark.store.scan.time_travel import refuse_travel
 from paimon_spark.store.storage.retrying import retry
@@ -97,7 +99,8 @@ def run_attempts(
         now = table if number == 1 else change.open_table()
         settled = now.without_fallback
         _settle(change, settled, runner, by_metadata)
-        read = ReadTable(settled, settled.snapshots.latest(), batch, lambda: _name(now, batch))
+        chain = None if chain_branches(now.settings, now.branch) is None else chain_of(now)
+        read = ReadTable(settled, settled.snapshots.latest(), batch, lambda: _name(now, batch), chain=chain)
         begun = time.monotonic()
         made = write(read)
         if isinstance(made, TruncateResult):

@@ -13,16 +13,19 @@ from paimon_spark.format.manifest import ManifestEntry
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.commit.commit_user import CommitName
 from paimon_spark.store.compact.task import AppendTask
+from paimon_spark.store.metadata.partitions import describe_partition
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.splits import Split
 from paimon_spark.store.rows.live_files import LiveFile, append_tasks
 from paimon_spark.store.scan.new_scan import own_scan
+from paimon_spark.store.scan.other_branches import listed_partitions
 from paimon_spark.store.scan.split_plan import skips_level_zero
 from paimon_spark.store.stream_sink.batch import Batch
 from paimon_spark.writes.write_job import Evolution
 
 if TYPE_CHECKING:
     from paimon_spark.store.open import ReadableTable
+    from paimon_spark.store.scan.chain_scan import ChainBranches
 
 _TasksOf: TypeAlias = Callable[[Table, Snapshot, Mapping[str, LiveFile]], dict[str, AppendTask]]
 PREFIX = "_paimon_"
@@ -39,6 +42,7 @@ class ReadTable:
         batch: the name and number under which the statement is done once; None: it has none.
         name_commit: notes that a commit by metadata alone is made right now, and tells its name; None: it has none.
         evolution: the schema of the table is a new one, which is published with the rows; None: it is there.
+        chain: of a chain table that is opened on neither of its branches, these; None: it is none.
     """
 
     table: ReadableTable
@@ -46,14 +50,38 @@ class ReadTable:
     batch: Batch | None = None
     name_commit: Callable[[], CommitName | None] = lambda: None
     evolution: Evolution | None = None
+    chain: ChainBranches | None = None
+
+    def check_own(self, predicate: Predicate) -> None:
+        """Checks that all rows which may satisfy a predicate are those of the table itself.
+
+        Rows of a chain table that are made of its branches cannot be changed in place. Java writes the changed ones to
+        the table, whose partition then hides all others of the same values.
+
+        Raises:
+            UnsupportedFeature: some partitions of a chain table come from its branches.
+        """
+        if self.chain is None:
+            return
+        branches = (self.chain.whole, self.chain.table)
+        shown = {row for one in branches for row in listed_partitions(one, one.snapshots.latest(), predicate)}
+        others = sorted(shown - listed_partitions(self.table, self.snapshot, predicate))
+        if others:
+            raise UnsupportedFeature(
+                f"changing rows of the chain table {self.table.location}: {describe_partition(self.table, others[0])} "
+                f"{'and others are' if others[1:] else 'is'} made of the branches '{branches[0].branch}' and "
+                f"'{branches[1].branch}', and a changed row in the table itself would hide the other rows there; "
+                f"change the rows of a branch, with the option 'branch', or name partitions that the table has"
+            )
 
     def splits(self, predicate: Predicate = TRUE) -> list[Split]:
         """The splits that hold all rows that may satisfy a predicate.
 
         Raises:
             CorruptFile: metadata is missing or damaged.
-            UnsupportedFeature: postponed rows would have to be merged.
+            UnsupportedFeature: postponed rows would have to be merged, or as of ``check_own``.
         """
+        self.check_own(predicate)
         if self.snapshot is None:
             return []
         table = self.table.finding_all_rows

@@ -98,6 +98,7 @@ def delete_here(statement: RowStatement) -> RowChangeResult:
         table = read.table
         strategy, condition = change_strategy(table, statement.change.statement), statement.condition_of(table)
         if by_metadata(table):
+            read.check_own(condition.predicate)
             whole, name = isinstance(condition.predicate, AlwaysTrue), read.name_commit()
             return truncate_table(table, name) if whole else drop_partitions(table, condition.predicate, name)
         if strategy is ChangeStrategy.MERGED_BUCKETS:

@@ -22,6 +22,37 @@ def drop_partition(paimon: Any, path: str, spec: Mapping[str, str], options: Map
     return None
 
 
+def expire_partitions(paimon: Any, path: str, options: Mapping[str, str]) -> list[dict[str, str]]:
+    """Expires partitions; returns their values in the order of Java."""
+    table = table_at(paimon, path, options)
+    expired = table.store().newPartitionExpire("", table).expire(jpype.JLong(2**63 - 1))
+    return [{str(key): str(spec.get(key)) for key in spec.keySet()} for spec in expired or ()]
+
+
+def stream(
+    paimon: Any, path: str, options: Mapping[str, str], position: int | None = None
+) -> tuple[list[tuple[Any, ...]], int | None]:
+    """The rows of a stream that are there now, each behind its row kind, and where it goes on.
+
+    Args:
+        position: where it went on the last time; None: it begins.
+    """
+    table = table_at(paimon, path, options)
+    codecs = [codec(kind) for kind in table.rowType().getFieldTypes()]
+    scan, read = table.newStreamScan(), table.newRead().withIOManager(paimon.disk.IOManager.create("/tmp"))
+    if position is not None:
+        scan.restore(position)
+    rows: list[tuple[Any, ...]] = []
+    for _ in range(100):  # a scan looks at one snapshot each time
+        for split in scan.plan().splits():
+            with read.createReader(split).toCloseableIterator() as cursor:
+                while cursor.hasNext():
+                    row = cursor.next()
+                    values = tuple(one.decode(row, place) for place, one in enumerate(codecs))
+                    rows.append((str(row.getRowKind().shortString()), *values))
+    return rows, None if scan.checkpoint() is None else int(scan.checkpoint())
+
+
 def audit_log(paimon: Any, path: str) -> list[tuple[Any, ...]]:
     """The rows of $audit_log."""
     table = paimon.table.system.AuditLogTable(table_at(paimon, path))

@@ -154,7 +154,7 @@ NO_EFFECT = (
         "parts of a feature that is refused by another option or by the type of a column",
         """
         commit.callback.#.param tag.callback.#.param partition.mark-done-action.custom.class
-        chain-table.streaming.merge-snapshot blob-view.resolve.enabled
+        blob-view.resolve.enabled
         format-table.implementation format-table.partition-path-only-value format-table.file.compression
         format-table.commit-hive-sync-url format-table.scan.list-parallelism format-table.repair.collect-statistics
         format-table.statistics.parallelism

@@ -167,6 +167,9 @@ class TableSettings(Settings, Mapping[str, str]):
     chain_table_enabled = boolean("chain-table.enabled", False,
         "A partition that the table lacks is read from two branches: see [chain tables]"
         "(../guides/tags-and-branches.md#chain-tables).")
+    chain_streaming_merge = boolean("chain-table.streaming.merge-snapshot", False,
+        "The state that a stream of a chain table begins with is merged: changes replace and delete rows of the newest "
+        "whole partition.")
     chain_partition_keys = words("chain-table.chain-partition-keys",
         "The last partition columns of a chain table, whose values order its partitions; the others make groups, each "
         "with a chain of its own. The default is all.")

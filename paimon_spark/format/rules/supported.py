@@ -119,9 +119,6 @@ def check_writable(schema: TableSchema, settings: TableSettings) -> None:
                 f"cannot write to the table: its partition column '{field.name}' is {field.type.root}, which has no "
                 "stable directory name; partition by another column, or set partition.legacy-name=false"
             )
-    if settings.chain_table_enabled and settings.partitions.expiration_time is not None:
-        key = PartitionSettings.expiration_time.key
-        raise _refused(Moment.WRITE, key, settings[key], "expiring the partitions of a chain table")
     if settings.partitions.end_input_to_done:
         for action in settings.partitions.mark_done_action:
             why = unsupported_mark_done(action)

@@ -115,10 +115,12 @@ def delete_where(statement: RowStatement) -> RowChangeResult:
         strategy = change_strategy(table, statement.job.change.statement)
         pruning = _pruning(statement, table)
         if _is_of_partitions(pruning, table):
+            target.read.check_own(pruning.predicate)
             whole = isinstance(pruning.predicate, AlwaysTrue)
             name = target.read.name_commit()
             return truncate_table(table, name) if whole else drop_partitions(table, pruning.predicate, name)
         if by_sub_query(table):
+            target.read.check_own(pruning.predicate)
             found_rows = matching_partitions(target, str(statement.condition), statement.alias)
             return drop_partition_rows(table, found_rows, target.read.name_commit())
         more = named_metadata_fields(table.schema, [statement.condition])

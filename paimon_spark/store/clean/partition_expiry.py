@@ -25,10 +25,11 @@ from paimon_spark.format.manifest import FileKind
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.upkeep_settings import PartitionSettings
 from paimon_spark.format.paths import partition_text
+from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.types import BINARIES
+from paimon_spark.store.clean.chain_expiry import expired_segments
 from paimon_spark.store.clean.truncate import TruncateResult, take_away, without_partitions
 from paimon_spark.store.commit.attempt import TableState, table_state
-from paimon_spark.store.commit.chain_branches import refuse_expiry
 from paimon_spark.store.history.tags import Duration, duration_millis
 from paimon_spark.store.metadata.live_files import canonical_partitions, canonical_row
 from paimon_spark.store.metadata.manifest_files import read_manifest_columns
@@ -56,7 +57,8 @@ class ExpirePartitionsResult(Result):
     """The expired partitions. Their files stay in storage until the older snapshots expire.
 
     Attributes:
-        partitions: ``dt=2026-11-01/hour=10``, in the order of expiry.
+        partitions: ``dt=2026-11-01/hour=10``, in the order of expiry. Of a chain table first those with changes, then
+            the whole ones, each of its branch.
         without_time: the partitions that are kept because their values are not a time.
         files, bytes, rows: the totals of the data files; rows with equal keys are counted separately.
         snapshot_ids: the new snapshots, one per batch.
@@ -149,7 +151,8 @@ def expire_partitions_at(table: Table, now: datetime, dry_run: bool = False) -> 
         CommitConflict, RetriesExhausted: other jobs committed concurrently; earlier batches are committed.
         CommitStateUnknown: the store did not answer; earlier batches are committed.
     """
-    refuse_expiry(table)
+    if table.settings.chain_table_enabled:
+        return _expire_segments(table, now, dry_run)
     began = time.monotonic()
     latest, lifetime = table.snapshots.latest(), table.settings.partitions.expiration_time
     if latest is None or lifetime is None:
@@ -157,10 +160,7 @@ def expire_partitions_at(table: Table, now: datetime, dry_run: bool = False) -> 
     is_too_old, without_time = _rule(table, nanos_before(now, lifetime))
     state = table_state(table, latest)
     ages = sorted(partition_ages(state), key=lambda age: _order(table, age.partition))
-    limit = table.settings.partitions.expiration_max_num
-    if limit < 0:
-        raise OptionError(f"at most {limit} partitions are to expire: give 0 or more")
-    expired = [age.partition for age in ages if is_too_old(age)][:limit]
+    expired = [age.partition for age in ages if is_too_old(age)][: _most(table.settings)]
     done: list[TruncateResult] = []
     for batch in _batches(expired, table.settings):
 
@@ -174,6 +174,39 @@ def expire_partitions_at(table: Table, now: datetime, dry_run: bool = False) -> 
     if names and not dry_run:
         _log.info("%d partitions of %s expired: %s", len(names), table.location, ", ".join(names[:5]))
     return _expired(names, kept, done, began)
+
+
+def _expire_segments(table: Table, now: datetime, dry_run: bool) -> ExpirePartitionsResult:
+    """Expires the partitions of a chain table: those with changes first, which need the whole ones.
+
+    Of those the newest go first. A whole partition goes with the changes of the same values, at the latest, and must
+    not go before later changes that need it. Java drops batches in another order, and fails at such ones.
+    """
+    began, lifetime = time.monotonic(), table.settings.partitions.expiration_time
+    if lifetime is None:
+        return _expired((), (), (), began)
+    check_writable(table.schema, table.settings)
+    found = expired_segments(table, nanos_before(now, lifetime), _most(table.settings))
+    done, names = [], []
+    for branch, rows in ((found.changes, found.change_rows), (found.whole, found.whole_rows)):
+        newest_first = rows[::-1] if branch is found.changes else rows
+        for batch in _batches(newest_first, table.settings):
+
+            def changes(state: TableState, batch: Sequence[bytes] = batch) -> CommitChanges:
+                return without_partitions(state, batch)
+
+            done.append(take_away(branch, changes, "TRUNCATE", dry_run))
+        names += [format_partition(branch, row) for row in rows]
+    if names and not dry_run:
+        _log.info("%d partitions of the chain table %s expired: %s", len(names), table.location, ", ".join(names[:5]))
+    return _expired(tuple(names), tuple(format_partition(table, row) for row in found.without_time), done, began)
+
+
+def _most(settings: TableSettings) -> int:
+    limit = settings.partitions.expiration_max_num
+    if limit < 0:
+        raise OptionError(f"at most {limit} partitions are to expire: give 0 or more")
+    return limit
 
 
 def partition_ages(state: TableState) -> list[PartitionAge]:

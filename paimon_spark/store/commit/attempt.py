@@ -256,6 +256,9 @@ def conflict_rules(table: Table) -> ConflictRules:
 
 
 def _has_expired(table: Table, row: bytes) -> bool:
+    """True if partitions are known to expire that have these values; those of a chain table may stay."""
+    if table.settings.chain_table_enabled:
+        return False
     try:
         return expired_by_values(table.schema, table.settings, datetime.now())(row)
     except OptionError:  # the expiry of partitions reports a bad formatter

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 
-from paimon_spark.errors import CommitConflict, UnsupportedFeature
+from paimon_spark.errors import CommitConflict
 from paimon_spark.format.manifest import FileKind
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.snapshot import CommitKind
@@ -58,7 +58,7 @@ def check_chains(
     gone = {row for row, count in deleted.items() if count >= files.get(row, 0)}
     whole = chains.ordered(files.keys() - gone)
     news = chains.ordered(
-        row for row in partitions_of(_branch(table, scan.fallback_delta_branch or "")) if row not in rewritten
+        row for row in partitions_of(branch_of(table, scan.fallback_delta_branch or "")) if row not in rewritten
     )
     for row in sorted(gone):
         group, place = chains.group(row), chains.place(row)
@@ -86,28 +86,19 @@ def outdated(table: Table, kind: CommitKind, changes: CommitChanges) -> tuple[Ta
     if kind != CommitKind.OVERWRITE or not rows or not _is_branch(table, scan.fallback_delta_branch):
         return None
     types = table.schema.partition_types
-    return _branch(table, scan.fallback_snapshot_branch or ""), frozenset(canonical_row(row, types) for row in rows)
-
-
-def refuse_expiry(table: Table) -> None:
-    """Refuses to expire partitions of a chain table one by one.
-
-    Raises:
-        UnsupportedFeature: it is one; Java expires whole segments of its chains (ChainTablePartitionExpire).
-    """
-    if table.settings.chain_table_enabled:
-        raise UnsupportedFeature(
-            f"expiring partitions of the chain table {table.location}: partitions are made of earlier ones, and this "
-            "release does not know which may go together; drop them by their values"
-        )
+    return branch_of(table, scan.fallback_snapshot_branch or ""), frozenset(canonical_row(row, types) for row in rows)
 
 
 def _is_branch(table: Table, name: str | None) -> bool:
     return table.settings.chain_table_enabled and bool(name) and table.branch.lower() == (name or "").lower()
 
 
-def _branch(table: Table, name: str) -> Table:
-    """Another branch of the table, with the options that are stored there."""
+def branch_of(table: Table, name: str) -> Table:
+    """Another branch of the table, with the options that are stored there.
+
+    Raises:
+        SnapshotNotFound: there is no such branch.
+    """
     other = replace(table, branch=name, opened=None)
     schema = other.schemas.latest()
     if schema is None:

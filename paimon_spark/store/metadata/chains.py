@@ -127,16 +127,27 @@ class Chains:
         times = [dt.datetime.combine(day, dt.time(hour)) for day in days for hour in range(24)]
         yield from (place for place in self._places(times) if begin < place <= end)
 
+    def nanos(self, row: bytes) -> int:
+        """The local time of a partition, in nanoseconds since 1970-01-01 00:00.
+
+        Raises:
+            DataError: its values tell no time by the options ``partition.timestamp-*``.
+            UnsupportedFeature: as of ``group``.
+        """
+        return self._nanos(self.place(row))
+
     def _time(self, place: Values) -> dt.datetime:
+        return _EPOCH + dt.timedelta(microseconds=self._nanos(place) // 1000)
+
+    def _nanos(self, place: Values) -> int:
         try:
-            nanos = self._times.parse(self._time_text(place))
+            return self._times.parse(self._time_text(place))
         except ValueError as error:
             raise DataError(
                 f"reading the chain table {self.table.location}: the partition {place} tells no time by the options "
                 f"'{PartitionSettings.timestamp_pattern.key}' and '{PartitionSettings.timestamp_formatter.key}': "
                 f"{error}"
             ) from None
-        return _EPOCH + dt.timedelta(microseconds=nanos // 1000)
 
     def _time_text(self, place: Values) -> str:
         text, legacy = self._pattern, self.table.settings.partitions.legacy_name

@@ -19,7 +19,7 @@ from paimon_spark.format.options.read_settings import ScanSettings
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.merge.keys.sections import partition_sections
-from paimon_spark.store.metadata.chains import Chains
+from paimon_spark.store.metadata.chains import Chains, Values
 from paimon_spark.store.metadata.live_files import canonical_row
 from paimon_spark.store.metadata.schemas import no_such_branch
 from paimon_spark.store.metadata.table import Table
@@ -158,6 +158,53 @@ class ChainPlan:
         splits = [s for s in self._whole(whole_state) if self._row(s) in wanted] if wanted else []
         return (*splits, *self._chains(made, whole_state, state))
 
+    def newest_whole(self, state: Snapshot | None) -> dict[Values, bytes]:
+        """The newest whole partition of each chain that has one, in a state of the branch of whole partitions.
+
+        Raises:
+            UnsupportedFeature: a partition has NULL as a value, and so no place in a chain.
+        """
+        ordered = Chains(self.branches.table).ordered(listed_partitions(self.branches.whole, state, TRUE))
+        return {chain: places[-1][1] for chain, places in ordered.items()}
+
+    def whole_splits(self, state: Snapshot | None, rows: set[bytes]) -> Iterator[Split]:
+        """The splits of some whole partitions, for the reader of the branch of changes."""
+        return (split for split in self._whole(state) if self._row(split) in rows) if rows else iter(())
+
+    def merged_state(self, whole_state: Snapshot | None, state: Snapshot) -> Iterator[Split]:
+        """The splits of one partition of each chain: the newest whole one, merged with all changes after it.
+
+        The partition is the last one of the chain that has a change, or the whole one if none is after it (Java:
+        ChainTableStreamScan.buildMergedStartingSplits).
+
+        Raises:
+            UnsupportedFeature: as of ``newest_whole``; or the branches have different numbers of buckets.
+        """
+        whole, changes, chains = self.branches.whole, self.branches.table, Chains(self.branches.table)
+        newest, known = self.newest_whole(whole_state), chains.ordered(listed_partitions(changes, state, TRUE))
+        news: dict[Values, list[bytes]] = {}
+        for chain, places in known.items():
+            begin = chains.place(newest[chain]) if chain in newest else None
+            news[chain] = [row for place, row in places if begin is None or place > begin]
+        old_files = _files(whole, whole_state, set(newest.values()), self.spec.predicate)
+        new_files = _files(changes, state, {row for rows in news.values() for row in rows}, self.spec.predicate)
+        if old_files and new_files:
+            _check_buckets(whole, changes)
+        for chain in dict.fromkeys((*newest, *news)):
+            rows = [*([newest[chain]] if chain in newest else []), *news.get(chain, [])]
+            if rows:
+                found = [files for row in rows[: chain in newest] for files in old_files.get(row, ())]
+                found += [files for row in news.get(chain, []) for files in new_files.get(row, ())]
+                yield from self._buckets(rows[-1], found)
+
+    def _buckets(self, row: bytes, found: Iterable[_Files]) -> Iterator[Split]:
+        """The splits of the files of a partition, bucket by bucket."""
+        buckets: dict[int, list[_Files]] = {}
+        for files in found:
+            buckets.setdefault(files.bucket, []).append(files)
+        for bucket, of_bucket in buckets.items():
+            yield from self._bucket(row, bucket, of_bucket)
+
     def _row(self, split: Split) -> bytes:
         return canonical_row(split.partition, self.branches.table.schema.partition_types)
 
@@ -184,11 +231,8 @@ class ChainPlan:
         if old_files and new_files:
             _check_buckets(whole, changes)
         for row, anchor in parts.items():
-            buckets: dict[int, list[_Files]] = {}
-            for files in (*old_files.get(anchor or b"", ()), *(f for n in news[row] for f in new_files.get(n, ()))):
-                buckets.setdefault(files.bucket, []).append(files)
-            for bucket, found in buckets.items():
-                yield from self._bucket(row, bucket, found)
+            made_of = (*old_files.get(anchor or b"", ()), *(f for n in news[row] for f in new_files.get(n, ())))
+            yield from self._buckets(row, made_of)
 
     def _bucket(self, row: bytes, bucket: int, found: Sequence[_Files]) -> Iterator[Split]:
         changes = self.branches.table

@@ -21,10 +21,15 @@ _HASH_DIGITS = 12
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a stream began: a snapshot, and whether its whole state was read or only what it changed."""
+    """Where a stream began: a snapshot, and whether its whole state was read or only what it changed.
+
+    Attributes:
+        other: of a chain table, the snapshot of the branch of whole partitions, 0 if it had none; None otherwise.
+    """
 
     snapshot: int
     full: bool
+    other: int | None = None
 
 
 @dataclass(frozen=True)
@@ -57,9 +62,9 @@ class Position:
         """What the units of a position are units of."""
         return self.snapshot, self.full
 
-    def begun(self) -> Position:
-        """This position as the first one of a stream."""
-        return replace(self, origin=Origin(self.snapshot, self.full))
+    def begun(self, other: int | None = None) -> Position:
+        """This position as the first one of a stream; other is that of Origin."""
+        return replace(self, origin=Origin(self.snapshot, self.full, other))
 
     def to_json(self) -> dict[str, Any]:
         """The values that ``parse_position`` reads; flat or one level deep, of numbers, words and truth values."""
@@ -75,6 +80,8 @@ class Position:
             made["after"] = self.after
         if self.origin is not None:
             made["origin"] = {"snapshotId": self.origin.snapshot, "scanSnapshot": self.origin.full}
+            if self.origin.other is not None:
+                made["origin"]["otherSnapshotId"] = self.origin.other
         return made
 
 
@@ -102,8 +109,13 @@ def parse_position(values: Mapping[str, Any]) -> Position:
         bool(values["scanSnapshot"]),
         values.get("plan"),
         values.get("after"),
-        None if origin is None else Origin(int(origin["snapshotId"]), bool(origin["scanSnapshot"])),
+        None if origin is None else _parse_origin(origin),
     )
+
+
+def _parse_origin(values: Mapping[str, Any]) -> Origin:
+    other = values.get("otherSnapshotId")
+    return Origin(int(values["snapshotId"]), bool(values["scanSnapshot"]), None if other is None else int(other))
 
 
 def identity(snapshot: Snapshot) -> str:

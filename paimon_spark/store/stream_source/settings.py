@@ -17,7 +17,7 @@ from paimon_spark.format.options.read_settings import ScanSettings, StreamReadSe
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.value_texts import parse_bool, parse_choice
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.metadata.table_options import other_branch
+from paimon_spark.store.metadata.table_options import chain_branches, other_branch
 from paimon_spark.store.scan.time_travel import TIME_TRAVEL_OPTIONS, resolved_mode
 
 ON_EXPIRED = Option("scan.on-expired", "fail", parse_choice("fail", "restart"))
@@ -144,12 +144,7 @@ def stream_settings(table: Table, given: Mapping[str, str]) -> StreamSettings:
         )
     _check_producer(table, settings)
     branch = other_branch(table.settings, table.branch)
-    if table.settings.chain_table_enabled and branch is not None:
-        raise UnsupportedFeature(
-            f"streaming from {table.location}: this release does not stream chain tables ('chain-table.enabled'); "
-            f"stream the changes of its branch, with the option 'branch' = '{branch}'"
-        )
-    if branch is not None:
+    if branch is not None and chain_branches(table.settings, table.branch) is None:
         raise UnsupportedFeature(
             f"streaming from {table.location}: its option 'scan.fallback-branch' or 'scan.primary-branch' adds the "
             f"branch '{branch}', and the snapshots of two branches have no order; give both options as '' to stream "

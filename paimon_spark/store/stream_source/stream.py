@@ -80,9 +80,16 @@ class TableStream:
 
     def first(self) -> Position:
         """Where the stream begins; its consumer holds the snapshots from there on."""
-        found = start_position(self._table, self._settings, self._upcoming)
+        found = self._start()
         self._progress.begin(found)
         return found
+
+    def _start(self, anew: bool = False) -> Position:
+        other = self._planner.other_snapshot()  # before the snapshot of the table, which may have what follows it
+        found = start_position(self._table, self._settings, self._upcoming, anew)
+        if other is None:
+            return found
+        return replace(found, full=True).begun(other)  # without a snapshot yet, it begins with the state of the first
 
     def stop_at_latest(self) -> None:
         """Makes the latest snapshot of now the last one that is read."""
@@ -110,7 +117,7 @@ class TableStream:
         except PositionExpired as error:
             if not self._settings.restarts:
                 raise
-            begun = start_position(self._table, self._settings, self._upcoming, anew=True)
+            begun = self._start(anew=True)
             _log.warning("the stream begins again at snapshot %d: %s", begun.snapshot, error)
             return self._next(begun, limited)
 
@@ -266,7 +273,8 @@ class TableStream:
         if planned is None or planned[0] != snapshot:
             self._watch.check(snapshot)
             with translate_missing_files(self._table, snapshot.id):
-                planned = snapshot, self._planner.plan(snapshot, at.full)
+                other = None if at.origin is None else at.origin.other
+                planned = snapshot, self._planner.plan(snapshot, at.full, other)
             self._remember(at.phase, planned)
         self._check_plan(at, planned[1])
         return planned

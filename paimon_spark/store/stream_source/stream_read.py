@@ -14,8 +14,12 @@ from paimon_spark.format.options.write_settings import PostponeSettings
 from paimon_spark.format.schema import ROW_KIND_FIELD, TableSchema, is_metadata, metadata_fields
 from paimon_spark.format.types import DataField
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.metadata.table_options import chain_branches
+from paimon_spark.store.read.split_reader import SplitReader
+from paimon_spark.store.scan.chain_scan import ChainBranches
 from paimon_spark.store.scan.read_spec import find_fields, row_kind_field
 from paimon_spark.store.scan.time_travel import TIME_TRAVEL_OPTIONS
+from paimon_spark.store.stream_source.chain_units import ChainUnitPlanner, check_chain_condition, streamed_chain
 from paimon_spark.store.stream_source.reading import UnitReader, unit_reader
 from paimon_spark.store.stream_source.settings import StreamSettings, stream_settings
 from paimon_spark.store.stream_source.starts import created_since
@@ -35,11 +39,13 @@ class StreamRead:
         table: without options that choose a snapshot, in its latest schema.
         settings: what its options say of the stream.
         reader: of its units; picklable.
+        chain: the branches of a chain table, of which `table` is that of changes; None: it is none.
     """
 
     table: Table
     settings: StreamSettings
     reader: UnitReader
+    chain: ChainBranches | None = None
 
     def start(self, clock: Callable[[], float] = time.monotonic) -> TableStream:
         """A run of the stream.
@@ -47,10 +53,12 @@ class StreamRead:
         Args:
             clock: seconds of a clock that never goes back.
         """
-        rows = self.reader.reader
-        planner = UnitPlanner(
-            self.table, rows.predicate, self.settings.overwrites, rows.row_kinds, created_since(self.settings)
-        )
+        rows, overwrites = self.reader.reader, self.settings.overwrites
+        if self.chain is not None:
+            planner: UnitPlanner = ChainUnitPlanner(self.chain, rows.predicate, overwrites, rows.row_kinds)
+        else:
+            since = created_since(self.settings)
+            planner = UnitPlanner(self.table, rows.predicate, overwrites, rows.row_kinds, since)
         watch = SchemaWatch(self.table, rows.fields, rows.predicate)
         return TableStream(self.table, self.settings, planner, watch, clock)
 
@@ -98,6 +106,10 @@ def stream_read(
         UnsupportedFeature: this release cannot stream from the table.
     """
     settings = stream_settings(table, options)
+    chain = _chain(table, settings, system)
+    if chain is not None:
+        table = chain.table
+        settings = stream_settings(table, options)
     streamed = streamed_table(table)
     schema = stream_schema(streamed, system)
     hidden = metadata_fields(schema)
@@ -112,7 +124,34 @@ def stream_read(
     if row_kinds and ROW_KIND_FIELD not in fields:
         fields = (*fields, row_kind_field(schema))
     predicate = as_predicate(where, schema.fields, table.time_zone)
-    return StreamRead(streamed, settings, unit_reader(streamed, fields, predicate, system))
+    reader = unit_reader(streamed, fields, predicate, system)
+    if chain is None:
+        return StreamRead(streamed, settings, reader)
+    check_chain_condition(table, predicate)
+    if not isinstance(reader.reader, SplitReader):
+        raise UnsupportedFeature(
+            f"streaming from the chain table {table.location}: its server lets the user read a part of the rows or "
+            "values, and answers for one branch at a time; stream the branch of changes, with the option 'branch'"
+        )
+    rows = replace(reader.reader, branches={chain.whole.branch: chain.whole})
+    return StreamRead(streamed, settings, replace(reader, reader=rows), replace(chain, table=streamed))
+
+
+def _chain(table: Table, settings: StreamSettings, system: str | None) -> ChainBranches | None:
+    """The branches of a chain table; None: it is none, or is opened on one of them.
+
+    Raises:
+        UnsupportedFeature: a system table of it is to be streamed; or as of ``streamed_chain``.
+        OptionError: as of ``streamed_chain``.
+    """
+    if chain_branches(table.settings, table.branch) is None:
+        return None
+    if system is not None:
+        raise UnsupportedFeature(
+            f"streaming from the chain table {table.location}${system}: its state is made of two branches; stream that "
+            "of one of them, with the option 'branch'"
+        )
+    return streamed_chain(table, settings)
 
 
 def stream_schema(table: Table, system: str | None) -> TableSchema:

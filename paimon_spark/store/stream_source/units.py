@@ -105,16 +105,34 @@ class UnitPlanner:
         """True if a compaction after an overwrite finds out what it changed."""
         return self._producer in (ChangelogProducer.LOOKUP, ChangelogProducer.FULL_COMPACTION)
 
-    def plan(self, snapshot: Snapshot, full: bool) -> tuple[StreamUnit, ...]:
+    def other_snapshot(self) -> int | None:
+        """The snapshot of another branch that a stream begins with now; None: it begins with one branch."""
+        return None
+
+    def state(self, snapshot: Snapshot, other: int | None) -> tuple[StreamUnit, ...]:
+        """The units of the whole state of a snapshot.
+
+        Args:
+            other: what other_snapshot returned when the stream began.
+
+        Raises:
+            CorruptFile: metadata is missing or damaged.
+        """
+        splits = plan_state(self._table.finding_all_rows, self._state, snapshot).splits
+        return tuple(StreamUnit(split, Kinds.STATE) for split in splits)
+
+    def plan(self, snapshot: Snapshot, full: bool, other: int | None = None) -> tuple[StreamUnit, ...]:
         """The units of the whole state of a snapshot, or of what it changed.
+
+        Args:
+            other: as of ``state``.
 
         Raises:
             CorruptFile: metadata is missing or damaged.
             UnsupportedFeature: a commit of kind APPEND deletes files, or Flink joined changelog files of many buckets.
         """
         if full:
-            splits = plan_state(self._table.finding_all_rows, self._state, snapshot).splits
-            return tuple(StreamUnit(split, Kinds.STATE) for split in splits)
+            return self.state(snapshot, other)
         if snapshot.commit_kind == CommitKind.OVERWRITE and self._overwrites:
             if self._table.schema.primary_keys:
                 check_key_order(self._table.settings, "overwrites")

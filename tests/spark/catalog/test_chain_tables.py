@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from support.registered_catalogs import forget_catalogs
 
 import paimon_spark
 from paimon_spark import PaimonTable
+from paimon_spark.errors import UnsupportedFeature
 
 pytestmark = pytest.mark.spark
 
@@ -54,8 +54,20 @@ def test_every_road(spark: SparkSession, tmp_path: Path) -> None:
     log = run("SELECT k, rowkind FROM paimon.c.`t$audit_log` WHERE dt = '20260103' AND s = 3")
     assert shown(log) == [(1, "+I")]
     stream = spark.readStream.format("paimon").load(path).writeStream.format("memory").queryName("chain_stream")
-    with pytest.raises(PySparkException, match="does not stream chain tables"):
-        stream.trigger(availableNow=True).start().awaitTermination(60)
+    stream.trigger(availableNow=True).start().awaitTermination(60)
+    assert shown(spark.table("chain_stream")) == [
+        (1, 1, "20260101"), (1, 3, "20260103"), (2, 1, "20260101"), (2, 2, "20260102"), (3, 2, "20260102"),
+    ]  # fmt: skip
+    for statement in (
+        "DELETE FROM paimon.c.t WHERE k = 1",
+        "DELETE FROM paimon.c.t WHERE dt = '20260102'",
+        "DELETE FROM paimon.c.t WHERE dt IN (SELECT '20260102')",
+        "UPDATE paimon.c.t SET s = 9 WHERE k = 1",
+        "MERGE INTO paimon.c.t t USING (SELECT 1 AS k) n ON t.k = n.k WHEN MATCHED THEN DELETE",
+    ):
+        with pytest.raises(UnsupportedFeature, match="would hide the other rows there"):
+            run(statement)
+    assert shown(cat.table("c.t")) == expected
     try:
         paimon_spark.register_catalog(spark, "chained", lake)
         assert shown(spark.sql("SELECT * FROM chained.c.t")) == expected

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from support.tables.micro_batches import Checkpoint, Died, Query, opened
 
 from paimon_spark import create_table, open_table
 from paimon_spark.errors import (
@@ -18,6 +21,7 @@ from paimon_spark.errors import (
     SnapshotNotFound,
     UnsupportedFeature,
 )
+from paimon_spark.store.clean.partition_expiry import expire_partitions_at
 from paimon_spark.store.evolution.alter import alter_table
 from paimon_spark.store.evolution.schema_update import SchemaUpdate
 from paimon_spark.tables.open import WritableTable
@@ -178,12 +182,10 @@ def test_compact_chain_table(filled: str) -> None:
 @pytest.mark.parametrize(
     "read_so",
     [
-        lambda path: open_table(path).stream(),
         lambda path: open_table(path, {"incremental-between": "0,1"}).scan().to_arrow(),
         lambda path: open_table(path, {"scan.creation-time-millis": "1"}).scan().to_arrow(),
         lambda path: open_table(path).scan().explain(),
         lambda path: open_table(path).system_table("ro"),
-        lambda path: open_table(path).expire_partitions("1 d", expire_strategy="values-time"),
     ],
 )
 def test_what_is_refused(filled: str, read_so: Callable[[str], Any]) -> None:
@@ -234,3 +236,143 @@ def test_what_a_chain_table_must_have(tmp_path: Path, changed: dict[str, str | N
     options = {key: value for key, value in {**OPTIONS, **changed}.items() if value is not None}
     with pytest.raises((SchemaError, UnsupportedFeature), match=why):
         create_table(str(tmp_path / "t"), COLUMNS, primary_keys=["dt", "t1"], partition_keys=["dt"], options=options)
+
+
+# ------------------------------------------------------------------------------------------------------ changes of rows
+
+
+def test_rows_of_the_branches_are_not_changed_in_the_table(filled: str) -> None:
+    """A changed row in the table itself would hide the others of its partition. Its own partitions are changed."""
+    changes: list[Callable[[], Any]] = [
+        lambda: open_table(filled).delete("t1 = 1"),
+        lambda: open_table(filled).delete("dt = '20250811'"),
+        lambda: open_table(filled).update("dt = '20250813' AND t1 = 5", {"t3": "'x'"}),
+        lambda: (
+            open_table(filled)
+            .merge(rows("20250811", [(1, 9, "m")]), "target.dt = source.dt AND target.t1 = source.t1")
+            .when_matched_update_all()
+            .execute()
+        ),
+    ]  # fmt: skip
+    for change in changes:
+        with pytest.raises(UnsupportedFeature, match="would hide the other rows there"):
+            change()
+    for dt, expected in EXPECTED.items():
+        assert read(filled, dt) == sorted(expected), dt
+    open_table(filled).update("dt = '20250810' AND t1 = 1", {"t3": "'x'"})
+    assert read(filled, "20250810") == [(1, 1, "x"), (2, 1, "1")]
+    branch(filled, "delta").delete("dt = '20250811' AND t1 = 4")
+    assert (4, 1, "1") not in read(filled, "20250811")
+
+
+# -------------------------------------------------------------------------------------------------------------- streams
+
+
+def test_a_stream_begins_with_the_newest_whole_partition(filled: str) -> None:
+    """And with the changes after it; then come those that the branch of changes gets."""
+    write(filled, "delta", {"20250815": [(8, 1, "8")]})
+    query = Query(open_table(filled), {}, checkpoint := Checkpoint())
+    [(_, first)] = query.run()
+    begun = {(row["dt"], row["t1"]) for row in first}
+    assert begun == {("20250814", one[0]) for one in SNAPSHOT["20250814"]} | {("20250815", 8)}
+    write(filled, "snapshot", {"20250816": [(1, 1, "whole")]})
+    write(filled, "main", {"20250816": [(1, 1, "own")]})
+    write(filled, "delta", {"20250816": [(9, 1, "9")]})
+    [(_, later)] = Query(open_table(filled), {}, checkpoint).run()
+    assert [(row["dt"], row["t1"]) for row in later] == [("20250816", 9)]
+
+
+def test_a_first_batch_that_runs_again_has_the_same_rows(filled: str) -> None:
+    """Its start is in the checkpoint: the snapshot of the branch of whole partitions too."""
+    checkpoint = Checkpoint()
+    with pytest.raises(Died):
+        list(Query(open_table(filled), {}, checkpoint).run(dies_after=1))
+    assert json.loads(checkpoint.offsets[0])["origin"]["otherSnapshotId"] == 3
+    write(filled, "snapshot", {"20250816": [(1, 1, "whole")]})
+    [(_, again)] = Query(open_table(filled), {}, checkpoint).run()
+    assert {row["dt"] for row in again} == {"20250814"}
+
+
+def test_the_state_that_a_stream_begins_with_may_be_merged(path: str) -> None:
+    """Then a change deletes a row of the whole partition; each chain is one partition, the last one."""
+    write(path, "snapshot", {"20250810": [(1, 1, "a"), (2, 1, "b")]})
+    gone = rows("20250811", [(1, 2, "a"), (3, 1, "c")]).append_column("kind", pa.array(["-D", "+I"]))
+    branch(path, "delta").append(gone, {"row-kind-column": "kind"})
+    whole, merged = ({"chain-table.streaming.merge-snapshot": text} for text in ("false", "true"))
+    for options, expected in (
+        (whole, [("20250810", 1), ("20250810", 2), ("20250811", 3)]),
+        (merged, [("20250811", 2), ("20250811", 3)]),
+    ):
+        [(_, found)] = Query(open_table(path, options), options, Checkpoint()).run()
+        assert sorted((row["dt"], row["t1"]) for row in found) == expected
+
+
+def test_a_stream_without_changes_waits_for_the_first(path: str) -> None:
+    write(path, "snapshot", {"20250810": [(1, 1, "a")]})
+    checkpoint = Checkpoint()
+    assert list(Query(open_table(path), {}, checkpoint).run()) == []
+    write(path, "delta", {"20250811": [(2, 1, "b")]})
+    [(_, found)] = Query(open_table(path), {}, checkpoint).run()
+    assert sorted((row["dt"], row["t1"]) for row in found) == [("20250810", 1), ("20250811", 2)]
+
+
+@pytest.mark.parametrize(
+    ("options", "where", "why"),
+    [
+        ({"scan.mode": "latest"}, None, "cannot begin by the scan mode 'latest'"),
+        ({"scan.snapshot-id": "1"}, None, "cannot begin by the scan mode 'from-snapshot'"),
+        ({"consumer-id": "c"}, None, "a consumer holds the snapshots of one branch"),
+        ({}, "dt = '20250811'", "filter the rows of the stream instead"),
+    ],
+)
+def test_streams_that_java_refuses(filled: str, options: dict[str, str], where: str | None, why: str) -> None:
+    with pytest.raises(OptionError, match=why):
+        opened(open_table(filled), options, where=where)
+    with pytest.raises(UnsupportedFeature, match="its state is made of two branches"):
+        opened(open_table(filled), {}, system="audit_log")
+
+
+# --------------------------------------------------------------------------------------------------------------- expiry
+
+
+def test_partitions_expire_in_segments(path: str) -> None:
+    """The example of the official documentation: the newest whole partition that is too old stays."""
+    write(path, "snapshot", {day: [(1, 1, "s")] for day in ("20250101", "20250201", "20250301")})
+    write(path, "delta", {day: [(2, 1, "d")] for day in ("20250110", "20250210", "20250315", "20241230")})
+    table = open_table(path, {"partition.expiration-time": "30 d"})
+    for tried in (True, False):
+        gone = expire_partitions_at(table, datetime(2025, 3, 31), dry_run=tried)
+        assert gone.partitions == ("dt=20241230", "dt=20250110", "dt=20250101")
+    assert partitions_of(path, "snapshot") == ["20250201", "20250301"]
+    assert partitions_of(path, "delta") == ["20250210", "20250315"]
+    assert expire_partitions_at(table, datetime(2025, 3, 31)).partitions == ()
+
+
+def partitions_of(path: str, name: str) -> list[str]:
+    return sorted(set(branch(path, name).scan(["dt"]).to_arrow()["dt"].to_pylist()))
+
+
+def test_whole_partitions_with_changes_of_the_same_day_expire(path: str) -> None:
+    """They go with these changes, after the later ones of their segment; so many at once that Java fails at them."""
+    write(path, "snapshot", {day: [(1, 1, "s")] for day in ("20250101", "20250105")})
+    write(path, "delta", {day: [(2, 1, "d")] for day in ("20250101", "20250102", "20250103")})
+    options = {"partition.expiration-time": "30 d", "partition.expiration-batch-size": "2"}
+    gone = expire_partitions_at(open_table(path, options), datetime(2025, 3, 31))
+    assert len(gone.partitions) == 4
+    assert (partitions_of(path, "snapshot"), partitions_of(path, "delta")) == (["20250105"], [])
+
+
+def test_a_chain_with_one_old_whole_partition_keeps_all(path: str) -> None:
+    write(path, "snapshot", {"20250101": [(1, 1, "s")], "20251231": [(1, 1, "s")]})
+    write(path, "delta", {"20250102": [(2, 1, "d")], "no time": [(2, 1, "d")]})
+    found = expire_partitions_at(open_table(path, {"partition.expiration-time": "1 d"}), datetime(2025, 6, 1))
+    assert (found.partitions, found.without_time) == ((), ("dt=no time",))
+    with pytest.raises(OptionError, match="expire by their values only"):
+        open_table(path).expire_partitions("1 d", expire_strategy="update-time")
+
+
+def test_writers_expire_partitions_of_chains(path: str) -> None:
+    write(path, "snapshot", {"20250101": [(1, 1, "s")], "20250102": [(1, 1, "s")]})
+    options = {"partition.expiration-time": "1 d", "end-input.check-partition-expire": "true"}
+    open_table(path, {"branch": "delta", **options}).append(rows("20990101", [(1, 1, "d")]))
+    assert partitions_of(path, "snapshot") == ["20250102"]
