@@ -380,6 +380,15 @@ def test_partitions_that_the_server_keeps(
     assert rows() == [*wanted, (8, "x", 7), (9, "x", 7)]
     shutil.rmtree(next(one.path for one in table.partitions() if one.values["p"] == "java"))
     assert rows() == [*wanted[:2], (8, "x", 7), (9, "x", 7)]
+    cat.sql(f"MSCK REPAIR TABLE lake.d.{name} DROP PARTITIONS")
+    assert len(cat.sql(f"SHOW PARTITIONS lake.d.{name}").collect()) == 3
+    cat.sql(f"ALTER TABLE lake.d.{name} DROP PARTITION (p = 'a/b', q = 1), PARTITION (p = NULL)")
+    assert rows() == [(8, "x", 7), (9, "x", 7)]
+    assert [one.values["p"] for one in table.directories()] == ["x"]
+    shutil.copytree(unknown, unknown.with_name("8" if layout == "values" else "q=8"))
+    shutil.rmtree(unknown)
+    cat.sql(f"MSCK REPAIR TABLE lake.d.{name} SYNC PARTITIONS")
+    assert rows() == [(8, "x", 8), (9, "x", 8)]
     table.overwrite({"id": [5], "p": ["n"], "q": [5]})
     assert rows() == [(5, "n", 5)]
 

@@ -13,15 +13,18 @@ import pyarrow as pa
 import pytest
 from support.oracles.checker import check_table
 from support.tables.files_by_hand import file
+from support.tables.micro_batches import drained
 
 from paimon_spark import check, create_table, open_table
-from paimon_spark.errors import SchemaError, UnsupportedFeature
+from paimon_spark.errors import CommitConflict, SchemaError, UnsupportedFeature
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.rules.key_clustering import clustering_fields
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.merge.compaction.clustered_picks import pick_clustered, values_of
 from paimon_spark.store.checks.report import Rule
+from paimon_spark.store.commit.attempt import table_state
+from paimon_spark.store.commit.row_conflicts import ReadState, changes_of, check_keys_unchanged
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.compact.commit import commit_compaction
 from paimon_spark.store.compact.compaction import run_here
@@ -145,6 +148,32 @@ def test_rows_are_changed(tmp_path: Path) -> None:
     table.upsert(batch([(2, "z", 9)]))
     assert rows(path) == [(0, None, 0), (1, None, 1), (2, "z", 9)]
     check_table(path)
+
+
+def test_a_change_of_rows_conflicts_with_files_that_do_not_tell_their_keys(tmp_path: Path) -> None:
+    """An overwrite removes compacted files, which may have any key; its new rows have others than the change."""
+    path, other = made(tmp_path / "t"), made(tmp_path / "other")
+    open_table(path).upsert(batch([(k, f"c{k}", k) for k in range(9)]))
+    read = ReadState.of(table_of(path).snapshots.latest())
+    open_table(other, WAITS).upsert(batch([(7, "mine", 7)]))
+    snapshot = table_of(other).snapshots.latest()
+    assert snapshot is not None
+    changed = list(changes_of(table_of(other), snapshot))
+    check_keys_unchanged(table_state(table_of(path), table_of(path).snapshots.latest()), read, changed)
+    open_table(path, WAITS).overwrite(batch([(1, "theirs", 1)]))
+    with pytest.raises(CommitConflict, match="removed rows in the same range of keys"):
+        check_keys_unchanged(table_state(table_of(path), table_of(path).snapshots.latest()), read, changed)
+
+
+def test_a_stream_begins_when_nothing_waits(tmp_path: Path) -> None:
+    """Rows that wait could be merged with compacted ones only in the order of the key."""
+    path = made(tmp_path / "t")
+    open_table(path).upsert(batch([(k, f"c{k % 2}", k) for k in range(4)]))
+    found = [row["k"] for part in drained(table_of(path), {}) for row in part]
+    assert sorted(found) == [0, 1, 2, 3]
+    open_table(path, WAITS).upsert(batch([(9, "waits", 9)]))
+    with pytest.raises(UnsupportedFeature, match="compact the table, and read its compacted state"):
+        drained(table_of(path), {})
 
 
 def test_first_row_without_vectors(tmp_path: Path) -> None:
