@@ -33,7 +33,19 @@ class Function:
 
 
 class FunctionCatalog(Protocol):
-    """The part of a catalog that is about functions. All raise UnsupportedFeature in a catalog that stores none."""
+    """The part of a catalog that is about functions.
+
+    All raise UnsupportedFeature where ``has_functions`` is False, but for ``find_function``, which then finds none.
+    """
+
+    @property
+    def has_functions(self) -> bool:
+        """True if the catalog can hold functions."""
+        ...
+
+    def find_function(self, identifier: Identifier) -> Function | None:
+        """A function; None: there is none of that name."""
+        ...
 
     def list_functions(self, database: str) -> list[str]:
         """The names of the functions of a database, sorted."""
@@ -82,6 +94,14 @@ class FunctionCatalog(Protocol):
 class NoFunctions:
     """The part of a catalog that has no functions."""
 
+    @property
+    def has_functions(self) -> bool:
+        return False
+
+    def find_function(self, identifier: Identifier) -> Function | None:
+        """None: there is none."""
+        return None
+
     def list_functions(self, database: str) -> list[str]:
         """Always refused."""
         raise _no_functions(f"listing the functions of '{database}'")
@@ -107,4 +127,7 @@ class NoFunctions:
 
 
 def _no_functions(doing: str) -> UnsupportedFeature:
-    return UnsupportedFeature(f"{doing}: only a REST catalog stores functions, and this is none")
+    return UnsupportedFeature(
+        f"{doing}: only a REST catalog stores functions, and this is none; make a function of the Spark session, "
+        "CREATE TEMPORARY FUNCTION"
+    )

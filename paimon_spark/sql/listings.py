@@ -110,11 +110,16 @@ class ShowFunctions:
 
 @dataclass(frozen=True)
 class DescribeFunction:
-    """DESCRIBE FUNCTION of one that a catalog of ours stores."""
+    """DESCRIBE FUNCTION.
+
+    Attributes:
+        is_bare: the name has one part, so that a function of Spark comes first.
+    """
 
     database: str
     function: str
     extended: bool = False
+    is_bare: bool = False
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ from paimon_spark.sql.read_database import (
     read_comment_on_database,
     read_create_database,
     read_drop_database,
-    read_function,
     read_set_catalog,
     read_use,
 )
+from paimon_spark.sql.read_function import read_function
 from paimon_spark.sql.read_insert import read_insert
 from paimon_spark.sql.read_listing import read_describe, read_show
 from paimon_spark.sql.read_row_change import read_row_change, with_common_tables

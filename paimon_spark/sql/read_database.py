@@ -1,28 +1,14 @@
-"""CREATE, DROP and ALTER DATABASE, USE, SET CATALOG, and statements of functions (features 8.3): DROP and SHOW.
-
-Other statements of functions of a catalog of ours are refused by name.
-"""
+"""CREATE, DROP and ALTER DATABASE, USE and SET CATALOG."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from paimon_spark.sql.listings import (
-    AlterDatabase,
-    CreateDatabase,
-    DescribeFunction,
-    DropDatabase,
-    DropFunction,
-    ShowFunctions,
-    UseDatabase,
-)
-from paimon_spark.sql.queries.references import refuse
-from paimon_spark.sql.read_listing import DATABASE_WORDS, pattern_of
+from paimon_spark.sql.listings import AlterDatabase, CreateDatabase, DropDatabase, UseDatabase
+from paimon_spark.sql.read_listing import DATABASE_WORDS
 from paimon_spark.sql.statements import Statement
 from paimon_spark.sql.text.cursor import Cursor
 from paimon_spark.sql.text.lexer import Kind
-
-_KINDS = ("USER", "SYSTEM", "ALL")
 
 
 def _database(cursor: Cursor) -> str | None:
@@ -132,56 +118,3 @@ def read_set_catalog(cursor: Cursor) -> Statement | None:
     if cursor.names.is_catalog(parts):
         return UseDatabase(cursor.names.first_database, cursor.text)
     return None if cursor.names.database is None else UseDatabase(None, cursor.text)
-
-
-def read_function(cursor: Cursor) -> Statement | None:
-    """DROP, SHOW and DESCRIBE of functions of ours; None: another statement, or one of Spark.
-
-    Raises:
-        SqlError: it is put together wrongly.
-        UnsupportedFeature: CREATE or REFRESH of a function of ours.
-    """
-    verb = cursor.accept_any("CREATE", "DROP", "DESCRIBE", "DESC", "REFRESH", "SHOW")
-    if verb == "SHOW":
-        return _listed(cursor)
-    cursor.accept("OR", "REPLACE")
-    if not cursor.accept("FUNCTION"):  # a temporary function is Spark's
-        return None
-    cursor.accept("IF", "NOT", "EXISTS")
-    if_exists = cursor.accept("IF", "EXISTS")
-    extended = cursor.accept("EXTENDED")
-    token, at = cursor.peek(), cursor.offset()
-    if token is None or not token.is_name:
-        return None
-    parts = cursor.parts("the name of a function")
-    changes = verb in ("CREATE", "DROP")  # names without the catalog of built-in functions can be described
-    found = cursor.names.find_table(parts) if changes else None
-    if not cursor.names.is_certain(parts) and found is None:
-        return None
-    if verb in ("DESCRIBE", "DESC") and cursor.names.is_certain(parts):
-        described = cursor.names.find_table(parts)
-        if described is not None and described.database is not None:
-            cursor.expect_end()
-            return DescribeFunction(described.database, described.table, extended)
-    if verb != "DROP" or found is None or found.database is None:
-        refuse(cursor.text, at, f"{verb} FUNCTION {'.'.join(parts)}")
-    cursor.expect_end()
-    return DropFunction(found.database, found.table, if_exists)
-
-
-def _listed(cursor: Cursor) -> Statement | None:
-    kind = cursor.accept_any(*_KINDS) or "ALL"
-    if not cursor.accept("FUNCTIONS") or cursor.accept_any("FROM", "IN") is None:
-        return None
-    token, at = cursor.peek(), cursor.offset()
-    if token is None or not token.is_name:
-        return None
-    parts = cursor.parts("the name of a database")
-    if len(parts) == 1 and parts[0].lower() == cursor.names.catalog.lower():
-        refuse(cursor.text, at, f"SHOW FUNCTIONS IN {'.'.join(parts)}")
-    database = cursor.names.find_database(parts)
-    if database is None:
-        return None
-    found = ShowFunctions(database, kind, pattern_of(cursor))
-    cursor.expect_end()
-    return found

@@ -195,6 +195,32 @@ class ColumnDefinition:
 
 
 @dataclass(frozen=True)
+class CreateFunction:
+    """CREATE FUNCTION: a body in SQL, or a class of Java in files.
+
+    Attributes:
+        returns: the type, in the words of Spark; None: that of the body.
+        deterministic, contains_sql: None: Spark tells it of the body.
+        body: an expression, or a query; "": it is a class.
+        resources: (kind, path) of each file of the class; the kinds are jar, file and archive.
+    """
+
+    database: str
+    function: str
+    replaces: bool = False
+    if_not_exists: bool = False
+    parameters: tuple[ColumnDefinition, ...] = ()
+    returns: str | None = None
+    comment: str | None = None
+    deterministic: bool | None = None
+    contains_sql: bool | None = None
+    body: str = ""
+    is_query: bool = False
+    class_name: str = ""
+    resources: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
 class CreateTable:
     """CREATE TABLE, with AS SELECT and LIKE, and REPLACE TABLE.
 
@@ -490,5 +516,6 @@ Statement: TypeAlias = (
     | CreateCatalogView | DropView | RenameView | ReplaceViewQuery | SetViewProperties | UnsetViewProperties
     | ShowTables | ShowDatabases | ShowCatalogs | ShowProcedures | ShowNamespace | ShowPartitions | ShowColumns
     | ShowCreateTable | ShowProperties | ShowTags | DescribeTable | DescribeDatabase | DescribeProcedure
-    | CreateDatabase | DropDatabase | AlterDatabase | UseDatabase | ShowFunctions | DropFunction | DescribeFunction
+    | CreateDatabase | DropDatabase | AlterDatabase | UseDatabase | ShowFunctions | CreateFunction | DropFunction
+    | DescribeFunction
 )  # fmt: skip

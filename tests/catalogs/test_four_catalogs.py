@@ -210,6 +210,12 @@ def drop_view(shop: Shop) -> None:
     assert shop.catalog.list_views(shop.database) == []
 
 
+def find_function(shop: Shop) -> None:
+    assert shop.catalog.has_functions is (shop.kind == REST)
+    assert shop.catalog.find_function(shop.named("none")) is None
+    assert shop.catalog.find_function(shop.named("no/name")) is None
+
+
 def load_function(shop: Shop) -> None:
     shop.catalog.create_function(shop.named("f"), FUNCTION)
     assert shop.catalog.load_function(shop.named("f")) == FUNCTION
@@ -264,11 +270,13 @@ CALLS: dict[str, Callable[[Shop], None]] = {
             ),
             *(repair, tables_of_hive, migrate_table),
             *(list_views, find_view, load_view, alter_view, rename_view, drop_view),
-            *(load_function, list_functions, alter_function, drop_function),
+            *(find_function, load_function, list_functions, alter_function, drop_function),
         )
     },
     **{"create_view": list_views, "create_function": list_functions, "table_options": table_location},
-    **dict.fromkeys(("name", "options", "default_database", "case_sensitive", "has_views", "refresh"), constants),
+    **dict.fromkeys(
+        ("name", "options", "default_database", "case_sensitive", "has_views", "has_functions", "refresh"), constants
+    ),
     "can_rename_tables": rename_table,
 }
 """What tries each call of the protocol."""

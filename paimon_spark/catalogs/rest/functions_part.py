@@ -16,28 +16,35 @@ from paimon_spark.format.types import DataField
 
 _NAME = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9._-]+")
 _DEFINITION = "DEFINITION"
+_NO_FUNCTIONS = 501  # of a server without functions
 
 
 class RestFunctions(RestServerNames):
-    """The part of the catalog that is about functions; see FunctionCatalog. They are stored, and run by nobody."""
+    """The part of the catalog that is about functions; see FunctionCatalog."""
 
     def list_functions(self, database: str) -> list[str]:
         with self.asking(f"listing the functions of '{database}'", database):
             return sorted(self.api.list_functions(database))
 
+    @property
+    def has_functions(self) -> bool:
+        return True
+
+    def find_function(self, identifier: Identifier) -> Function | None:
+        if not _NAME.fullmatch(identifier.table):
+            return None
+        try:
+            return _function(self.api.get_function(identifier.database, identifier.table))
+        except Refused as error:
+            if error.is_missing or error.status == _NO_FUNCTIONS:
+                return None
+            raise error_of(f"reading the function {identifier}", error) from None
+
     def load_function(self, identifier: Identifier) -> Function:
         try:
-            found = self.api.get_function(identifier.database, _function_name(identifier))
+            return _function(self.api.get_function(identifier.database, _function_name(identifier)))
         except Refused as error:
             raise self._function_failure(f"reading the function {identifier}", identifier, error) from None
-        return Function(
-            _params(found.get("inputParams")),
-            _params(found.get("returnParams")),
-            bool(found.get("deterministic")),
-            dict(found.get("definitions") or {}),
-            found.get("comment"),
-            dict(found.get("options") or {}),
-        )
 
     def create_function(self, identifier: Identifier, function: Function, ignore_if_exists: bool = False) -> None:
         body = {
@@ -97,6 +104,17 @@ def _function_name(identifier: Identifier) -> str:
             "points, '_' and '-'"
         )
     return identifier.table
+
+
+def _function(found: Mapping[str, Any]) -> Function:
+    return Function(
+        _params(found.get("inputParams")),
+        _params(found.get("returnParams")),
+        bool(found.get("deterministic")),
+        dict(found.get("definitions") or {}),
+        found.get("comment"),
+        dict(found.get("options") or {}),
+    )
 
 
 def _params(params: Any) -> tuple[DataField, ...] | None:

@@ -11,6 +11,7 @@ from paimon_spark.spark.queries.run_query import with_functions
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.queries.temporary_views import refresh_temporary_views
 from paimon_spark.spark.stream_sink.query import local_query
+from paimon_spark.sql.listings import DescribeFunction
 from paimon_spark.sql.parse import parse
 from paimon_spark.sql.queries.query import Query
 from paimon_spark.sql.statements import (
@@ -21,6 +22,7 @@ from paimon_spark.sql.statements import (
     RenameView,
     ReplaceViewQuery,
     Statement,
+    Untouched,
     Update,
 )
 from paimon_spark.sql.text.names import TableName
@@ -45,6 +47,8 @@ def read_statement(session: SqlSession, text: str) -> Statement:
         if not views:
             raise
         return parse(text, replace(names, temporary=views))  # perhaps it names these alone
+    if isinstance(found, DescribeFunction) and found.is_bare and session.has_function(found.function):
+        return Untouched(text)
     target = _target(found)
     if target is not None and not isinstance(found, RenameView) and session.is_temporary_view(target):
         if isinstance(found, Delete | Update | Merge):

@@ -27,6 +27,7 @@ from paimon_spark.spark.native.read_table import ReadExplanation, ReadRequest, r
 from paimon_spark.spark.queries.aggregate_pushdown import Answer, exchanged, metadata_answer
 from paimon_spark.spark.queries.asking import Args, ask_spark
 from paimon_spark.spark.queries.session import SqlSession
+from paimon_spark.spark.queries.stored_functions import with_stored_functions
 from paimon_spark.spark.queries.table_use import plan_read, plan_use
 from paimon_spark.spark.queries.view_columns import as_stored
 from paimon_spark.sql.parse import parse
@@ -230,23 +231,38 @@ def parse_view(session: SqlSession, database: str, text: str) -> Query:
     Raises:
         SqlError: it is no query.
     """
-    found = parse(with_functions(session, text), Names(session.catalog.name, database))
+    return _inner_query(with_functions(session, text), Names(session.catalog.name, database), "a view")
+
+
+def _inner_query(text: str, names: Names, of: str) -> Query:
+    found = parse(text, names)
     if isinstance(found, Untouched):
         return Query(found.text)
     if not isinstance(found, Query):
-        raise SqlError("SQL: the text of a view is no query")
+        raise SqlError(f"SQL: the text of {of} is no query")
     return found
+
+
+def plan_body(session: SqlSession, database: str | None, text: str) -> QueryFrames:
+    """The query of the body of a function that the catalog stores. Like Java's, it calls no other stored function.
+
+    Args:
+        database: of names without one; None: they are those of Spark's own catalog.
+    """
+    query = _inner_query(text, Names(session.catalog.name, database), "a function")
+    return plan_query(session, query, None, 1)
 
 
 def with_functions(session: SqlSession, text: str) -> str:
     """The text with the values of ``sys.max_pt('db.t')`` as literals, and those of ``current_catalog()`` and
     ``current_schema()`` while our catalog is the current one; a text without them as it is. Functions of references to
-    blobs become expressions.
+    blobs become expressions, and functions that the catalog stores temporary functions of the session.
 
     Raises:
         SqlError: the argument is not one string, or the table has no partition columns or no partition with rows.
         TableNotFound: there is no such table.
-        UnsupportedFeature: another function of ``sys`` is called.
+        FunctionNotFound: a function of the catalog is named that is not there.
+        UnsupportedFeature: another function of ``sys`` is called, or one that this package cannot run.
     """
     calls = catalog_calls(text, session.names)
     while inner := next((call for call in reversed(calls) if isinstance(call, BlobCall)), None):
@@ -260,7 +276,7 @@ def with_functions(session: SqlSession, text: str) -> str:
         for called in current_names(text):
             value = literal_text(session.catalog.name if called.is_catalog else session.database)
             literals[called] = value + (f" AS {quoted(called.alias)}" if called.alias else "")
-    return with_values(text, literals)
+    return with_stored_functions(session, with_values(text, literals), plan_body)
 
 
 def _largest(session: SqlSession, name: str) -> str:

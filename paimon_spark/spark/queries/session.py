@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, UnsupportedOperationException
 from pyspark.sql import DataFrame, SparkSession
 
 from paimon_spark.arrow.predicates.dialect import Dialect
@@ -143,13 +143,24 @@ class SqlSession:
             return None
         return self.catalog.find_view(Identifier(name.database, name.table))
 
+    @cached_property
+    def system_functions(self) -> tuple[str, ...]:
+        """The names of Spark's own functions, in small letters."""
+        return tuple(str(row[0]).lower() for row in self.spark.sql("SHOW SYSTEM FUNCTIONS").collect())
+
+    def has_function(self, name: str) -> bool:
+        """True if Spark has a function of a name of one part, which comes before one that the catalog stores."""
+        return name.lower() in self.system_functions or self.spark.catalog.functionExists(quoted(name))
+
     def is_temporary_view(self, name: TableName) -> bool:
         """True if Spark has a temporary view of a name of one part, which comes before a table of the database."""
-        if not name.is_bare or not self.spark.catalog.tableExists(quoted(name.table)):  # most names: no error to make
+        if not name.is_bare:
             return False
-        try:
-            return self.spark.catalog.getTable(quoted(name.table)).isTemporary
-        except AnalysisException:
+        try:  # most names are of none, and to ask for these makes no error
+            return self.spark.catalog.tableExists(quoted(name.table)) and bool(
+                self.spark.catalog.getTable(quoted(name.table)).isTemporary
+            )
+        except (AnalysisException, UnsupportedOperationException):  # a registered catalog is current, and has a view
             return False
 
     def begin(self) -> None:

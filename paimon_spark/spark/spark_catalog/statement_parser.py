@@ -13,7 +13,7 @@ from weakref import ReferenceType
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
-from paimon_spark.errors import PaimonError, SqlError, UnsupportedFeature
+from paimon_spark.errors import FunctionNotFound, PaimonError, SqlError, UnsupportedFeature
 from paimon_spark.spark.queries.reading import read_statement
 from paimon_spark.spark.queries.run_query import with_functions
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, Thrown, cause_of
@@ -55,6 +55,7 @@ _EXECUTED = (
     s.SetProperties,
     s.UnsetProperties,
     s.AlterColumns,
+    s.CreateFunction,
     s.RenameTable,
     s.RenameView,
     s.ReplaceViewQuery,
@@ -130,14 +131,18 @@ class StatementParser:
             return self._query(catalogs, text, whole) or by_spark()
         refusal: PaimonError | None = None
         for catalog in catalogs:
+            session = catalog.with_current_names(self._session.get())
             try:
-                statement = read_statement(catalog.with_current_names(self._session.get()), text)
+                statement = read_statement(session, text)
             except (SqlError, UnsupportedFeature) as error:
                 refusal = error
                 continue
             if _is_executed(statement):
                 return self._delegate.parsePlan(execution(catalog.catalog.name, whole()))
-        if refusal is not None and first in _OURS:
+            if catalog.catalog.has_functions and (given := with_functions(session, whole())) != whole():
+                return self._delegate.parsePlan(given)
+        makes_function = first == "CREATE" and "FUNCTION" in [token.upper for token in tokens[1:4]]
+        if refusal is not None and (first in _OURS or makes_function):
             raise refusal
         try:
             plan = by_spark()
@@ -169,7 +174,8 @@ class StatementParser:
         has_function = any(name in text.lower() for name in _FUNCTIONS)
         refusal: PaimonError | None = None
         for catalog in catalogs:
-            if not has_function and not catalog.catalog.has_views:
+            may_call = has_function or catalog.catalog.has_functions
+            if not may_call and not catalog.catalog.has_views:
                 continue
             session = catalog.with_current_names(self._session.get())
             try:
@@ -180,9 +186,9 @@ class StatementParser:
             uses = statement.uses if isinstance(statement, Query) else ()
             if any(use.increment is not None or session.find_view(use.name) for use in uses):
                 return plan_of(dataset_of(run_sql(session, whole())))
-            if has_function and (given := with_functions(session, whole())) != whole():
+            if may_call and (given := with_functions(session, whole())) != whole():
                 return self._delegate.parsePlan(given)
-        if has_function and refusal is not None:
+        if refusal is not None and (has_function or isinstance(refusal, FunctionNotFound)):
             raise refusal
         return None
 

@@ -170,9 +170,9 @@ def show_procedures(session: SqlSession, show: q.ShowProcedures) -> DataFrame:
 
 def show_functions(session: SqlSession, show: q.ShowFunctions) -> DataFrame:
     """The functions that a query can call: those of Spark, and with USER those of this package."""
-    names = []
+    names: list[str] = []
     if show.kind != "USER":
-        names += [str(row[0]) for row in session.spark.sql("SHOW SYSTEM FUNCTIONS").collect()]
+        names += session.system_functions
     if show.kind != "SYSTEM":
         names += TABLE_FUNCTIONS
         own = CATALOG_FUNCTIONS if show.database == "sys" else ()

@@ -117,6 +117,7 @@ _RUNNERS: Mapping[type, Runner] = {
     q.AlterDatabase: tables.run_alter_database,
     q.UseDatabase: tables.run_use,
     q.ShowFunctions: listings.show_functions,
+    s.CreateFunction: functions.create_function,
     q.DescribeFunction: functions.describe_function,
     q.DropFunction: tables.run_drop_function,
 }

@@ -3,7 +3,7 @@
 A name with points that begins with the catalog, or that the current database makes ours, is a *reference*: whether it
 is a table, or a column, is decided by the syntax tree.
 
-Functions that a catalog of ours would store (features 8.3) are refused by name: nobody runs them here.
+Calls of functions that the catalog stores (``stored_calls``) have gone from a text before it comes here.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _NO_NAMES = frozenset({("IF", "EXISTS"), ("IF", "NOT"), ("EXTENDED", "IN"), ("EX
 """What may begin behind TABLE and is no name of a table."""
 _BEFORE_TABLES = frozenset({"FROM", "JOIN", ",", "LATERAL", "TABLE", "("})
 _HOW = (
-    "make a function of Spark (CREATE TEMPORARY FUNCTION); the functions of a REST catalog are read and changed by "
-    "load_function, create_function, alter_function, drop_function and list_functions of cat.catalog"
+    "a function is named <catalog>.<database>.<function> and only a REST catalog stores some; a function of the Spark "
+    "session is made by CREATE TEMPORARY FUNCTION"
 )
 _BEFORE_VALUES = frozenset(
     {"SELECT", "DISTINCT", "WHERE", "AND", "OR", "NOT", "ON", "BY", "HAVING", "WHEN", "THEN", "ELSE", "CASE", "BETWEEN"}
@@ -318,7 +318,7 @@ def refuse(text: str, at: int, doing: str) -> NoReturn:
     Raises:
         UnsupportedFeature: always.
     """
-    message = f"{doing}: this release of paimon_spark runs no functions of a catalog of Paimon; {_HOW}"
+    message = f"{doing}: no catalog of Paimon has it; {_HOW}"
     raise UnsupportedFeature(str(error_at(text, at, message)))
 
 

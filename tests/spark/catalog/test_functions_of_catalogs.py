@@ -78,8 +78,7 @@ def test_a_function_of_sql(spark: SparkSession, catalog: SessionCatalog, server:
     finally:
         forget_catalogs(spark)
     assert catalog.catalog.load_function(Identifier("f", "area")).options["k"] == "v"
-    with pytest.raises(UnsupportedFeature, match=r"calling the function paimon\.f\.area"):
-        catalog.sql("SELECT paimon.f.area(1, 2)")
+    assert [tuple(row) for row in catalog.sql("SELECT paimon.f.area(3, 2)").collect()] == [(6,)]
     assert [tuple(row) for row in catalog.sql("CALL paimon.sys.drop_function('f.area')").collect()] == [(True,)]
     with pytest.raises(FunctionNotFound):
         described(catalog, "area")

@@ -275,7 +275,8 @@ VIEWS = (
     show("SHOW VIEWS"),
     *_OF_TEMPORARY_VIEWS,
 )
-_NO_FUNCTIONS = r"paimon\.{database}.*runs no functions of a catalog"
+_NO_FUNCTIONS = "only a REST catalog stores functions"
+_NO_FUNCTION = r"paimon\.{database}\.f: no catalog of Paimon has it"
 FUNCTIONS = (
     show("SELECT sys.max_pt('paimon.base.p')", ("b",)),
     *(
@@ -283,12 +284,19 @@ FUNCTIONS = (
         for name in ("bucket", "hive_bucket")
     ),
     *(
-        refused(text, _NO_FUNCTIONS)
-        for text in (
-            "CREATE FUNCTION paimon.{database}.f(x INT) RETURNS INT RETURN x + 1",
-            "CREATE OR REPLACE FUNCTION paimon.{database}.f AS 'a.b.C' USING JAR '/x.jar'",
-            "DESCRIBE FUNCTION EXTENDED paimon.{database}.f",
-            "SELECT paimon.{database}.f(1)",
+        unless(_NO_FUNCTIONS, step, FILES, HIVE, JDBC)
+        for step in (
+            do("CREATE FUNCTION paimon.{database}.f(x INT) RETURNS INT RETURN x + 1"),
+            holds("DESCRIBE FUNCTION EXTENDED paimon.{database}.f", "Function:      {database}.f"),
+        )
+    ),
+    unless(_NO_FUNCTION, show("SELECT paimon.{database}.f(1)", (2,)), FILES, HIVE, JDBC),
+    *(
+        unless(_NO_FUNCTIONS, step, FILES, HIVE, JDBC)
+        for step in (
+            do("CREATE OR REPLACE FUNCTION paimon.{database}.f AS 'a.b.C' USING JAR '/x.jar'"),
+            holds("DESCRIBE FUNCTION paimon.{database}.f", "Class: a.b.C"),
+            do("DROP FUNCTION paimon.{database}.f"),
         )
     ),
 )
