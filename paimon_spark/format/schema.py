@@ -41,6 +41,8 @@ ROW_ID = "_ROW_ID"
 _ROW_ID_FIELD = DataField(2147483642, ROW_ID, DataType(Root.BIGINT))
 TRACKING_FIELDS = (_ROW_ID_FIELD, DataField(SEQUENCE_NUMBER_ID, SEQUENCE_NUMBER, DataType(Root.BIGINT)))
 """The id of a row and the number of its last change, in tables with row tracking (format section 10)."""
+SEARCH_SCORE = "__paimon_search_score"
+"""A hidden column of the rows that a search finds (Java: PaimonMetadataColumn, 2.0.0)."""
 METADATA_COLUMNS = (FILE_PATH, ROW_INDEX, PARTITION, BUCKET, ROW_ID, SEQUENCE_NUMBER)
 """Hidden columns of a read: where a row lies, and what row tracking knows of it (features 1.3; Java:
 PaimonMetadataColumn, 2.0.0)."""

@@ -72,7 +72,7 @@ def parse(text: str, names: Names) -> Statement:
     try:
         tokens = tokenize(text)
     except SqlError:
-        if re.search(rf"\b(?:{re.escape(names.catalog)}|paimon_incremental_\w+)\b", text, re.IGNORECASE):
+        if re.search(rf"\b(?:{re.escape(names.catalog)}|paimon_incremental_\w+|vector_search)\b", text, re.IGNORECASE):
             raise
         return Untouched(text)
     while tokens and tokens[-1].upper == ";":

@@ -90,7 +90,7 @@ NO_EFFECT = (
         },
     ),
     NoEffect(
-        "lookup joins and searches, which this release has none of",
+        "lookup joins and searches of indexes, which this release has none of",
         """
         lookup.cache-rows lookup.continuous.discovery-interval lookup.blob-as-descriptor
         global-index.row-count-per-shard

@@ -9,14 +9,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import pyarrow as pa
+import pyspark.sql.types as st
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
 
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.options.column_names import format_columns
-from paimon_spark.spark.adapters.char_columns import as_read
+from paimon_spark.format.quoting import quoted
+from paimon_spark.spark.adapters.char_columns import as_read, read_columns
 from paimon_spark.spark.adapters.options import PATH, SESSION_ZONE, last_of, native_choice, read_options
 from paimon_spark.spark.adapters.readable_columns import narrowest_column, readable_schema
 from paimon_spark.spark.adapters.session_options import sql_dialect
@@ -39,11 +43,12 @@ from paimon_spark.spark.source.readable import open_readable
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.read.splits import Split
 from paimon_spark.store.scan.read_spec import Plan
+from paimon_spark.store.scan.table_scan import Scan
 from paimon_spark.store.system_tables.made_rows import MetadataScan, Whole
 from paimon_spark.store.system_tables.table import SystemTable
 from paimon_spark.writes.options import COLUMNS, FILTER, NATIVE, TIME_ZONE
 
-__all__ = ["ReadExplanation", "ReadRequest", "TableFrame", "read_table", "read_when_needed"]
+__all__ = ["ReadExplanation", "ReadRequest", "TableFrame", "read_found", "read_table", "read_when_needed"]
 
 _OFF = "native reads are off"
 _SOURCE = "paimon"
@@ -81,6 +86,35 @@ def read_table(spark: SparkSession, request: ReadRequest) -> TableFrame:
         )
     explained = replace(reading.explanation(), reasons=(reason or _OFF,))
     return _finished(_read_by_source(spark, reading), reading, explained)
+
+
+def read_found(
+    spark: SparkSession, request: ReadRequest, find: Callable[[Scan], pa.Table], more: Sequence[st.StructField]
+) -> DataFrame:
+    """The rows that a search in a table finds, in their order. This process searches.
+
+    Args:
+        request: of the rows that are searched, and of their columns.
+        find: searches; its rows have the columns of the scan, and more.
+        more: the further columns that the DataFrame has.
+
+    Raises:
+        OptionError: as of read_table.
+        UnsupportedFeature: a system table is to be searched.
+        PaimonError: as of read_table, and of the search.
+    """
+    if request.refusal:
+        raise OptionError(request.refusal)
+    reading = _open_reading(request, session_settings(spark).time_zone)
+    if not isinstance(reading.table, ReadableTable):
+        raise UnsupportedFeature(f"searching {reading.table.location}: it is a system table; search the table itself")
+    scan = reading.scan(reading.table)
+    shown = st.StructType([*reading.shown.fields, *more])
+    rows = find(scan).select(shown.names)
+    frame = rows_if_small(spark, lambda _: iter(rows.to_batches()), [0], shown, bounded=False)
+    assert frame is not None
+    columns = read_columns(spark, scan.fields, reading.shown)
+    return frame.select(*columns, *(sf.col(quoted(field.name)) for field in more))
 
 
 def read_when_needed(spark: SparkSession, request: ReadRequest) -> DataFrame:

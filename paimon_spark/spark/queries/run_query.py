@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import pyspark.sql.types as st
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -21,9 +22,9 @@ from paimon_spark.errors import OptionError, SqlError, UnsupportedFeature
 from paimon_spark.format.options.column_names import given_columns
 from paimon_spark.format.paths import partition_text
 from paimon_spark.format.quoting import quoted
-from paimon_spark.format.schema import METADATA_COLUMNS, ROW_ID, SEQUENCE_NUMBER
+from paimon_spark.format.schema import METADATA_COLUMNS, ROW_ID, SEARCH_SCORE, SEQUENCE_NUMBER
 from paimon_spark.format.types import DataField, Root
-from paimon_spark.spark.native.read_table import ReadExplanation, ReadRequest, read_table, read_when_needed
+from paimon_spark.spark.native.read_table import ReadExplanation, ReadRequest, read_found, read_table, read_when_needed
 from paimon_spark.spark.queries.aggregate_pushdown import Answer, exchanged, metadata_answer
 from paimon_spark.spark.queries.asking import Args, ask_spark
 from paimon_spark.spark.queries.session import SqlSession
@@ -33,7 +34,7 @@ from paimon_spark.spark.queries.view_columns import as_stored
 from paimon_spark.sql.parse import parse
 from paimon_spark.sql.queries.blob_functions import EXPRESSIONS, reference_to
 from paimon_spark.sql.queries.functions import BlobCall, Call, MaxPartition, catalog_calls, current_names, with_values
-from paimon_spark.sql.queries.query import Query, Travel, Use, fold
+from paimon_spark.sql.queries.query import Conjunct, Query, Search, Travel, Use, fold
 from paimon_spark.sql.statements import Untouched
 from paimon_spark.sql.text.cursor import column_path
 from paimon_spark.sql.text.literals import literal_text
@@ -146,6 +147,11 @@ def plan_query(session: SqlSession, query: Query, args: Args = None, depth: int 
             views[frame] = _view_frame(session, use, view, explanations, depth)
             names.append(frame)
             continue
+        if use.search is not None:
+            frame = _FRAME.format(f"found_{at}")
+            frames[frame], uses[at] = _search_frame(session, use, use.search, named)
+            names.append(frame)
+            continue
         used = plan_use(session, use, named)
         uses[at] = replace(use, hidden=used.hidden)
         answer = Answer() if used.hidden else metadata_answer(session, use, used.opened, used.where)
@@ -163,6 +169,35 @@ def plan_query(session: SqlSession, query: Query, args: Args = None, depth: int 
             explanations.append((use, replace(found.explanation, needs_rows=answer.reasons)))
         names.append(made[used])
     return QueryFrames(replace(query, uses=tuple(uses)).render(names), {**frames, **views}, tuple(explanations))
+
+
+def _search_frame(session: SqlSession, use: Use, search: Search, args: Mapping[str, Any]) -> tuple[DataFrame, Use]:
+    """The rows that are found, the nearest first, and the use of the table with the hidden columns of the rows.
+
+    Conditions of the WHERE on columns of the table say which rows are searched.
+
+    Args:
+        args: the values of the named parameters of the query.
+
+    Raises:
+        UnsupportedFeature: the query cannot have the score, or its conditions cannot be told apart.
+        PaimonError: as of plan_use and of Scan.vector_search.
+    """
+    if use.metadata and use.metadata_refusal:
+        raise UnsupportedFeature(
+            f"SQL: {use.metadata[0]} of {use.name} cannot be read in this query, because {use.metadata_refusal}"
+        )
+    whole = (part if isinstance(part, Conjunct) else part.whole for part in use.conjuncts)
+    asked = replace(use, conjuncts=tuple(part for part in whole if part is not None))
+    request = plan_use(session, asked, args)
+    score = (SEARCH_SCORE,) if SEARCH_SCORE in use.metadata else ()
+    frame = read_found(
+        session.spark,
+        request,
+        lambda scan: scan.vector_search(search.column, search.vector, search.count, search.options),
+        [st.StructField(name, st.FloatType()) for name in score],
+    )
+    return frame, replace(use, hidden=(*request.hidden, *score))
 
 
 def with_defaults(frame: DataFrame, used: ReadRequest) -> DataFrame:
@@ -214,7 +249,7 @@ def _view_frame(
     """The rows of a view. Names without a database are of the database of the view, not of the current one."""
     if depth >= _DEEPEST:
         raise SqlError(f"SQL: the view {use.name} is made of {_DEEPEST} views one in the other, or of itself")
-    if use.travel is not None or use.increment is not None or use.options:
+    if use.travel is not None or use.increment is not None or use.search is not None or use.options:
         raise UnsupportedFeature(
             f"SQL: {use.name} is a view, which has neither states nor changes nor options; ask its tables for them"
         )

@@ -184,7 +184,7 @@ class StatementParser:
                 refusal = refusal or error
                 continue
             uses = statement.uses if isinstance(statement, Query) else ()
-            if any(use.increment is not None or session.find_view(use.name) for use in uses):
+            if any(use.increment or use.search or session.find_view(use.name) for use in uses):
                 return plan_of(dataset_of(run_sql(session, whole())))
             if may_call and (given := with_functions(session, whole())) != whole():
                 return self._delegate.parsePlan(given)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from paimon_spark.format.schema import METADATA_COLUMNS
+from paimon_spark.format.schema import METADATA_COLUMNS, SEARCH_SCORE
 from paimon_spark.sql.queries.query import StarPlace, Use, fold
 from paimon_spark.sql.queries.tree import Node, NotUnderstood, alias_of, parse_tree, select_of, start_of, tables
 from paimon_spark.sql.text.lexer import Token
@@ -33,7 +33,8 @@ def with_metadata(
         tokens: of the query.
         alias: by which columns of the table are named in the text that Spark gets; None: by nothing.
     """
-    named = tuple(name for name in METADATA_COLUMNS if fold(name) in words)
+    known = METADATA_COLUMNS if use.search is None else (*METADATA_COLUMNS, SEARCH_SCORE)
+    named = tuple(name for name in known if fold(name) in words)
     if not named:
         return use
     if refusal:

@@ -42,6 +42,23 @@ class Increment:
 
 
 @dataclass(frozen=True)
+class Search:
+    """The table-valued function ``vector_search``.
+
+    Attributes:
+        column: of the vectors, as the user wrote it.
+        vector: what is looked for.
+        count: how many rows.
+        options: of the search.
+    """
+
+    column: str
+    vector: tuple[float, ...]
+    count: int
+    options: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class Conjunct:
     """A part of a WHERE that drops rows of one table alone.
 
@@ -134,7 +151,8 @@ class Use:
         start: the offset of the characters that stand for the table: its name, time travel, options, or the function.
         end: the offset behind them.
         travel: None: the latest state.
-        increment: None: not a table-valued function.
+        increment: what changed is read; None: no function asks for that.
+        search: the rows are those that a search finds; None: no function asks for that.
         options: of ``WITH (...)`` behind the name.
         words: what the columns may be named by, see ``fold``; None: all columns are needed.
         why_all: why all columns are needed; "" if not all are.
@@ -157,6 +175,7 @@ class Use:
     end: int
     travel: Travel | None = None
     increment: Increment | None = None
+    search: Search | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     words: frozenset[str] | None = None
     why_all: str = ""
@@ -200,7 +219,17 @@ class Query:
     def with_all_columns(self) -> Query:
         """The same query, which is to get all columns and rows of its tables."""
         why = "a name of the query is that of no column"
-        uses = (replace(use, words=None, why_all=why, conjuncts=(), totals=None, top_n=None) for use in self.uses)
+        uses = (
+            replace(
+                use,
+                words=None,
+                why_all=why,
+                conjuncts=use.conjuncts if use.search else (),  # these say what is searched
+                totals=None,
+                top_n=None,
+            )
+            for use in self.uses
+        )
         return replace(self, uses=tuple(uses))
 
     def render(self, frames: Sequence[str | None]) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from paimon_spark.errors import SqlError
+from paimon_spark.errors import SqlError, UnsupportedFeature
 from paimon_spark.sql.queries.conjuncts import conjuncts, where_parts
 from paimon_spark.sql.queries.masking import is_variant_path, mask
 from paimon_spark.sql.queries.metadata_use import with_metadata
@@ -177,6 +177,7 @@ class _Reading:
             end=reference.end,
             travel=reference.travel,
             increment=reference.increment,
+            search=reference.search,
             options=reference.options,
             words=None if why_all else self._words(reference.first),
             why_all=why_all,
@@ -184,12 +185,17 @@ class _Reading:
             table_word=self._table_word(reference),
         )
         named_by = None if self._has_no_alias(reference) else alias or table.alias
+        if use.search is not None:
+            named_by = alias
         refusal = self.why_all or why_unnamed(node)
         use = with_metadata(use, self._words(reference.first), refusal, self.masked, self.tokens, named_by)
+        if self.why_all and use.search is not None:
+            raise UnsupportedFeature(f"SQL: vector_search cannot stand in this query, because {self.why_all}")
         if self.why_all or reference.increment:
             return use
         own = _qualifiers_of(use, alias)
-        use = replace(use, totals=totals(self.tree, node, self.tokens, own), top_n=top_n(node, own))
+        if use.search is None:
+            use = replace(use, totals=totals(self.tree, node, self.tokens, own), top_n=top_n(node, own))
         found = conditions(node)
         texts = where_parts(self.tokens, reference.end) if found else []
         return replace(use, conjuncts=conjuncts(self.text, self.masked, texts, found, own))
@@ -206,7 +212,7 @@ class _Reading:
     def _has_no_alias(self, reference: Reference) -> bool:
         """A function, and a table in ``TABLE(t)``, are named by nothing, and cannot have an alias everywhere."""
         before = [token.upper for token in self.tokens[max(reference.first - 2, 0) : reference.first]]
-        return reference.increment is not None or before == ["TABLE", "("]
+        return reference.increment is not None or reference.search is not None or before == ["TABLE", "("]
 
     def _table_word(self, reference: Reference) -> tuple[int, int] | None:
         """Where ``TABLE`` stands before a name that columns of the query may be qualified by."""
@@ -248,7 +254,7 @@ class _Reading:
                 problem = f"names no table: {self.names.how_to}"
             else:
                 problem = "stands where no table of ours can be read; name it in FROM or JOIN"
-            is_table = reference.travel or reference.increment or reference.options
+            is_table = reference.travel or reference.increment or reference.search or reference.options
             before = self.tokens[reference.first - 1].upper if reference.first else ""
             if is_table or before in ("FROM", "JOIN", "INTO", "TABLE"):
                 raise error_at(self.text, reference.start, f"{'.'.join(reference.parts)} {problem}")

@@ -11,15 +11,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn
+from decimal import Decimal
+from typing import NoReturn, TypeGuard
 
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options.other_systems import STATEMENT_ADVICE
 from paimon_spark.format.quoting import quoted, quoted_if_needed
-from paimon_spark.sql.queries.query import Increment, Travel
+from paimon_spark.sql.queries.query import Increment, Search, Travel
 from paimon_spark.sql.queries.time_travel import read_travel
 from paimon_spark.sql.text.cursor import Cursor, identifier_parts
 from paimon_spark.sql.text.lexer import Kind, Token, error_at
+from paimon_spark.sql.text.literals import Value
 from paimon_spark.sql.text.names import Names, TableName
 
 _INCREMENTS = {
@@ -27,9 +29,10 @@ _INCREMENTS = {
     "paimon_incremental_between_timestamp": ("the start", "the end"),
     "paimon_incremental_to_auto_tag": ("the tag",),
 }
-TABLE_FUNCTIONS = tuple(_INCREMENTS)
+VECTOR_SEARCH = "vector_search"
+TABLE_FUNCTIONS = (*_INCREMENTS, VECTOR_SEARCH)
 CHANGES_FUNCTION = "table_changes"
-_SEARCHES = frozenset({"vector_search", "full_text_search", "hybrid_search"})
+_SEARCHES = frozenset({VECTOR_SEARCH, "full_text_search", "hybrid_search"})
 _CALLS_WITH_FROM = frozenset({"EXTRACT", "TRIM", "SUBSTRING", "SUBSTR", "OVERLAY"})
 _BEFORE_TABLE_WORD = frozenset(
     {"ALTER", "ANALYZE", "CREATE", "DROP", "INTO", "OVERWRITE", "REPLACE", "TRUNCATE", "UNCACHE"}
@@ -73,6 +76,7 @@ class Reference:
     table: TableName | None = None
     travel: Travel | None = None
     increment: Increment | None = None
+    search: Search | None = None
     options: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -287,12 +291,14 @@ def _function(text: str, tokens: Sequence[Token], names: Names, first: int) -> R
     word = tokens[first].name.lower()
     if not _is_function(tokens, first):
         return None
-    if word in _SEARCHES:
+    if word in _SEARCHES - {VECTOR_SEARCH}:
         raise UnsupportedFeature(
-            f"the table-valued function {word} is not supported by this release of paimon_spark, which reads no vector "
-            "and no full-text index; ORDER BY a distance, or a condition with LIKE, finds rows among all of the table"
+            f"the table-valued function {word} is not supported by this release of paimon_spark, which reads no "
+            "full-text index; vector_search finds vectors, and a condition with LIKE finds words"
         )
     cursor = _cursor_behind(text, tokens, names, first)
+    if word == VECTOR_SEARCH:
+        return _search(cursor, names, tokens[first].start, first)
     if word == CHANGES_FUNCTION:
         asked = cursor.peek(1)
         name = asked.text[1:-1] if asked is not None and asked.kind is Kind.STRING else ""
@@ -310,6 +316,47 @@ def _function(text: str, tokens: Sequence[Token], names: Names, first: int) -> R
     end = tokens[cursor.at - 1].end
     start = tokens[first].start
     return Reference(first, first, (word,), True, start, end, table=table, increment=Increment(word, arguments))
+
+
+def _search(cursor: Cursor, names: Names, start: int, first: int) -> Reference:
+    """``vector_search('db.t', 'column', array(1.0, 2.0), 10[, options])``.
+
+    Raises:
+        SqlError: it is not called so.
+    """
+    at = cursor.offset()
+    values = cursor.listed(lambda: cursor.literal(f"an argument of {VECTOR_SEARCH}"))
+    name, column, vector, count, said = (*values, None, None, None, None, None)[:5]
+    is_vector = isinstance(vector, tuple) and bool(vector) and all(map(_is_number, vector))
+    if not (isinstance(name, str) and isinstance(column, str) and is_vector and len(values) in (4, 5)):
+        raise cursor.error(
+            f"{VECTOR_SEARCH} takes the names of a table and of a column as strings, an array of numbers, how many "
+            "rows are wanted, and perhaps options as a map or a string 'key=value;key=value'",
+            at,
+        )
+    if isinstance(count, bool) or not isinstance(count, int):
+        raise cursor.error(f"{VECTOR_SEARCH} takes a whole number of rows, not {count!r}", at)
+    assert isinstance(vector, tuple)
+    numbers = tuple(float(number) for number in vector if _is_number(number))
+    table = cursor.located(at, lambda: names.load_table(tuple(part.strip("`") for part in name.split("."))))
+    search = Search(column, numbers, count, _search_options(cursor, said, at))
+    end = cursor.tokens[cursor.at - 1].end
+    return Reference(first, first, (VECTOR_SEARCH,), True, start, end, table=table, search=search)
+
+
+def _is_number(value: object) -> TypeGuard[int | float | Decimal]:
+    return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+
+
+def _search_options(cursor: Cursor, said: Value, at: int) -> Mapping[str, str]:
+    if said is None:
+        return {}
+    if isinstance(said, Mapping):
+        return {str(key): str(value) for key, value in said.items()}
+    pairs = [pair.partition("=") for pair in str(said).split(";") if pair.strip()]
+    if not isinstance(said, str) or not all(mark for _, mark, _ in pairs):
+        raise cursor.error(f"the options of {VECTOR_SEARCH} are a map or a string 'key=value;key=value'", at)
+    return {key.strip(): value.strip() for key, _, value in pairs}
 
 
 def refuse(text: str, at: int, doing: str) -> NoReturn:

@@ -6,10 +6,11 @@ imported when they are used.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from paimon_spark.store.scan.scan_explanation import ScanExplanation
 
 READ_THREADS = 4
+_NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
 _PIECES = 4 * READ_THREADS  # so that no thread waits long for the last one
 
 
@@ -389,6 +391,29 @@ class Scan(ArrowRows):
 
         first = wanted_rows(self.table.location, self.table.schema, self.fields, column, count, descending, nulls_first)
         return sort_first(self.with_top_n(first).to_batches() if count else (), self.arrow_schema, first)
+
+    def vector_search(self, column: str, vector: Any, count: int, options: Mapping[str, str] = _NO_OPTIONS) -> pa.Table:
+        """The rows whose vectors are nearest to one, the nearest first, with their score as last column.
+
+        Every vector of the read is compared, so the rows are exactly the nearest ones, whatever indexes there are.
+
+        Args:
+            column: of vectors, in any letter case: a VECTOR or an ARRAY, of FLOAT or DOUBLE.
+            vector: finite numbers, as many as the vectors of the table have.
+            count: how many rows, at least 1.
+            options: ``metric``: l2, cosine or inner_product; else the table says it, as
+                ``fields.<column>.distance.metric``; else it is l2.
+
+        Raises:
+            OptionError: an argument does not fit the table.
+            UnsupportedFeature: the column has no vectors, or an index over it was made by a metric that is not known.
+            DataError: a vector of the table has another length, or a NULL among its numbers.
+        """
+        from paimon_spark.store.scan.vector_search import nearest, vector_query
+
+        query = vector_query(self, column, vector, count, options)
+        more = () if query.field in self.fields else (query.field,)
+        return nearest(self._wanting(fields=(*self.fields, *more)), self.arrow_schema, query)
 
     def metadata_aggregates(self, columns: Sequence[str] = ()) -> MetadataAggregates:
         """What metadata alone tell of the number of rows and of the bounds of columns, and what must be read for more.

@@ -191,6 +191,11 @@ def test_queries(shop: Lake) -> None:
         SELECT id FROM paimon_incremental_between_timestamp('t', '2000-01-01 00:00:00', '2099-01-01 00:00:00')
             ORDER BY id --> [(1,), (2,)];
         SELECT * FROM paimon_incremental_to_auto_tag('t', '2024-12-04') --> [];
+        CREATE TABLE e (id INT, v ARRAY<FLOAT>);
+        INSERT INTO e VALUES (1, array(0f, 0f)), (2, array(1f, 0f)), (3, array(3f, 4f)), (4, NULL);
+        SELECT id FROM vector_search('e', 'v', array(1.0f, 0.5f), 2) --> [(2,), (1,)];
+        SELECT *, __paimon_search_score FROM vector_search('e', 'v', array(0.0f, 0.0f), 2) WHERE id > 1
+            --> [(2, [1.0, 0.0], 0.5), (3, [3.0, 4.0], 0.03846153989434242)];
         SELECT sys.max_pt('t') --> [('p2',)];
         SELECT id FROM t WHERE pt = sys.max_pt('t') --> [(2,)];
     """

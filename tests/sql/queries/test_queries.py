@@ -6,7 +6,7 @@ import pytest
 
 from paimon_spark.errors import SqlError, UnsupportedFeature
 from paimon_spark.sql.parse import parse
-from paimon_spark.sql.queries.query import Increment, Query, Travel, Use
+from paimon_spark.sql.queries.query import Conjunct, Increment, Query, Search, Travel, Use
 from paimon_spark.sql.queries.references import names_read
 from paimon_spark.sql.statements import CreateView, Explain, Untouched, ViewColumn
 from paimon_spark.sql.text.lexer import tokenize
@@ -54,6 +54,7 @@ def rendered(text: str, names: Names = NAMES) -> str:
         ("SELECT 1 FROM paimon.a.t WITH ('k' = 'v') x", "SELECT 1 FROM {t0} x"),
         ("SELECT 1 FROM paimon_incremental_query('a.t', '1', '2') x", "SELECT 1 FROM {t0} x"),
         ("SELECT 1 FROM paimon_incremental_to_auto_tag('a.t', 'x')", "SELECT 1 FROM {t0}"),
+        ("SELECT 1 FROM vector_search('a.t', 'v', array(1), 3) x", "SELECT 1 FROM {t0} x"),
         ("TABLE paimon.a.t", "SELECT * FROM {t0} AS `t`"),
         ("TABLE paimon.a.t ORDER BY t.b", "SELECT * FROM {t0} AS `t` ORDER BY t.b"),
         ("TABLE paimon.a.t |> SELECT t.b.c", "SELECT * FROM {t0} AS `t` |> SELECT t.b.c"),
@@ -268,6 +269,15 @@ def test_options_and_increments() -> None:
     assert use.increment == Increment("paimon_incremental_between_timestamp", ("1", "2"))
 
 
+def test_searches() -> None:
+    use = only("SELECT f.a FROM vector_search('a.t', 'v', array(1, -2.5, 3.5f), 7, 'metric = l2; x=y') f WHERE f.a > 1")
+    assert use.search == Search("v", (1.0, -2.5, 3.5), 7, {"metric": "l2", "x": "y"})
+    assert [part.text for part in use.conjuncts if isinstance(part, Conjunct)] == ["a > 1"]
+    use = only("SELECT *, __paimon_search_score FROM vector_search('a.t', 'v', array(1), 3, map('metric', 'l2'))")
+    assert use.search == Search("v", (1.0,), 3, {"metric": "l2"})
+    assert (use.metadata, len(use.stars)) == (("__paimon_search_score",), 1)
+
+
 def test_explain_has_a_statement_in_it() -> None:
     found = parse("EXPLAIN FORMATTED SELECT a FROM paimon.a.t", NAMES)
     assert isinstance(found, Explain)
@@ -332,6 +342,13 @@ def test_names_of_which_rows_are_read(text: str, names: str) -> None:
             "takes the name of a table as a string, the start and the end",
         ),
         ("SELECT a FROM paimon_incremental_query('t', '1', '2')", "t names no table: write paimon.<database>.<table>"),
+        (
+            "SELECT a FROM vector_search('a.t', 'v', 1, 3)",
+            "takes the names of a table and of a column as strings, an array",
+        ),
+        ("SELECT a FROM vector_search('a.t', 'v', array('1'), 3)", "an array of numbers, how many rows"),
+        ("SELECT a FROM vector_search('a.t', 'v', array(1), 2.5)", "takes a whole number of rows, not Decimal('2.5')"),
+        ("SELECT a FROM vector_search('a.t', 'v', array(1), 2, 'l2')", "are a map or a string 'key=value;key=value'"),
         ("SELECT paimon_incremental_query('a.t', '1', '2')", "stands where no table of ours can be read"),
         ("SELECT a FROM paimon.a.t WITH ('k' = 1 + 1) t", "the value of 'k' must be a literal; found +"),
         ("BEGIN SELECT 1 FROM paimon.a.t; END", "one statement at a time"),
@@ -349,7 +366,7 @@ def test_what_is_not_understood_is_refused_with_its_place(text: str, message: st
     [
         ("CREATE VIEW v AS SELECT a FROM paimon.a.t", "a permanent view over paimon.a.t is not possible"),
         ("CACHE TABLE paimon.a.t", "write CACHE TABLE <a new name> AS SELECT * FROM paimon.a.t, and read that"),
-        ("SELECT * FROM vector_search('a.t', 'v', array(1), 3)", "vector_search is not supported"),
+        ("SELECT * FROM full_text_search('a.t', 'v', 'x', 3)", "full_text_search is not supported"),
     ],
 )
 def test_what_is_ours_and_cannot_be_done_is_refused_by_name(text: str, message: str) -> None:
