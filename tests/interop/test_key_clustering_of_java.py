@@ -23,6 +23,7 @@ from support.oracles.comparing import comparable_rows
 from support.tables.micro_batches import FROM_FIRST, opened
 
 from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.store.checks.table import check
 from paimon_spark.tables.open import open_table
 
 pytestmark = pytest.mark.interop
@@ -251,3 +252,4 @@ def test_we_and_java_write_and_compact_in_turn(seed: int, java: Genuine, tmp_pat
     with telling(turns.log):
         turns.run()
         check_table(turns.path)
+        assert not any("sorted" in note for note in check(turns.path).notes)

@@ -17,6 +17,7 @@ from pyarrow import types as pt
 
 from paimon_spark.arrow.raw_values import from_numpy
 from paimon_spark.format.types import DataField, DataType, Root
+from paimon_spark.merge.keys.key_words import Key, key_columns, key_words, row_key
 
 _VALUE, _THERE, _ROW = "_ORDER_{}", "_ORDER_{}_THERE", "_ORDER_ROW"
 _BOOLEAN, _BIGINT = DataType(Root.BOOLEAN, False), DataType(Root.BIGINT, False)
@@ -57,6 +58,34 @@ def with_order(batches: Iterable[pa.RecordBatch], fields: Sequence[DataField]) -
         arrays.append(from_numpy(np.arange(count, count + batch.num_rows, dtype=np.int64)))
         count += batch.num_rows
         yield pa.RecordBatch.from_arrays(arrays, names=[*names, _ROW])
+
+
+class RowOrder:
+    """Looks whether rows that come batch by batch are in order, nulls first."""
+
+    def __init__(self, fields: Sequence[DataField]) -> None:
+        """
+        Args:
+            fields: the columns of the order, the most important first.
+        """
+        self._fields = fields
+        self._names = order_names(fields)
+        self._last: Key | None = None
+
+    def goes_on(self, batch: pa.RecordBatch) -> bool:
+        """True if the rows of the next batch are in order, and none is before the last one of the batches so far."""
+        if not batch.num_rows:
+            return True
+        (ordered,) = with_order([batch], self._fields)
+        columns = key_columns(ordered, self._names)
+        words = key_words(columns, None)
+        equal = np.ones(batch.num_rows - 1, np.bool_)
+        after = np.zeros(batch.num_rows - 1, np.bool_)
+        for word in words:
+            after |= equal & (word[1:] > word[:-1])
+            equal &= word[1:] == word[:-1]
+        last, self._last = self._last, row_key(columns, batch.num_rows - 1)
+        return bool((after | equal).all()) and (last is None or last <= row_key(columns, 0))
 
 
 def _filled(column: pa.Array) -> pa.Array:

@@ -42,6 +42,12 @@ _UNCHECKED = (
 )
 
 
+_UNSORTED = (
+    "some compacted files are not sorted by 'clustering.columns', as release 1.4 of the official system writes them: "
+    "their rows are right, and conditions leave out less; a compaction that rewrites them sorts them"
+)
+
+
 @dataclass(frozen=True)
 class FileTask:
     """A file to read and check.
@@ -94,6 +100,8 @@ def check_data_file(table: Table, task: FileTask, findings: Findings) -> None:
                 findings.note(_UNCHECKED)
             for rule, found in _row_faults(reader, checkable, _batch_rows(meta)):
                 findings.add(rule, task.label, task.path, found)
+            if any(isinstance(check, ClusterCheck) and not check.is_sorted for check in checkable):
+                findings.note(_UNSORTED)
     except StorageError:
         raise
     except (FileNotFoundError, MissingFile):

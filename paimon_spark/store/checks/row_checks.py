@@ -73,7 +73,7 @@ class KeyCheck:
         first = row_key(columns, 0)
         if self._last_key is not None:
             self._is_sorted &= self._last_key < first or (self._repeats and self._last_key == first)
-        self._is_sorted = self._is_sorted and ascends(columns, self._repeats)
+        self._is_sorted = self._is_sorted and _ascends(columns, self._repeats)
         self._last_key = row_key(columns, batch.num_rows - 1)
 
     def faults(self) -> Iterator[tuple[Rule, str]]:
@@ -103,7 +103,7 @@ class KeyCheck:
         )
 
 
-def ascends(columns: Sequence[KeyColumn], repeats: bool) -> bool:
+def _ascends(columns: Sequence[KeyColumn], repeats: bool) -> bool:
     """True if every row is after the one before it (or, with repeats, not before it)."""
     words = key_words(columns, None)
     equal = np.ones(len(words[0]) - 1, np.bool_)

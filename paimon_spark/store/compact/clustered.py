@@ -28,7 +28,7 @@ from paimon_spark.format.row_kind import is_retract
 from paimon_spark.format.rules.key_clustering import clustering_fields
 from paimon_spark.format.schema import FILE_NUMBER, LEVEL, POSITION, VALUE_KIND
 from paimon_spark.format.types import FLOATS, DataField
-from paimon_spark.merge.clustering.merge_order import order_fields_of, order_names, with_order
+from paimon_spark.merge.clustering.merge_order import RowOrder, order_fields_of, order_names, with_order
 from paimon_spark.merge.compaction.merge import compact_merge, compact_rules
 from paimon_spark.merge.engines.lookup import with_level
 from paimon_spark.merge.keys.window import MergeSpec
@@ -169,11 +169,21 @@ class _Clustering:
         return [replace(run, batches=_renumbered(run.batches, self._fields)) for run in runs]
 
     def _sorted_file(self, file: DataFileMeta) -> list[SizedRun]:
-        """A compacted file as a run, or as several if its rows are sorted as the columns were of another type."""
+        """A compacted file as a run, or as several if its rows are in another order than that of the columns.
+
+        They are if a column has changed its type since, and where Java 1.4 has written the file, which orders wrongly
+        what is equal in the first bytes.
+        """
         rows = self._live(file)
-        if types_are_now(self._table, self._fields, file.schema_id):
+        if types_are_now(self._table, self._fields, file.schema_id) and self._is_sorted(file):
             return [SizedRun(with_order(rows, self._fields), file.row_count)]
         return self._by_values(rows)
+
+    def _is_sorted(self, file: DataFileMeta) -> bool:
+        """True if its rows are; the clustering columns alone are read for that."""
+        order, rows = RowOrder(self._fields), BucketRows(self._table, self._task)
+        batches = rows.read(file, FileRequest(tuple(dict.fromkeys(self._fields))), BATCH_ROWS)
+        return all(order.goes_on(batch) for batch in batches)
 
     def _live(self, file: DataFileMeta) -> Iterator[pa.RecordBatch]:
         """The rows of a compacted file that no new row replaces, without retractions."""

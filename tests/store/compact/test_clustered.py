@@ -98,6 +98,24 @@ def test_a_full_compaction_is_one_run_in_the_order_of_the_columns(
     assert all(one[1] <= other[0] for one, other in pairwise(ranges))
     assert plan_compaction(table_of(path)).tasks == (), "there is nothing left to do"
     check_table(path)
+    assert not any("sorted" in note for note in check(path).notes)
+
+
+def test_files_in_another_order_are_sorted_anew(tmp_path: Path) -> None:
+    """As those of release 1.4 may be; here the columns are named in another order."""
+    path = made(tmp_path / "t")
+    for number in range(2):
+        open_table(path, {"target-file-size": "1 b"}).upsert(batch([(k, f"c{k % 5}", k * 7 % 11) for k in range(40)]))
+        open_table(path).upsert(batch([(k, None, number) for k in range(5)]))
+    before, table = rows(path), table_of(path)
+    otherwise = replace(table, settings=table.settings.merged({"clustering.columns": "v,c"}))
+    plan = plan_compaction(otherwise)
+    assert plan.snapshot is not None
+    outcomes = [run_here(otherwise, task) for task in plan.tasks]
+    ready = [outcome for outcome in outcomes if isinstance(outcome, CompactTaskResult)]
+    assert commit_compaction(plan.table, plan.snapshot, plan.upper, ready).snapshot_id is not None
+    assert rows(path) == before
+    assert not any("sorted" in note for note in check(otherwise, latest_only=True).notes)
 
 
 def test_of_waiting_rows_the_one_that_was_committed_last_counts(tmp_path: Path) -> None:
@@ -264,12 +282,14 @@ def test_a_writer_merges_what_overlaps_or_is_small() -> None:
 
 
 def test_check_finds_what_is_wrong(tmp_path: Path) -> None:
-    """Rows in another order, values that are not those of the file, and two rows of a key."""
+    """Values that are not those of the file, rows in another order, which is a note, and two rows of a key."""
     path = made(tmp_path / "t")
     open_table(path).upsert(batch([(k, f"c{k % 3}", k) for k in range(20)]))
     table = table_of(path)
     otherwise = replace(table, settings=table.settings.merged({"clustering.columns": "v"}))
-    assert {problem.rule for problem in check(otherwise).problems} == {Rule.KEY_ORDER, Rule.KEY_RANGE}
+    found = check(otherwise)
+    assert {problem.rule for problem in found.problems} == {Rule.KEY_RANGE}
+    assert any("not sorted by 'clustering.columns'" in note for note in found.notes)
     (old,) = live(path)
     open_table(path, {"target-file-size": "1 b"}).upsert(batch([(3, "z", 3)]))
     for index in Path(path, "index").iterdir():
