@@ -53,11 +53,13 @@ def write(path: str, parts: Sequence[Part], options: Mapping[str, str] = NO_OPTI
     return TableCommit(table, user).append(_messages(table, user, parts))
 
 
-def append(path: str, rows: Sequence[Row], kinds: Sequence[str]) -> WriteResult:
+def append(
+    path: str, rows: Sequence[Row], kinds: Sequence[str] | None, options: Mapping[str, str] = NO_OPTIONS
+) -> WriteResult:
     """One write by the method of a table, with what follows a commit."""
-    table = open_table(path)
+    table = open_table(path, options)
     batch = arrow_batch(rows, table.schema.fields)
-    if not table.schema.primary_keys:
+    if not table.schema.primary_keys or kinds is None:
         return table.append(batch)
     return table.append(batch.append_column("_kind", pa.array(kinds, pa.string())), {"row-kind-column": "_kind"})
 

@@ -26,7 +26,7 @@ _COUNT = DataType(Root.INT)
 _PLAIN = {
     Root.BOOLEAN: "boolean", Root.TINYINT: "int", Root.SMALLINT: "int", Root.INT: "int", Root.BIGINT: "long",
     Root.FLOAT: "float", Root.DOUBLE: "double", Root.CHAR: "string", Root.VARCHAR: "string", Root.BINARY: "bytes",
-    Root.VARBINARY: "bytes",
+    Root.VARBINARY: "bytes", Root.BLOB: "bytes",
 }  # fmt: skip
 _LOGICAL_UNITS = {"millis": "ms", "micros": "us", "nanos": "ns"}
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 from struct import Struct
 
 from paimon_spark.format.file_index.byte_reader import ByteReader, Bytes
+from paimon_spark.format.java.modified_utf8 import decode_utf, encode_utf
 
 MAGIC = 1493475289347502
 VERSION = 1
@@ -56,16 +57,16 @@ def open_container(data: Bytes, where: str) -> dict[str, dict[str, ByteReader | 
 def encode_container(indexes: Mapping[str, Mapping[str, bytes | None]]) -> bytes:
     """The bytes of a container; columns and indexes in the order given."""
     body = b"".join(index or b"" for column in indexes.values() for index in column.values())
-    names = sum(len(_encode_name(name)) for column in indexes for name in (column, *indexes[column]))
+    names = sum(len(encode_utf(name)) for column in indexes for name in (column, *indexes[column]))
     head_length = 8 + 4 + 4 + 4 + sum(4 + 8 * len(column) for column in indexes.values()) + names + 4
     out = bytearray(MAGIC.to_bytes(8, "big"))
     out += _int32(VERSION) + _int32(head_length) + _int32(len(indexes))
     start = head_length
     for column, by_type in indexes.items():
-        out += _encode_name(column) + _int32(len(by_type))
+        out += encode_utf(column) + _int32(len(by_type))
         for name, index in by_type.items():
             length = 0 if index is None else len(index)
-            out += _encode_name(name) + _int32(_EMPTY if index is None else start) + _int32(length)
+            out += encode_utf(name) + _int32(_EMPTY if index is None else start) + _int32(length)
             start += length
     return bytes(out + _int32(0) + body)
 
@@ -84,13 +85,4 @@ def _decode_name(reader: ByteReader) -> str:
 
 @lru_cache(256)  # the files of a table have the same names
 def _name_of(raw: bytes) -> str:
-    plain = raw.replace(b"\xc0\x80", b"\0")
-    return plain.decode("utf-8", "surrogatepass").encode("utf-16", "surrogatepass").decode("utf-16")
-
-
-def _encode_name(name: str) -> bytes:
-    """Java's modified UTF-8: NUL as two bytes, characters beyond 16 bits as two surrogates of three bytes each."""
-    raw = bytearray()
-    for unit in memoryview(name.encode("utf-16-le", "surrogatepass")).cast("H"):
-        raw += b"\xc0\x80" if unit == 0 else chr(unit).encode("utf-8", "surrogatepass")
-    return len(raw).to_bytes(2, "big") + bytes(raw)
+    return decode_utf(raw)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.value_texts import parse_list
 from paimon_spark.format.options.write_settings import FileSettings
@@ -16,6 +17,7 @@ from paimon_spark.format.types import STRINGS, DataField, DataType, Root, holds
 
 _KEYS = STRINGS | {Root.TINYINT, Root.SMALLINT, Root.INT, Root.BIGINT}
 _VIEWS = "blob-view-field"
+_OTHER_ORDER = "pk-clustering-override"
 
 
 def is_blob_column(data_type: DataType) -> bool:
@@ -114,6 +116,36 @@ def check_blobs(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
     yield from (
         f"the BLOB column '{name}' cannot be a partition column" for name in schema.partition_keys if name in blobs
     )
+    yield from check_key_blobs(schema, settings)
+
+
+def has_packs(schema: TableSchema, settings: TableSettings) -> bool:
+    """True if the bytes of some BLOB columns of the table are in packs, to which the data files refer."""
+    return bool(schema.primary_keys) and bool(blob_file_columns(schema.fields, settings))
+
+
+def check_key_blobs(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
+    """What is wrong with BLOB columns of a table with a primary key whose bytes are in packs, a message for each rule
+    that is broken (Java: SchemaValidation.validatePrimaryKeyBlobConfiguration)."""
+    if not has_packs(schema, settings):
+        return
+    packed = [field.name for field in blob_file_columns(schema.fields, settings)]
+    begin = f"the column '{packed[0]}' of the table with a primary key is a BLOB, which"
+    uses = (
+        ("primary key", schema.primary_keys),
+        ("bucket-key", settings.bucket_key),
+        ("sequence.field", settings.sequence_field),
+    )
+    for use, names in uses:
+        yield from (f"the BLOB column '{name}' cannot be in the {use}" for name in names if name in packed)
+    if settings.merge_engine is not MergeEngine.DEDUPLICATE:
+        yield f"{begin} needs 'merge-engine' = 'deduplicate', and it is '{settings.merge_engine}'"
+    if settings.changelog_producer is not ChangelogProducer.NONE:
+        yield f"{begin} needs 'changelog-producer' = 'none', and it is '{settings.changelog_producer}'"
+    if settings.files.external_paths is not None:
+        yield f"{begin} does not go with '{FileSettings.external_paths.key}'"
+    if settings.flag(_OTHER_ORDER):
+        yield f"{begin} does not go with '{_OTHER_ORDER}'"
 
 
 def _views(settings: TableSettings) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from paimon_spark.format.options.upkeep_settings import PartitionSettings
 from paimon_spark.format.options.write_settings import FileSettings
 from paimon_spark.format.paths import write_roots
 from paimon_spark.format.quoting import quoted_if_needed
-from paimon_spark.format.rules.blobs import is_known_blob
+from paimon_spark.format.rules.blobs import check_key_blobs, is_known_blob
 from paimon_spark.format.rules.iceberg_tables import check_iceberg
 from paimon_spark.format.rules.key_clustering import OVERRIDE, check_key_clustering, orders_otherwise
 from paimon_spark.format.schema import TableSchema
@@ -81,14 +81,10 @@ def _check_blobs(schema: TableSchema, settings: TableSettings) -> None:
             )
 
 
-def _check_blobs_of_keys(schema: TableSchema) -> None:
-    """Bytes of tables with a primary key lie in packs that many data files share, with a list of packs beside each."""
-    field = next((f for f in schema.fields if schema.primary_keys and holds_blobs(f.type)), None)
-    if field is not None:
-        raise UnsupportedFeature(
-            f"cannot write to the table: column '{field.name}' has the type {type_sql(field.type)}, and this release "
-            f"reads BLOB columns of tables with a primary key, and does not write their packs of bytes; {OFFICIAL}"
-        )
+def _check_blobs_of_keys(schema: TableSchema, settings: TableSettings) -> None:
+    """Options of the call may ask for what the official system refuses of such tables, as it is made now."""
+    for broken in check_key_blobs(schema, settings):
+        raise UnsupportedFeature(f"cannot write to the table: {broken} (so it is in the official system)")
 
 
 def check_writable(schema: TableSchema, settings: TableSettings) -> None:
@@ -109,7 +105,7 @@ def check_writable(schema: TableSchema, settings: TableSettings) -> None:
         raise UnsupportedFeature(f"cannot write to the table: {error}") from None
     _apply(Moment.WRITE, settings)
     _check_row_files(schema, settings)
-    _check_blobs_of_keys(schema)
+    _check_blobs_of_keys(schema, settings)
     check_key_clustering(schema, settings)
     check_iceberg(schema, settings)
     write_roots(settings)

@@ -13,7 +13,9 @@ import numpy.typing as npt
 
 from paimon_spark.errors import CorruptFile, PaimonError
 from paimon_spark.file_io import FileIO
+from paimon_spark.file_io.locate import is_same_store, plain_location
 from paimon_spark.format.bucket import Partition, Place, decode_hashes
+from paimon_spark.format.managed_blobs import LIST_SUFFIX, decode_packs
 from paimon_spark.format.manifest import DataFileMeta, IndexManifestEntry, ManifestEntry
 from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.format.options.option import DATA_FORMATS
@@ -165,6 +167,8 @@ class Collector:
             extra = extra_file_path(directory, meta, name)
             if not self._check_stored(label, extra, None):
                 self._lose(extra, entry)
+            elif extra.endswith(LIST_SUFFIX):
+                self._take_packs(label, extra)
         known = self.files.get(path)
         if known is not None:
             if _content(meta) != _content(known):
@@ -188,6 +192,17 @@ class Collector:
         task = FileTask(label, path, entry, is_changelog, find, recorded)
         order = -1 if self.statistics is None else self.statistics.order(meta.file_name)
         self._add_job(meta.file_size, partial(check_data_file, self.table, task, self.findings), order)
+
+    def _take_packs(self, label: str, path: str) -> None:
+        """The packs in the list of a data file are there."""
+        try:
+            packs = decode_packs(self.table.file_io.read_bytes(path), path)
+        except CorruptFile as error:
+            self.findings.add(Rule.STORED, label, path, str(error))
+            return
+        for pack in packs:
+            if is_same_store(pack.path, self.table.location):
+                self._check_stored(label, plain_location(pack.path), None)
 
     def _lose(self, path: str, entry: ManifestEntry) -> None:
         """Notes a file that is lost or cut, so that the states that need it are reported; of many, the first ones."""

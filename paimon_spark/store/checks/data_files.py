@@ -14,9 +14,11 @@ from paimon_spark.arrow.evolution import map_fields
 from paimon_spark.arrow.formats.data_file import FileReader, open_reader
 from paimon_spark.errors import CorruptFile, DataError, MissingFile, PaimonError, StorageError
 from paimon_spark.format.bucket import bucket_fields
+from paimon_spark.format.managed_blobs import LIST_SUFFIX, decode_packs
 from paimon_spark.format.manifest import DataFileMeta, FileSource, ManifestEntry
 from paimon_spark.format.options.option import MB
 from paimon_spark.format.paths import POSTPONE_BUCKET, file_format_of
+from paimon_spark.format.rules.blobs import blob_file_columns, has_packs
 from paimon_spark.format.rules.key_clustering import SORTED_LEVEL, clustering_fields, orders_otherwise
 from paimon_spark.format.rules.supported import unreadable_root
 from paimon_spark.format.schema import KEY_PREFIX, TableSchema
@@ -24,7 +26,15 @@ from paimon_spark.format.types import DataField, Root
 from paimon_spark.merge.keys.row_ids import is_blob_file
 from paimon_spark.store.checks.cluster_check import ClusterCheck
 from paimon_spark.store.checks.report import Findings, Rule
-from paimon_spark.store.checks.row_checks import BucketCheck, HashCheck, KeyCheck, PartitionCheck, RowCheck, SystemCheck
+from paimon_spark.store.checks.row_checks import (
+    BucketCheck,
+    HashCheck,
+    KeyCheck,
+    PackCheck,
+    PartitionCheck,
+    RowCheck,
+    SystemCheck,
+)
 from paimon_spark.store.checks.value_checks import ValueCheck
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.blob_column import BlobColumn, BlobFile
@@ -91,7 +101,7 @@ def check_data_file(table: Table, task: FileTask, findings: Findings) -> None:
             if reader.row_count != meta.row_count:
                 found = f"it has {reader.row_count} rows, recorded are {meta.row_count}"
                 findings.add(Rule.ROWS, task.label, task.path, found)
-            checks = list(_row_checks(table, schema, task, reader))
+            checks = [*_row_checks(table, schema, task, reader), *_pack_checks(table, schema, task)]
             if task.recorded is not None:
                 columns = _readable(_columns(schema, task, reader), findings)
                 checks.append(ValueCheck(columns, schema, task.recorded()))
@@ -204,6 +214,16 @@ def _row_checks(table: Table, schema: TableSchema, task: FileTask, reader: FileR
     hashes = None if task.hashes is None else task.hashes()
     if hashes is not None:
         yield HashCheck(list(keys.values()), hashes)
+
+
+def _pack_checks(table: Table, schema: TableSchema, task: FileTask) -> Iterator[RowCheck]:
+    """The packs to which the rows of a data file refer are those in its list."""
+    if task.is_changelog or not has_packs(schema, table.settings):
+        return
+    packed = blob_file_columns(schema.fields, table.settings)
+    lists = [name for name in task.entry.file.extra_files if name.endswith(LIST_SUFFIX)]
+    path = f"{task.path}{LIST_SUFFIX}"
+    yield PackCheck(packed, decode_packs(table.file_io.read_bytes(path), path) if lists else None)
 
 
 def _columns(schema: TableSchema, task: FileTask, reader: FileReader) -> list[DataField]:

@@ -13,6 +13,7 @@ from paimon_spark.arrow.row_buckets import assign_buckets, group_rows
 from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.arrow.types import to_internal
 from paimon_spark.format.binary_row import decode_arity_row
+from paimon_spark.format.managed_blobs import Pack
 from paimon_spark.format.manifest import DataFileMeta, ManifestEntry
 from paimon_spark.format.paths import file_format_of
 from paimon_spark.format.row_kind import DELETE, UPDATE_BEFORE
@@ -22,6 +23,7 @@ from paimon_spark.merge.keys.key_order import sort_key_of
 from paimon_spark.merge.keys.key_words import Key, KeyColumn, key_columns, key_words, row_key
 from paimon_spark.store.checks.report import Rule
 from paimon_spark.store.metadata.live_files import canonical_row
+from paimon_spark.store.storage.referenced import packs_of
 
 _SEQUENCE = DataField(SEQUENCE_NUMBER_ID, SEQUENCE_NUMBER, DataType(Root.BIGINT))
 _KIND = DataField(VALUE_KIND_ID, VALUE_KIND, DataType(Root.TINYINT))
@@ -39,6 +41,31 @@ class RowCheck(Protocol):
 
     def faults(self) -> Iterator[tuple[Rule, str]]:
         """After all rows: the violated rules, each with a description."""
+
+
+class PackCheck:
+    """The packs to which rows refer are those in the list of the file."""
+
+    def __init__(self, columns: Sequence[DataField], listed: Sequence[Pack] | None) -> None:
+        """The check of one file.
+
+        Args:
+            columns: the BLOB columns whose bytes are in packs.
+            listed: the packs in its list; None: it has no list.
+        """
+        self.fields = columns
+        self._listed = listed
+        self._found: set[Pack] = set()
+
+    def look(self, batch: pa.RecordBatch) -> None:
+        for field in self.fields:
+            self._found.update(packs_of(batch.column(field.name), f"column '{field.name}'"))
+
+    def faults(self) -> Iterator[tuple[Rule, str]]:
+        if self._listed is None:
+            yield Rule.STORED, "it has references to packs of bytes of BLOB columns, and no list of them"
+        elif lacking := sorted(self._found.difference(self._listed)):
+            yield Rule.STORED, f"its rows refer to the pack {lacking[0].path}, which its list of packs lacks"
 
 
 class KeyCheck:

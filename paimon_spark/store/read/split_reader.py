@@ -188,7 +188,7 @@ class SplitReader:
                 rows = filter_batch(self.predicate, batch)[:wanted]
                 wanted -= rows.num_rows
                 if rows.num_rows:
-                    yield self._project(rows)
+                    yield from self._with_blobs(self._project(rows))
                 if not wanted:
                     break
 

@@ -13,6 +13,7 @@ from paimon_spark.arrow.predicates.predicate import AlwaysTrue
 from paimon_spark.format.bucket import Partition
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options.option import MB
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.rules.key_clustering import orders_otherwise
 from paimon_spark.merge.compaction.clustered_picks import in_order_of_writes
@@ -173,7 +174,9 @@ class SplitSource:
 
     def rows(self, table: Table) -> Rows:
         """All columns of the table; all rows are inserts."""
-        reader = SplitReader(table, table.schema.fields, AlwaysTrue())
+        references = {TableSettings.blob_as_descriptor.key: "true"}  # a write copies the bytes to which they lead
+        settings = TableSettings({**dict(table.settings.items()), **references})
+        reader = SplitReader(replace(table, settings=settings), table.schema.fields, AlwaysTrue())
         return ((batch, None) for batch in reader.read(self.split))
 
 

@@ -5,14 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import IO
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_spark.arrow.raw_values import to_numpy
 from paimon_spark.errors import CorruptFile, MissingFile, UnsupportedFeature
 from paimon_spark.file_io import FileIO
 from paimon_spark.file_io.locate import is_same_store, plain_location
-from paimon_spark.format.blob_file import BlobDescriptor
+from paimon_spark.format.blob_file import (
+    REFERENCE_FRAME,
+    REFERENCE_START,
+    REFERENCE_URI,
+    BlobDescriptor,
+    decode_descriptor,
+)
+from paimon_spark.format.managed_blobs import Pack, pack_of
 
 CHUNK = 1 << 20
 """Bytes that are held of a value that is copied."""
 _OPEN_FILES = 64
+_PLACE = REFERENCE_FRAME - REFERENCE_URI  # bytes behind the address
 _LARGEST = 2**31 - 1
 _READ_OTHERWISE = "read with 'blob-as-descriptor' = 'true', which gives the references"
 _WRITE_OTHERWISE = "correct the rows"
@@ -106,3 +119,35 @@ class ReferencedFiles:
             source = self._file_io.open_input(path)
         self._open[path] = source  # at the end: it was used last
         return source
+
+
+def packs_of(values: pa.Array, where: str) -> Iterator[Pack]:
+    """The packs to which references lead, of a BLOB column or one of arrays or maps of BLOBs; some may come twice.
+
+    Args:
+        where: what holds the references, for messages.
+
+    Raises:
+        CorruptFile: a value is no reference.
+    """
+    if not pa.types.is_binary(values.type):
+        *_, values = elements_of(values)
+    values = values.drop_null()
+    as_written = pc.equal(pc.binary_slice(values, 0, len(REFERENCE_START)), REFERENCE_START)
+    plain = pc.binary_slice(values.filter(as_written), REFERENCE_URI, -_PLACE).unique().to_pylist()
+    others = [decode_descriptor(value, where).uri for value in values.filter(pc.invert(as_written)).to_pylist()]
+    for uri in (*(uri.decode("utf-8", "replace") for uri in plain), *others):
+        pack = pack_of(uri)
+        if pack is not None:
+            yield pack
+
+
+def elements_of(values: pa.Array) -> list[pa.Array]:
+    """The elements of all arrays, or the keys and the values of all maps; not what lies under a NULL."""
+    children = [values.keys, values.items] if pa.types.is_map(values.type) else [values.values]
+    ends = to_numpy(values.offsets)
+    children = [child.slice(ends[0], ends[-1] - ends[0]) for child in children]
+    if not values.null_count:
+        return children
+    there = pa.array(np.repeat(to_numpy(values.is_valid()), np.diff(ends)))
+    return [child.filter(there) for child in children]

@@ -20,6 +20,7 @@ from paimon_spark.file_io import FileIO
 from paimon_spark.format.manifest import DataFileMeta, FileKind, IndexManifestEntry, ManifestEntry
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import POSTPONE_BUCKET, data_file_path, extra_file_path, index_file_path, index_name
+from paimon_spark.format.rules.blobs import has_packs
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState, overwritten, table_state
 from paimon_spark.store.commit.commit_loop import commit_request, discarding_if_failed
@@ -164,6 +165,12 @@ def _check_untracked(source: Table, target: Table) -> None:
             raise UnsupportedFeature(
                 f"copying {source.location} to {target.location}: '{TableSettings.row_tracking.key}' of "
                 f"{table.location} is true, and ids of rows cannot be copied; create the target, and append the rows "
+                "of the source to it"
+            )
+        if has_packs(table.schema, table.settings):
+            raise UnsupportedFeature(
+                f"copying {source.location} to {target.location}: the files of {table.location} refer to bytes of BLOB "
+                "columns in files of that table, which the copy would need too; create the target, and append the rows "
                 "of the source to it"
             )
 

@@ -1,8 +1,13 @@
-"""Writes the values of one BLOB column to files of their own (format section 10; Java: MultipleBlobFileWriter)."""
+"""Writes the values of one BLOB column to files of their own (format section 10; Java: MultipleBlobFileWriter).
+
+In tables with a primary key references take their place, to packs of bytes (Java: PrimaryKeyBlobExternalizer, release
+2.0). Java fills packs before it merges the rows of a write, and here after it: a row that another one of the same write
+replaces has no bytes in a pack.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -11,11 +16,14 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from paimon_spark.arrow.raw_values import to_numpy
 from paimon_spark.errors import CorruptFile, DataError, StorageError
 from paimon_spark.file_io import FileIO, OutputStream
 from paimon_spark.format.blob_file import (
     FRAME,
+    HEAD,
     MAGIC,
     NULL,
     PLACEHOLDER,
@@ -29,11 +37,13 @@ from paimon_spark.format.blob_file import (
 )
 from paimon_spark.format.blob_nested import begin_array, begin_map, encode_key, end_array, end_map
 from paimon_spark.format.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta, FileSource
-from paimon_spark.format.types import Root
+from paimon_spark.format.row_kind import is_retract
+from paimon_spark.format.schema import VALUE_KIND
+from paimon_spark.format.types import DataType, Root
 from paimon_spark.store.metadata.file_paths import FilePlace
 from paimon_spark.store.storage.local_time import local_wall_millis, now_millis
 from paimon_spark.store.storage.parallel import Background
-from paimon_spark.store.storage.referenced import CHUNK, ReferencedFiles
+from paimon_spark.store.storage.referenced import CHUNK, ReferencedFiles, elements_of
 from paimon_spark.store.write.file_layout import BlobLayout
 
 Mask = npt.NDArray[np.bool_]
@@ -141,8 +151,28 @@ class BlobWriter:
                 add(file, row)
             if file.size >= self._layout.target_bytes:
                 self._finish(file)
+        self.flush()  # what waits is a view of these values
+
+    def add(self, value: memoryview) -> BlobDescriptor:
+        """Appends one value, of a column of packs; the caller ends the file, and keeps the value until then.
+
+        Returns:
+            The reference to its bytes.
+
+        Raises:
+            CorruptFile, MissingFile, UnsupportedFeature, DataError: as of write.
+        """
+        file = self._file or self._open()
+        start = file.size
+        self._add(file, value)
+        if file.size >= self._layout.target_bytes:
+            self._finish(file)
+        return BlobDescriptor(file.place.path, start + HEAD, file.lengths[-1] - FRAME)
+
+    def flush(self) -> None:
+        """Puts what waits into the stream, after which values that were given may go."""
         if self._file is not None:
-            self._file.flush()  # what waits is a view of these values
+            self._file.flush()
 
     def end_file(self) -> None:
         """Completes the open file, if there is one; the next rows begin another."""
@@ -160,11 +190,11 @@ class BlobWriter:
     def _adder(self, values: pa.Array) -> Callable[[_OpenFile, int], None]:
         """Appends the entry of one of the values to a file."""
         if self._layout.data_type.root is Root.BLOB:
-            parts = _parts(values)
+            parts = value_parts(values)
             return lambda file, row: self._add(file, parts[row])
         ends = values.offsets.to_pylist()
         if self._layout.data_type.root is Root.ARRAY:
-            parts, has = _parts(values.values), values.values.is_valid().to_pylist()
+            parts, has = value_parts(values.values), values.values.is_valid().to_pylist()
 
             def add_array(file: _OpenFile, row: int) -> None:
                 numbers = range(ends[row], ends[row + 1])
@@ -173,7 +203,7 @@ class BlobWriter:
 
             return add_array
         keys, key_type = values.keys.to_pylist(), self._layout.data_type.key_type
-        parts, has = _parts(values.items), values.items.is_valid().to_pylist()
+        parts, has = value_parts(values.items), values.items.is_valid().to_pylist()
 
         def add_map(file: _OpenFile, row: int) -> None:
             numbers = range(ends[row], ends[row + 1])
@@ -253,7 +283,7 @@ class BlobWriter:
         self.files.append(replace(meta, external_path=file.place.external_path))
 
 
-def _parts(values: pa.Array) -> list[memoryview]:
+def value_parts(values: pa.Array) -> list[memoryview]:
     """The bytes of each of some values, which are not copied."""
     _, ends, data = values.buffers()
     offsets = np.frombuffer(ends, np.int32)[values.offset : values.offset + len(values) + 1].tolist() if ends else [0]
@@ -286,3 +316,75 @@ def blob_meta(layout: BlobLayout, name: str, size: int, rows: int) -> DataFileMe
         value_stats_cols=(),
         write_cols=(layout.column,),
     )
+
+
+class BlobPacks:
+    """The packs of one bucket that are being filled, one for each column."""
+
+    def __init__(
+        self, file_io: FileIO, location: str, columns: Iterable[BlobLayout],
+        create: Callable[[], tuple[str, FilePlace]], closing: Background,
+    ) -> None:  # fmt: skip
+        """Creates no file yet; arguments as of BlobWriter."""
+        self._writers = {
+            column.column: BlobWriter(
+                file_io, location, replace(column, data_type=DataType(Root.BLOB)), create, closing
+            )
+            for column in columns
+        }
+
+    def with_references(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows with references to bytes in packs in the place of these bytes, or of other references to them.
+
+        Rows that retract others get none, but for columns that must have a value.
+
+        Args:
+            rows: with the column of their kinds.
+
+        Raises:
+            CorruptFile, MissingFile, UnsupportedFeature, DataError: as of BlobWriter.write.
+        """
+        retracts = is_retract(to_numpy(rows.column(VALUE_KIND)))
+        for name, writer in self._writers.items():
+            place = rows.schema.get_field_index(name)
+            field, values = rows.schema.field(place), rows.column(place)
+            if field.nullable and retracts.any():
+                values = pc.if_else(pa.array(retracts), pa.scalar(None, field.type), values)
+            rows = rows.set_column(place, field, _replaced(values, writer))
+            writer.flush()
+        return rows
+
+    def end_files(self) -> None:
+        """Completes the packs; the next values begin others."""
+        for writer in self._writers.values():
+            writer.end_file()
+            writer.files.clear()  # no metadata name packs
+
+    def discard(self) -> None:
+        """Abandons the open packs. Raises nothing: the caller deletes all files by name, and reports errors."""
+        for writer in self._writers.values():
+            writer.discard()
+
+
+def _replaced(values: pa.Array, writer: BlobWriter) -> pa.Array:
+    """References in the place of bytes, also of the elements of arrays and maps."""
+    if pa.types.is_binary(values.type):
+        return _references(values, writer)
+    *keys, elements = elements_of(values)
+    entries = _references(elements, writer)
+    if keys:
+        fields = [values.type.key_field, values.type.item_field]
+        entries = pa.StructArray.from_arrays([*keys, entries], fields=fields)
+    there = to_numpy(values.is_valid())
+    lengths = np.where(there, np.diff(to_numpy(values.offsets)), 0)
+    ends = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+    validity = pa.array(there).buffers()[1] if values.null_count else None
+    buffers = [validity, pa.py_buffer(ends)]
+    return pa.Array.from_buffers(values.type, len(values), buffers, values.null_count, 0, [entries])
+
+
+def _references(values: pa.Array, writer: BlobWriter) -> pa.Array:
+    there = values.is_valid().to_pylist()
+    parts = value_parts(values)
+    made = [writer.add(part).encode() if known else None for part, known in zip(parts, there, strict=True)]
+    return pa.array(made, values.type)  # the format has an entry, and a checksum, for each value

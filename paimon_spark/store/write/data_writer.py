@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from paimon_spark.errors import StorageError
 from paimon_spark.file_io import FileIO, OutputStream
 from paimon_spark.format.binary_row import encode_arity_row
 from paimon_spark.format.blob_file import BLOB
+from paimon_spark.format.managed_blobs import LIST_SUFFIX, PACK, Pack, encode_packs
 from paimon_spark.format.manifest import EMPTY_ROW, DataFileMeta
 from paimon_spark.format.paths import INDEX_SUFFIX, marked_name
 from paimon_spark.format.row_kind import DELETE, UPDATE_BEFORE
@@ -26,7 +27,8 @@ from paimon_spark.format.schema import SEQUENCE_NUMBER, VALUE_KIND
 from paimon_spark.store.metadata.file_paths import BucketPlaces, FilePlace
 from paimon_spark.store.storage.local_time import local_wall_millis, now_millis
 from paimon_spark.store.storage.parallel import Background
-from paimon_spark.store.write.blob_writer import BlobWriter
+from paimon_spark.store.storage.referenced import packs_of
+from paimon_spark.store.write.blob_writer import BlobPacks, BlobWriter
 from paimon_spark.store.write.file_layout import FileLayout, Numbering
 
 if TYPE_CHECKING:
@@ -75,6 +77,7 @@ class _OpenFile:
     deletes: int = 0
     min_key: bytes = EMPTY_ROW
     max_key: bytes = EMPTY_ROW
+    packs: set[Pack] = field(default_factory=set)
 
 
 class BucketWriter:
@@ -117,6 +120,9 @@ class BucketWriter:
         self._blobs = [
             BlobWriter(file_io, places.location, blob, partial(self._begin, BLOB), closing) for blob in layout.blobs
         ]
+        self._packs: BlobPacks | None = None
+        if layout.fills_packs:
+            self._packs = BlobPacks(file_io, places.location, layout.packs, partial(self._begin, PACK), closing)
         self._vectors: BucketWriter | None = None
         if layout.vectors is not None:
             self._vectors = BucketWriter(file_io, layout.vectors, places, new_name, closing)
@@ -128,7 +134,12 @@ class BucketWriter:
         Args:
             batch: in the columns of ``layout.file_fields``; sorted by key if the layout has keys, also across calls.
                 Also the columns of ``layout.blobs`` and ``layout.vectors``, where there are some, anywhere among them.
+
+        Raises:
+            CorruptFile, MissingFile, UnsupportedFeature, DataError: as of BlobWriter.write.
         """
+        if self._packs is not None:
+            batch = self._packs.with_references(batch)
         names = self._layout.arrow.names
         is_wider = bool(self._blobs) or self._vectors is not None
         start, at_once = 0, self._rows_at_once(batch.select(names) if is_wider else batch)
@@ -150,12 +161,14 @@ class BucketWriter:
 
     def end_file(self) -> None:
         """Completes the open file, if there is one; the next rows begin another."""
+        if self._packs is not None:
+            self._packs.end_files()
         if self._file is not None:
             self._finish(self._file)
 
     def discard(self) -> None:
         """Abandons the open file. Raises nothing: the caller deletes all files by name, and reports errors."""
-        for blob in self._blobs:
+        for blob in (*self._blobs, *(() if self._packs is None else (self._packs,))):
             blob.discard()
         if self._vectors is not None:
             self._vectors.discard()
@@ -200,6 +213,8 @@ class BucketWriter:
             file.max_key = self._key(part, part.num_rows - 1)
             file.deletes += int(np.isin(to_numpy(part.column(VALUE_KIND)), (UPDATE_BEFORE, DELETE)).sum())
         self._note_sequences(file, part)
+        for column in self._layout.packs:
+            file.packs.update(packs_of(part.column(column.column), f"column '{column.column}' of {file.name}"))
         file.rows += part.num_rows
 
     def _note_sequences(self, file: _OpenFile, part: pa.RecordBatch) -> None:
@@ -232,7 +247,7 @@ class BucketWriter:
         size = file.stream.tell()
         self._closing.run(file.stream.close)
         self._file = None
-        self.files.append(self._with_index(file, self._meta(file, size)))
+        self.files.append(self._with_packs(file, self._with_index(file, self._meta(file, size))))
         parts: list[BlobWriter | BucketWriter] = [*self._blobs]
         if self._vectors is not None:
             parts.append(self._vectors)
@@ -257,11 +272,20 @@ class BucketWriter:
         data = file.index.finish()
         if len(data) <= self._layout.most_embedded:
             return replace(meta, embedded_index=data)
-        name = f"{file.name}{INDEX_SUFFIX}"
-        path = f"{file.place.path}{INDEX_SUFFIX}"
+        return self._with_file_beside(file, meta, INDEX_SUFFIX, data)
+
+    def _with_packs(self, file: _OpenFile, meta: DataFileMeta) -> DataFileMeta:
+        """The metadata with the name of the list of packs, which each file of a table with packs has."""
+        if not self._layout.packs:
+            return meta
+        return self._with_file_beside(file, meta, LIST_SUFFIX, encode_packs(file.packs))
+
+    def _with_file_beside(self, file: _OpenFile, meta: DataFileMeta, suffix: str, data: bytes) -> DataFileMeta:
+        """The metadata with one more file, which is written concurrently."""
+        path = f"{file.place.path}{suffix}"
         self.begun.append(path)
         self._closing.run(partial(self._file_io.write_bytes, path, data))
-        return replace(meta, extra_files=(name,))
+        return replace(meta, extra_files=(*meta.extra_files, f"{file.name}{suffix}"))
 
     def _meta(self, file: _OpenFile, size: int) -> DataFileMeta:
         found = file.writer.stats()

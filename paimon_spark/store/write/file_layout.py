@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import OptionError, SchemaError, UnsupportedFeature
 from paimon_spark.format.blob_file import BLOB
 from paimon_spark.format.file_index.settings import IndexSetting, check_indexes, index_settings
+from paimon_spark.format.managed_blobs import PACK
 from paimon_spark.format.manifest import EMPTY_STATS, FileSource, SimpleStats
 from paimon_spark.format.options.option import COLUMN, MB
 from paimon_spark.format.options.table_settings import ColumnSettings, TableSettings
@@ -99,6 +100,8 @@ class FileLayout:
         stats_modes: the stats mode of every column of the files.
         dense_stats: True if columns without statistics are left out.
         blobs: the files of BLOB columns beside these files.
+        packs: the BLOB columns of which the files have references to bytes in packs; each file has a list of these.
+        fills_packs: True if the values that come are not in packs yet; False: they are the references.
         vectors: the files of VECTOR columns beside these files; None: there are none.
         mark: what the names of the files have behind their number, to tell them from others.
     """
@@ -125,13 +128,15 @@ class FileLayout:
     numbering: Numbering = Numbering.COUNTED
     write_cols: tuple[str, ...] | None = None
     blobs: tuple[BlobLayout, ...] = ()
+    packs: tuple[BlobLayout, ...] = ()
+    fills_packs: bool = False
     vectors: FileLayout | None = None
     mark: str = ""
     sorted_by: tuple[DataField, ...] = ()
 
     def suffix_of(self, file_format: str) -> str | None:
         """The part of the names of files of a format that tells their compression; those of BLOB columns have none."""
-        return None if file_format == BLOB else self.suffix
+        return None if file_format in (BLOB, PACK) else self.suffix
 
     def key_stats(self, found: Mapping[str, ColumnStats]) -> SimpleStats:
         """``_KEY_STATS`` of a file: of all key columns.
@@ -178,7 +183,7 @@ def file_layout(
     schema: TableSchema, settings: TableSettings, level: int = 0, source: FileSource = FileSource.APPEND
 ) -> FileLayout:
     """The layout of data files that are written now; arguments and errors as of data_rules and index_settings."""
-    layout = layout_by(schema, settings, data_rules(settings, level, source))
+    layout = with_packs(layout_by(schema, settings, data_rules(settings, level, source)), schema, settings)
     if schema.primary_keys and level > 0 and orders_otherwise(settings):
         layout = replace(layout, sorted_by=clustering_fields(schema, settings))
     indexes = index_settings(settings)
@@ -379,9 +384,23 @@ def blob_layouts(schema: TableSchema, settings: TableSettings, names: Collection
     Raises:
         OptionError: an option cannot be read.
     """
-    target = settings.files.blob_target_size or settings.files.target_size or TARGET_WITHOUT_KEY
     found = () if schema.primary_keys else blob_file_columns(schema.fields, settings)
-    return tuple(BlobLayout(field.name, field.type, schema.id, target) for field in found if field.name in names)
+    return _blob_layouts(schema, settings, [field for field in found if field.name in names])
+
+
+def with_packs(layout: FileLayout, schema: TableSchema, settings: TableSettings) -> FileLayout:
+    """A layout of data files with the BLOB columns of a table with a primary key whose bytes are in packs.
+
+    Raises:
+        OptionError: an option cannot be read.
+    """
+    found = blob_file_columns(schema.fields, settings) if schema.primary_keys else ()
+    return replace(layout, packs=_blob_layouts(schema, settings, found)) if found else layout
+
+
+def _blob_layouts(schema: TableSchema, settings: TableSettings, fields: Iterable[DataField]) -> tuple[BlobLayout, ...]:
+    target = settings.files.blob_target_size or settings.files.target_size or TARGET_WITHOUT_KEY
+    return tuple(BlobLayout(field.name, field.type, schema.id, target) for field in fields)
 
 
 def _shared_maps(schema: TableSchema, settings: TableSettings, file_format: str) -> tuple[SharedMap, ...]:

@@ -31,7 +31,14 @@ from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.storage.files import discard
 from paimon_spark.store.write.bucket_files import BucketFiles, WriterThreads
 from paimon_spark.store.write.data_writer import SLICE_ROWS, file_batch
-from paimon_spark.store.write.file_layout import FileLayout, changelog_layout, data_rules, file_layout, layout_by
+from paimon_spark.store.write.file_layout import (
+    FileLayout,
+    changelog_layout,
+    data_rules,
+    file_layout,
+    layout_by,
+    with_packs,
+)
 from paimon_spark.store.write.placement import cross_partition_refusal, open_placement
 from paimon_spark.store.write.write_plan import TASK_STRIDE, WritePlan, plan_write
 from paimon_spark.store.write.write_rules import WriteRules, write_rules
@@ -109,6 +116,8 @@ class TableWrite:
             self._layout = postpone_layout(table.schema, table.settings, commit_user, task_id, staged)
         else:
             self._layout = file_layout(table.schema, table.settings)
+        if self._layout.packs:  # staged files are written again, and are deleted
+            self._layout = replace(self._layout, packs=() if staged else self._layout.packs, fills_packs=not staged)
         self._sorts = bool(self._layout.keys) and not self._postpones
         self._placement = open_placement(table, rules.bucket_mode, rules.buckets, plan)
         self._sequence = plan.first_sequence + TASK_STRIDE * task_id
@@ -246,7 +255,7 @@ def postpone_layout(schema: TableSchema, settings: TableSettings, user: str, wri
         rules = replace(data_rules(settings, stats_mode=NONE), prefix=prefix, file_format=file_format)
     else:
         rules = replace(data_rules(settings), prefix=prefix)
-    layout = layout_by(schema, settings, rules)
+    layout = with_packs(layout_by(schema, settings, rules), schema, settings)
     # Not even of keys, which come in no order (Java: StatsCollectorFactories.createStatsFactoriesForAvro).
     system = {*layout.key_names, SEQUENCE_NUMBER, VALUE_KIND}
     names = (field.name for field in layout.file_fields)

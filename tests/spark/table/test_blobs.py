@@ -128,6 +128,40 @@ def test_references(cat: SessionCatalog, spark: SparkSession, tmp_path: Path) ->
     check_table(path)
 
 
+@pytest.mark.parametrize("bucket", ["2", "-1", "-2"])
+def test_tables_with_a_primary_key(bucket: str, cat: SessionCatalog, spark: SparkSession, tmp_path: Path) -> None:
+    path = str(tmp_path / "lake/d.db/t")
+    cat.sql(
+        "CREATE TABLE paimon.d.t (id INT, name STRING, pic BINARY) TBLPROPERTIES ('primary-key' = 'id', "
+        f"'bucket' = '{bucket}', 'blob-field' = 'pic', 'blob.target-file-size' = '20 b')"
+    )
+    cat.sql("INSERT INTO paimon.d.t VALUES (1, 'a', X'0102'), (2, 'b', NULL), (3, 'c', X'')")
+    rows_of_spark = spark.sql("SELECT 3 id, 'd' name, X'04' pic UNION ALL SELECT 5, 'e', NULL")
+    rows_of_spark.write.format("paimon").mode("append").save(path)
+    cat.sql("UPDATE paimon.d.t SET pic = concat(pic, X'FF') WHERE id = 1")
+    cat.sql("UPDATE paimon.d.t SET name = 'named' WHERE id = 3")
+    cat.sql("""MERGE INTO paimon.d.t t USING (SELECT 2 id, X'22' pic UNION ALL SELECT 9, X'99') s ON t.id = s.id
+        WHEN MATCHED THEN UPDATE SET pic = s.pic
+        WHEN NOT MATCHED THEN INSERT (id, name, pic) VALUES (id, 'new', pic)""")
+    cat.sql("DELETE FROM paimon.d.t WHERE id = 5")
+    expected = [(1, "a", b"\1\2\xff"), (2, "b", b"\x22"), (3, "named", b"\4"), (9, "new", b"\x99")]
+    assert rows(cat) == expected
+    cat.sql("CALL paimon.sys.compact(table => 'd.t')")
+    assert rows(cat) == expected
+    first = cat.sql("SELECT id, pic FROM paimon.d.t ORDER BY id LIMIT 2").collect()
+    assert [(row.id, bytes(row.pic)) for row in first] == [(1, b"\1\2\xff"), (2, b"\x22")]
+    (tmp_path / "in").mkdir()
+    spark.sql("SELECT 2 id, 's' name, X'55' pic").write.parquet(str(tmp_path / "in/1"))
+    stream = spark.readStream.schema("id INT, name STRING, pic BINARY").parquet(str(tmp_path / "in/*"))
+    written = stream.writeStream.format("paimon").option("checkpointLocation", str(tmp_path / "c"))
+    written.trigger(availableNow=True).start(path).awaitTermination()
+    assert rows(cat)[1] == (2, "s", b"\x55")
+    spark.sql("SELECT 1 id, 'o' name, X'66' pic").write.format("paimon").mode("overwrite").save(path)
+    assert rows(cat) == [(1, "o", b"\x66")]
+    assert list((tmp_path / "lake/d.db/t").rglob("*.managed.blob"))
+    check_table(path)
+
+
 def test_arrays_and_maps(cat: SessionCatalog) -> None:
     cat.sql(
         "CREATE TABLE paimon.d.t (id INT, pages ARRAY<BINARY>, parts MAP<STRING, BINARY>) "
@@ -155,9 +189,9 @@ def test_arrays_and_maps(cat: SessionCatalog) -> None:
         ("id INT, pic BINARY", f"{EVOLVED}, 'blob-field' = 'no'", SchemaError, "names 'no', which is no BLOB column"),
         (
             "id INT, pic BINARY",
-            "'primary-key' = 'id', 'blob-field' = 'pic'",
+            "'primary-key' = 'id', 'blob-field' = 'pic', 'merge-engine' = 'partial-update'",
             UnsupportedFeature,
-            "does not write their packs",
+            "needs 'merge-engine' = 'deduplicate'",
         ),
         ("id INT, pic MAP<DATE, BINARY>", f"{EVOLVED}, 'blob-field' = 'pic'", UnsupportedFeature, "MAP<DATE.*BLOB>"),
         ("id INT, pic BINARY", f"{EVOLVED}, 'blob-view-field' = 'pic'", UnsupportedFeature, "refer to other tables"),
