@@ -35,11 +35,6 @@ TYPES: dict[str, Any] = {
 }  # fmt: skip
 
 
-def arrow(name: str) -> pa.DataType:
-    made = {"k": pa.int32(), "v": pa.string(), "a": pa.list_(pa.binary()), "m": pa.map_(pa.int32(), pa.binary())}
-    return made.get(name, pa.binary())
-
-
 def as_java(value: Any) -> Any:
     return tuple(map(as_java, value)) if isinstance(value, list) else value
 
@@ -63,6 +58,8 @@ class BlobLife:
     made: int = 0
     has_altered: bool = False
     read_from: int = 0
+    kept_by_bytes: tuple[str, ...] = ("b", "c", "a", "m")
+    """The columns whose files may say that a row keeps its value."""
 
     def __post_init__(self) -> None:
         self.deletes = self.random.random() < 0.6
@@ -85,6 +82,10 @@ class BlobLife:
         self.log.append(f"created by {'us' if by_us else 'Java'} {partitions} {options}")
         self.source = Path(self.path).parent / "source"
         self.source.write_bytes(bytes(range(256)) * 4)
+
+    def arrow(self, name: str) -> pa.DataType:
+        made = {"k": pa.int32(), "v": pa.string(), "a": pa.list_(pa.binary()), "m": pa.map_(pa.int32(), pa.binary())}
+        return made.get(name, pa.binary())
 
     def step(self) -> None:
         """One deed, by one of the two."""
@@ -154,7 +155,7 @@ class BlobLife:
                     start, length = self.random.randrange(300), self.random.randrange(300)
                     row[name] = BlobDescriptor(str(self.source), start, length).encode()
                     kept[name] = self.source.read_bytes()[start : start + length]
-        schema = pa.schema({name: arrow(name) for name in given[0]})
+        schema = pa.schema({name: self.arrow(name) for name in given[0]})
         open_table(self.path).append(pa.Table.from_pylist(given, schema))
         self.rows |= rows
 
@@ -172,7 +173,7 @@ class BlobLife:
             condition, keys = self.chosen()
             values = {name: self.drawn(name) for name in names}
             self.log.append(f"we update {condition} {values}")
-            constants = {name: pc.scalar(pa.scalar(value, arrow(name))) for name, value in values.items()}
+            constants = {name: pc.scalar(pa.scalar(value, self.arrow(name))) for name, value in values.items()}
             found = open_table(self.path).update(condition, constants)
             assert found.rows_updated == len(keys)
             for key in keys:
@@ -181,7 +182,7 @@ class BlobLife:
         keys = [key for key in self.rows if self.random.random() < 0.5] or [next(iter(self.rows))]
         drawn = [{"k": key, **{name: self.drawn(name) for name in names}} for key in keys]
         self.log.append(f"we merge {drawn}")
-        schema = pa.schema({name: arrow(name) for name in drawn[0]})
+        schema = pa.schema({name: self.arrow(name) for name in drawn[0]})
         merge = open_table(self.path).merge(pa.Table.from_pylist(drawn, schema), "source.k = target.k")
         merge.when_matched_update({name: f"source.{name}" for name in names}).execute()
         for row in drawn:
@@ -201,7 +202,7 @@ class BlobLife:
             for row_id in range(first, first + count):
                 drawn = {n: self.drawn(n) for n in names}
                 # where no file has a value, Java does not read that it is kept
-                drawn |= {n: PLACEHOLDER for n in names if n in ("b", "c", "a", "m") and self.random.random() < 0.4}
+                drawn |= {n: PLACEHOLDER for n in names if n in self.kept_by_bytes and self.random.random() < 0.4}
                 values.append(tuple(map(as_java, drawn.values())))
                 if row_id in keys:
                     self.rows[keys[row_id]] |= {n: v for n, v in drawn.items() if v != PLACEHOLDER}
