@@ -59,8 +59,8 @@ class VectorLife(BlobLife):
     def updated(self) -> list[str]:
         """Of vectors in files of their own all change at once.
 
-        Java takes files of vectors with different columns in no order: where two have values of one column, it may
-        read the older ones, also of changes that it wrote itself.
+        Java sorts files of vectors by schema, format and columns, and not by age: where two have values of one
+        column, it may read the older ones, also of changes that it wrote itself.
         """
         if not self.has_own_files:
             return super().updated()
