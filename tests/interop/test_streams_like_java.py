@@ -7,21 +7,18 @@ producer, merge engine and way to bucket, from every place where a stream can be
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import our_engine
-import pyarrow as pa
 import pytest
+from compared_streams import compare_streams
 from genuine import Genuine, table_path
 from java_streams import java_consumer, java_consumes, java_stream
 from readers import telling
 from support.long_runs import tries
-from support.oracles.comparing import Row, comparable, comparable_rows
-from support.tables.micro_batches import FROM_FIRST, Checkpoint, Query, opened
+from support.tables.micro_batches import FROM_FIRST, Checkpoint, Query
 
 from paimon_spark import expire_snapshots, open_table
 from paimon_spark.store.holds.consumer_files import consumer_positions
@@ -133,54 +130,7 @@ class StreamHistory:
     def compare(self, options: Mapping[str, str]) -> None:
         """Both streams from their beginning, then both on from there after more has happened."""
         self.log.append(f"stream {dict(options)}")
-        javas, position = self.java.run(java_stream, self.path, options)
-        stream = opened(open_table(self.path), options, row_kinds=True)
-        run = stream.start()
-        at = run.first()
-        if at.full and javas:  # the deletions of a state are of keys that nobody was told of
-            javas = [[event for event in javas[0] if event[0] not in ("-U", "-D")], *javas[1:]]
-        ours, at = self._ours(stream, run, at)
-        self._same(ours, self._javas(javas))
-        self.live(3)
-        more, _ = self._ours(stream, run, at)
-        javas, _ = self.java.run(java_stream, self.path, options, position)
-        if position is not None:
-            self._same(more, self._javas(javas))
-
-    @staticmethod
-    def _same(ours: list[Counter[Row]], javas: list[Counter[Row]]) -> None:
-        different = [(our - java, java - our) for our, java in zip(ours, javas, strict=False) if our != java]
-        assert different == [], "(rows of ours alone, rows of Java's alone) by snapshot"
-        assert len(ours) == len(javas)
-
-    def _ours(self, stream: Any, run: Any, at: Any) -> tuple[list[Counter[Row]], Any]:
-        """The rows of each snapshot, and where the stream goes on."""
-        found: list[Counter[Row]] = []
-        latest = open_table(self.path).snapshots.latest_id() or 0
-        names = ["_row_kind", *COLUMNS]
-        while at.snapshot <= latest:
-            end = replace(at, snapshot=at.snapshot + 1, full=False, after=None)
-            rows: Counter[Row] = Counter()
-            for unit in run.units(at, end):
-                for batch in stream.reader.read(unit):
-                    rows.update(comparable(_table(batch.select(names))))
-            found += [rows] if rows else []
-            at = end
-        return found, at
-
-    def _javas(self, plans: list[list[tuple[str, tuple[Any, ...]]]]) -> list[Counter[Row]]:
-        types = our_engine.types(self.path)
-        made = []
-        for plan in plans:
-            rows: Counter[Row] = Counter()
-            for kind, values in plan:
-                rows[(kind, *next(iter(comparable_rows([values], types))))] += 1
-            made += [rows] if rows else []
-        return made
-
-
-def _table(batch: Any) -> Any:
-    return pa.Table.from_batches([batch])
+        compare_streams(self.path, self.java, options, lambda: self.live(3))
 
 
 @pytest.mark.parametrize("seed", range(COUNT))
