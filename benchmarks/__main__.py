@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import bench_cold
+import bench_columns
 import bench_compaction
 import bench_dynamic
 import bench_engines
@@ -46,6 +47,7 @@ PARTS = {
     "native": bench_native.run,
     "tpch": bench_tpch.run,
     "variants": bench_variants.run,
+    "columns": bench_columns.run,
     "rows": bench_rows.run,
     "statements": bench_statements.run,
     "requests": bench_requests.run,
