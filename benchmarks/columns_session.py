@@ -1,6 +1,6 @@
 """A MERGE that sets one of many columns, by SQL, in one Spark session. Prints one line of JSON.
 
-``python columns_session.py cat.sql|spark.sql|jvm WAREHOUSE TABLE COUNT [JAR]``; the kinds are as for ``merged_session``.
+``python columns_session.py cat.sql|spark.sql|jvm WAREHOUSE TABLE COUNT [JAR]``; the kinds as for ``merged_session``.
 For each share of the rows: the seconds, the bytes of the files that are new, and the sum of the column.
 """
 

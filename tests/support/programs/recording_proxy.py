@@ -1,19 +1,36 @@
-"""A proxy before a server of HTTP: it writes down each request, and delays it: PORT, UPSTREAM PORT, SECONDS, FILE."""
+"""A proxy before a server of HTTP: it writes down each request, and delays it.
+
+``python recording_proxy.py PORT UPSTREAM_PORT SECONDS FILE EVERY``. Each EVERY-th request is not handed on: its answer
+is 503 or 429, in turns, as of a store that has too much to do; 0: none.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 _END_OF_HEAD = b"\r\n\r\n"
 _LIMIT = 2**26
+_SLOW_DOWN = (
+    b"<?xml version='1.0' encoding='UTF-8'?><Error><Code>SlowDown</Code><Message>reduce your rate</Message></Error>"
+)
+_REFUSALS = ("503 Slow Down", "429 Too Many Requests")
 
 
-async def _serve(port: int, upstream: int, delay: float, log: Path) -> None:
+async def _serve(port: int, upstream: int, delay: float, log: Path, every: int) -> None:
+    numbers = itertools.count(1)
+
+    def refusal() -> str:
+        """The status of the answer to a request that is not handed on; "": it is."""
+        number = next(numbers)
+        return _REFUSALS[number // every % 2] if every and number % every == 0 else ""
+
     with log.open("a", buffering=1) as lines:
 
         async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -21,8 +38,10 @@ async def _serve(port: int, upstream: int, delay: float, log: Path) -> None:
                 to = await asyncio.open_connection("127.0.0.1", upstream, limit=_LIMIT)
                 try:
                     while True:
-                        request = await _relay((reader, writer), to, delay)
-                        lines.write(json.dumps(request) + "\n")
+                        request, answer = await _relay(reader, writer, to, delay, refusal)
+                        lines.write(json.dumps(request) + "\n")  # first: who has the answer may look for it
+                        writer.write(answer)
+                        await writer.drain()
                 finally:
                     to[1].close()
             writer.close()
@@ -34,26 +53,32 @@ async def _serve(port: int, upstream: int, delay: float, log: Path) -> None:
 Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
-async def _relay(client: Ends, server: Ends, delay: float) -> dict[str, object]:
-    head = await client[0].readuntil(_END_OF_HEAD)
+async def _relay(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, server: Ends, delay: float, refusal: Callable[[], str]
+) -> tuple[dict[str, object], bytes]:
+    """What was asked, and the answer."""
+    head = await reader.readuntil(_END_OF_HEAD)
     began = time.time()
     method, target, _ = head.split(b"\r\n", 1)[0].decode().split(" ", 2)
     if _header(head, b"expect"):
-        client[1].write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         head = b"\r\n".join(line for line in head.split(b"\r\n") if not line.lower().startswith(b"expect:"))
-    body = await _body(client[0], head)
+    body = await _body(reader, head)
     await asyncio.sleep(delay)
-    server[1].write(head + body)
-    answer = await server[0].readuntil(_END_OF_HEAD)
-    status = int(answer.split(b" ", 2)[1])
-    has_body = method != "HEAD" and status not in (204, 304)
-    content = await _body(server[0], answer) if has_body else b""
+    refused = refusal()
+    if refused:
+        answer = f"HTTP/1.1 {refused}\r\nContent-Length: {len(_SLOW_DOWN)}\r\n\r\n".encode()
+        status, content = int(refused.split()[0]), b"" if method == "HEAD" else _SLOW_DOWN
+    else:
+        server[1].write(head + body)
+        answer = await server[0].readuntil(_END_OF_HEAD)
+        status = int(answer.split(b" ", 2)[1])
+        has_body = method != "HEAD" and status not in (204, 304)
+        content = await _body(server[0], answer) if has_body else b""
     ended = time.time()
-    client[1].write(answer + content)
-    await client[1].drain()
     kind = "LIST" if method == "GET" and ("list-type=2" in target or "prefix=" in target) else method
     found = {"kind": kind, "target": target, "range": _header(head, b"range"), "status": status}
-    return {**found, "began": began, "ended": ended, "received": len(content)}
+    return {**found, "began": began, "ended": ended, "received": len(content)}, answer + content
 
 
 def _header(head: bytes, name: bytes) -> str:
@@ -77,4 +102,4 @@ async def _body(reader: asyncio.StreamReader, head: bytes) -> bytes:
 
 
 if __name__ == "__main__":
-    asyncio.run(_serve(int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), Path(sys.argv[4])))
+    asyncio.run(_serve(int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), Path(sys.argv[4]), int(sys.argv[5])))

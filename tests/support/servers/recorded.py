@@ -73,17 +73,18 @@ class RecordedServer:
 
 
 @contextmanager
-def recorded(server: StorageServer, delay_seconds: float = 0.0) -> Iterator[RecordedServer]:
+def recorded(server: StorageServer, delay_seconds: float = 0.0, throttled: int = 0) -> Iterator[RecordedServer]:
     """Runs a proxy before a server of S3 while the block lasts.
 
     Args:
         delay_seconds: how long each request waits in the proxy before the server gets it.
+        throttled: which request is refused as one too many: each that is so many after the last; 0: none.
     """
     with tempfile.TemporaryDirectory(prefix="recording-proxy-") as folder, free_port() as port:
         log = Path(folder) / "requests"
         log.touch()
         upstream = server.options[ENDPOINT].rpartition(":")[2]
-        command = [sys.executable, str(_PROGRAM), str(port), upstream, str(delay_seconds), str(log)]
+        command = [sys.executable, str(_PROGRAM), str(port), upstream, str(delay_seconds), str(log), str(throttled)]
         with running(command, Path(folder), port):
             options = {**server.options, ENDPOINT: f"http://127.0.0.1:{port}"}
             yield RecordedServer(replace(server, options=options, domain=""), log)
