@@ -98,3 +98,15 @@ def test_statements_of_a_session(recorder: RecordedServer, spark: SparkSession) 
     assert len(again) <= 21, again
     read()
     assert cat.sql("SELECT count(*) FROM d.t").collect() == [(1002,)]
+
+
+def test_manifests_are_read_together(recorder: RecordedServer, storage_servers: RunningServers) -> None:
+    server = storage_servers.get("versitygw")
+    location = f"{server.root}/{uuid4().hex}/d.db/t"
+    apart = {"bucket": "-1", "manifest.merge-min-count": "1000"}
+    table = create_table(location, {"id": "BIGINT"}, options={**apart, **server.options})
+    for number in range(48):
+        table.append(pa.table({"id": [number]}))
+    found = requests(recorder, lambda: open_table(location, options(recorder)).scan().explain())
+    assert sum("/manifest-" in one.target and "list" not in one.target for one in found) == 48
+    assert round_trips(found) <= 7, found

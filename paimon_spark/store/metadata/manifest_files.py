@@ -26,7 +26,7 @@ from paimon_spark.store.metadata.messages import DELETION_VECTORS
 from paimon_spark.store.metadata.partition_stats import joined_stats, partition_stats
 from paimon_spark.store.metadata.remembered import memory_in_use, remembered
 from paimon_spark.store.storage.files import discard, with_way_out
-from paimon_spark.store.storage.parallel import map_parallel
+from paimon_spark.store.storage.parallel import FAR_THREADS, READ_THREADS, map_parallel
 
 WRITE_THREADS = 8
 WAITING_BYTES = 32 * MB
@@ -102,7 +102,7 @@ def read_manifest_bytes(file_io: FileIO, table: str, metas: Sequence[ManifestFil
         check_size(data, meta.file_size, path)
         return path, data
 
-    return map_parallel(read, metas)
+    return map_parallel(read, metas, FAR_THREADS if is_far(table) else READ_THREADS)
 
 
 def read_manifests(file_io: FileIO, table: str, metas: Sequence[ManifestFileMeta]) -> list[ManifestEntry]:
