@@ -77,6 +77,7 @@ def vector_query(scan: Scan, column: str, vector: Any, count: int, options: Mapp
         UnsupportedFeature: the column has no vectors, or it is not known by which metric they are to be compared.
     """
     begin = f"a vector search in {scan.table.location}"
+    wanted = _numbers(vector, begin)
     (field,) = find_fields(scan.table.schema, (column,))
     if field.type.root not in (Root.ARRAY, Root.VECTOR) or field.type.inner.root not in FLOATS:
         raise UnsupportedFeature(
@@ -87,7 +88,6 @@ def vector_query(scan: Scan, column: str, vector: Any, count: int, options: Mapp
         raise UnsupportedFeature(f"{begin}: rows that retract are not searched; leave the column {ROW_KIND} out")
     if count < 1:
         raise OptionError(f"{begin}: {count} rows are asked for; ask for 1 or more", arguments=("count",))
-    wanted = _numbers(vector, begin)
     if field.type.root is Root.VECTOR and len(wanted) != field.type.length:
         raise OptionError(
             f"{begin}: the vector has {len(wanted)} numbers, and those of '{field.name}' have {field.type.length}; "
