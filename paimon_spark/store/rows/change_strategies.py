@@ -12,6 +12,7 @@ from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.bucket import bucket_fields
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.format.options.index_settings import GlobalIndexSettings
+from paimon_spark.format.rules.blobs import vector_file_columns
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.types import DataField
 from paimon_spark.store.metadata.global_indexes import indexed_columns
@@ -99,8 +100,9 @@ def check_column_files(table: Table, statement: Statement, names: Collection[str
         names: the columns.
 
     Raises:
-        UnsupportedFeature: a row would move to another partition; or an index of the whole table is over a column, and
-            `global-index.column-update-action` refuses that.
+        UnsupportedFeature: a row would move to another partition; some VECTOR columns that share files would change
+            and others not; or an index of the whole table is over a column, and `global-index.column-update-action`
+            refuses that.
     """
     keys = sorted(set(names).intersection(table.schema.partition_keys))
     if keys:
@@ -108,6 +110,14 @@ def check_column_files(table: Table, statement: Statement, names: Collection[str
             f"{statement} of {table.location}: '{keys[0]}' is a partition column, and a row of a table with data "
             "evolution stays in its partition, where its id is (so it does in the official system); delete the row, "
             "and insert it with the new value"
+        )
+    vectors = {field.name for field in vector_file_columns(table.schema.fields, table.settings)}
+    left = sorted(vectors.difference(names))
+    if left and vectors.intersection(names):
+        raise UnsupportedFeature(
+            f"{statement} of {table.location}: the VECTOR column '{left[0]}' is left as it is while others change that "
+            "share files with it ('vector.file.format'), and release 2.0.0 of the official system would read their old "
+            f"values, as after its own changes; set all of them in the statement, such as {left[0]} = {left[0]}"
         )
     latest = table.snapshots.latest()
     if latest is None or table.settings.global_index.update_action != "THROW_ERROR":

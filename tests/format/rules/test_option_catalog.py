@@ -169,7 +169,6 @@ def test_a_table_with_a_blob_is_refused_without_data_evolution(text: str) -> Non
         return
     with pytest.raises(UnsupportedFeature, match=r"cannot write to the table: column 'odd' has the type .*BLOB"):
         check_writable(keyed, TableSettings())
-        return
     with pytest.raises(UnsupportedFeature, match=r"cannot write to the table: column 'odd' has the type .*BLOB"):
         check_writable(schema, evolved)
 

@@ -33,6 +33,7 @@ from support.tables.commit_states import latest, with_rivals
 from support.tables.compacting import live_files, make, rows_of
 from support.tables.golden_tables import GoldenTable
 
+from paimon_spark import create_table
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import (
     CommitConflict,
@@ -413,3 +414,18 @@ def test_what_is_refused_by_name(tmp_path: Path) -> None:
             work()
     with pytest.raises(UnsupportedFeature, match=r"ids of rows cannot be copied"):
         copy_table(opened, f"{tmp_path}/copy")
+
+
+def test_vectors_that_share_files_change_together(tmp_path: Path) -> None:
+    """The official system takes files of other columns by their columns, not by age, and would read old values."""
+    columns = {"k": "INT", "a": "VECTOR<FLOAT, 1>", "b": "VECTOR<FLOAT, 1>"}
+    options = {"row-tracking.enabled": "true", "data-evolution.enabled": "true", "vector.file.format": "parquet"}
+    table = create_table(tmp_path / "t", columns, options=options)
+    table.append({"k": [1], "a": [[1.0]], "b": [[2.0]]})
+    with pytest.raises(UnsupportedFeature, match=r"UPDATE of .*VECTOR column 'b' is left as it is.*b = b"):
+        table.update("k = 1", {"a": "b"})
+    with pytest.raises(UnsupportedFeature, match=r"MERGE of .*VECTOR column 'a' is left as it is"):
+        check_column_files(open_table(str(tmp_path / "t")), Statement.MERGE, ["k", "b"])
+    check_column_files(open_table(str(tmp_path / "t")), Statement.UPDATE, ["k"])
+    table.update("k = 1", {"a": "b", "b": "a"})
+    assert table.scan().to_arrow().to_pylist() == [{"k": 1, "a": [2.0], "b": [1.0]}]
