@@ -210,6 +210,8 @@ class SortedChunks:
         waiting: list[pa.RecordBatch] = []
         size = 0
         for batch in batches:
+            if not batch.num_rows:  # as of a file whose rows are all deleted
+                continue
             waiting.append(batch)
             size += batch.nbytes
             if size >= self._chunk_bytes:

@@ -194,6 +194,18 @@ def test_a_stream_begins_when_nothing_waits(tmp_path: Path) -> None:
         drained(table_of(path), {})
 
 
+@pytest.mark.parametrize("full", [False, True])
+def test_a_compacted_file_whose_rows_are_all_deleted(full: bool, tmp_path: Path) -> None:
+    """It gives neither keys nor rows to the next compaction."""
+    path = made(tmp_path / "t")
+    open_table(path).upsert(batch([(k, "old", k) for k in range(4)]))
+    open_table(path).delete("k < 4")
+    open_table(path, WAITS).upsert(batch([(2, "new", 2)]))
+    open_table(path).compact(full=full)
+    assert rows(path) == [(2, "new", 2)]
+    check_table(path)
+
+
 def test_first_row_without_vectors(tmp_path: Path) -> None:
     path = str(tmp_path / "t")
     options = {key: value for key, value in OPTIONS.items() if key != "deletion-vectors.enabled"}
