@@ -266,7 +266,7 @@ def parse_view(session: SqlSession, database: str, text: str) -> Query:
     Raises:
         SqlError: it is no query.
     """
-    return _inner_query(with_functions(session, text), Names(session.catalog.name, database), "a view")
+    return _inner_query(with_functions(session, text, database), Names(session.catalog.name, database), "a view")
 
 
 def _inner_query(text: str, names: Names, of: str) -> Query:
@@ -288,10 +288,13 @@ def plan_body(session: SqlSession, database: str | None, text: str) -> QueryFram
     return plan_query(session, query, None, 1)
 
 
-def with_functions(session: SqlSession, text: str) -> str:
+def with_functions(session: SqlSession, text: str, database: str | None = None) -> str:
     """The text with the values of ``sys.max_pt('db.t')`` as literals, and those of ``current_catalog()`` and
     ``current_schema()`` while our catalog is the current one; a text without them as it is. Functions of references to
     blobs become expressions, and functions that the catalog stores temporary functions of the session.
+
+    Args:
+        database: of the functions that the catalog stores and that are named without one; None: the current one.
 
     Raises:
         SqlError: the argument is not one string, or the table has no partition columns or no partition with rows.
@@ -311,7 +314,8 @@ def with_functions(session: SqlSession, text: str) -> str:
         for called in current_names(text):
             value = literal_text(session.catalog.name if called.is_catalog else session.database)
             literals[called] = value + (f" AS {quoted(called.alias)}" if called.alias else "")
-    return with_stored_functions(session, with_values(text, literals), plan_body)
+    names = session.names if database is None else replace(session.names, database=database)
+    return with_stored_functions(session, with_values(text, literals), plan_body, names)
 
 
 def _largest(session: SqlSession, name: str) -> str:

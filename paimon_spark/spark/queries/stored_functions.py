@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Lock
 from typing import Protocol, TypeAlias
+from weakref import WeakKeyDictionary
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -25,6 +26,7 @@ from paimon_spark.sql.queries.read_query import QUERY_VERBS
 from paimon_spark.sql.queries.stored_calls import stored_calls
 from paimon_spark.sql.text.lexer import tokenize
 from paimon_spark.sql.text.literals import literal_text
+from paimon_spark.sql.text.names import Names
 
 DIALECT = "spark"
 """The name of the definition that Spark can call."""
@@ -37,7 +39,9 @@ NAMESPACE = "catalogAndNamespace."
 """Before the current catalog and database in which the function was made, where names in its body are looked up."""
 SPARK_CATALOG = "spark_catalog"
 _SELECT = "SELECT "
-_SETTINGS = Lock()
+_SETTINGS, _NAMING = Lock(), Lock()
+_NAMES: WeakKeyDictionary[SparkSession, dict[str, list[str]]] = WeakKeyDictionary()
+"""Of each session the names of stored functions that it has called, by the name in small letters."""
 
 
 class BodyFrames(Protocol):
@@ -58,10 +62,13 @@ PlanBody: TypeAlias = Callable[[SqlSession, str | None, str], BodyFrames]
 """Plans the query of a body: session, database of names without one (None: they are Spark's), text."""
 
 
-def with_stored_functions(session: SqlSession, text: str, plan_body: PlanBody) -> str:
+def with_stored_functions(session: SqlSession, text: str, plan_body: PlanBody, names: Names) -> str:
     """The text with the names of temporary functions in the places of functions that the catalog stores.
 
     A function is looked up as Spark looks one up: its own first, then those of the session, then the catalog.
+
+    Args:
+        names: how the text names functions; those of a view are in the database of the view.
 
     Raises:
         FunctionNotFound: a name that begins with the catalog means no function.
@@ -71,8 +78,8 @@ def with_stored_functions(session: SqlSession, text: str, plan_body: PlanBody) -
     if not session.catalog.has_functions:
         return text
     made: dict[Identifier, str] = {}
-    names: dict[Call, str] = {}
-    for call in stored_calls(text, session.names):
+    called: dict[Call, str] = {}
+    for call in stored_calls(text, names):
         identifier = Identifier(call.database, call.function)
         if call.is_bare and session.has_function(call.function):
             continue
@@ -81,10 +88,25 @@ def with_stored_functions(session: SqlSession, text: str, plan_body: PlanBody) -
             function = load(identifier)
             if function is None:
                 continue
-            made[identifier] = f"{session.catalog.name}.{identifier}"
+            made[identifier] = _temporary_name(session, identifier)
             make_temporary(session, made[identifier], identifier, function, plan_body)
-        names[call] = quoted(made[identifier])
-    return with_values(text, names) if names else text
+        called[call] = quoted(made[identifier])
+    return with_values(text, called) if called else text
+
+
+def _temporary_name(session: SqlSession, identifier: Identifier) -> str:
+    """The name of the temporary function of a stored one, the same in all of a Spark session.
+
+    Spark takes names that differ in the case of letters alone for one, and the catalog does not: all but the first of
+    them get a number.
+    """
+    name = f"{session.catalog.name}.{identifier}"
+    with _NAMING:
+        alike = _NAMES.setdefault(session.spark, {}).setdefault(name.lower(), [])
+        if name not in alike:
+            alike.append(name)
+        at = alike.index(name)
+    return f"{name} ({at + 1})" if at else name
 
 
 def make_temporary(
@@ -143,11 +165,22 @@ def _rendered(
     planned = plan_body(session, _database(function, identifier), before + body)
     views = {}
     for number, (key, frame) in enumerate(planned.frames.items()):
-        view = f"{name} {number}"
+        view = _view_name(name, number)
         frame.createOrReplaceTempView(quoted(view))
         views[key] = quoted(view)
     text = planned.text.format(**views) if views else planned.text
     return text.removeprefix(before)
+
+
+def _view_name(name: str, number: int) -> str:
+    return f"{name} {number}"
+
+
+def drop_views(session: SqlSession, name: str) -> None:
+    """Drops the temporary views in the body of a temporary function, which has gone."""
+    number = 0
+    while session.spark.catalog.dropTempView(_view_name(name, number)):
+        number += 1
 
 
 def _database(function: Function, identifier: Identifier) -> str | None:

@@ -25,6 +25,7 @@ from paimon_spark.spark.queries.stored_functions import (
     NAMESPACE,
     OF_SESSION,
     SPARK_CATALOG,
+    drop_views,
     make_temporary,
 )
 from paimon_spark.spark.statements.alters import declared_columns, declared_type
@@ -148,6 +149,7 @@ def _described_by_spark(session: SqlSession, name: Identifier, function: Functio
         lines = session.spark.sql(f"DESCRIBE FUNCTION EXTENDED {quoted(made)}").collect()
     finally:
         session.spark.sql(f"DROP TEMPORARY FUNCTION IF EXISTS {quoted(made)}")
+        drop_views(session, made)
     described: dict[str, list[str]] = {}
     title = ""
     for (line,) in lines:

@@ -48,7 +48,11 @@ _HOW = (
     "session is made by CREATE TEMPORARY FUNCTION"
 )
 _BEFORE_VALUES = frozenset(
-    {"SELECT", "DISTINCT", "WHERE", "AND", "OR", "NOT", "ON", "BY", "HAVING", "WHEN", "THEN", "ELSE", "CASE", "BETWEEN"}
+    {
+        *("SELECT", "ALL", "DISTINCT", "WHERE", "ON", "BY", "HAVING", "LIMIT", "OFFSET"),
+        *("AND", "OR", "NOT", "BETWEEN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "DIV"),
+        *("CASE", "WHEN", "THEN", "ELSE"),
+    }
 )
 _NO_OPERATORS = frozenset({")", "]", ".", ";"})
 
@@ -378,4 +382,7 @@ def is_called(tokens: Sequence[Token], first: int, last: int) -> bool:
         return False
     before = tokens[first - 1]
     is_operator = before.kind is Kind.SYMBOL and before.upper not in _NO_OPERATORS
+    if before.upper in ("FROM", "FOR"):  # IS DISTINCT FROM f(x), SUBSTRING(x FROM f(y) FOR f(z))
+        is_distinct = before.upper == "FROM" and first > 1 and tokens[first - 2].upper == "DISTINCT"
+        return is_distinct or _in_call_with_from(tokens, first)
     return is_operator or before.upper in _BEFORE_VALUES

@@ -12,7 +12,11 @@ from paimon_spark.sql.text.lexer import Token, tokenize
 from paimon_spark.sql.text.names import Names
 
 _SYSTEM = "sys"
-_NO_FUNCTIONS = frozenset({"ALL", "DISTINCT", "FROM", "SELECT", "TABLE", "VALUES", "WITH"})  # parentheses may follow
+_NO_FUNCTIONS = frozenset(
+    {"ALL", "CUBE", "DISTINCT", "EXCEPT", "FROM", "INSERT", "ROLLUP", "SELECT", "TABLE", "VALUES", "WITH"}
+)
+"""Words that parentheses may follow and that are no calls; a function of such a name is called in backquotes."""
+_QUERY = frozenset({"SELECT", "FROM", "TABLE", "VALUES", "WITH", "("})
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ def stored_calls(text: str, names: Names) -> tuple[StoredCall, ...]:
     for begin, last, parts in dotted_names(tokens):
         if begin < first or not is_called(tokens, begin, last) or _SYSTEM in [part.lower() for part in parts[:-1]]:
             continue
-        if len(parts) == 1 and tokens[begin].upper in _NO_FUNCTIONS:
+        if len(parts) == 1 and (tokens[begin].upper in _NO_FUNCTIONS or _is_common_table(tokens, last)):
             continue
         database = _database(parts, names)
         if database is not None:
@@ -57,6 +61,19 @@ def stored_calls(text: str, names: Names) -> tuple[StoredCall, ...]:
             start, end = tokens[begin].start, tokens[last].end
             found.append(StoredCall(start, end, database, parts[-1], len(parts) == 1, is_certain))
     return tuple(found)
+
+
+def _is_common_table(tokens: Sequence[Token], last: int) -> bool:
+    """True if a name is that of a common table expression with names of columns, as in ``WITH a AS (...), f(x) AS (``
+    before a query.
+    """
+    depth = 0
+    for at in range(last + 1, len(tokens)):
+        depth += {"(": 1, ")": -1}.get(tokens[at].upper, 0)
+        if depth == 0:
+            words = [token.upper for token in tokens[at + 1 : at + 4]]
+            return words[:2] == ["AS", "("] and words[2:] != [] and words[2] in _QUERY
+    return False
 
 
 def _first_value(tokens: Sequence[Token]) -> int:

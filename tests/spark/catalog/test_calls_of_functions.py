@@ -124,6 +124,60 @@ def test_views_keep_the_name_of_a_function(run: Run) -> None:
         run("DROP FUNCTION step")
 
 
+def test_a_view_calls_functions_of_its_own_database(run: Run) -> None:
+    run("CREATE DATABASE other")
+    try:
+        run("CREATE FUNCTION step(x INT) RETURNS INT RETURN x + 1")
+        run("CREATE FUNCTION other.step(x INT) RETURNS INT RETURN x + 1000")
+        run("CREATE VIEW steps AS SELECT step(id) s FROM emp")
+        run("USE paimon.other")
+        assert sorted(rows(run("SELECT * FROM paimon.c.steps"))) == [(2,), (3,), (4,)]
+    finally:
+        run("USE paimon.c")
+        run("DROP VIEW IF EXISTS steps")
+        run("DROP FUNCTION IF EXISTS step")
+        run("DROP FUNCTION IF EXISTS other.step")
+        run("DROP DATABASE other")
+
+
+def test_names_that_differ_in_the_case_of_letters(run: Run) -> None:
+    """They are two functions of the catalog, and one name for Spark."""
+    run("CREATE FUNCTION cased(x INT) RETURNS INT RETURN x + 1")
+    run("CREATE FUNCTION CASED(x INT) RETURNS INT RETURN x + 7")
+    try:
+        found = run("SELECT cased(1), CASED(1), cased(2)")
+        assert rows(found) == [(2, 8, 3)]
+        assert found.columns[0] == "paimon.c.cased(1)"
+    finally:
+        run("DROP FUNCTION cased")
+        run("DROP FUNCTION CASED")
+
+
+def test_calls_behind_words(run: Run) -> None:
+    text = "SELECT 11 DIV addd(1), '11' LIKE addd(1), 11 IS DISTINCT FROM addd(1), SUBSTRING('abc' FROM addd(1, 1))"
+    assert rows(run(text)) == [(1, True, False, "bc")]
+    assert rows(run("SELECT ALL addd(1)")) == [(11,)]
+
+
+def test_words_and_tables_that_are_no_calls(run: Run, server: RestServer) -> None:
+    """A function may have the name of a common table expression; for words of SQL the server is not asked."""
+    found = run("WITH first AS (SELECT 1 a), inferred(y) AS (SELECT 5) SELECT y, inferred(a) FROM first, inferred")
+    assert rows(found) == [(5, 2)]
+    before = len(server.requests)
+    run("WITH a AS (SELECT 1), b(y) AS (SELECT 2) SELECT * EXCEPT (dept_id) FROM b, emp").collect()
+    run("SELECT id, count(*) FROM emp GROUP BY ROLLUP (id)").collect()
+    assert [path for _, path, _ in server.requests[before:] if "/functions/" in path] == []
+
+
+def test_making_a_function_leaves_no_view(spark: SparkSession, run: Run) -> None:
+    run("CREATE FUNCTION looks() RETURNS BIGINT RETURN SELECT max(id) FROM emp")
+    try:
+        views = spark.sql("SHOW VIEWS IN spark_catalog.default").collect()
+        assert [view.viewName for view in views if "looks" in view.viewName] == []
+    finally:
+        run("DROP FUNCTION looks")
+
+
 def test_functions_of_spark_come_first(spark: SparkSession, run: Run) -> None:
     spark.sql("CREATE TEMPORARY FUNCTION area(x INT) RETURNS INT RETURN -1")
     try:
