@@ -36,6 +36,7 @@ from paimon_spark.store.rows.change_strategies import ChangeStrategy, keeps_old_
 from paimon_spark.store.rows.column_files import write_columns
 from paimon_spark.store.rows.live_files import LiveFile, bucket_places, column_tasks, delete_rows, files_by_name
 from paimon_spark.store.rows.rewrite_file import RowChanges, rewrite_file
+from paimon_spark.store.rows.vector_columns import check_vector_columns
 from paimon_spark.writes.commit_write import abort_job, place_job
 from paimon_spark.writes.open_write import job_for
 from paimon_spark.writes.options import WriteOptions
@@ -288,6 +289,7 @@ class _AppendWrite:
             for item in (item for item in items if item.new is None):
                 self._note_hidden(item)
             for name, parts in _parts_by_file([item for item in items if item.new is not None]).items():
+                check_vector_columns(self._table, {name: tasks[name]}, names)
                 positions, rows = _new_values(parts, names)
                 change = RowChanges(positions, np.ones(len(positions), np.bool_), rows)
                 self.messages.append(write_columns(self._table, tasks[name], self._assigned, iter([change])))

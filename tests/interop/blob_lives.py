@@ -142,6 +142,9 @@ class BlobLife:
         free = [name for name in self.columns if name not in self.fixed]
         return sorted(self.random.sample(free, self.random.randint(1, len(free))))
 
+    def updated_by_java(self) -> list[str]:
+        return self.updated()
+
     # ----------------------------------------------------------------------------------------------------------- deeds
 
     def append(self) -> None:
@@ -193,7 +196,7 @@ class BlobLife:
 
         The helper writes columns of tables without partitions only.
         """
-        names = self.updated()
+        names = self.updated_by_java()
         groups = self.java.run(live_groups, self.path)
         keys = {row["_ROW_ID"]: row["k"] for row in open_table(self.path).scan(["k", "_ROW_ID"]).to_arrow().to_pylist()}
         parts: list[tuple[int, Sequence[tuple[Any, ...]]]] = []

@@ -53,6 +53,7 @@ from paimon_spark.store.rows.change_strategies import ChangeStrategy
 from paimon_spark.store.rows.column_files import write_columns
 from paimon_spark.store.rows.live_files import LiveFile, bucket_places, column_tasks, delete_rows
 from paimon_spark.store.rows.rewrite_file import RowChanges, rewrite_file
+from paimon_spark.store.rows.vector_columns import check_vector_columns
 from paimon_spark.writes.commit_write import abort_job
 from paimon_spark.writes.open_write import job_for
 from paimon_spark.writes.options import WriteOptions
@@ -322,6 +323,7 @@ def _evolve(target: Target, kept: _Kept, counts: Counts, changes: Changes) -> It
     table = target.table
     tasks = target.read.tasks(_touched(changes, counts, UPDATE), column_tasks)
     if tasks:
+        check_vector_columns(table, tasks, changes.columns)
         fields = [field for field in table.schema.fields if field.name in changes.columns]
         owners = {name: number for number, name in enumerate(tasks)}
         names = [field.name for field in fields]

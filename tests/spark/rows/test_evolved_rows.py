@@ -156,6 +156,23 @@ def test_what_is_refused(say: Say, tmp_path: Path) -> None:
     check_table(str(tmp_path / "d.db/t"))
 
 
+def test_vectors_that_the_official_system_would_not_read_are_refused(say: Say, tmp_path: Path) -> None:
+    more = ", 'vector-field' = 'd,f', 'field.d.vector-dim' = '1', 'field.f.vector-dim' = '1', "
+    say(
+        "CREATE TABLE {t} (k INT, d ARRAY<FLOAT>, f ARRAY<FLOAT>) "
+        f"TBLPROPERTIES ({EVOLVED}{more}'vector.file.format' = 'parquet')"
+    )
+    say("INSERT INTO {t} VALUES (1, array(float(1)), array(float(1)))")
+    with pytest.raises(REFUSED, match="VECTOR column 'd' is left as it is"):
+        say("UPDATE {t} SET f = array(float(2)) WHERE k = 1")
+    say("UPDATE {t} SET d = array(float(2)), f = array(float(3)) WHERE k = 1")
+    say("ALTER TABLE {t} SET TBLPROPERTIES ('snapshot.num-retained.max' = '100')")
+    with pytest.raises(REFUSED, match="would read old values of 'd', 'f'"):
+        say("UPDATE {t} SET d = array(float(4)), f = array(float(5)) WHERE k = 1")
+    assert say("SELECT * FROM {t}") == [(1, [2.0], [3.0])]
+    check_table(str(tmp_path / "d.db/t"))
+
+
 def test_columns_that_a_merge_adds(say: Say, tmp_path: Path) -> None:
     made(say)
     say(
