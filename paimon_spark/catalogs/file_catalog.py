@@ -48,10 +48,12 @@ from paimon_spark.errors import (
     UnsupportedFeature,
     ViewAlreadyExists,
 )
-from paimon_spark.file_io import plain_location
+from paimon_spark.file_io import FileIO, plain_location
 from paimon_spark.format.options.engines import TableKind
 from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.rules.blobs import has_packs
 from paimon_spark.format.schema import TableSchema
+from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.open import OpenTable, find_stored_table, open_any_table
 from paimon_spark.store.storage.served import is_served
 
@@ -267,6 +269,7 @@ class FileCatalog(OpensByName, NoFunctions):
             is_moved = not place.is_external and not is_served(self.table_location(identifier))
             if is_moved:
                 check_movable(self.names, identifier, to, (place.location, target))
+                _check_no_packs(self.names.file_io_of(place.location), identifier, place.location)
             try:
                 self.names.rename_table(identifier, to, place, target)
             except Missing:
@@ -457,6 +460,24 @@ class FileCatalog(OpensByName, NoFunctions):
         if self.names.hive_tables is None:
             raise no_tables_of_hive(doing)
         return self.names.hive_tables
+
+
+def _check_no_packs(file_io: FileIO, identifier: Identifier, location: str) -> None:
+    """Checks that no data file of a table names the whole paths of packs, which a move would change.
+
+    Java moves such a table, of which no BLOB can be read then.
+
+    Raises:
+        UnsupportedFeature: it has rows, and BLOB columns whose bytes are in packs.
+    """
+    schema = find_schema(file_io, location)
+    if schema is None or not has_packs(schema, TableSettings(schema.options)):
+        return
+    if SnapshotStore(file_io, location).latest() is not None:
+        raise UnsupportedFeature(
+            f"renaming {identifier}: its rows refer to bytes of BLOB columns by the whole paths of files in "
+            f"{location}, which a rename changes, so that none could be read; create the new table, and append the rows"
+        )
 
 
 def _check_path(identifier: Identifier) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from paimon_spark.errors import CommitConflict, PaimonError, UnsupportedFeature
 from paimon_spark.format.options.engines import ChangelogProducer
+from paimon_spark.format.rules.blobs import referenced_blobs
 from paimon_spark.merge.compaction.rules import compaction_rules
 from paimon_spark.row_changes.read_table import ReadTable, check_names
 from paimon_spark.row_changes.result import Outcome, RowChangeResult
@@ -98,6 +99,8 @@ def run_attempts(
             change.refresh()
         now = table if number == 1 else change.open_table()
         settled = now.without_fallback
+        if referenced_blobs(settled.schema, settled.settings):
+            settled = replace(settled, rewrites=True)
         _settle(change, settled, runner, by_metadata)
         chain = None if chain_branches(now.settings, now.branch) is None else chain_of(now)
         read = ReadTable(settled, settled.snapshots.latest(), batch, lambda: _name(now, batch), chain=chain)

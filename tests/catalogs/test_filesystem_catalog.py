@@ -146,6 +146,20 @@ def test_a_rename_moves_the_table(local: Catalog) -> None:
     assert ids_of(local.load_table(Identifier("archive", "orders 2026"))) == [7]
 
 
+def test_a_rename_leaves_no_packs_of_bytes_behind(local: Catalog) -> None:
+    """Rows refer to them by their whole paths."""
+    fields = pa.schema([pa.field("id", pa.int32(), nullable=False), pa.field("b", pa.binary())])
+    options = {"bucket": "1", "blob-field": "b"}
+    local.create_table(ORDERS, new_schema(fields, primary_keys=["id"], options=options))
+    local.rename_table(ORDERS, Identifier("shop", "empty"))
+    local.rename_table(Identifier("shop", "empty"), ORDERS)
+    rows = pa.table({"id": pa.array([1], pa.int32()), "b": [b"one"]})
+    open_table(local.load_table(ORDERS).location).append(rows)
+    with pytest.raises(UnsupportedFeature, match=r"renaming shop\.orders: its rows refer to bytes of BLOB columns"):
+        local.rename_table(ORDERS, Identifier("shop", "other"))
+    assert open_table(local.load_table(ORDERS).location).scan().to_arrow().to_pylist() == rows.to_pylist()
+
+
 def test_a_rename_takes_no_name_of_others(local: Catalog, lake: Path) -> None:
     for name in ("a", "b"):
         local.create_table(Identifier("shop", name), schema())

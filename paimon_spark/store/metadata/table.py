@@ -50,6 +50,8 @@ class Table:
         opened: the latest schema when the table was opened, which is in a file as long as the table is there; None: a
             server knows the table, or nobody has opened it.
         auth: tells which rows and values may be read; None: all. Reads for users keep to it, those for writers do not.
+        rewrites: whether its rows are read to be written again. Then bytes of a BLOB that begin as a reference does are
+            the reference to them: a write would follow the bytes, and it follows that.
     """
 
     location: str
@@ -61,6 +63,7 @@ class Table:
     server: TableServer | None = None
     opened: TableSchema | None = None
     auth: QueryAuth | None = None
+    rewrites: bool = False
 
     @cached_property
     def schemas(self) -> SchemaStore:

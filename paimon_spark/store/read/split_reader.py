@@ -136,7 +136,7 @@ class SplitReader:
         if not columns:
             yield rows
             return
-        yield from with_bytes(rows, columns, self.table.file_io, self.table.location)
+        yield from with_bytes(rows, columns, table.file_io, table.location, table.rewrites)
 
     def read_with_places(self, split: Split) -> Iterator[pa.RecordBatch]:
         """The rows of the files of a split that share no key, then the name of their file and their number in it.

@@ -216,3 +216,24 @@ def test_a_partition_of_blobs_is_refused(cat: SessionCatalog) -> None:
             "CREATE TABLE paimon.d.x (id INT, pic BINARY) PARTITIONED BY (pic) "
             f"TBLPROPERTIES ({EVOLVED}, 'blob-field' = 'pic')"
         )
+
+
+def test_statements_keep_bytes_that_look_like_a_reference(cat: SessionCatalog, tmp_path: Path) -> None:
+    """Those of a table with a primary key are written again, and are not followed."""
+    cat.sql(
+        "CREATE TABLE paimon.d.t (id INT, name STRING, pic BINARY) "
+        "TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '1', 'blob-field' = 'pic')"
+    )
+    (tmp_path / "secret").write_bytes(b"secret")
+    looks = BlobDescriptor(str(tmp_path / "secret")).encode()
+    (tmp_path / "looks").write_bytes(looks)
+    cat.sql(f"INSERT INTO paimon.d.t VALUES (1, 'a', sys.path_to_descriptor('{tmp_path}/looks')), (2, 'b', X'02')")
+    assert rows(cat) == [(1, "a", looks), (2, "b", b"\2")]
+    cat.sql("UPDATE paimon.d.t SET name = 'new'")
+    assert rows(cat) == [(1, "new", looks), (2, "new", b"\2")]
+    cat.sql(
+        "MERGE INTO paimon.d.t t USING (SELECT 1 id, 'merged' name) s ON t.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET name = s.name"
+    )
+    assert rows(cat) == [(1, "merged", looks), (2, "new", b"\2")]
+    check_table(str(tmp_path / "lake/d.db/t"))

@@ -84,6 +84,43 @@ def test_bytes_that_look_like_a_reference_are_moved_as_they_are(path: str, tmp_p
     check_table(path)
 
 
+@pytest.mark.parametrize("options", [{}, {"deletion-vectors.enabled": "true"}], ids=["merge", "vectors"])
+def test_statements_keep_bytes_that_look_like_a_reference(options: dict[str, str], tmp_path: Path) -> None:
+    """A statement that says nothing of a BLOB writes its bytes again, and does not follow them."""
+    path = str(tmp_path / "t")
+    create_table(
+        path, {"id": "INT", "v": "STRING", "b": "BLOB", "a": "ARRAY<BLOB>"}, primary_keys=["id"],
+        options={"bucket": "1", **options},
+    )  # fmt: skip
+    (tmp_path / "secret").write_bytes(b"secret")
+    looks = BlobDescriptor(str(tmp_path / "secret")).encode()
+    view = b"\x01" + (0x424C4F4256494557).to_bytes(8, "little") + b"?"
+    (tmp_path / "looks").write_bytes(looks)
+    (tmp_path / "view").write_bytes(view)
+    of = {name: BlobDescriptor(str(tmp_path / name)).encode() for name in ("looks", "view")}
+    names = ["id", "v", "b", "a"]
+    given = [(1, "x", of["looks"], [of["view"], b"plain", None]), (2, "x", of["view"], None), (3, "x", b"plain", [])]
+    expected = [(1, "x", looks, [view, b"plain", None]), (2, "x", view, None), (3, "x", b"plain", [])]
+    types = pa.schema([("id", pa.int32()), ("v", pa.string()), ("b", pa.binary()), ("a", pa.list_(pa.binary()))])
+
+    def state() -> list[tuple[object, ...]]:
+        rows = open_table(path).scan().to_arrow().to_pylist()
+        return sorted((tuple(row[name] for name in names) for row in rows), key=lambda row: row[0])
+
+    open_table(path).append(pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in given], types))
+    assert state() == expected
+    open_table(path).update("id > 0", {"v": "'new'"})
+    assert state() == [(row[0], "new", *row[2:]) for row in expected]
+    source = pa.table({"id": pa.array([1, 3], pa.int32()), "v": ["one", "three"]})
+    open_table(path).merge(source, "id").when_matched_update({"v": "source.v"}).execute()
+    assert [row[1:] for row in state()] == [
+        (v, *row[2:]) for v, row in zip(["one", "new", "three"], expected, strict=True)
+    ]
+    open_table(path).update("id = 3", {"b": "X'00'"})
+    assert state()[2][2] == b"\0"
+    check_table(path)
+
+
 def test_rows_without_a_bucket_fill_a_pack_once(tmp_path: Path) -> None:
     """Their bytes wait in files that are written again when the number of buckets is known."""
     path = made(tmp_path, bucket="-2")
