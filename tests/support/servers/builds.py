@@ -19,8 +19,9 @@ _LAST_LINES = 3
 
 _POM = """<project><modelVersion>4.0.0</modelVersion>
 <groupId>tests</groupId><artifactId>server</artifactId><version>1</version>
-<dependencies><dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>
-<exclusions>{exclusions}</exclusions></dependency></dependencies></project>"""
+<dependencies>{dependencies}</dependencies></project>"""
+_DEPENDENCY = """<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>
+<exclusions>{exclusions}</exclusions></dependency>"""
 _EXCLUSION = "<exclusion><groupId>{group}</groupId><artifactId>*</artifactId></exclusion>"
 
 
@@ -54,18 +55,20 @@ def npm_script(package: str, version: str, script: str) -> Path:
     return _cached(f"{package}-{version}", build) / "node_modules" / package / script
 
 
-def maven_classpath(coordinate: str, without: Sequence[str] = ()) -> str:
-    """The jars of ``group:artifact:version`` with all that they depend on, for ``java -cp``; see go_program.
+def maven_classpath(*coordinates: str, without: Sequence[str] = ()) -> str:
+    """The jars of each ``group:artifact:version`` with all that they depend on, for ``java -cp``; see go_program.
 
     Args:
-        without: groups that it depends on, and that are left out with what they need.
+        coordinates: the first one names the folder in the cache.
+        without: groups that they depend on, and that are left out with what they need.
     """
-    group, artifact, version = coordinate.split(":")
+    _, artifact, version = coordinates[0].split(":")
 
     def build(folder: Path) -> None:
         exclusions = "".join(_EXCLUSION.format(group=left_out) for left_out in without)
-        pom = _POM.format(group=group, artifact=artifact, version=version, exclusions=exclusions)
-        (folder / "pom.xml").write_text(pom)
+        parts = [coordinate.split(":") for coordinate in coordinates]
+        dependencies = [_DEPENDENCY.format(group=g, artifact=a, version=v, exclusions=exclusions) for g, a, v in parts]
+        (folder / "pom.xml").write_text(_POM.format(dependencies="".join(dependencies)))
         copying = ("dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={folder}/lib")
         _run(["mvn", "-q", "-B", "-f", str(folder / "pom.xml"), *copying], folder)
 
