@@ -17,6 +17,7 @@ from paimon_spark import errors
 
 _HOMES = {
     "BlobDescriptor": "format.blob_file",
+    "BlobView": "format.blob_file",
     "CheckResult": "store.checks.report",
     "CompactResult": "store.compact.compaction",
     "ExpireSnapshotsResult": "store.expire.snapshots",

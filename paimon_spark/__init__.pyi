@@ -1,7 +1,7 @@
 from paimon_spark import errors
 from paimon_spark.arrow.predicates.expressions import col
 from paimon_spark.arrow.variants import json_texts
-from paimon_spark.format.blob_file import BlobDescriptor
+from paimon_spark.format.blob_file import BlobDescriptor, BlobView
 from paimon_spark.row_changes.result import RowChangeResult
 from paimon_spark.spark.catalog.session_catalog import catalog
 from paimon_spark.spark.source.source import register
@@ -25,6 +25,7 @@ WriteMetrics = WriteResult
 
 __all__ = [
     "BlobDescriptor",
+    "BlobView",
     "CheckResult",
     "CompactResult",
     "ExpireSnapshotsResult",

@@ -197,6 +197,10 @@ class MissingFile(CorruptFile):
         self.path = path
 
 
+class MissingRow(PaimonError):
+    """A view of a blob leads to a table, a column or a row that is not there: write it anew, or restore that row."""
+
+
 class OutsideTable(PaimonError, PermissionError):
     """A file outside of the table would be changed: name its root in the options of the call if it is the table's."""
 

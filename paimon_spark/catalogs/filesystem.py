@@ -23,6 +23,7 @@ from paimon_spark.errors import DatabaseNotFound, OptionError, PaimonError, Sche
 from paimon_spark.file_io import DirectoryIO
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.store.storage.parallel import map_parallel
+from paimon_spark.store.storage.publishers import WAREHOUSE
 
 _LOCATION = "location"
 _log = logging.getLogger(__name__)
@@ -56,7 +57,7 @@ class DirectoryNames:
         return self.file_io
 
     def table_options(self) -> Mapping[str, str]:
-        return storage_options(self.options)
+        return {**storage_options(self.options), WAREHOUSE: self.warehouse}
 
     def lock(self, *identifiers: Identifier) -> AbstractContextManager[None]:
         """Holds nothing: each change is one step of the storage."""

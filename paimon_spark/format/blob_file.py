@@ -1,4 +1,6 @@
-"""Files of one BLOB column, and references to bytes in other files (format section 10; Java: BlobFormatWriter).
+"""Files of one BLOB column, and references to bytes in other files, or in rows of other tables (format section 10).
+
+Java: BlobFormatWriter, BlobDescriptor, BlobViewStruct.
 
 A file is entries, then an index. An entry is the magic number (int32), the bytes of a value, the length of the whole
 entry (int64) and the CRC-32 of all that; NULL and placeholders have none. The index has the length of
@@ -16,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from paimon_spark.errors import CorruptFile
+from paimon_spark.errors import CorruptFile, DataError
 
 Ints = npt.NDArray[np.int64]
 BLOB = "blob"
@@ -46,8 +48,15 @@ REFERENCE_URI = _DESCRIPTOR_HEAD.size
 """Where the address begins."""
 REFERENCE_FRAME = _DESCRIPTOR_HEAD.size + _DESCRIPTOR_PLACE.size
 """Bytes of a reference beside those of its address."""
-_VIEW_MAGIC = 0x424C4F4256494557
-_VIEW_VERSION = 1
+_VIEW_START = struct.Struct("<bq")
+_VIEW_INT, _VIEW_ROW = struct.Struct("<i"), struct.Struct("<q")
+VIEW_START = _VIEW_START.pack(1, 0x424C4F4256494557)
+"""How a view begins: its version and the magic number; then come the length of the name of its table, and the name."""
+VIEW_NAME = _VIEW_START.size + _VIEW_INT.size
+"""Where the name begins, ``<database>.<table>`` in UTF-8."""
+VIEW_IDS = _VIEW_INT.size + _VIEW_ROW.size
+"""Bytes behind the name: the ids of the column and of the row."""
+_WITHOUT_DATABASE = "unknown"  # Java writes no view of a table of a database of this name: it stands for none
 
 
 def index_length(tail: bytes, where: str) -> int:
@@ -209,6 +218,44 @@ class BlobDescriptor:
         return head + uri + _DESCRIPTOR_PLACE.pack(self.offset, self.length)
 
 
+@dataclass(frozen=True)
+class BlobView:
+    """A row of a table whose BLOB column has the bytes of a value (Java: BlobViewStruct).
+
+    A write to a column of `blob-view-field` takes the encoded form, and stores it.
+
+    Attributes:
+        table: ``<database>.<table>``, of the catalog in which the view is read.
+        field_id: of the column.
+        row_id: the ``_ROW_ID`` of the row.
+    """
+
+    table: str
+    field_id: int
+    row_id: int
+
+    def encode(self) -> bytes:
+        """The view as a value of a column.
+
+        Raises:
+            DataError: the name of the table has no database.
+        """
+        return view_head(self.table, self.field_id) + _VIEW_ROW.pack(self.row_id)
+
+
+def view_head(table: str, field_id: int) -> bytes:
+    """What a view has before the id of the row.
+
+    Raises:
+        DataError: the name of the table has no database.
+    """
+    database, _, name = table.partition(".")
+    if not database or not name or database == _WITHOUT_DATABASE:
+        raise DataError(f"a view of a blob in the table '{table}': give its name as <database>.<table>")
+    encoded = table.encode()
+    return VIEW_START + _VIEW_INT.pack(len(encoded)) + encoded + _VIEW_INT.pack(field_id)
+
+
 def is_descriptor(value: bytes | memoryview) -> bool:
     """True if a value that is to be written is a reference to its bytes (Java: BlobDescriptor.isBlobDescriptor)."""
     if len(value) < _DESCRIPTOR_START.size:
@@ -219,9 +266,7 @@ def is_descriptor(value: bytes | memoryview) -> bool:
 
 def is_view(value: bytes | memoryview) -> bool:
     """True if a value names a row of another table, which has the bytes (Java: BlobViewStruct.isBlobViewStruct)."""
-    if len(value) < _DESCRIPTOR_START.size:
-        return False
-    return bool(_DESCRIPTOR_START.unpack_from(value) == (_VIEW_VERSION, _VIEW_MAGIC))
+    return bytes(value[: len(VIEW_START)]) == VIEW_START
 
 
 def decode_descriptor(data: bytes, where: str) -> BlobDescriptor:

@@ -7,7 +7,8 @@ an error, never another value.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -21,7 +22,7 @@ from paimon_spark.arrow.predicates.coercion import Column
 from paimon_spark.arrow.predicates.evaluate import evaluate
 from paimon_spark.arrow.predicates.expressions import Expr, as_predicate, as_value
 from paimon_spark.arrow.predicates.literals import Literal
-from paimon_spark.arrow.predicates.predicate import TRUE, Path, Predicate
+from paimon_spark.arrow.predicates.predicate import TRUE, Path, Predicate, columns_of
 from paimon_spark.arrow.types import arrow_field, arrow_schema, arrow_type, from_internal
 from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.errors import DataError, PredicateError, SqlError
@@ -32,6 +33,7 @@ from paimon_spark.sql.text.cursor import column_path
 Given: TypeAlias = Any
 """SQL text, an expression of pyarrow.compute or of col(...), or, for a value, a constant of Python."""
 _DEFAULT = "DEFAULT"
+_BYTES = "of bytes"
 _WAY_OUT = (
     "a value is a column, a constant, or an expression of pyarrow.compute, such as pyarrow.compute.field('n') + 1; "
     "a session of Spark computes any SQL"
@@ -149,12 +151,26 @@ class Value:
         return _computed(rows, self.expression, f"the value {_text(self.expression)}")
 
 
+def may_look_at(name: str, values: Iterable[Value], conditions: Iterable[Condition]) -> bool:
+    """False if surely no value and no condition of a statement needs a column. Arrow tells the columns of an expression
+    in its text alone."""
+    values, conditions = tuple(values), tuple(conditions)
+    if any(name in columns_of(condition.predicate) for condition in conditions):
+        return True
+    expressions = [value.expression for value in values] + [condition.expression for condition in conditions]
+    texts = [_text(expression) for expression in expressions if expression is not None]
+    alone = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+    if any(alone.search(text) or text == _BYTES or "FieldPath" in text for text in texts):
+        return True
+    return any(value.path is not None and name in value.path for value in values)
+
+
 def _text(expression: pc.Expression | None) -> str:
     """An expression for messages. Arrow has no text for bytes in lists that are no text."""
     try:
         return str(expression)
     except UnicodeDecodeError:
-        return "of bytes"
+        return _BYTES
 
 
 def _plain(found: Column | Literal) -> Value:

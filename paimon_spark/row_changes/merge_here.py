@@ -149,7 +149,9 @@ class _Merging:
             check_column_files(self._table, Statement.MERGE, updated)
         moves = not self._keyed and moves_rows(self._table, updated)
         fields = (*self._table.schema.fields, *ids_to_keep(self._table, self._strategy, moves))
-        found = Found.of(self._read, fields, self._predicate())
+        values = None if self._keyed else [item.value for action in self._actions for item in action.given]
+        conditions = [action.condition for action in self._actions]
+        found = Found.of(self._read, fields, self._predicate(), values, conditions)
         if self._keyed:
             rules = {
                 UPDATE: update_rules(self._table, updated),

@@ -106,7 +106,8 @@ def delete_here(statement: RowStatement) -> RowChangeResult:
         keyed = strategy is ChangeStrategy.ROWS_WITH_KINDS
         if not keyed:
             check_deletes(table, statement.change.statement)
-        found = Found.of(read, _needed(table, condition, keyed), condition.predicate)
+        values = None if keyed else ()
+        found = Found.of(read, _needed(table, condition, keyed), condition.predicate, values, [condition])
 
         def changes() -> Changes:
             for batches in found.batches(placed=not keyed):
@@ -153,7 +154,9 @@ def update_here(statement: RowStatement) -> RowChangeResult:
             check_column_files(table, statement.change.statement, assigned)
         keyed, moves = strategy is ChangeStrategy.ROWS_WITH_KINDS, moves_rows(table, assigned)
         fields = table.schema.fields
-        found = Found.of(read, (*fields, *ids_to_keep(table, strategy, moves)), condition.predicate)
+        values = None if keyed else [item.value for item in given]
+        needed = (*fields, *ids_to_keep(table, strategy, moves))
+        found = Found.of(read, needed, condition.predicate, values, [condition])
 
         def changes() -> Iterator[Sequence[Changed]]:
             for batches in found.batches(placed=not keyed):

@@ -19,8 +19,10 @@ import pyarrow as pa
 from paimon_spark.arrow.predicates.predicate import TRUE, Predicate
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import DataError
+from paimon_spark.format.rules.blobs import inline_blobs
 from paimon_spark.format.schema import ROW_ID, SEQUENCE_NUMBER
 from paimon_spark.format.types import DataField
+from paimon_spark.row_changes.arrow_values import Condition, Value, may_look_at
 from paimon_spark.row_changes.read_table import PREFIX, ReadTable
 from paimon_spark.row_changes.result import Outcome
 from paimon_spark.row_changes.update_rules import BEFORE, DELETE, INSERT, UPDATE, RowRule, wrong_rows
@@ -92,23 +94,39 @@ class Found:
         splits: those that may hold the rows.
         fields: the columns that are read.
         predicate: rows for which it is not true are left out.
+        as_stored: BLOB columns whose values are references, or views, that stay what they are.
     """
 
     read: ReadTable
     splits: Sequence[Split]
     fields: Sequence[DataField]
     predicate: Predicate
+    as_stored: frozenset[str] = frozenset()
 
     @staticmethod
-    def of(read: ReadTable, fields: Sequence[DataField], predicate: Predicate = TRUE) -> Found:
+    def of(
+        read: ReadTable,
+        fields: Sequence[DataField],
+        predicate: Predicate = TRUE,
+        values: Iterable[Value] | None = None,
+        conditions: Iterable[Condition] = (),
+    ) -> Found:
         """The rows that satisfy a predicate.
+
+        Args:
+            values, conditions: of the statement, whose rows that stay are not written anew; None: bytes are needed of
+                all BLOB columns.
 
         Raises:
             CorruptFile, UnsupportedFeature: as of ReadTable.splits, and check_places.
         """
         splits = read.splits(predicate)
         check_places(read.table, fields, predicate, splits)
-        return Found(read, splits, fields, predicate)
+        if values is None:
+            return Found(read, splits, fields, predicate)
+        values, conditions = tuple(values), (Condition(predicate), *conditions)
+        kept = (name for name in inline_blobs(read.table.settings) if not may_look_at(name, values, conditions))
+        return Found(read, splits, fields, predicate, frozenset(kept))
 
     @property
     def file_count(self) -> int:
@@ -121,7 +139,7 @@ class Found:
         Args:
             placed: whether their places follow the columns; for append tables.
         """
-        reader = SplitReader(self.read.table, tuple(self.fields), self.predicate)
+        reader = SplitReader(self.read.table, tuple(self.fields), self.predicate, as_stored=self.as_stored)
         for split in self.splits:
             rows = map(_renamed, reader.read_with_places(split)) if placed else reader.read(split)
             yield self._while_not_expired(rows)

@@ -2,7 +2,7 @@
 
 The modules that read rows, and the system tables, are imported on first use, so that reading a schema is fast.
 
-May import: ``store.file_tables``.
+May import: ``store.file_tables``, ``store.blob_views``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import datetime as dt
 import errno
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias
 
@@ -36,7 +36,7 @@ from paimon_spark.store.scan.read_spec import find_fields, row_kind_field
 from paimon_spark.store.scan.time_travel import refuse_second_state, travelled
 from paimon_spark.store.storage.parallel import together
 from paimon_spark.store.storage.publishers import publisher_of
-from paimon_spark.store.storage.served import QueryAuth, TableServer, find_served, is_served
+from paimon_spark.store.storage.served import BlobViews, QueryAuth, TableServer, find_served, is_served
 from paimon_spark.store.storage.wrong_path import FILES, what_is_there
 from paimon_spark.store.system_tables.names import METADATA_NAMES, NAMES, is_of_warehouse, near_names
 
@@ -453,7 +453,20 @@ def _stored_table(
     guarded = confined(file_io, root, dynamic, publisher_of(storage), storage)
     opened = schema if place.server is None else None
     settings = TableSettings(known)
-    return ReadableTable(root, guarded, schema, settings, branch, time_zone, place.server, opened, place.auth)
+    views = _views(location, storage) if settings.blob_view_field else None
+    found = ReadableTable(root, guarded, schema, settings, branch, time_zone, place.server, opened, place.auth)
+    return found if views is None else replace(found, views=views)
+
+
+def _views(location: str, storage: Mapping[str, str]) -> BlobViews | None:
+    """What follows views to other tables of the catalog; None: the table is opened by its path alone."""
+    from paimon_spark.store.blob_views import CatalogViews
+    from paimon_spark.store.storage.catalog_tables import catalog_tables
+
+    tables = catalog_tables(location, storage)
+    if tables is None:
+        return None
+    return CatalogViews(tables, open_data_table)
 
 
 def _with_dynamic(table: ReadableTable, dynamic: Mapping[str, str]) -> ReadableTable:

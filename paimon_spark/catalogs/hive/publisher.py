@@ -13,7 +13,7 @@ from paimon_spark.catalogs.hive.known_places import named_table, tables_of
 from paimon_spark.catalogs.hive.locks import table_lock
 from paimon_spark.catalogs.hive.metastore import Metastore
 from paimon_spark.catalogs.hive.partitions import HivePartitions
-from paimon_spark.catalogs.hive.places import HiveTable
+from paimon_spark.catalogs.hive.places import HiveTable, is_paimon, place_of_table
 from paimon_spark.catalogs.hive.travel import read_connection
 from paimon_spark.catalogs.identifier import Identifier, Missing, Refused
 from paimon_spark.errors import CatalogUnavailable, PaimonError
@@ -89,6 +89,11 @@ class HivePublisher:
     def tables(self) -> list[KnownTable]:
         """All tables, by name."""
         return [one for database in self.metastore.databases() for one in tables_of(self.metastore, database)]
+
+    def place(self, database: str, table: str) -> str | None:
+        """The directory of a table of Paimon."""
+        found = self.metastore.table(Identifier(database, table))
+        return place_of_table(found) if found is not None and is_paimon(found) else None
 
     def _create_locked(self, store: FileIO, path: str, data: bytes, identifier: Identifier) -> bool:
         holding = table_lock(self.metastore, identifier)

@@ -79,6 +79,12 @@ class JdbcPublisher:
         names = ((database, table) for database in rows.databases() for table in rows.tables(database))
         return [KnownTable(*name, f"{self.warehouse}/{name[0]}{DATABASE_SUFFIX}/{name[1]}") for name in names]
 
+    def place(self, database: str, table: str) -> str | None:
+        """The directory of a table that has a row."""
+        if not self.connection.rows.has_table(Identifier(database, table)):
+            return None
+        return f"{self.warehouse}/{database}{DATABASE_SUFFIX}/{table}"
+
     @contextmanager
     def _locked(self, path: str, identifier: Identifier) -> Iterator[None]:
         with ExitStack() as held:

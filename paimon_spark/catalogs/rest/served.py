@@ -10,14 +10,14 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote_plus, unquote
 
 from paimon_spark.catalogs.rest.api import RestApi
 from paimon_spark.catalogs.rest.failures import Denied, NotReached, Refused
-from paimon_spark.catalogs.rest.options import DATA_TOKEN, RestOptions, travelled
+from paimon_spark.catalogs.rest.options import DATA_TOKEN, HEADER, RestOptions, travelled
 from paimon_spark.catalogs.rest.schema_json import changes_between, read_schema, schema_json
 from paimon_spark.catalogs.rest.token_files import TokenFileIO
 from paimon_spark.errors import (
@@ -45,6 +45,7 @@ QUERY_AUTH = TableSettings.query_auth_enabled.key
 _KINDS = (TableKind.TABLE, TableKind.MATERIALIZED_TABLE, TableKind.OBJECT_TABLE, TableKind.FORMAT_TABLE)
 _MOST_PARTITIONS = 1000  # of one request
 _APIS = 32  # servers and credentials in one process
+_READ_VIA = "x-paimon-read-via"  # Java: RESTApi.READ_VIA_HEADER
 _DATABASE, _TABLE, _SNAPSHOT, _BRANCH, _TAG = "DATABASE", "TABLE", "SNAPSHOT", "BRANCH", "TAG"
 
 
@@ -125,6 +126,19 @@ def check_kind(doing: str, options: Mapping[str, str]) -> str:
     if kind not in _KINDS:
         raise UnsupportedFeature(f"{doing} with 'type' = '{kind}': this release has {', '.join(_KINDS)} only")
     return kind
+
+
+def read_via(location: str, storage: Mapping[str, str]) -> Mapping[str, str]:
+    """The storage options for tables on which the read of another one depends: the server is told which one it is.
+
+    Of tables that depend on one another the first keeps its name (Java: CatalogEnvironment.dependencyReadContext).
+    """
+    options = travelled(storage)
+    if options is None or any(name.lower() == _READ_VIA for name in options.headers):
+        return storage
+    database, table = table_of(location)
+    named = json.dumps({"database": database, "object": table}, separators=(",", ":"), ensure_ascii=False)
+    return replace(options, values={**options.values, f"{HEADER}{_READ_VIA}": quote_plus(named)}).travelling()
 
 
 def table_of(location: str) -> tuple[str, str]:

@@ -154,7 +154,6 @@ NO_EFFECT = (
         "parts of a feature that is refused by another option or by the type of a column",
         """
         commit.callback.#.param tag.callback.#.param partition.mark-done-action.custom.class
-        blob-view.resolve.enabled
         format-table.implementation format-table.partition-path-only-value format-table.file.compression
         format-table.commit-hive-sync-url format-table.scan.list-parallelism format-table.repair.collect-statistics
         format-table.statistics.parallelism
@@ -252,7 +251,6 @@ _REFUSED: Mapping[str, Refused] = {
     "key-value.sequence_number.enabled": Refused(Moment.READ, ("false",), "the sequence number as a column"),
     "batch-scan-mode": Refused(Moment.READ, ("none",), "internal scan modes"),
     "stream-scan-mode": Refused(Moment.READ, ("none",), "internal scan modes"),
-    "blob-view-field": Refused(Moment.READ, (), "BLOB columns that refer to other tables"),
     "blob-external-storage-field": Refused(
         Moment.WRITE, ("",), "bytes of BLOB columns outside of the table, as release 1.4 wrote them"
     ),

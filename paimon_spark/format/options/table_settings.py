@@ -223,6 +223,12 @@ class TableSettings(Settings, Mapping[str, str]):
     blob_descriptor_field = words("blob-descriptor-field",
         "BLOB columns of which the files of the table have references to bytes elsewhere.",
         older=("blob.stored-descriptor-fields",))
+    blob_view_field = words("blob-view-field",
+        "BLOB columns whose values are views: each names a row of another table of the catalog, which has the bytes. "
+        "See [Views of other tables](../guides/blob.md#views-of-other-tables).")
+    blob_view_resolve = boolean("blob-view.resolve.enabled", True,
+        "Reads follow the views of columns of `blob-view-field` to the bytes; `false` gives the views themselves, "
+        "which other columns of `blob-view-field` take.")
     blob_as_descriptor = boolean("blob-as-descriptor", False,
         "Reads give the values of BLOB columns as references: the address of a file, and the place of the bytes in it.")
     deletion_vectors_enabled = boolean("deletion-vectors.enabled", False,

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.format.options.table_settings import TableSettings
-from paimon_spark.format.options.value_texts import parse_list
 from paimon_spark.format.options.write_settings import FileSettings
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import STRINGS, DataField, DataType, Root, holds
 
 _KEYS = STRINGS | {Root.TINYINT, Root.SMALLINT, Root.INT, Root.BIGINT}
-_VIEWS = "blob-view-field"
+AS_REFERENCES = {TableSettings.blob_as_descriptor.key: "true", TableSettings.blob_view_resolve.key: "false"}
+"""Options of a read that gives values as they are stored elsewhere, or as a write takes them: as references."""
 _OTHER_ORDER = "pk-clustering-override"
 
 
@@ -37,7 +37,7 @@ def is_known_blob(data_type: DataType) -> bool:
 
 def inline_blobs(settings: TableSettings) -> frozenset[str]:
     """The names of BLOB columns whose values, references, are in the files of the other columns."""
-    return frozenset((*settings.blob_descriptor_field, *_views(settings)))
+    return frozenset((*settings.blob_descriptor_field, *settings.blob_view_field))
 
 
 def referenced_blobs(schema: TableSchema, settings: TableSettings) -> frozenset[str]:
@@ -46,6 +46,11 @@ def referenced_blobs(schema: TableSchema, settings: TableSettings) -> frozenset[
     if not schema.primary_keys:
         return frozenset(settings.blob_descriptor_field)
     return frozenset(field.name for field in schema.fields if is_blob_column(field.type))
+
+
+def resolved_views(schema: TableSchema, settings: TableSettings) -> frozenset[str]:
+    """The names of BLOB columns whose values are views, which a read follows to rows of other tables."""
+    return frozenset(settings.blob_view_field) & schema.by_name.keys() if settings.blob_view_resolve else frozenset()
 
 
 def blob_file_columns(fields: Iterable[DataField], settings: TableSettings) -> tuple[DataField, ...]:
@@ -96,12 +101,12 @@ def check_blobs(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
     for key, names, takes_nested in (
         (TableSettings.blob_field.key, settings.blob_field, True),
         (TableSettings.blob_descriptor_field.key, settings.blob_descriptor_field, False),
-        (_VIEWS, _views(settings), False),
+        (TableSettings.blob_view_field.key, settings.blob_view_field, False),
     ):
         for name in names:
             if name not in blobs or not (takes_nested or blobs[name]):
                 yield f"the option '{key}' names '{name}', which is no BLOB column; give it the type BLOB"
-    both = sorted(set(settings.blob_descriptor_field).intersection(_views(settings)))
+    both = sorted(set(settings.blob_descriptor_field).intersection(settings.blob_view_field))
     if both:
         yield f"the options 'blob-descriptor-field' and 'blob-view-field' both name '{both[0]}'"
     if not blobs:
@@ -146,7 +151,3 @@ def check_key_blobs(schema: TableSchema, settings: TableSettings) -> Iterator[st
         yield f"{begin} does not go with '{FileSettings.external_paths.key}'"
     if settings.flag(_OTHER_ORDER):
         yield f"{begin} does not go with '{_OTHER_ORDER}'"
-
-
-def _views(settings: TableSettings) -> tuple[str, ...]:
-    return parse_list(settings.get(_VIEWS, ""))

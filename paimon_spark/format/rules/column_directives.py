@@ -18,7 +18,7 @@ from paimon_spark.format.types import BINARIES, DataField, DataType, Root
 VECTOR_FIELD = "vector-field"
 VECTOR_LENGTH = "field.{}.vector-dim"
 _BLOBS = {
-    "__BLOB_VIEW_FIELD": "blob-view-field",
+    "__BLOB_VIEW_FIELD": TableSettings.blob_view_field.key,
     "__BLOB_DESCRIPTOR_FIELD": TableSettings.blob_descriptor_field.key,
     "__BLOB_FIELD": TableSettings.blob_field.key,
 }

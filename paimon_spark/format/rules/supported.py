@@ -58,6 +58,11 @@ def check_readable(schema: TableSchema, settings: TableSettings) -> None:
         UnsupportedFeature: it does not; the message names the option or column.
     """
     _check_blobs(schema, settings)
+    if schema.primary_keys and settings.blob_view_field:
+        key, names = TableSettings.blob_view_field.key, ",".join(settings.blob_view_field)
+        what = "views of blobs in tables with a primary key, of which no release follows them"
+        advice = "put them into a table without a primary key, with 'row-tracking.enabled' and 'data-evolution.enabled'"
+        raise _refused(Moment.READ, key, names, what, advice)
     _apply(Moment.READ, settings)
     keeps_one_row = settings.deletion_vectors_enabled or settings.merge_engine == MergeEngine.FIRST_ROW
     if orders_otherwise(settings) and not keeps_one_row:

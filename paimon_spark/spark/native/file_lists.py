@@ -24,7 +24,7 @@ from paimon_spark.file_io import FileIO, plain_location
 from paimon_spark.store.metadata.table_options import split_storage_options
 from paimon_spark.store.read.file_rows import missing_data_file
 from paimon_spark.store.storage.parallel import map_parallel
-from paimon_spark.store.storage.publishers import CONNECTION
+from paimon_spark.store.storage.publishers import CONNECTION, WAREHOUSE
 
 FEW = 32
 """Spark's own `spark.sql.sources.parallelPartitionDiscovery.threshold`, unless it is set."""
@@ -116,7 +116,7 @@ def store_refusal(spark: SparkSession, options: Mapping[str, str], path: str) ->
     place = spark_path(path)
     if place.startswith("file:"):
         return None
-    if split_storage_options(options)[0].keys() - {CONNECTION}:
+    if split_storage_options(options)[0].keys() - {CONNECTION, WAREHOUSE}:
         return "storage options were given, which Spark's own reader does not know"
     known = _found.setdefault(spark, {})
     store = "/".join(place.split("/")[:3])

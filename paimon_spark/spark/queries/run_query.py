@@ -19,10 +19,12 @@ from pyspark.sql import functions as F
 
 from paimon_spark.catalogs.views import SPARK, View
 from paimon_spark.errors import OptionError, SqlError, UnsupportedFeature
+from paimon_spark.format.blob_file import view_head
 from paimon_spark.format.options.column_names import given_columns
 from paimon_spark.format.paths import partition_text
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.schema import METADATA_COLUMNS, ROW_ID, SEARCH_SCORE, SEQUENCE_NUMBER
+from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import DataField, Root
 from paimon_spark.spark.native.read_table import ReadExplanation, ReadRequest, read_found, read_table, read_when_needed
 from paimon_spark.spark.queries.aggregate_pushdown import Answer, exchanged, metadata_answer
@@ -32,13 +34,22 @@ from paimon_spark.spark.queries.stored_functions import with_stored_functions
 from paimon_spark.spark.queries.table_use import plan_read, plan_use
 from paimon_spark.spark.queries.view_columns import as_stored
 from paimon_spark.sql.parse import parse
-from paimon_spark.sql.queries.blob_functions import EXPRESSIONS, reference_to
-from paimon_spark.sql.queries.functions import BlobCall, Call, MaxPartition, catalog_calls, current_names, with_values
+from paimon_spark.sql.queries.blob_functions import EXPRESSIONS, blob_view, reference_to
+from paimon_spark.sql.queries.functions import (
+    BlobCall,
+    Call,
+    MaxPartition,
+    ViewCall,
+    catalog_calls,
+    current_names,
+    with_values,
+)
 from paimon_spark.sql.queries.query import Conjunct, Query, Search, Travel, Use, fold
 from paimon_spark.sql.statements import Untouched
 from paimon_spark.sql.text.cursor import column_path
 from paimon_spark.sql.text.literals import literal_text
 from paimon_spark.sql.text.names import Names, TableName
+from paimon_spark.store.scan.read_spec import find_fields
 from paimon_spark.store.scan.row_limits import check_unlimited
 from paimon_spark.store.system_tables.totals import largest_partition_value
 
@@ -297,14 +308,18 @@ def with_functions(session: SqlSession, text: str, database: str | None = None) 
         database: of the functions that the catalog stores and that are named without one; None: the current one.
 
     Raises:
-        SqlError: the argument is not one string, or the table has no partition columns or no partition with rows.
+        SqlError: the argument is not one string, or the table has no partition columns or no partition with rows; or
+            there is no such BLOB column.
         TableNotFound: there is no such table.
         FunctionNotFound: a function of the catalog is named that is not there.
         UnsupportedFeature: another function of ``sys`` is called, or one that this package cannot run.
     """
     calls = catalog_calls(text, session.names)
-    while inner := next((call for call in reversed(calls) if isinstance(call, BlobCall)), None):
-        made = EXPRESSIONS[inner.name](inner.argument) if inner.path is None else reference_to(inner.path)
+    while inner := next((call for call in reversed(calls) if isinstance(call, BlobCall | ViewCall)), None):
+        if isinstance(inner, ViewCall):
+            made = blob_view(_view_head(session, inner), inner.argument)
+        else:
+            made = EXPRESSIONS[inner.name](inner.argument) if inner.path is None else reference_to(inner.path)
         text = with_values(text, {inner: made})
         calls = catalog_calls(text, session.names)
     partitions = [call for call in calls if isinstance(call, MaxPartition)]
@@ -316,6 +331,21 @@ def with_functions(session: SqlSession, text: str, database: str | None = None) 
             literals[called] = value + (f" AS {quoted(called.alias)}" if called.alias else "")
     names = session.names if database is None else replace(session.names, database=database)
     return with_stored_functions(session, with_values(text, literals), plan_body, names)
+
+
+def _view_head(session: SqlSession, call: ViewCall) -> bytes:
+    """What a view of a column of a table begins with, as ``sys.blob_view`` names them."""
+    begin, names = f"sys.blob_view('{call.table}', '{call.column}', ...)", session.names
+    name = session.table_name(call.table) if names.is_alone else names.load_table(column_path(call.table))
+    table = session.open(name)
+    if name.database is None:
+        raise SqlError(f"{begin}: a view names a table by its database and its name, and this is a path")
+    (field,) = find_fields(table.schema, (call.column,))
+    if field.type.root is not Root.BLOB:
+        raise SqlError(f"{begin}: the column is {type_sql(field.type)}, and views lead to BLOB columns")
+    if not table.schema.tracking_fields:
+        raise SqlError(f"{begin}: the rows of the table have no ids ('row-tracking.enabled'), which views need")
+    return view_head(f"{name.database}.{name.table}{name.suffixes}", field.id)
 
 
 def _largest(session: SqlSession, name: str) -> str:

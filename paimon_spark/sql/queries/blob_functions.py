@@ -1,5 +1,5 @@
 """Functions of references to blobs as expressions of Spark's own (Java: PathToDescriptorFunction,
-DescriptorToStringFunction).
+DescriptorToStringFunction, BlobViewFieldIdSparkFunction).
 
 Their argument stands in the expression once, so that it is computed once.
 """
@@ -36,6 +36,19 @@ def descriptor_to_string(argument: str) -> str:
     return f"element_at(transform(array(CAST({argument} AS BINARY)), d -> {whole}), 1)"
 
 
+def blob_view(head: bytes, argument: str) -> str:
+    """The view of a row: what views of the column begin with, then the id of the row.
+
+    Args:
+        head: what stands before the id of the row (format.blob_file).
+        argument: the text of the id.
+    """
+    digits = "lpad(hex(r), 16, '0')"
+    turned = ", ".join(f"substr({digits}, {at}, 2)" for at in range(15, 0, -2))
+    whole = f"concat(X'{head.hex().upper()}', unhex(concat({turned})))"
+    return f"element_at(transform(array(CAST({argument} AS BIGINT)), r -> {whole}), 1)"
+
+
 def _number(name: str, start: int | str, size: int) -> str:
     """A little-endian number in some bytes, as the text of its digits."""
     digits = f"hex(substr({name}, {start}, {size}))"
@@ -43,6 +56,7 @@ def _number(name: str, start: int | str, size: int) -> str:
     return f"conv(concat({turned}), 16, -10)"
 
 
+BLOB_VIEW = "blob_view"
 PATH_TO_DESCRIPTOR = "path_to_descriptor"
 EXPRESSIONS: Mapping[str, Callable[[str], str]] = {
     PATH_TO_DESCRIPTOR: path_to_descriptor,

@@ -1,7 +1,8 @@
 """Functions whose values we know and Spark does not: which a text calls, and what it is with values in their places.
 
 ``sys.max_pt('db.t')`` is a literal for a query: it is exchanged before the query is read, so that it also limits what
-is read of a table. ``sys.path_to_descriptor`` and ``sys.descriptor_to_string`` become expressions of Spark's functions.
+is read of a table. ``sys.path_to_descriptor``, ``sys.descriptor_to_string`` and ``sys.blob_view`` become expressions of
+Spark's functions.
 All other functions of ``sys`` are refused by name. ``current_catalog()`` and ``current_schema()``
 are exchanged while our catalog is the current one.
 """
@@ -12,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from paimon_spark.errors import SqlError, UnsupportedFeature
-from paimon_spark.sql.queries.blob_functions import EXPRESSIONS, PATH_TO_DESCRIPTOR
+from paimon_spark.sql.queries.blob_functions import BLOB_VIEW, EXPRESSIONS, PATH_TO_DESCRIPTOR
 from paimon_spark.sql.queries.references import dotted_names
 from paimon_spark.sql.text.cursor import Cursor
 from paimon_spark.sql.text.lexer import Kind, Token, error_at, tokenize
@@ -25,12 +26,11 @@ _OTHERS = frozenset(
         "bucket",
         "mod_bucket",
         "hive_bucket",
-        "blob_view",
         "descriptor_to_presigned_url",
         "try_descriptor_to_presigned_url",
     }
 )
-CATALOG_FUNCTIONS = (MAX_PT, *EXPRESSIONS)
+CATALOG_FUNCTIONS = (MAX_PT, *EXPRESSIONS, BLOB_VIEW)
 """The functions of ``sys`` that this release has."""
 _KNOWN = _OTHERS.union(CATALOG_FUNCTIONS)
 _CATALOG, _DATABASE = "current_catalog()", "current_schema()"  # as Spark names a column of them
@@ -75,6 +75,20 @@ class BlobCall(Call):
 
 
 @dataclass(frozen=True)
+class ViewCall(Call):
+    """A call of blob_view.
+
+    Attributes:
+        table, column: the names in it.
+        argument: the text of the row id.
+    """
+
+    table: str
+    column: str
+    argument: str
+
+
+@dataclass(frozen=True)
 class CurrentName(Call):
     """A call of a function that tells a name of the session.
 
@@ -87,11 +101,12 @@ class CurrentName(Call):
     alias: str
 
 
-def catalog_calls(text: str, names: Names) -> tuple[MaxPartition | BlobCall, ...]:
+def catalog_calls(text: str, names: Names) -> tuple[MaxPartition | BlobCall | ViewCall, ...]:
     """The calls of functions of ``sys`` in a text, from left to right.
 
     Raises:
-        SqlError: the argument of max_pt is not one string (Java: ReplacePaimonFunctions), or parentheses are missing.
+        SqlError: the argument of max_pt is not one string, or the first two of blob_view are not two (Java:
+            ReplacePaimonFunctions), or parentheses are missing.
         UnsupportedFeature: a function of ``sys`` that this release does not have is called.
     """
     if not any(name in text.lower() for name in _KNOWN):
@@ -175,8 +190,10 @@ def _is_function(tokens: Sequence[Token], first: int, last: int, parts: list[str
     return schema in ([_SCHEMA], [names.catalog.lower(), _SCHEMA]) and parts[-1] in _KNOWN
 
 
-def _call(cursor: Cursor, last: int, name: str) -> MaxPartition | BlobCall:
+def _call(cursor: Cursor, last: int, name: str) -> MaxPartition | BlobCall | ViewCall:
     start = cursor.offset()
+    if name == BLOB_VIEW:
+        return _view_call(cursor, last, start)
     if name in EXPRESSIONS:
         end = _closing(cursor, last + 1, name)
         argument = cursor.text[cursor.tokens[last + 1].end : cursor.tokens[end].start]
@@ -196,13 +213,34 @@ def _call(cursor: Cursor, last: int, name: str) -> MaxPartition | BlobCall:
     return MaxPartition(start, cursor.tokens[cursor.at - 1].end, table)
 
 
-def _closing(cursor: Cursor, opening: int, name: str) -> int:
-    """The token that closes the parenthesis of a call of one argument."""
-    depth = 0
+def _view_call(cursor: Cursor, last: int, start: int) -> ViewCall:
+    cursor.at = last + 1
+    cursor.expect("(")
+    table = cursor.string(f"the name of a table for {_SCHEMA}.{BLOB_VIEW}")
+    cursor.expect(",")
+    column = cursor.string(f"the name of a BLOB column for {_SCHEMA}.{BLOB_VIEW}")
+    cursor.expect(",")
+    comma = cursor.at - 1
+    end = _closing(cursor, comma, BLOB_VIEW, depth=1)
+    argument = cursor.text[cursor.tokens[comma].end : cursor.tokens[end].start]
+    return ViewCall(start, cursor.tokens[end].end, table, column, argument)
+
+
+def _closing(cursor: Cursor, opening: int, name: str, depth: int = 0) -> int:
+    """The token that closes the parenthesis of a call, whose last argument begins behind a token.
+
+    Args:
+        opening: the token, a parenthesis or a comma.
+        depth: how many parentheses are open before it.
+    """
     for at in range(opening, len(cursor.tokens)):
         depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(cursor.tokens[at].upper, 0)
         if depth == 0 and at > opening + 1:
             return at
-        if depth == 0 or (depth == 1 and cursor.tokens[at].upper == ","):
+        if depth == 0 or (depth == 1 and cursor.tokens[at].upper == "," and at > opening):
             break
+    if name == BLOB_VIEW:
+        raise cursor.error(
+            f"{_SCHEMA}.{name} takes the name of a table, that of a BLOB column, and the id of a row, such as _ROW_ID"
+        )
     raise cursor.error(f"{_SCHEMA}.{name} takes one argument, in parentheses")

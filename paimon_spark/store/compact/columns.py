@@ -15,8 +15,7 @@ import pyarrow as pa
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue
 from paimon_spark.format.manifest import FileSource
-from paimon_spark.format.options.table_settings import TableSettings
-from paimon_spark.format.rules.blobs import own_file_columns
+from paimon_spark.format.rules.blobs import AS_REFERENCES, own_file_columns
 from paimon_spark.format.types import DataField
 from paimon_spark.merge.keys.row_ids import anchor_of, column_files, first_id, sections_by_row_id
 from paimon_spark.store.compact.bucket_rows import Progress
@@ -93,7 +92,7 @@ def leave_out_deleted(table: Table, task: AppendTask, progress: Progress | None 
         CorruptFile: a file or a deletion vector is missing or damaged.
         StorageError: the storage failed. After any error what was written is deleted.
     """
-    settings = TableSettings({**dict(table.settings.items()), TableSettings.blob_as_descriptor.key: "true"})
+    settings = table.settings.merged(AS_REFERENCES)
     reader = SplitReader(replace(table, settings=settings), table.schema.fields, AlwaysTrue())
     sections = tuple(sections_by_row_id(task.files))
     directory = bucket_directory(table, task.partition, task.bucket)

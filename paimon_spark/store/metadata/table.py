@@ -22,7 +22,7 @@ from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table_options import WITHOUT_FALLBACK, other_branch
 from paimon_spark.store.storage.parallel import begin
-from paimon_spark.store.storage.served import QueryAuth, TableServer
+from paimon_spark.store.storage.served import BlobViews, QueryAuth, TableServer
 
 
 class BucketMode(StrEnum):
@@ -52,6 +52,8 @@ class Table:
         auth: tells which rows and values may be read; None: all. Reads for users keep to it, those for writers do not.
         rewrites: whether its rows are read to be written again. Then bytes of a BLOB that begin as a reference does are
             the reference to them: a write would follow the bytes, and it follows that.
+        views: follows the values of `blob-view-field` to rows of other tables; None: the table has no such columns, or
+            nobody told of its catalog when it was opened.
     """
 
     location: str
@@ -64,6 +66,7 @@ class Table:
     opened: TableSchema | None = None
     auth: QueryAuth | None = None
     rewrites: bool = False
+    views: BlobViews | None = None
 
     @cached_property
     def schemas(self) -> SchemaStore:

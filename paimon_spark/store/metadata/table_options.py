@@ -21,10 +21,10 @@ from paimon_spark.format.options.upkeep_settings import PartitionSettings, Reten
 from paimon_spark.format.options.value_texts import parse_list
 from paimon_spark.format.rules.supported import WRITE_NAMESPACES, check_call
 from paimon_spark.format.schema import TableSchema
-from paimon_spark.store.storage.publishers import CONNECTION
+from paimon_spark.store.storage.publishers import CONNECTION, WAREHOUSE
 
 STORAGE_PREFIXES = ("s3.", "s3a.", "fs.", "gs.", "gcs.", "az.", "azure.", "oss.", "hdfs.", "dfs.", "hadoop.", "rest.")
-_STORAGE = (*STORAGE_PREFIXES, CONNECTION)
+_STORAGE = (*STORAGE_PREFIXES, CONNECTION, WAREHOUSE)
 PATH = "path"
 WITHOUT_FALLBACK = {
     ScanSettings.fallback_branch.key: "",

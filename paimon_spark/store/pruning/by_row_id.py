@@ -20,7 +20,7 @@ from paimon_spark.store.global_index.search import Span, find_rows
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.pruning.file_filter import IndexedParts, files_of
 from paimon_spark.store.pruning.index_filter import MOST_ROWS_KEPT
-from paimon_spark.store.read.splits import selection_name
+from paimon_spark.store.read.splits import Split, selection_name
 
 _SHIFTED_BY_ORC = TIMESTAMPS | {Root.DATE}  # what is read may be another value than the writer of the index read
 
@@ -47,6 +47,19 @@ def leave_out_by_row_ids(
         predicate = restrict(predicate, plain)
     rows = find_rows(table, snapshot, predicate, list(_merged(_spans(buckets))))
     return list(buckets) if rows is None else [_left(bucket, rows) for bucket in buckets]
+
+
+def with_rows(split: Split, row_ids: BitMap64) -> Split | None:
+    """A split with row ids, of which the rows with some ids are wanted; others of the same files may be read.
+
+    Returns:
+        None: it has none of them.
+    """
+    left = _left(IndexedParts((split.raw_files, split.sections), dict(split.selections), 0), row_ids)
+    files, sections = left.parts
+    if not files and not sections:
+        return None
+    return replace(split, raw_files=tuple(files), sections=tuple(sections), selections=left.selections)
 
 
 def _spans(buckets: Sequence[IndexedParts]) -> Iterator[Span]:

@@ -12,6 +12,7 @@ from paimon_spark.arrow.types import arrow_field, from_internal
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.paths import data_file_path
+from paimon_spark.format.rules.blobs import resolved_views
 from paimon_spark.format.schema import (
     BUCKET,
     FILE_PATH,
@@ -26,6 +27,7 @@ from paimon_spark.format.schema import (
 from paimon_spark.format.types import DataField
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.splits import ReadUnit, Split
+from paimon_spark.store.storage.publishers import WAREHOUSE
 
 
 def named_metadata(schema: TableSchema, fields: Iterable[DataField], predicate: Predicate) -> tuple[DataField, ...]:
@@ -35,9 +37,28 @@ def named_metadata(schema: TableSchema, fields: Iterable[DataField], predicate: 
     return (*wanted, *(field for field in metadata_fields(schema) if field.name in more)) if more else wanted
 
 
-def stored_part(schema: TableSchema, predicate: Predicate) -> Predicate:
-    """What a condition says of the columns that a table stores: all rows that satisfy it satisfy that too."""
-    return predicate if columns_of(predicate) <= schema.by_name.keys() else restrict(predicate, schema.by_name)
+def stored_part(table: Table, predicate: Predicate) -> Predicate:
+    """What a condition says of values as the table stores them: all rows that satisfy it satisfy that too.
+
+    Metadata columns are not stored, and what a view leads to may be NULL.
+    """
+    stored = table.schema.by_name.keys() - resolved_views(table.schema, table.settings)
+    return predicate if columns_of(predicate) <= stored else restrict(predicate, stored)
+
+
+def check_views_known(table: Table, column: str) -> None:
+    """Checks that a read can follow the views of a column.
+
+    Raises:
+        UnsupportedFeature: nobody told of the catalog when the table was opened.
+    """
+    if table.views is None:
+        raise UnsupportedFeature(
+            f"reading the column '{column}' of {table.location}: its values are views of rows of other tables of a "
+            "catalog, and the table was opened by its path, which tells of no catalog. Open it by its name, with "
+            f"open_catalog or in SQL; or give the option '{WAREHOUSE}', the directory of the databases, or "
+            "'blob-view.resolve.enabled' = 'false', which reads the views themselves"
+        )
 
 
 def check_places(table: Table, fields: Iterable[DataField], predicate: Predicate, units: Sequence[ReadUnit]) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from paimon_spark.arrow.predicates.evaluate import filter_batch
+from paimon_spark.arrow.predicates.evaluate import evaluate, filter_batch
 from paimon_spark.arrow.predicates.predicate import TRUE, Predicate, columns_of, restrict
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import UnsupportedFeature
@@ -19,7 +19,7 @@ from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options.option import MB
 from paimon_spark.format.paths import POSTPONE_BUCKET
 from paimon_spark.format.row_kind import DELETE, KIND_TEXTS, is_retract
-from paimon_spark.format.rules.blobs import is_blob_column, referenced_blobs
+from paimon_spark.format.rules.blobs import is_blob_column, referenced_blobs, resolved_views
 from paimon_spark.format.schema import POSITION, ROW_KIND_FIELD, SEQUENCE_FIELD, TRACKING_FIELDS, VALUE_KIND
 from paimon_spark.format.types import DataField
 from paimon_spark.merge.engines.choice import TableEngine
@@ -29,14 +29,15 @@ from paimon_spark.merge.keys.window import MergeSpec
 from paimon_spark.merge.runs.difference import BagSpec, StateDifference, bag_difference
 from paimon_spark.merge.runs.sort_merge import merge_runs
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.read.blob_references import with_bytes
+from paimon_spark.store.read.blob_references import FollowedViews, follow_views, with_bytes
 from paimon_spark.store.read.column_merge import ColumnMerge
 from paimon_spark.store.read.file_rows import FileRequest, StoredFile
 from paimon_spark.store.read.key_merge import KIND_FIELD, KeyMerge
 from paimon_spark.store.read.lenient_read import STRICT, Tolerance
-from paimon_spark.store.read.row_places import named_metadata, stored_part, with_places
+from paimon_spark.store.read.row_places import check_views_known, named_metadata, stored_part, with_places
 from paimon_spark.store.read.split_files import BATCH_ROWS, SplitFiles, selected_rows
 from paimon_spark.store.read.splits import DiffSplit, PostponeSplit, ReadUnit, Split
+from paimon_spark.store.storage.served import ViewLookup
 
 if TYPE_CHECKING:
     from paimon_spark.arrow.shredding.paths import PathColumn
@@ -60,6 +61,7 @@ class SplitReader:
         leading: of a split, so many rows are wanted that come first in the order of its key, and perhaps others; None:
             all rows. Not for tables without a key, nor with ``pk-clustering-override``.
         branches: as of SplitFiles.
+        as_stored: BLOB columns whose values are references, or views, that stay what they are.
     """
 
     table: Table
@@ -70,6 +72,7 @@ class SplitReader:
     leading: int | None = None
     parts: tuple[PathColumn, ...] = ()
     branches: Mapping[str, Table] = field(default_factory=dict)
+    as_stored: frozenset[str] = frozenset()
 
     @cached_property
     def files(self) -> SplitFiles:
@@ -85,7 +88,7 @@ class SplitReader:
     @cached_property
     def columns(self) -> ColumnMerge:
         """Reads the sections of tables with data evolution."""
-        predicate = stored_part(self.table.schema, self.predicate)
+        predicate = stored_part(self.table, self.predicate)
         return ColumnMerge(self.files, self._read_fields, predicate, self._tracking)
 
     @cached_property
@@ -122,21 +125,52 @@ class SplitReader:
                 batches = self._merge.with_postponed(split, batch_rows)
             case _:
                 batches = self._state(split, batch_rows)
+        lookup = self._lookup()
         for batch in batches:
-            rows = filter_batch(self.predicate, batch)
+            rows, views = self._fulfilling(batch, lookup)
             if rows.num_rows:
-                yield from self._with_blobs(self._project(rows))
+                yield from self._with_blobs(self._project(rows), views)
 
-    def _with_blobs(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """The rows with the bytes of BLOB columns for which the table stores references."""
+    def _lookup(self) -> ViewLookup | None:
+        """What follows the views of one read; None: the read needs none.
+
+        Raises:
+            UnsupportedFeature: nobody told of the catalog when the table was opened.
+        """
+        if not self._viewed:
+            return None
+        check_views_known(self.table, self._viewed[0])
+        return None if self.table.views is None else self.table.views.lookup()
+
+    @cached_property
+    def _viewed(self) -> tuple[str, ...]:
+        """The columns of the result and the condition whose views the read follows."""
+        views = resolved_views(self.table.schema, self.table.settings) - self.as_stored
+        return tuple(field.name for field in self._read_fields if field.name in views)
+
+    def _fulfilling(
+        self, batch: pa.RecordBatch, lookup: ViewLookup | None
+    ) -> tuple[pa.RecordBatch, FollowedViews | None]:
+        """The rows that satisfy the condition, and what their views lead to, which is in the place of the views."""
+        if lookup is None:
+            return filter_batch(self.predicate, batch), None
+        rows = filter_batch(stored_part(self.table, self.predicate), batch)
+        views = follow_views(rows, self._viewed, lookup, self.table.location)
+        if not columns_of(self.predicate).isdisjoint(self._viewed):
+            views = views.chosen(evaluate(self.predicate, views.rows))
+        return views.rows, views
+
+    def _with_blobs(self, rows: pa.RecordBatch, views: FollowedViews | None) -> Iterator[pa.RecordBatch]:
+        """The rows with the bytes of BLOB columns for which there are references."""
         table = self.table
         has_bytes = not table.settings.blob_as_descriptor
-        references = referenced_blobs(table.schema, table.settings) if has_bytes else frozenset()
+        references = referenced_blobs(table.schema, table.settings) | set(self._viewed) if has_bytes else frozenset()
+        references -= self.as_stored
         columns = [f.name for f in self.fields if is_blob_column(f.type) and f.name in references]
         if not columns:
             yield rows
             return
-        yield from with_bytes(rows, columns, table.file_io, table.location, table.rewrites)
+        yield from with_bytes(rows, columns, table.file_io, table.location, table.rewrites, views)
 
     def read_with_places(self, split: Split) -> Iterator[pa.RecordBatch]:
         """The rows of the files of a split that share no key, then the name of their file and their number in it.
@@ -144,23 +178,26 @@ class SplitReader:
         The rows of sections of keys, which lie in no single file, are not among them. The place of a row whose columns
         lie in several files is that under which deletion vectors have it. For errors see read.
         """
-        prunes = stored_part(self.table.schema, self.predicate)
+        lookup = self._lookup()
+        prunes = stored_part(self.table, self.predicate)
         request = FileRequest(self._read_fields, prunes=prunes, probes=True, positions=True, tracking=self._tracking)
         names = [field.name for field in self.fields]
         for file in split.raw_files:
             for batch in self.files.rows(split, file, request, selected=selected_rows(split, file)):
-                yield from self._with_place(self.placed(batch, split, file), names, file)
+                yield from self._with_place(self.placed(batch, split, file), names, file, lookup)
         for section in split.sections if self.table.settings.data_evolution_enabled else ():
             anchor = anchor_of(column_files(section))
             for batch in replace(self.columns, positions=True).section(split, section, BATCH_ROWS):
-                yield from self._with_place(self.placed(batch, split), names, anchor)
+                yield from self._with_place(self.placed(batch, split), names, anchor, lookup)
 
-    def _with_place(self, batch: pa.RecordBatch, names: Sequence[str], file: DataFileMeta) -> Iterator[pa.RecordBatch]:
-        rows = filter_batch(self.predicate, batch)
+    def _with_place(
+        self, batch: pa.RecordBatch, names: Sequence[str], file: DataFileMeta, lookup: ViewLookup | None
+    ) -> Iterator[pa.RecordBatch]:
+        rows, views = self._fulfilling(batch, lookup)
         if rows.num_rows:
             place = [pa.repeat(pa.scalar(file.file_name), rows.num_rows), rows.column(POSITION)]
             columns = [*(rows.column(name) for name in names), *place]
-            yield pa.RecordBatch.from_arrays(columns, names=[*names, "file", "row"])
+            yield from self._with_blobs(pa.RecordBatch.from_arrays(columns, names=[*names, "file", "row"]), views)
 
     @cached_property
     def row_kinds(self) -> bool:
@@ -188,7 +225,7 @@ class SplitReader:
                 rows = filter_batch(self.predicate, batch)[:wanted]
                 wanted -= rows.num_rows
                 if rows.num_rows:
-                    yield from self._with_blobs(self._project(rows))
+                    yield from self._with_blobs(self._project(rows), None)
                 if not wanted:
                     break
 
@@ -222,7 +259,7 @@ class SplitReader:
         names = tuple(field.name for field in self._read_fields)
         output = (*names, VALUE_KIND) if self.row_kinds else names
         if not self.table.schema.primary_keys:
-            whole = replace(self, fields=self.table.schema.fields)
+            whole = replace(self, fields=self.table.schema.fields, as_stored=frozenset(self.table.schema.names))
             old, new = (partial(whole._rows_of, side, batch_rows) for side in (split.before, split.after))
             shares = -(-sum(file.file_size for file in split.files) // _SHARE_BYTES)
             return bag_difference(old, new, BagSpec(self.table.schema.fields, output, self.row_kinds, max(shares, 1)))
@@ -279,7 +316,7 @@ class SplitReader:
     def _raw_request(self, file: DataFileMeta) -> FileRequest:
         has_kind = bool(self.table.schema.primary_keys) and (self.row_kinds or file.delete_row_count != 0)
         system = ((SEQUENCE_FIELD,) if self._has_numbers else ()) + ((KIND_FIELD,) if has_kind else ())
-        stored = stored_part(self.table.schema, self.predicate)
+        stored = stored_part(self.table, self.predicate)
         positions = len(self._metadata) > len(self._tracking)
         of_parts = restrict(self.predicate, {part.field.name for part in self.parts}) if self.parts else TRUE
         return FileRequest(self._read_fields, system, stored, True, positions, self._tracking, self.parts, of_parts)

@@ -13,8 +13,8 @@ from paimon_spark.arrow.predicates.predicate import AlwaysTrue
 from paimon_spark.format.bucket import Partition
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options.option import MB
-from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.row_kind import Kinds
+from paimon_spark.format.rules.blobs import AS_REFERENCES
 from paimon_spark.format.rules.key_clustering import orders_otherwise
 from paimon_spark.merge.compaction.clustered_picks import in_order_of_writes
 from paimon_spark.merge.compaction.merge import compact_rules
@@ -174,8 +174,7 @@ class SplitSource:
 
     def rows(self, table: Table) -> Rows:
         """All columns of the table; all rows are inserts."""
-        references = {TableSettings.blob_as_descriptor.key: "true"}  # a write copies the bytes to which they lead
-        settings = TableSettings({**dict(table.settings.items()), **references})
+        settings = table.settings.merged(AS_REFERENCES)  # a write copies the bytes to which references lead
         reader = SplitReader(replace(table, settings=settings), table.schema.fields, AlwaysTrue())
         return ((batch, None) for batch in reader.read(self.split))
 

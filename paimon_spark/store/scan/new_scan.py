@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 from paimon_spark.arrow.predicates.predicate import Predicate, columns_of
 from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.format.rules.blobs import resolved_views
 from paimon_spark.format.rules.supported import check_columns
 from paimon_spark.format.schema import TRACKING_FIELDS
 from paimon_spark.format.types import DataField
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import other_branch
+from paimon_spark.store.read.row_places import check_views_known
 from paimon_spark.store.scan.read_spec import ReadSpec
 from paimon_spark.store.scan.table_scan import OtherBranch, Scan
 
@@ -102,6 +104,9 @@ def _limited(scan: Scan) -> Scan:
 
 def _plain_scan(table: Table, fields: Sequence[DataField], predicate: Predicate) -> Scan:
     _check_columns(table, fields, columns_of(predicate))
+    wanted = {field.name for field in fields} | columns_of(predicate)
+    for name in sorted(resolved_views(table.schema, table.settings) & wanted):
+        check_views_known(table, name)
     return Scan(table, ReadSpec(tuple(fields), predicate))
 
 

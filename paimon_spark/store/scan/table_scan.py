@@ -556,7 +556,7 @@ class Scan(ArrowRows):
 
     def _plan_spec(self, created_since: int | None = None) -> ReadSpec:
         """What the plan looks at: it knows no metadata columns, so it cannot tell which rows come first behind them."""
-        stored = stored_part(self.table.schema, self.predicate)
+        stored = stored_part(self.table, self.predicate)
         first = self.spec.first if stored is self.predicate else None
         return replace(self.spec, predicate=stored, first=first, created_since=created_since)
 

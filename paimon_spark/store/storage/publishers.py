@@ -19,6 +19,8 @@ from paimon_spark.file_io import ConfinedFileIO, FileIO, Publisher
 
 CONNECTION = "catalog.connection"
 """The option, among the storage options. It holds no password."""
+WAREHOUSE = "catalog.warehouse"
+"""The option, among the storage options, with the directory of the databases of a catalog that is only directories."""
 _MODULES = {"jdbc": "paimon_spark.catalogs.jdbc.publisher", "hive": "paimon_spark.catalogs.hive.publisher"}
 _PUBLISHED = re.compile(r"/(?:snapshot/snapshot|schema/schema)-\d+$")
 
@@ -72,6 +74,10 @@ class KnowingPublisher(Publisher, Protocol):
         """All tables, by name."""
         ...
 
+    def place(self, database: str, table: str) -> str | None:
+        """The directory of a table; None: there is none of that name."""
+        ...
+
 
 @dataclass(frozen=True)
 class CatalogPublisher:
@@ -92,6 +98,10 @@ class CatalogPublisher:
     def tables(self) -> list[KnownTable]:
         """All tables that the catalog knows, by name."""
         return self._of_catalog.tables()
+
+    def place(self, database: str, table: str) -> str | None:
+        """The directory of a table of the catalog; None: it knows none of that name."""
+        return self._of_catalog.place(database, table)
 
     @property
     def partitions(self) -> PartitionKeeper | None:

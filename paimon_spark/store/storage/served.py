@@ -13,12 +13,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.file_io import FileIO
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pyarrow as pa
 
 SERVED = "rest://"
 """How the location of a table begins that is opened by its name: ``rest://<catalog>/<database>/<table>``."""
@@ -185,6 +190,39 @@ class ServedTable:
     options: Mapping[str, str]
     schema: TableSchema | None = None
     auth: QueryAuth | None = None
+
+
+class ViewLookup(Protocol):
+    """Follows the views of one read; it asks for each table once."""
+
+    @property
+    def stores(self) -> Sequence[tuple[FileIO, str]]:
+        """Where bytes lie to which views lead: the store of a table, and its location."""
+        ...
+
+    def follow(self, values: pa.Array, where: str) -> tuple[pa.Array, npt.NDArray[np.int64]]:
+        """References to the bytes to which views lead; and of each value the place of its store among ``stores``, -1
+        of one that was NULL.
+
+        Args:
+            values: views; NULL stays NULL.
+            where: what holds them, for messages.
+
+        Raises:
+            CorruptFile: a value is no view.
+            MissingRow: a table, its column or its row is not there.
+            UnsupportedFeature: a table has no row ids, or views lead in a circle.
+            PaimonError: a table cannot be read.
+        """
+        ...
+
+
+class BlobViews(Protocol):
+    """Makes what follows the views of a table. Picklable."""
+
+    def lookup(self) -> ViewLookup:
+        """A lookup for one read, for which the tables are as they are when it first asks."""
+        ...
 
 
 class _Opener(Protocol):

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_spark.arrow.blob_views import find_no_view
 from paimon_spark.arrow.default_values import default_scalar, fill_default
 from paimon_spark.arrow.raw_values import to_numpy
 from paimon_spark.arrow.types import arrow_schema
@@ -35,6 +36,7 @@ class RowRules:
         dropped: kinds of rows that are left out (ignore-delete, ignore-update-before).
         refused: rows that the merge engine could never merge with others.
         references: BLOB columns whose values are references to bytes elsewhere.
+        views: BLOB columns whose values are views of rows of other tables.
     """
 
     table: str
@@ -46,6 +48,7 @@ class RowRules:
     dropped: tuple[int, ...]
     refused: tuple[Refusal, ...] = ()
     references: tuple[str, ...] = ()
+    views: tuple[str, ...] = ()
 
     def prepare(self, batch: pa.RecordBatch, kinds: Kinds | None) -> tuple[pa.RecordBatch, Kinds | None]:
         """The rows to store, defaults filled in, and their kinds; None means all are inserts.
@@ -84,6 +87,8 @@ class RowRules:
                 )
         for name in self.references:
             self._check_references(name, batch.column(name))
+        for name in self.views:
+            self._check_views(name, batch.column(name))
         return batch, kinds
 
     def kept(self, batch: pa.RecordBatch, kinds: Kinds | None) -> npt.NDArray[np.bool_] | None:
@@ -108,6 +113,7 @@ class RowRules:
             dropped=(),
             refused=(),
             references=tuple(name for name in self.references if name in names),
+            views=tuple(name for name in self.views if name in names),
         )
 
     def _check_references(self, name: str, values: pa.Array) -> None:
@@ -118,6 +124,15 @@ class RowRules:
                 f"elsewhere, and a value of {len(wrong)} bytes is none; make one of a path, with the function "
                 "sys.path_to_descriptor in SQL or BlobDescriptor in Python, or write to a BLOB column without this "
                 "option"
+            )
+
+    def _check_views(self, name: str, values: pa.Array) -> None:
+        wrong = find_no_view(values)
+        if wrong is not None:
+            raise DataError(
+                f"writing to {self.table}: the column '{name}' of 'blob-view-field' holds views, each of a row of "
+                f"another table, and a value of {len(wrong)} bytes is none; make one with the function sys.blob_view "
+                "in SQL or BlobView in Python. 'blob-view.resolve.enabled' = 'false' reads those of another table"
             )
 
     def _check_kinds(self, batch: pa.RecordBatch, kinds: Kinds) -> None:
@@ -185,6 +200,7 @@ def row_rules(table: str, schema: TableSchema, settings: TableSettings) -> RowRu
             for field in schema.fields
             if field.type.root is Root.BLOB and field.name in settings.blob_descriptor_field
         ),
+        views=tuple(name for name in settings.blob_view_field if name in schema.by_name),
     )
 
 

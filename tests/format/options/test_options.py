@@ -32,7 +32,7 @@ LISTS = {
     "primary-key", "partition", "bucket-key", "upsert-key", "sequence.field",
     "partial-update.remove-record-on-sequence-group",
     "changelog-producer.row-deduplicate-ignore-fields", "partition.mark-done-action",
-    "blob-descriptor-field", "blob-field", "clustering.columns", "file-index.<type>.columns",
+    "blob-descriptor-field", "blob-field", "blob-view-field", "clustering.columns", "file-index.<type>.columns",
     "fields.<column>.sequence-group", "chain-table.chain-partition-keys",
     "fields.<column>.nested-key",
     "fields.<column>.nested-sequence-field",

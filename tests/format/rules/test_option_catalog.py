@@ -32,7 +32,6 @@ READ_REFUSED = [
     ("key-value.sequence_number.enabled", "true"),
     ("pk-clustering-override", "true"),
     ("batch-scan-mode", "compact"),
-    ("blob-view-field", "b"),
     ("fields.Name.some-new-thing", "x"),
     ("merge-engine-v2", "x"),
     ("data-evolution.v2", "x"),

@@ -194,7 +194,13 @@ def test_arrays_and_maps(cat: SessionCatalog) -> None:
             "needs 'merge-engine' = 'deduplicate'",
         ),
         ("id INT, pic MAP<DATE, BINARY>", f"{EVOLVED}, 'blob-field' = 'pic'", UnsupportedFeature, "MAP<DATE.*BLOB>"),
-        ("id INT, pic BINARY", f"{EVOLVED}, 'blob-view-field' = 'pic'", UnsupportedFeature, "refer to other tables"),
+        ("id INT, pic ARRAY<BINARY>", f"{EVOLVED}, 'blob-view-field' = 'pic'", SchemaError, "give it the type BINARY"),
+        (
+            "id INT, pic BINARY",
+            "'primary-key' = 'id', 'blob-view-field' = 'pic'",
+            UnsupportedFeature,
+            "no release follows",
+        ),
         (
             "id INT, pic BINARY",
             f"{EVOLVED}, 'blob-descriptor-field' = 'pic', 'blob-external-storage-field' = 'pic'",

@@ -56,7 +56,7 @@ def test_the_argument_is_one_string(arguments: str) -> None:
         catalog_calls(f"SELECT *\nFROM t WHERE dt = sys.max_pt({arguments})", NAMES)
 
 
-@pytest.mark.parametrize("name", ["sys.bucket", "Lake.sys.MOD_BUCKET", "sys.`hive_bucket`", "sys.blob_view"])
+@pytest.mark.parametrize("name", ["sys.bucket", "Lake.sys.MOD_BUCKET", "sys.`hive_bucket`"])
 def test_other_functions_are_refused_by_name(name: str) -> None:
     with pytest.raises(UnsupportedFeature, match=f"line 1, column 8: .*{name.rpartition('.')[2].strip('`').lower()}"):
         catalog_calls(f"SELECT {name}(1, 2)", NAMES)

@@ -42,8 +42,9 @@ def test_comments_that_ask_for_a_type() -> None:
     after = changed(after, lambda u: u.drop_column("a").add_column("r", "BINARY(9)", "__BLOB_DESCRIPTOR_FIELD"))
     assert columns(after) == "k INT, b BLOB, r BLOB"
     assert (after.options["blob-field"], after.options["blob-descriptor-field"]) == ("b", "r")
-    with pytest.raises(UnsupportedFeature, match="its option 'blob-view-field' is 'w'"):
-        changed(before, lambda u: u.add_column("w", "BYTES", "__BLOB_VIEW_FIELD"))
+    after = changed(before, lambda u: u.add_column("w", "BYTES", "__BLOB_VIEW_FIELD; of another table"))
+    assert (columns(after), after.options["blob-view-field"]) == ("k INT, a BLOB, w BLOB", "w")
+    assert after.by_name["w"].description == "of another table"
     after = changed(before, lambda u: u.add_column("s", "ARRAY<BYTES>", "__BLOB_FIELD"))
     after = changed(after, lambda u: u.add_column("m", "MAP<STRING, BYTES>", "__BLOB_FIELD"))
     assert (columns(after), after.options["blob-field"]) == (
