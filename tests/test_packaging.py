@@ -19,6 +19,7 @@ from paimon_spark import __version__
 
 README = (ROOT / "README.md").read_text()
 DESCRIPTION: str = runpy.run_path(str(ROOT / "setup.py"))["description"](README)
+WANTED = (".py", ".pyi", "py.typed", "page.html", "page.css", "page.js")
 
 
 def links(text: str) -> list[str]:
@@ -107,7 +108,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(built: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         found = {name for name in archive.namelist() if ".dist-info/" not in name}
     files = subprocess.check_output(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, text=True).splitlines()
-    wanted = {name for name in files if name.startswith("paimon_spark/") and name.endswith((".py", ".pyi", "py.typed"))}
+    wanted = {name for name in files if name.startswith("paimon_spark/") and name.endswith(WANTED)}
     assert found == {name for name in wanted if (ROOT / name).exists()} | {"pyspark_paimon.py"}
 
 

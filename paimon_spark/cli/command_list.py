@@ -37,6 +37,10 @@ _PANELS: dict[str, dict[str, tuple[str, str]]] = {
             "doctor",
             "Tries out what tables need of a storage: credentials, lists, a race for one name, renames, the clock.",
         ),
+        "ui": (
+            "paimon_spark.ui.command",
+            "Shows tables in the browser: snapshots, sorted runs, files, partitions, what a compaction would do.",
+        ),
     },
     "SQL": {
         "sql": (

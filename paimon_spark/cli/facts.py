@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from paimon_spark.arrow.predicates.expressions import col
 from paimon_spark.arrow.raw_values import Int64s, from_numpy, scalar_of, text_array, to_numpy
-from paimon_spark.cli.arguments import state_options
+from paimon_spark.cli.arguments import current_zone, state_options
 from paimon_spark.errors import OptionError
 from paimon_spark.format.options.engines import TableKind
 from paimon_spark.format.schema import TableSchema
@@ -28,7 +28,7 @@ from paimon_spark.store.open import find_stored_table, find_system_table, open_d
 from paimon_spark.store.storage.local_time import epoch_millis_of_wall, iso_time
 from paimon_spark.store.system_tables.entries import no_texts
 from paimon_spark.store.system_tables.request import NANOS_OF_MILLI, Request, shown_snapshot
-from paimon_spark.store.system_tables.table import system_table
+from paimon_spark.store.system_tables.table import SystemScan, system_table
 from paimon_spark.store.system_tables.totals import partition_totals
 
 _ZERO, _ONE = scalar_of(0, pa.int64()), scalar_of(1, pa.int64())  # pyarrow would import pandas to make them
@@ -232,6 +232,20 @@ def find_in_state(path: str, options: dict[str, str], at: str | None) -> Table:
     chosen = {**options, **state_options(path, options, at)}
     found = find_system_table(f"{path.rstrip('/')}$files", chosen)
     return open_data_table(path, chosen) if found is None or not isinstance(found.table, Table) else found.table
+
+
+def find_system_scan(
+    path: str, name: str, options: dict[str, str], columns: Sequence[str] | None = None, where: str | None = None
+) -> SystemScan:
+    """A read of a system table of the table at a path, also of one that this release cannot read.
+
+    Raises:
+        TableNotFound, OptionError, PredicateError: there is no such table, option or column.
+    """
+    found = find_system_table(f"{path.rstrip('/')}${name}", options, time_zone=current_zone())
+    if found is None:  # a directory has that name
+        found = system_table(open_data_table(path, options, time_zone=current_zone()), name)
+    return replace(found, shows_instants=True).scan(columns, where)
 
 
 def sorted_runs(files: pa.Table, schema: TableSchema) -> pa.Table:

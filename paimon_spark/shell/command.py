@@ -16,8 +16,9 @@ import typer
 from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.factory import open_catalog
 from paimon_spark.cli.arguments import RowsFormat, RowsOutput, current_zone_name, parse_pairs
+from paimon_spark.cli.catalog_arguments import CatalogFile, catalog_options, read_argument_file
 from paimon_spark.cli.commands.rows import Limit
-from paimon_spark.errors import UnsupportedFeature, similar_names, wrong_in_utf8
+from paimon_spark.errors import UnsupportedFeature, wrong_in_utf8
 from paimon_spark.shell.results import Results
 from paimon_spark.sql.text.script import ScriptStatement, split_script
 
@@ -35,18 +36,6 @@ Warehouse = Annotated[
     str | None,
     typer.Option(
         "--warehouse", metavar="PATH", show_default=False, help="The directory of the databases, or --catalog tells it."
-    ),
-]
-CatalogFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--catalog",
-        metavar="FILE",
-        show_default=False,
-        dir_okay=False,
-        exists=True,
-        help="A file with options of the catalog, KEY=VALUE in each line; those of -o come before them. Keep passwords "
-        "here: others can see a command line.",
     ),
 ]
 File = Annotated[
@@ -135,39 +124,6 @@ def sql(
             _run_shell(thread, results, args)
 
 
-def catalog_options(warehouse: str | None, file: Path | None, pairs: Pairs) -> dict[str, str]:
-    """The options of the catalog, from a file, from the line and from the warehouse.
-
-    Raises:
-        typer.BadParameter: a line of the file is no KEY=VALUE (the message does not show it), or nothing tells where
-            the databases are. A metastore may know it: opening its catalog tells.
-    """
-    configured: dict[str, str] = {}
-    for number, line in enumerate([] if file is None else _read(file, "--catalog").splitlines(), 1):
-        key, equals, value = (part.strip() for part in line.partition("="))
-        if key and not key.startswith("#"):
-            if not equals:
-                raise typer.BadParameter(f"line {number} of {file} is no KEY=VALUE", param_hint="'--catalog'")
-            configured[key] = value
-    options = {**configured, **parse_pairs(pairs), **({} if warehouse is None else {"warehouse": warehouse})}
-    if "warehouse" not in options and "metastore" not in options:
-        words = "name the directory of the databases, here or in the file of --catalog"
-        misspelt = [key for key in options if similar_names(key, ("warehouse", "metastore"))]
-        if misspelt:
-            [meant, *_] = similar_names(misspelt[0], ("warehouse", "metastore"))
-            words = f"the option '{misspelt[0]}' is not known; did you mean '{meant}'?"
-        raise typer.BadParameter(words, param_hint="'--warehouse'")
-    return options
-
-
-def _read(file: Path, option: str) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
-        raise typer.BadParameter(f"{file} cannot be read: {reason}", param_hint=f"'{option}'") from None
-
-
 def _script(text: str | None, file: Path | None) -> str | None:
     """The text of the statements; None: a shell is to be started."""
     if text is not None and file is not None:
@@ -177,7 +133,7 @@ def _script(text: str | None, file: Path | None) -> str | None:
             param_hint="'--file'",
         )
     if file is not None:
-        return _read(file, "--file")
+        return read_argument_file(file, "--file")
     if text is not None or sys.stdin.isatty():
         return text
     try:

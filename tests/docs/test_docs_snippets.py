@@ -28,6 +28,7 @@ NOT_RUN = {
     "README.md": 2,
     "docs/contributing/release.md": 8,
     "docs/get-started/install.md": 2,
+    "docs/guides/browser-page.md": 1,
     "docs/guides/catalogs.md": 1,
     "docs/guides/change-data-capture.md": 1,
     "docs/guides/cluster-and-storage.md": 9,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import islice
 from typing import Annotated, Any
 
@@ -20,15 +19,13 @@ from paimon_spark.cli.arguments import (
     TablePath,
     Where,
     at_most_maxsize,
-    current_zone,
     parse_columns,
     parse_options,
     state_options,
 )
+from paimon_spark.cli.facts import find_system_scan
 from paimon_spark.cli.tables import columns_of, print_json, print_rows, rows_of
 from paimon_spark.cli.values import json_rows, print_csv
-from paimon_spark.store.open import find_system_table, open_data_table
-from paimon_spark.store.system_tables.table import SystemScan, system_table
 
 app = typer.Typer()
 Limit = Annotated[
@@ -70,20 +67,6 @@ SHOWN: dict[str, tuple[str, Sequence[str]]] = {
 
 _OF_A_STATE = ("files", "partitions", "buckets")
 _OLDEST_FIRST = ("snapshots", "schemas")
-
-
-def find_system_scan(
-    path: str, name: str, options: dict[str, str], columns: Sequence[str] | None = None, where: str | None = None
-) -> SystemScan:
-    """A read of a system table of the table at a path, also of one that this release cannot read.
-
-    Raises:
-        TableNotFound, OptionError, PredicateError: there is no such table, option or column.
-    """
-    found = find_system_table(f"{path.rstrip('/')}${name}", options, time_zone=current_zone())
-    if found is None:  # a directory has that name
-        found = system_table(open_data_table(path, options, time_zone=current_zone()), name)
-    return replace(found, shows_instants=True).scan(columns, where)
 
 
 def list_rows(

@@ -8,7 +8,7 @@ import pytest
 import typer
 
 from paimon_spark import open_catalog
-from paimon_spark.shell.command import catalog_options
+from paimon_spark.cli.catalog_arguments import catalog_options
 
 
 def test_a_file_with_options(tmp_path: Path) -> None:
