@@ -34,6 +34,7 @@ from paimon_spark.store.checks.row_checks import (
     PartitionCheck,
     RowCheck,
     SystemCheck,
+    ViewCheck,
 )
 from paimon_spark.store.checks.value_checks import ValueCheck
 from paimon_spark.store.metadata.table import Table
@@ -195,6 +196,9 @@ def _row_checks(table: Table, schema: TableSchema, task: FileTask, reader: FileR
     if partition and all(field.name in names for field in partition):  # files imported from Hive have no such columns
         yield PartitionCheck(partition, entry.partition)
     bucket = bucket_fields(schema, settings) if entry.total_buckets > 0 else ()
+    views = [field for field in schema.fields if field.name in settings.blob_view_field and field.name in names]
+    if views:
+        yield ViewCheck(views)
     if not schema.primary_keys:
         if bucket and all(field.name in names for field in bucket):
             yield BucketCheck(bucket, entry, settings.bucket_function)

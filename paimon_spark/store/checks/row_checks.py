@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from paimon_spark.arrow.blob_views import find_no_view
 from paimon_spark.arrow.row_buckets import assign_buckets, group_rows
 from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.arrow.types import to_internal
@@ -66,6 +67,25 @@ class PackCheck:
             yield Rule.STORED, "it has references to packs of bytes of BLOB columns, and no list of them"
         elif lacking := sorted(self._found.difference(self._listed)):
             yield Rule.STORED, f"its rows refer to the pack {lacking[0].path}, which its list of packs lacks"
+
+
+class ViewCheck:
+    """The values of columns of `blob-view-field` are views of rows of other tables, wherever they lead."""
+
+    def __init__(self, columns: Sequence[DataField]) -> None:
+        """The check of one file. columns: those of views, at least one."""
+        self.fields = columns
+        self._wrong: dict[str, bytes] = {}
+
+    def look(self, batch: pa.RecordBatch) -> None:
+        for field in self.fields:
+            wrong = find_no_view(batch.column(field.name))
+            if wrong is not None:
+                self._wrong.setdefault(field.name, wrong)
+
+    def faults(self) -> Iterator[tuple[Rule, str]]:
+        for name, value in self._wrong.items():
+            yield Rule.ROWS, f"a value of {len(value)} bytes in the column '{name}' of 'blob-view-field' is no view"
 
 
 class KeyCheck:
