@@ -54,7 +54,7 @@ public class FlinkConsole {
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = in.readLine(); line != null; line = in.readLine()) {
             List<String> words = new ArrayList<>();
-            for (String word : line.split(" ")) {
+            for (String word : line.split(" ", -1)) {
                 words.add(new String(Base64.getDecoder().decode(word), StandardCharsets.UTF_8));
             }
             try {
