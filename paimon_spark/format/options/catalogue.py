@@ -279,6 +279,12 @@ _REFUSED: Mapping[str, Refused] = {
         Moment.WRITE, ("",), "vector indexes", OFFICIAL + _EMPTIED.format("pk-vector.index.columns")
     ),
     "manifest.format": Refused(Moment.WRITE, ("avro",), "manifests of another format than Avro"),
+    "metadata.iceberg.hive-client-class": Refused(
+        Moment.WRITE,
+        ("org.apache.hadoop.hive.metastore.hivemetastoreclient",),
+        "other clients of a Hive metastore than Hive's own, such as that of AWS Glue",
+        f"{OFFICIAL}, or set 'metadata.iceberg.storage' to 'hadoop-catalog'",
+    ),
 }
 
 

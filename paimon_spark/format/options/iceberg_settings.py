@@ -5,6 +5,7 @@ from __future__ import annotations
 from paimon_spark.format.options.option import Moment, Refused, Settings, boolean, choice, integer, text, word
 
 DISABLED, TABLE_LOCATION, HADOOP_CATALOG = "disabled", "table-location", "hadoop-catalog"
+HIVE_CATALOG = "hive-catalog"
 CATALOG_LOCATION = "catalog-location"
 
 
@@ -14,11 +15,12 @@ class IcebergSettings(Settings):
     """Metadata of Apache Iceberg beside each snapshot, so that readers of Iceberg read the data files."""
 
     storage = word("metadata.iceberg.storage", DISABLED,
-        "Where commits keep Iceberg metadata: `disabled`, `table-location` (in the directory of the table), or "
-        "`hadoop-catalog` (in a directory that is the warehouse of an Iceberg catalog of files). See [Iceberg "
-        "readers](../guides/iceberg-readers.md).",
-        refuses=(Refused(Moment.WRITE, (DISABLED, TABLE_LOCATION, HADOOP_CATALOG),
-            "registering tables in the catalogs of Iceberg, in a Hive metastore or behind a REST server",
+        "Where commits keep Iceberg metadata: `disabled`, `table-location` (in the directory of the table), "
+        "`hadoop-catalog` (in a directory that is the warehouse of an Iceberg catalog of files), or `hive-catalog` "
+        "(the same, and a Hive metastore knows the table by its name). See "
+        "[Iceberg readers](../guides/iceberg-readers.md).",
+        refuses=(Refused(Moment.WRITE, (DISABLED, TABLE_LOCATION, HADOOP_CATALOG, HIVE_CATALOG),
+            "registering tables behind a REST server of Iceberg",
             "use the official system for it, or set it to 'hadoop-catalog' and let readers open the directory"),))
     storage_location = choice("metadata.iceberg.storage-location", ("", TABLE_LOCATION, CATALOG_LOCATION),
         "Which directory that is: `table-location` (`metadata` in the table), or `catalog-location` "
@@ -39,3 +41,15 @@ class IcebergSettings(Settings):
         "How Iceberg manifests are compressed.")
     manifest_legacy = boolean("metadata.iceberg.manifest-legacy-version", False,
         "Iceberg manifest lists have the names of Iceberg 1.4.")
+    uri = text("metadata.iceberg.uri", None,
+        "Of `hive-catalog`: the address of the metastore, such as `thrift://host:9083`. The default is that of "
+        "`metadata.iceberg.hive-conf-dir`, or the metastore that has the table itself.")
+    hive_conf_dir = text("metadata.iceberg.hive-conf-dir", None,
+        "Of `hive-catalog`: the directory of a `hive-site.xml` that tells the address.")
+    database = text("metadata.iceberg.database", None,
+        "Of `hive-catalog`: the database in which the table is registered; several with `;` between them. The default "
+        "is that of the table's own directory.")
+    table = text("metadata.iceberg.table", None,
+        "Of `hive-catalog`: the name under which the table is registered. The default is that of its own directory.")
+    skip_update_stats = boolean("metadata.iceberg.hive-skip-update-stats", False,
+        "Of `hive-catalog`: the metastore leaves its statistics alone when the table is altered.")

@@ -23,6 +23,7 @@ from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.iceberg.changed import Made, all_files, changed_files
 from paimon_spark.store.iceberg.directory import IcebergDirectory, recorded_location
 from paimon_spark.store.iceberg.place import metadata_directory
+from paimon_spark.store.iceberg.registration import register
 from paimon_spark.store.iceberg.shown import ShownFiles
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.manifest_files import read_index_manifest
@@ -334,19 +335,24 @@ def _tags_of(document: Document) -> dict[str, int]:
 
 
 def _settle(directory: IcebergDirectory, snapshot: Snapshot) -> None:
-    """Names the newest metadata file to readers, and deletes older ones.
+    """Names the newest metadata file to readers and to the catalog of the options, and deletes older ones.
 
     Another job may have published the next snapshot by now: it is looked at again behind the hint.
     """
-    directory.write_hint(snapshot.id)
+    _name_newest(directory, snapshot.id)
     latest = directory.table.snapshots.latest_id()
     if latest is not None and latest != snapshot.id and directory.document(latest) is not None:
-        directory.write_hint(latest)
+        _name_newest(directory, latest)
         return
     iceberg = directory.table.settings.iceberg
     if iceberg.delete_after_commit:
         first = snapshot.id - max(iceberg.previous_versions_max, 0)
         directory.delete(path for version, path in directory.versions().items() if version < first)
+
+
+def _name_newest(directory: IcebergDirectory, version: int) -> None:
+    directory.write_hint(version)
+    register(directory, version)
 
 
 def _drop_later(directory: IcebergDirectory, snapshot: Snapshot) -> None:

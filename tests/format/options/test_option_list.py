@@ -28,6 +28,7 @@ SCHEMA = TableSchema(0, (DataField(0, "id", INT.with_nullable(False)), DataField
 ICEBERG = [  # IcebergOptions
     "storage", "storage-location", "format-version", "compaction.min.file-num", "compaction.max.file-num",
     "previous-versions-max", "delete-after-commit.enabled", "manifest-compression", "manifest-legacy-version",
+    "uri", "hive-conf-dir", "hive-client-class", "database", "table", "hive-skip-update-stats",
 ]  # fmt: skip
 # Keys that no constant of the three classes holds, and where they come from.
 ELSEWHERE = {
@@ -48,7 +49,7 @@ VALUES = {
     "changelog-file.format": ["csv"],
     "batch-scan-mode": ["compact"],
     "stream-scan-mode": ["compact-bucket-table", "file-monitor"],
-    "metadata.iceberg.storage": ["hive-catalog", "rest-catalog"],
+    "metadata.iceberg.storage": ["rest-catalog"],
     "manifest.format": ["orc"],
     "metastore.tag-to-partition.preview": ["process-time", "watermark", "batch"],
     "sequence.auto-padding": ["row-kind-flag", "second-to-micro"],

@@ -26,7 +26,8 @@ TAKES_ANY_TEXT = {
     "sink.process-time-zone", "metastore.tag-to-partition", "path", "file-index.<type>.<column>.<x>",
     "fields.<column>.aggregate-function", "fields.<column>.list-agg-delimiter", "fields.<column>.ts-field",
     "fields.<column>.stats-mode", "vector.file.format", "metadata.iceberg.storage",
-    "metadata.iceberg.manifest-compression",
+    "metadata.iceberg.manifest-compression", "metadata.iceberg.uri", "metadata.iceberg.hive-conf-dir",
+    "metadata.iceberg.database", "metadata.iceberg.table",
 }  # fmt: skip
 LISTS = {
     "primary-key", "partition", "bucket-key", "upsert-key", "sequence.field",

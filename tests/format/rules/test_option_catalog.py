@@ -42,7 +42,7 @@ READ_REFUSED = [
 WRITE_REFUSED = [
     ("blob-external-storage-field", "b"),
     ("blob-external-storage-path", "/x"),
-    ("metadata.iceberg.storage", "hive-catalog"),
+    ("metadata.iceberg.storage", "rest-catalog"),
     ("commit.callbacks", "org.example.Callback"),
     ("commit.custom-listeners", "x"),
     ("manifest.format", "orc"),
