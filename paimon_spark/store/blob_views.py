@@ -57,13 +57,13 @@ class CatalogViews:
         return Lookup(self)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Upstream:
-    """A table to which views lead, as one read sees it."""
+    """A table to which views lead, as one read sees it; it is planned when rows are first looked for."""
 
     table: Table
-    plan: Plan
     place: int
+    plan: Plan | None = None
 
 
 class Lookup:
@@ -143,7 +143,7 @@ class Lookup:
                     f"('row-tracking.enabled'). {_OTHERWISE}"
                 )
             self._stores.append((table.file_io, table.location))
-            self._known[name] = _Upstream(table, new_scan(table, (), TRUE).plan(), len(self._stores) - 1)
+            self._known[name] = _Upstream(table, len(self._stores) - 1)
         return self._known[name]
 
     def _rows(self, upstream: _Upstream, fields: list[DataField], row_ids: Ints) -> tuple[Ints, pa.Table]:
@@ -151,6 +151,8 @@ class Lookup:
         table = upstream.table
         (row_id,) = (field for field in table.schema.tracking_fields if field.name == ROW_ID)
         scan = new_scan(table, (*fields, row_id), TRUE)
+        if upstream.plan is None:
+            upstream.plan = scan.plan()
         reader, wanted = scan.reader(), BitMap64(np.unique(row_ids).astype(np.uint64))
         splits = [with_rows(split, wanted) for split in upstream.plan.splits if isinstance(split, Split)]
         batches = map_parallel(lambda split: list(reader.read(split)), [s for s in splits if s], _READ_THREADS)

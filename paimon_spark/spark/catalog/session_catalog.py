@@ -49,6 +49,7 @@ from paimon_spark.sql.statements import CreateView, Delete, Merge, Update
 from paimon_spark.sql.text.cursor import read_parts
 from paimon_spark.sql.text.literals import literal_text
 from paimon_spark.sql.text.names import TableName
+from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.storage.publishers import CONNECTION
 from paimon_spark.writes.write_job import WriteResult
 
@@ -493,7 +494,10 @@ def publish(session: SqlSession, name: TableName, as_: str) -> None:
     view = ".".join(quoted(part) for part in parts)
     carrier = ".".join(quoted(part) for part in (*parts[:-1], f"{parts[-1]}{_COLUMNS_SUFFIX}"))
     _check_free(session, view, carrier)
-    storage = {key: value for key, value in session.storage_options.items() if key != CONNECTION}  # a view only reads
+    storage = dict(session.storage_options)
+    table = None if name.system is not None else session.open_any(name)
+    if not isinstance(table, ReadableTable) or table.views is None:
+        storage.pop(CONNECTION, None)  # a view only reads, and finds other tables where its values name them
     options = {PATH: session.location(name), **storage}
     pairs = ", ".join(f"{literal_text(key)} = {literal_text(value)}" for key, value in options.items())
     session.spark.sql(f"DROP VIEW IF EXISTS {view}")

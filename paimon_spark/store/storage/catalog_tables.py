@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from urllib.parse import quote
 
+from paimon_spark.file_io import absolute_location
 from paimon_spark.store.storage.publishers import CONNECTION, WAREHOUSE, publisher_of
 from paimon_spark.store.storage.served import SERVED
 
@@ -49,8 +50,7 @@ class CatalogTables:
         if publisher is not None:
             found = publisher.place(database, name)
             return None if found is None else f"{found}{dollar}{suffix}"
-        warehouse = next(text for key, text in self.storage.items() if key.lower() == WAREHOUSE)
-        return f"{warehouse.rstrip('/')}/{database}{_DATABASE_SUFFIX}/{table}"
+        return f"{self.storage[WAREHOUSE]}/{database}{_DATABASE_SUFFIX}/{table}"
 
 
 def catalog_tables(location: str, storage: Mapping[str, str]) -> CatalogTables | None:
@@ -64,5 +64,10 @@ def catalog_tables(location: str, storage: Mapping[str, str]) -> CatalogTables |
     if server is not None:
         others: Mapping[str, str] = import_module(_SERVER).read_via(location, storage)
         return CatalogTables(others, server[0])
-    keys = {key.lower() for key in storage}
-    return CatalogTables(dict(storage)) if keys & {CONNECTION, WAREHOUSE} else None
+    keys = {key.lower(): text for key, text in storage.items()}
+    if CONNECTION in keys:
+        return CatalogTables(dict(storage))
+    if WAREHOUSE not in keys:
+        return None
+    here = {WAREHOUSE: absolute_location(keys[WAREHOUSE])}  # as this process means it
+    return CatalogTables({key: text for key, text in storage.items() if key.lower() != WAREHOUSE} | here)
