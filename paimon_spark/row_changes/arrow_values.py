@@ -40,6 +40,11 @@ _WAY_OUT = (
 )
 
 
+def computed(conditions: Iterable[Given | None], values: Iterable[Given]) -> list[Given]:
+    """Conditions and values that may name columns: all but constants."""
+    return [item for item in (*conditions, *values) if isinstance(item, str | pc.Expression | Expr | Predicate)]
+
+
 @dataclass(frozen=True)
 class Scope:
     """What expressions may name.

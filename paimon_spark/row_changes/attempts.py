@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from paimon_spark.errors import CommitConflict, PaimonError, UnsupportedFeature
 from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.format.rules.blobs import referenced_blobs
 from paimon_spark.merge.compaction.rules import compaction_rules
-from paimon_spark.row_changes.read_table import ReadTable, check_names
+from paimon_spark.row_changes.read_table import ReadTable, check_names, named_fields
 from paimon_spark.row_changes.result import Outcome, RowChangeResult
 from paimon_spark.store.clean.truncate import TruncateResult
 from paimon_spark.store.commit.commit_loop import commit_retries
@@ -52,6 +52,8 @@ class RowChange:
         refresh: called before every attempt but the first: what expressions read besides the table is read again too.
         name: of the table in messages; empty: its alias.
         inserts_only: a MERGE of which no clause updates or deletes.
+        expressions: its conditions and values, as of named_fields, so that bytes of BLOB columns that they do not name
+            are left where they are; None: they may name all columns.
     """
 
     open_table: Callable[[], ReadableTable]
@@ -61,6 +63,7 @@ class RowChange:
     refresh: Callable[[], None] = lambda: None
     name: str = ""
     inserts_only: bool = False
+    expressions: Sequence[object] | None = None
 
 
 def run_attempts(
@@ -99,8 +102,8 @@ def run_attempts(
             change.refresh()
         now = table if number == 1 else change.open_table()
         settled = now.without_fallback
-        if referenced_blobs(settled.schema, settled.settings):
-            settled = replace(settled, rewrites=True)
+        if (references := referenced_blobs(settled.schema, settled.settings)) and settled.schema.primary_keys:
+            settled = replace(settled, kept_references=references - _named(change, settled))
         _settle(change, settled, runner, by_metadata)
         chain = None if chain_branches(now.settings, now.branch) is None else chain_of(now)
         read = ReadTable(settled, settled.snapshots.latest(), batch, lambda: _name(now, batch), chain=chain)
@@ -123,6 +126,12 @@ def run_attempts(
         error.add_note(schema_note(published[-1]))
         raise
     return replace(result, millis=round((time.monotonic() - began) * 1000))
+
+
+def _named(change: RowChange, table: ReadableTable) -> frozenset[str]:
+    """The columns that the statement may compute something of."""
+    given, fields = change.expressions, table.schema.fields
+    return frozenset(field.name for field in (fields if given is None else named_fields(fields, given)))
 
 
 def _name(table: ReadableTable, batch: Batch | None) -> CommitName | None:

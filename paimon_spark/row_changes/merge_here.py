@@ -36,6 +36,7 @@ from paimon_spark.row_changes.arrow_values import (
     Condition,
     Given,
     Scope,
+    computed,
     find_field,
     new_rows,
     read_assignments,
@@ -118,7 +119,9 @@ def merge_here(merge: Merge) -> RowChangeResult:
     check_clauses(merge.clauses, merge.what)
     if merge.alias.lower() == merge.source_alias.lower():
         raise SqlError(f"{merge.what}: both sides are called {merge.alias}; give the source another name")
-    change = replace(merge.change, inserts_only=inserts_only(merge.clauses))
+    words = [merge.condition] if isinstance(merge.condition, str) else merge.condition
+    given = computed(words, (item for clause in merge.clauses for item in clause.expressions))
+    change = replace(merge.change, inserts_only=inserts_only(merge.clauses), expressions=given)
 
     def write(read: ReadTable) -> Outcome:
         return _Merging(merge, read).write()

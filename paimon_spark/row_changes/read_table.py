@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
@@ -11,6 +12,8 @@ from paimon_spark.errors import CommitConflict, UnsupportedFeature
 from paimon_spark.format.bucket import Place
 from paimon_spark.format.manifest import ManifestEntry
 from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.format.types import DataField
+from paimon_spark.sql.queries.query import fold
 from paimon_spark.store.commit.commit_user import CommitName
 from paimon_spark.store.compact.task import AppendTask
 from paimon_spark.store.metadata.partitions import describe_partition
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from paimon_spark.store.scan.chain_scan import ChainBranches
 
 _TasksOf: TypeAlias = Callable[[Table, Snapshot, Mapping[str, LiveFile]], dict[str, AppendTask]]
+_WORD = re.compile(r"\w+")
 PREFIX = "_paimon_"
 """Names of columns that statements make for themselves begin with it."""
 
@@ -146,3 +150,16 @@ def check_names(what: str, names: Iterable[str]) -> None:
             f"{what} has the column '{taken[0]}': names that begin with '{PREFIX}' are those of columns that DELETE, "
             "UPDATE and MERGE make for themselves; rename the column"
         )
+
+
+def named_fields(fields: Sequence[DataField], expressions: Sequence[object]) -> list[DataField]:
+    """The columns that expressions may name: those whose name is a word in one of them, or no word at all.
+
+    Args:
+        fields: the columns.
+        expressions: SQL text; None: none. Anything else tells no words, so it may name all.
+    """
+    if any(not isinstance(item, str) for item in expressions if item is not None):
+        return list(fields)
+    words = {fold(word) for item in expressions if isinstance(item, str) for word in _WORD.findall(item)}
+    return [f for f in fields if not _WORD.fullmatch(f.name) or fold(f.name) in words]

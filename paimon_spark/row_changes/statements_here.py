@@ -16,7 +16,15 @@ from paimon_spark.errors import SqlError
 from paimon_spark.format.bucket import Place
 from paimon_spark.format.schema import metadata_fields
 from paimon_spark.format.types import DataField
-from paimon_spark.row_changes.arrow_values import Assignment, Condition, Given, Scope, new_rows, read_assignments
+from paimon_spark.row_changes.arrow_values import (
+    Assignment,
+    Condition,
+    Given,
+    Scope,
+    computed,
+    new_rows,
+    read_assignments,
+)
 from paimon_spark.row_changes.attempts import RowChange, run_attempts
 from paimon_spark.row_changes.read_table import ReadTable
 from paimon_spark.row_changes.result import Outcome, RowChangeResult
@@ -64,6 +72,11 @@ class RowStatement:
     def what(self) -> str:
         """For messages."""
         return f"{self.change.statement} of {self.change.name}"
+
+    @property
+    def change_of_rows(self) -> RowChange:
+        """The change, with what the expressions may name."""
+        return replace(self.change, expressions=computed([self.condition], (self.assignments or {}).values()))
 
     def scope(self, table: Table, more: Sequence[DataField] = ()) -> Scope:
         """What its expressions may name.
@@ -117,7 +130,7 @@ def delete_here(statement: RowStatement) -> RowChangeResult:
             return write_keyed(found, changes(), {DELETE: delete_rules(table)})
         return write_appended(found, changes(), strategy)
 
-    return run_attempts(statement.change, one_process, write, by_metadata)
+    return run_attempts(statement.change_of_rows, one_process, write, by_metadata)
 
 
 def _needed(table: Table, condition: Condition, keyed: bool) -> Sequence[DataField]:
@@ -167,7 +180,7 @@ def update_here(statement: RowStatement) -> RowChangeResult:
             return write_keyed(found, changes(), {UPDATE: update_rules(table, assigned)})
         return write_appended(found, changes(), strategy, moves, assigned)
 
-    return run_attempts(statement.change, one_process, write)
+    return run_attempts(statement.change_of_rows, one_process, write)
 
 
 def changed_columns(table: Table, given: Sequence[Assignment], what: str) -> list[Assignment]:

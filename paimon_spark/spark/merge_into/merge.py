@@ -23,7 +23,7 @@ from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import FLOATS, DataField, DataType, Root
 from paimon_spark.row_changes.clauses import Action, When, check_clauses, check_deletions, inserts_only
-from paimon_spark.row_changes.read_table import check_names
+from paimon_spark.row_changes.read_table import check_names, named_fields
 from paimon_spark.row_changes.result import Outcome, RowChangeResult
 from paimon_spark.spark.adapters.aligned_values import Naming, has_fields
 from paimon_spark.spark.adapters.batches import FrameColumns
@@ -48,7 +48,7 @@ from paimon_spark.spark.rows.checks import check_digits, check_kept_digits, inse
 from paimon_spark.spark.rows.expression_errors import Reading, empty_rows, expression_errors
 from paimon_spark.spark.rows.expressions import QUERIES, check_no_star
 from paimon_spark.spark.rows.keyed import write_keyed
-from paimon_spark.spark.rows.pruning import named_fields, named_metadata_fields, pruning_of
+from paimon_spark.spark.rows.pruning import named_metadata_fields, pruning_of
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.sql.queries.references import dotted_names
 from paimon_spark.sql.text.cursor import column_path
@@ -126,7 +126,7 @@ def run_merge(merge: Merge) -> RowChangeResult:
     check_names(f"{what}: the source", merge.source.columns)
     name = merge.source_alias or source_alias_of(merge.source, merge.alias, merge.expressions, what)
     _check_compares(merge, NONE if name == HIDDEN else name, what)
-    change = replace(merge.job.change, inserts_only=inserts_only(merge.clauses))
+    change = replace(merge.job.change, inserts_only=inserts_only(merge.clauses), expressions=merge.expressions)
     source = _KeptSource(merge.source)
     naming = Naming(is_case_sensitive(merge.job.spark), completes=merge.merging is not None)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ from paimon_spark.errors import PaimonError
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.schema import TableSchema, metadata_fields
 from paimon_spark.format.types import DataField
+from paimon_spark.row_changes.read_table import named_fields
 from paimon_spark.spark.rows.assignments import Expression
 from paimon_spark.sql.queries.conjuncts import reaches_end, where_parts
 from paimon_spark.sql.queries.query import Conjunct, fold
@@ -21,7 +21,6 @@ from paimon_spark.sql.queries.read_query import read_query
 from paimon_spark.sql.text.lexer import tokenize
 from paimon_spark.sql.text.names import Names
 
-_WORD = re.compile(r"\w+")
 _CATALOG = "paimon_row_changes"
 _TRUE = AlwaysTrue()
 
@@ -99,14 +98,3 @@ def _conjuncts(condition: str, alias: str) -> tuple[Sequence[Conjunct], int]:
 def named_metadata_fields(schema: TableSchema, expressions: Sequence[Expression | None]) -> list[DataField]:
     """The metadata columns of a table that expressions name; of a Column counts what it prints."""
     return named_fields(metadata_fields(schema), [None if item is None else str(item) for item in expressions])
-
-
-def named_fields(fields: Sequence[DataField], expressions: Sequence[Expression | None]) -> list[DataField]:
-    """The columns that expressions may name: those whose name is a word in one of them, or no word at all.
-
-    A Column tells no words, so it may name all.
-    """
-    if any(not isinstance(item, str) for item in expressions if item is not None):
-        return list(fields)
-    words = {fold(word) for item in expressions if isinstance(item, str) for word in _WORD.findall(item)}
-    return [f for f in fields if not _WORD.fullmatch(f.name) or fold(f.name) in words]

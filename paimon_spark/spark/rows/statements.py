@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ from paimon_spark.arrow.predicates.predicate import AlwaysTrue
 from paimon_spark.errors import SqlError
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField, Root
+from paimon_spark.row_changes.read_table import named_fields
 from paimon_spark.row_changes.result import Outcome, RowChangeResult
 from paimon_spark.row_changes.update_rules import DELETE, UPDATE
 from paimon_spark.spark.adapters.aligned_values import Naming
@@ -38,7 +39,7 @@ from paimon_spark.spark.rows.expression_errors import Reading, empty_rows, expre
 from paimon_spark.spark.rows.expressions import QUERIES, check_no_star, draws_for_rows
 from paimon_spark.spark.rows.keyed import write_keyed
 from paimon_spark.spark.rows.merged_buckets import delete_from_buckets
-from paimon_spark.spark.rows.pruning import Pruning, named_fields, named_metadata_fields, pruning_of
+from paimon_spark.spark.rows.pruning import Pruning, named_metadata_fields, pruning_of
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.sql.queries.query import fold
 from paimon_spark.sql.text.lexer import tokenize
@@ -87,6 +88,12 @@ class RowStatement:
     def what(self) -> str:
         """For messages."""
         return f"{self.job.change.statement} of {self.job.change.name or self.alias}"
+
+    @property
+    def job_of_rows(self) -> Job:
+        """The job, with what its expressions may name."""
+        given = (self.condition, *(self.assignments or {}).values())
+        return replace(self.job, change=replace(self.job.change, expressions=given))
 
 
 def delete_where(statement: RowStatement) -> RowChangeResult:
@@ -146,7 +153,7 @@ def delete_where(statement: RowStatement) -> RowChangeResult:
         )
 
     with expression_errors(statement.what, lambda: _readings(statement)):
-        return statement.job.run(write, by_metadata)
+        return statement.job_of_rows.run(write, by_metadata)
 
 
 def update_where(statement: RowStatement) -> RowChangeResult:
@@ -192,7 +199,7 @@ def update_where(statement: RowStatement) -> RowChangeResult:
     if not statement.assignments:
         raise SqlError(f"{statement.what}: no assignment is given; name a column and its new value")
     with expression_errors(statement.what, lambda: _readings(statement), statement.assignments.values()):
-        return statement.job.run(write)
+        return statement.job_of_rows.run(write)
 
 
 def _columns(

@@ -50,8 +50,9 @@ class Table:
         opened: the latest schema when the table was opened, which is in a file as long as the table is there; None: a
             server knows the table, or nobody has opened it.
         auth: tells which rows and values may be read; None: all. Reads for users keep to it, those for writers do not.
-        rewrites: whether its rows are read to be written again. Then bytes of a BLOB that begin as a reference does are
-            the reference to them: a write would follow the bytes, and it follows that.
+        kept_references: its rows are read to be written again, and these of its BLOB columns as references, which a
+            write follows or keeps. Bytes of the others are a reference too if they begin as one does: a write would
+            follow them. None: all are bytes.
         views: follows the values of `blob-view-field` to rows of other tables; None: the table has no such columns, or
             nobody told of its catalog when it was opened.
     """
@@ -65,7 +66,7 @@ class Table:
     server: TableServer | None = None
     opened: TableSchema | None = None
     auth: QueryAuth | None = None
-    rewrites: bool = False
+    kept_references: frozenset[str] | None = None
     views: BlobViews | None = None
 
     @cached_property

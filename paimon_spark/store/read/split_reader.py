@@ -143,9 +143,14 @@ class SplitReader:
         return None if self.table.views is None else self.table.views.lookup()
 
     @cached_property
+    def _kept(self) -> frozenset[str]:
+        """The BLOB columns whose values stay what is stored."""
+        return self.as_stored | (self.table.kept_references or frozenset())
+
+    @cached_property
     def _viewed(self) -> tuple[str, ...]:
         """The columns of the result and the condition whose views the read follows."""
-        views = resolved_views(self.table.schema, self.table.settings) - self.as_stored
+        views = resolved_views(self.table.schema, self.table.settings) - self._kept
         return tuple(field.name for field in self._read_fields if field.name in views)
 
     def _fulfilling(
@@ -165,12 +170,12 @@ class SplitReader:
         table = self.table
         has_bytes = not table.settings.blob_as_descriptor
         references = referenced_blobs(table.schema, table.settings) | set(self._viewed) if has_bytes else frozenset()
-        references -= self.as_stored
+        references -= self._kept
         columns = [f.name for f in self.fields if is_blob_column(f.type) and f.name in references]
         if not columns:
             yield rows
             return
-        yield from with_bytes(rows, columns, table.file_io, table.location, table.rewrites, views)
+        yield from with_bytes(rows, columns, table.file_io, table.location, table.kept_references is not None, views)
 
     def read_with_places(self, split: Split) -> Iterator[pa.RecordBatch]:
         """The rows of the files of a split that share no key, then the name of their file and their number in it.

@@ -242,4 +242,24 @@ def test_statements_keep_bytes_that_look_like_a_reference(cat: SessionCatalog, t
         "WHEN MATCHED THEN UPDATE SET name = s.name"
     )
     assert rows(cat) == [(1, "merged", looks), (2, "new", b"\2")]
+    cat.sql("UPDATE paimon.d.t SET name = hex(substr(pic, 1, 1)) WHERE length(pic) = 1")
+    assert rows(cat) == [(1, "merged", looks), (2, "02", b"\2")]
+    cat.sql("UPDATE paimon.d.t SET name = 'named' WHERE length(pic) > 1")
+    assert rows(cat) == [(1, "named", looks), (2, "02", b"\2")]
+    check_table(str(tmp_path / "lake/d.db/t"))
+
+
+def test_statements_keep_the_references_of_a_column_of_references(cat: SessionCatalog, tmp_path: Path) -> None:
+    """Bytes that nobody computes anything of are not read, and bytes would be refused."""
+    cat.sql(
+        "CREATE TABLE paimon.d.t (id INT, name STRING, pic BINARY) "
+        "TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '1', 'blob-descriptor-field' = 'pic')"
+    )
+    (tmp_path / "bytes").write_bytes(b"some bytes")
+    reference = f"sys.path_to_descriptor('{tmp_path}/bytes')"
+    cat.sql(f"INSERT INTO paimon.d.t SELECT explode(array(1, 2, 3)), 'a', {reference}")
+    cat.sql("UPDATE paimon.d.t SET name = 'new' WHERE id = 1")
+    cat.sql("MERGE INTO paimon.d.t t USING (SELECT 2 id) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET name = 'merged'")
+    cat.sql("DELETE FROM paimon.d.t WHERE id = 3 AND name = 'a'")
+    assert rows(cat) == [(1, "new", b"some bytes"), (2, "merged", b"some bytes")]
     check_table(str(tmp_path / "lake/d.db/t"))
