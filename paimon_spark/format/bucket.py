@@ -12,7 +12,7 @@ are a partition as a metadata file has it: the same values, but possibly other b
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any, NewType, TypeAlias
 
@@ -147,3 +147,8 @@ def decode_hashes(data: bytes, where: str = "a HASH index file") -> npt.NDArray[
 def encode_hashes(hashes: npt.NDArray[np.int32]) -> bytes:
     """The bytes of the index file."""
     return hashes.astype(">i4").tobytes()
+
+
+def number_words(numbers: Iterable[int]) -> str:
+    """Numbers of buckets in words: ``2 and 4``."""
+    return " and ".join(str(number) for number in sorted(numbers))

@@ -17,8 +17,9 @@ import pyarrow.compute as pc
 from paimon_spark.arrow.predicates.predicate import TRUE
 from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.errors import CorruptFile, PaimonError, StorageError
+from paimon_spark.format.bucket import Place
 from paimon_spark.format.deletion_vector import decode_vector, deleted_positions, range_to_read
-from paimon_spark.format.manifest import DataFileMeta, IndexManifestEntry
+from paimon_spark.format.manifest import DataFileMeta, IndexManifestEntry, ManifestEntry
 from paimon_spark.format.paths import data_file_path
 from paimon_spark.format.rules.key_clustering import orders_otherwise
 from paimon_spark.format.snapshot import Snapshot
@@ -31,6 +32,7 @@ from paimon_spark.merge.runs.sort_merge import merge_runs
 from paimon_spark.store.checks.report import Findings, Rule
 from paimon_spark.store.checks.row_checks import named
 from paimon_spark.store.metadata.file_paths import bucket_directory
+from paimon_spark.store.metadata.live_files import Identity
 from paimon_spark.store.metadata.messages import DELETION_VECTORS
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.deletion_files import read_deleted_positions
@@ -55,6 +57,12 @@ def level_faults(files: Iterable[DataFileMeta], key_types: Sequence[DataType]) -
         for (_, last, one), (first, _, other) in itertools.pairwise(ranges):
             if last >= first:
                 yield f"the keys of {found[one].file_name} and {found[other].file_name} overlap on level {level}"
+
+
+def bucket_counts(live: Mapping[Place, Mapping[Identity, ManifestEntry]], partition: bytes) -> set[int]:
+    """The numbers of buckets that the files of a partition name; postponed files name none."""
+    found = (entry for place, entries in live.items() if place[0] == partition for entry in entries.values())
+    return {entry.total_buckets for entry in found if entry.total_buckets > 0}
 
 
 def double_files(files: Iterable[DataFileMeta]) -> Iterator[str]:

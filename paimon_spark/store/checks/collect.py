@@ -14,7 +14,7 @@ import numpy.typing as npt
 from paimon_spark.errors import CorruptFile, PaimonError
 from paimon_spark.file_io import FileIO
 from paimon_spark.file_io.locate import is_same_store, plain_location
-from paimon_spark.format.bucket import Partition, Place, decode_hashes
+from paimon_spark.format.bucket import Partition, Place, decode_hashes, number_words
 from paimon_spark.format.managed_blobs import LIST_SUFFIX, decode_packs
 from paimon_spark.format.manifest import DataFileMeta, IndexManifestEntry, ManifestEntry
 from paimon_spark.format.options.engines import MergeEngine
@@ -26,6 +26,7 @@ from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.merge.keys.row_ids import is_blob_file
 from paimon_spark.store.checks.buckets import (
     OneRowTask,
+    bucket_counts,
     check_one_partition,
     check_one_row,
     check_vector_file,
@@ -92,6 +93,7 @@ class Collector:
     _hash_files: dict[Place, str] = field(default_factory=dict)
     _compared: dict[Place, object] = field(default_factory=dict)
     _directories: dict[Place, str] = field(default_factory=dict)
+    _counts: dict[Partition, int] = field(default_factory=dict)
     _lost: dict[str, tuple[Place, Identity]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -110,6 +112,7 @@ class Collector:
         self.take_changelog(state.label, state.changelog)
         for place in state.changed:
             self._take_bucket(state, place)
+        self._compare_counts(state)
         if state.added and self.table.schema.tracking_fields:
             evolves = self.table.settings.data_evolution_enabled  # several files have a row
             for found in evolved_faults(state) if evolves else row_id_faults(state):
@@ -148,6 +151,21 @@ class Collector:
             if is_read and entry.file.schema_id != self.table.schema.id:
                 task = FileTask(label, path, entry)
                 self._add_job(entry.file.file_size, partial(check_changed_types, self.table, task, self.findings))
+
+    def _compare_counts(self, state: SnapshotState) -> None:
+        """The files of a partition name one number of buckets. It is looked at where a file names a new one."""
+        for entry in state.added:
+            partition, _ = place_in(entry)
+            if entry.total_buckets <= 0 or self._counts.get(partition) == entry.total_buckets:
+                continue
+            self._counts[partition] = entry.total_buckets
+            counts = bucket_counts(state.live, partition)
+            if len(counts) > 1:
+                found = (
+                    f"its files name {number_words(counts)} buckets, so a key may have rows in two of them: a job "
+                    "wrote on while another one changed the number"
+                )
+                self.findings.add(Rule.BUCKET, state.label, describe_partition(self.table, partition), found)
 
     def _compare_buckets(self, label: str, where: str, paths: Iterable[str]) -> None:
         check_disjoint(label, where, map(self._hashes.find, paths), self.findings)

@@ -30,7 +30,8 @@ class Rule(StrEnum):
     KEY_RANGE: smallest and largest key of a file are the recorded ones.
     SEQUENCE: smallest and largest sequence number of a file are the recorded ones.
     DELETES: the recorded number of retractions of a file.
-    PARTITION, BUCKET: every row lies where its partition columns and its bucket key put it.
+    PARTITION, BUCKET: every row lies where its partition columns and its bucket key put it, and all files of a
+    partition name the same number of buckets.
     LEVELS: the files of one level above 0 of a bucket share no key.
     VECTORS: a deletion vector can be read, deletes rows that exist, as many as recorded, of a file that is live;
     of several files with columns of the same rows it names the oldest one.

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from paimon_spark.arrow.predicates.predicate import Predicate
 from paimon_spark.errors import CommitConflict, OptionError, RetriesExhausted, TableNotFound, UnsupportedFeature
+from paimon_spark.format.bucket import number_words
 from paimon_spark.format.manifest import DataFileMeta, FileKind, IndexManifestEntry
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.rules.key_clustering import OVERRIDE, SORTED_LEVEL, orders_otherwise
@@ -96,7 +97,8 @@ def rescale(
 
     Raises:
         OptionError: the number or the condition is not valid, or a table with postponed buckets is given no number.
-        UnsupportedFeature: the table has no fixed number of buckets, or cannot be written.
+        UnsupportedFeature: the table has no fixed number of buckets, or cannot be written, or the files of a keyed
+            partition name several numbers.
         CommitConflict: another job has changed a partition concurrently; nothing was committed.
         TableChanged: the table was opened before its columns were changed.
         RetriesExhausted: other writers were faster in every attempt; nothing was committed.
@@ -137,7 +139,8 @@ def plan_rescale(table: Table, buckets: int, where: str | Predicate | None = Non
 
     Raises:
         OptionError: the number or the condition is not valid.
-        UnsupportedFeature: the table has no fixed number of buckets, or cannot be written.
+        UnsupportedFeature: the table has no fixed number of buckets, or cannot be written, or the files of a keyed
+            partition name several numbers.
         TableChanged: the table was opened before its columns were changed.
     """
     if table.bucket_mode not in (BucketMode.HASH_FIXED, BucketMode.POSTPONE_MODE):
@@ -151,8 +154,9 @@ def plan_rescale(table: Table, buckets: int, where: str | Predicate | None = Non
     check_writable(table.schema, table.settings)
     plan = replace(plan_write(table), overwrites=True)  # rows that move are no input
     snapshot = table.snapshots.load(plan.since) if plan.since else None
-    found = live_buckets(table, snapshot, predicate)
-    chosen = [b for b in found if b.entries and b.entries[0].total_buckets != buckets]
+    found = [b for b in live_buckets(table, snapshot, predicate) if b.entries]
+    counts = _bucket_counts(table, found)
+    chosen = [b for b in found if counts[b.place[0]] != {buckets}]
     check_rewritable(
         table.location, table.schema, table.schemas, (file.schema_id for bucket in chosen for file in bucket.files)
     )
@@ -161,8 +165,30 @@ def plan_rescale(table: Table, buckets: int, where: str | Predicate | None = Non
     rewrite = Rewrite(table, tuple(sources), numbers, str(uuid.uuid4()), plan, True, _level(table))
     files = frozenset((*b.place, file.file_name) for b in chosen for file in b.files)
     index = frozenset(e.file_name for e in _index_of(TableState(table, snapshot, (), ()), rewrite))
-    previous = {describe_partition(table, b.place[0]): b.entries[0].total_buckets for b in chosen}
+    previous = {describe_partition(table, b.place[0]): max(counts[b.place[0]]) for b in chosen}
     return RescalePlan(rewrite, files, index, previous)
+
+
+def _bucket_counts(table: Table, found: Sequence[LiveBucket]) -> dict[bytes, set[int]]:
+    """Partition -> the numbers of buckets that its files name, which is one.
+
+    Raises:
+        UnsupportedFeature: the files of a keyed partition name several: nothing tells which of two rows of a key, in
+            buckets of different numbers, is the newer one. A writer of the official system that ran while another
+            job changed the number leaves this, because it looks at the number once (Java: ConflictDetection).
+    """
+    counts: dict[bytes, set[int]] = {}
+    for bucket in found:
+        counts.setdefault(bucket.place[0], set()).update(entry.total_buckets for entry in bucket.entries)
+    for partition, numbers in counts.items():
+        if table.schema.primary_keys and len(numbers) > 1:
+            raise UnsupportedFeature(
+                f"rescaling {table.location}: {describe_partition(table, partition)} has files of "
+                f"{number_words(numbers)} buckets, because a job wrote on while another one changed the number, and a "
+                "key may have a row in each. Stop that job, choose the rows to keep, and overwrite the partition with "
+                "them, or roll back to a snapshot before the change"
+            )
+    return counts
 
 
 def commit_rescale(table: Table, plan: RescalePlan, messages: Sequence[CommitMessage]) -> CommitResult:

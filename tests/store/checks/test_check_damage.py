@@ -134,6 +134,12 @@ def moved_to_bucket(table: Path) -> None:
     change_entries(table, lambda e: [replace(e, bucket=1) if e.file.file_name == entry.file.file_name else e])
 
 
+def other_number(table: Path) -> None:
+    """Of the files of one bucket alone the manifests say that their partition had another number of buckets."""
+    place = next((e.partition, e.bucket) for e in _live(table))
+    change_entries(table, lambda e: [replace(e, total_buckets=8) if (e.partition, e.bucket) == place else e])
+
+
 def unknown_key(table: Path) -> None:
     """The HASH index of bucket 0 has another hash instead of one of its keys."""
 
@@ -319,6 +325,7 @@ DAMAGES: list[tuple[str, str, Callable[[Path], object], set[Rule], str]] = [
     ("pk_dedup", "no column", rows(lambda t: t.drop_columns(["v"])), {Rule.ROWS}, "lacks the columns v of schema 0"),
     ("pk_part_buckets", "bucket", moved_to_bucket, {Rule.BUCKET}, "it lies in bucket 1"),
     ("append_bucketed", "bucket", moved_to_bucket, {Rule.BUCKET}, "it lies in bucket 1"),
+    ("pk_part_buckets", "number of buckets", other_number, {Rule.BUCKET}, "its files name 4 and 8 buckets"),
     ("pk_dedup", "levels", file(0, level=lambda n: 1), {Rule.LEVELS}, "overlap on level 1"),
     ("pk_dedup", "live twice", live_on_two_levels, {Rule.LIVE_FILES, Rule.TOTALS}, "is live 2 times"),
     ("overwrite", "two sizes", two_sizes, {Rule.LIVE_FILES}, "two manifests name it"),

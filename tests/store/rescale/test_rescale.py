@@ -12,12 +12,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.faults.damage import change_entries
 from support.oracles.checker import check_table
 from support.tables.commit_states import latest, with_rivals
 from support.tables.compacting import compact, rows_of
 from support.tables.files_by_hand import file, partition
 from support.tables.staging import Row, put
 
+from paimon_spark import check
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import CommitConflict, OptionError, UnsupportedFeature
@@ -371,3 +373,33 @@ def test_rows_that_move_are_older_than_what_others_write(tmp_path: Path) -> None
     files = [file for message in rewrite.write([(batch, None)]) for file in message.new_files]
     assert sum(file.row_count for file in files) == 9
     assert all(0 <= file.min_sequence_number - plan.first_sequence < TASK_STRIDE for file in files)
+
+
+def _written_on(table: Table, first: int) -> None:
+    """Files from a snapshot on are those of a job that goes on with 4 buckets, as Java's writers do after a rescale."""
+    added = {file.file_name for file in _added(table, first - 1)}
+    change_entries(Path(table.location), lambda e: [e if e.file.file_name in added else replace(e, total_buckets=4)])
+
+
+def test_a_key_may_have_rows_in_buckets_of_two_numbers(tmp_path: Path) -> None:
+    table = make(tmp_path / "t", keys=["id"], parts=[])
+    put(table, rows("a", *range(40)))
+    put(table, rows("a", *range(40), add=100))
+    _written_on(table, 2)
+    for buckets in (2, 3, 4):
+        with pytest.raises(UnsupportedFeature, match="the table has files of 2 and 4 buckets"):
+            rescale(table, buckets)
+    assert latest(table).id == 2
+
+
+@pytest.mark.parametrize("buckets", [2, 3, 4])
+def test_rows_without_keys_may_lie_in_buckets_of_two_numbers(buckets: int, tmp_path: Path) -> None:
+    table = make(tmp_path / "t", keys=[], parts=[], bucket__key="id")
+    put(table, rows("a", *range(40)))
+    put(table, rows("a", *range(40), add=100))
+    before = sorted(read(table))
+    _written_on(table, 2)
+    assert rescale(table, buckets).rows == 80
+    assert sorted(read(table)) == before
+    assert {entry.total_buckets for entry in entries(table)} == {buckets}
+    assert check(table.location, latest_only=True).is_good
