@@ -264,7 +264,8 @@ class SplitReader:
         names = tuple(field.name for field in self._read_fields)
         output = (*names, VALUE_KIND) if self.row_kinds else names
         if not self.table.schema.primary_keys:
-            whole = replace(self, fields=self.table.schema.fields, as_stored=frozenset(self.table.schema.names))
+            stored, every = stored_part(self.table, self.predicate), frozenset(self.table.schema.names)
+            whole = replace(self, fields=self.table.schema.fields, predicate=stored, as_stored=every)
             old, new = (partial(whole._rows_of, side, batch_rows) for side in (split.before, split.after))
             shares = -(-sum(file.file_size for file in split.files) // _SHARE_BYTES)
             return bag_difference(old, new, BagSpec(self.table.schema.fields, output, self.row_kinds, max(shares, 1)))

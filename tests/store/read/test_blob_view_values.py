@@ -132,8 +132,18 @@ def test_changes_and_streams(catalog: Catalog) -> None:
     change = {"incremental-between": "1,2"}
     assert read(catalog, **change) == [b"2", None]
     assert sorted(read(catalog, **change, **{"incremental-between-scan-mode": "diff"}), key=str) == [None, b"2"]
-    rows = [row for batch in catalog["d.v"].stream().__iter__() for row in batch.to_arrow()["r"].to_pylist()]
-    assert sorted(rows, key=str) == [None, b"0", b"1", b"2"]
+    catalog["d.up"].update("id = 2", {"b": pc.scalar(pa.scalar(None, pa.binary()))})
+    changes = catalog.load_table(Identifier("d", "v"), {**change, "incremental-between-scan-mode": "diff"})
+    assert changes.scan(["id", "r"], "r is null").to_arrow()["id"].to_pylist() == [0, 1]
+    assert changes.scan(["id", "r"], "r is not null").count() == 0
+    catalog["d.v"].update("true", {"n": 3})
+    between = {"incremental-between": "2,3", "incremental-between-scan-mode": "diff"}
+    changes = catalog.load_table(Identifier("d", "v"), between)
+    assert changes.scan(["id", "n"], "r is null").to_arrow().sort_by("id").to_pylist() == [
+        {"id": 0, "n": 3}, {"id": 1, "n": 3}
+    ]  # fmt: skip
+    rows = [row for batch in catalog["d.v"].stream() for row in batch.to_arrow()["r"].to_pylist()]
+    assert sorted(rows, key=str) == [None, None, b"0", b"1"]
 
 
 def test_null_in_a_column_that_must_have_values(catalog: Catalog) -> None:
