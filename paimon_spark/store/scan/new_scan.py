@@ -40,7 +40,7 @@ def new_scan(
         SnapshotNotFound: an option names a snapshot, tag or time that does not exist.
         AccessDenied: the server of the table does not let the user read one of the columns.
     """
-    own = _plain_scan(table, fields, predicate)
+    own = _shown_scan(table, fields, predicate)
     own = own if not parts else replace(own, spec=replace(own.spec, parts=parts))
     if other_branch(table.settings, table.branch) is None:
         return _limited(own)
@@ -81,7 +81,7 @@ def stream_scan(table: Table, fields: Sequence[DataField], predicate: Predicate)
         UnsupportedFeature: this release cannot read one of the fields.
         AccessDenied: the server of the table does not let the user read one of the columns.
     """
-    return _limited(_plain_scan(table, fields, predicate))
+    return _limited(_shown_scan(table, fields, predicate))
 
 
 def _second(table: Table) -> OtherBranch | None:
@@ -102,11 +102,16 @@ def _limited(scan: Scan) -> Scan:
     return with_limits(scan)
 
 
-def _plain_scan(table: Table, fields: Sequence[DataField], predicate: Predicate) -> Scan:
-    _check_columns(table, fields, columns_of(predicate))
+def _shown_scan(table: Table, fields: Sequence[DataField], predicate: Predicate) -> Scan:
+    """A read whose result shows all the fields."""
     wanted = {field.name for field in fields} | columns_of(predicate)
     for name in sorted(resolved_views(table.schema, table.settings) & wanted):
         check_views_known(table, name)
+    return _plain_scan(table, fields, predicate)
+
+
+def _plain_scan(table: Table, fields: Sequence[DataField], predicate: Predicate) -> Scan:
+    _check_columns(table, fields, columns_of(predicate))
     return Scan(table, ReadSpec(tuple(fields), predicate))
 
 

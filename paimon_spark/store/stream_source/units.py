@@ -34,6 +34,7 @@ from paimon_spark.store.metadata.live_files import Indices, canonical_row, group
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.pruning.file_filter import FileFilter
 from paimon_spark.store.read.deletion_files import DeletionFiles, find_deletion_files
+from paimon_spark.store.read.row_places import stored_part
 from paimon_spark.store.read.splits import DeletionFile, ReadUnit, Split, fair_bins, weight_of
 from paimon_spark.store.scan.change_plan import directory_of, list_of, refuse_joined, whole_parts
 from paimon_spark.store.scan.read_spec import ReadSpec
@@ -83,6 +84,7 @@ class UnitPlanner:
         self._producer = table.settings.changelog_producer
         self._warned = False
         plain = self._producer in (ChangelogProducer.NONE, ChangelogProducer.INPUT)
+        predicate = stored_part(table, predicate)
         self._changes = ReadSpec((), predicate, unmerged_postponed=self._producer == ChangelogProducer.NONE)
         self._state = replace(
             self._changes, created_since=created_since, all_levels=plain, least_level=self._least_level()

@@ -144,6 +144,22 @@ def test_changes_and_streams(catalog: Catalog) -> None:
     ]  # fmt: skip
     rows = [row for batch in catalog["d.v"].stream() for row in batch.to_arrow()["r"].to_pylist()]
     assert sorted(rows, key=str) == [None, None, b"0", b"1"]
+    append(catalog, view(2))
+    rows = [row for batch in catalog["d.v"].stream("r", "r is null") for row in batch.to_arrow()["r"].to_pylist()]
+    assert rows == [None, None, None]
+    assert read(catalog, "r is null") == [None, None, None]
+
+
+def test_a_table_by_its_path_is_changed_but_for_what_its_views_lead_to(catalog: Catalog) -> None:
+    append(catalog, view(0), view(1), None)
+    table = open_table(catalog.table_location(Identifier("d", "v")))
+    assert table.update("id = 1", {"n": 4}).rows_updated == 1
+    assert table.delete("id = 0").rows_deleted == 1
+    assert table.scan(["id", "n"]).to_arrow().to_pylist() == [{"id": 1, "n": 4}, {"id": 2, "n": 0}]
+    assert read(catalog) == [b"1", None]
+    for statement in (lambda: table.delete("r is null"), lambda: table.stream("r"), lambda: table.scan("r")):
+        with pytest.raises(UnsupportedFeature, match="opened by its path, which tells of no catalog"):
+            statement()
 
 
 def test_null_in_a_column_that_must_have_values(catalog: Catalog) -> None:
