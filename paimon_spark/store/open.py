@@ -173,9 +173,20 @@ class ReadableTable(Table):
         return self.system_table("snapshots").to_arrow().sort_by([("snapshot_id", "descending")])
 
     def with_options(self, options: Mapping[str, str]) -> ReadableTable:
-        """This table with further dynamic options, given as for open_table; storage options are ignored."""
+        """This table with further dynamic options, given as for open_table; storage options are ignored.
+
+        Raises:
+            OptionError: an option is unknown, has a bad value or contradicts the table, or names another branch.
+        """
         _, dynamic = split_storage_options(options)
-        return _with_dynamic(self, resolve_keys(dynamic, self.schema.names))
+        resolved = resolve_keys(dynamic, self.schema.names)
+        branch = resolved.get(TableSettings.branch.key, self.branch)
+        if branch != self.branch:
+            raise OptionError(
+                f"reading {self.location}: the table was opened in the branch '{self.branch}', and the option "
+                f"'{TableSettings.branch.key}' names '{branch}'; open the table with that option"
+            )
+        return _with_dynamic(self, resolved)
 
 
 OpenTable: TypeAlias = "ReadableTable | ObjectTable | FormatTable"

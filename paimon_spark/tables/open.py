@@ -17,6 +17,7 @@ from paimon_spark.errors import OptionError
 from paimon_spark.file_io import absolute_location, file_io_for
 from paimon_spark.format.options.engines import TableKind
 from paimon_spark.format.options.other_systems import ARGUMENT_ADVICE
+from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.store.metadata.table_options import split_storage_options
 from paimon_spark.store.open import OpenTable, ReadableTable, open_any_table, open_data_table, state_options
 from paimon_spark.store.scan.read_spec import find_fields
@@ -397,9 +398,14 @@ class WritableTable(ReadableTable, TableProcedures):
         return alter(self.reopened(), unset_changes(keys), False, dry_run)
 
     def with_options(self, options: Mapping[str, str]) -> WritableTable:
-        """This table with further dynamic options, given as for open_table; storage options are ignored."""
-        made = super().with_options(options)
-        return _writable(made, self.place, {**self.given, **options})
+        """This table with further dynamic options, given as for open_table; storage options are ignored.
+
+        With another ``branch`` it is that branch as it is now, with its own columns.
+        """
+        given = {**self.given, **options}
+        branch = next((value for key, value in options.items() if key.lower() == TableSettings.branch.key), self.branch)
+        made = super().with_options(options) if branch == self.branch else self.reopened(options)
+        return _writable(made, self.place, given)
 
     def reopened(self, options: Mapping[str, str] = NO_OPTIONS) -> ReadableTable:
         """The table that is there now.

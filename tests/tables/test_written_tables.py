@@ -23,6 +23,7 @@ from hypothesis import given, settings
 from paimon_spark import create_table, open_catalog, open_table
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import DataError, OptionError, StaleBatch, TableNotFound, UnsupportedMethod
+from paimon_spark.store.open import open_data_table
 from paimon_spark.tables.open import WritableTable
 
 COLUMNS = {"id": "BIGINT", "dt": "STRING", "v": "STRING"}
@@ -354,3 +355,18 @@ print(table.scan().count(), "pyspark" in sys.modules, "py4j" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "2 False False\n"
+
+
+def test_the_option_of_a_branch_opens_it(tmp_path: Path) -> None:
+    table = made(tmp_path / "t")
+    row = {"id": 1, "dt": "a", "v": "x"}
+    table.append([row])
+    table.create_tag("before")
+    table.create_branch("trial", tag="before")
+    table.truncate()
+    trial = table.with_options({"branch": "trial"})
+    assert (trial.branch, rows_of(trial), rows_of(table)) == ("trial", [(1, "a", "x")], [])
+    trial.append([{**row, "id": 2}])
+    assert (trial.scan().count(), trial.with_options({"branch": "main"}).scan().count()) == (2, 0)
+    with pytest.raises(OptionError, match="opened in the branch 'main', and the option 'branch' names 'trial'"):
+        open_data_table(str(tmp_path / "t")).with_options({"branch": "trial"})

@@ -81,9 +81,9 @@ class TableReads(TableState):
             where: a condition, as for ``toDF``.
             options: more options of the read, such as ``scan.snapshot-id``.
         """
-        table = None if isinstance(where, Column) else self._open_any()
+        table = None if isinstance(where, Column) else self._open_any(options)
         if isinstance(table, ReadableTable) and not isinstance(where, Column):
-            known = self._in_zone(table).with_options(options).scan(where=where).metadata_aggregates()
+            known = self._in_zone(table).scan(where=where).metadata_aggregates()
             if not known.rest:
                 return known.rows
         columns = None if isinstance(where, Column) else ()  # it may name any column
@@ -114,9 +114,9 @@ class TableReads(TableState):
         options: Mapping[str, str],
         function: Callable[[Column], Column],
     ) -> Any:
-        table = self._open_any()
+        table = self._open_any(options)
         if isinstance(table, ReadableTable):
-            table = self._in_zone(table).with_options(options)
+            table = self._in_zone(table)
         (field,) = find_fields(table.schema, (column,))
         frame: DataFrame | None = None
         is_known = field in table.schema.fields and (where is None or isinstance(where, str))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from pyspark.sql import SparkSession
 
@@ -38,8 +39,9 @@ class TableState(ForeignNames):
     def _open(self) -> ReadableTable:
         return with_snapshots(self._open_any())
 
-    def _open_any(self) -> OpenTable:
-        return open_any_table(self._path, self._options)
+    def _open_any(self, options: Mapping[str, str] = MappingProxyType({})) -> OpenTable:
+        """The table that is there now, with further options of the call."""
+        return open_any_table(self._path, {**self._options, **options})
 
     def _open_in_session(self) -> ReadableTable:
         return self._in_zone(self._open())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -125,3 +126,14 @@ def test_numbers_of_a_table_object(spark: SparkSession, cat: SessionCatalog) -> 
         ("a", "c"),
     ]
     assert (table.max("id", "dt = 'y'"), table.min("id", "dt = 'none'"), table.max("dt")) == (3, None, "y")
+
+
+def test_numbers_of_a_branch_by_its_option(spark: SparkSession, tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    spark.range(3).coalesce(1).write.format("paimon").mode("append").save(path)
+    table = paimon_spark.PaimonTable.forPath(spark, path)
+    table.create_branch("trial", snapshot=1)
+    table.append(spark.range(10, 12))
+    trial = {"branch": "trial"}
+    assert (table.count(), table.count(options=trial), table.toDF(options=trial).count()) == (5, 3, 3)
+    assert (table.max("id"), table.max("id", options=trial)) == (11, 2)
