@@ -65,7 +65,9 @@ class Ours(Library):
     upsert = append
 
     def point(self, key: int) -> int:
-        return self.table.scan(where=f"id = {key}").to_arrow().num_rows
+        from paimon_spark import col
+
+        return self.table.scan(where=col("id") == key).to_arrow().num_rows
 
     def read(self) -> int:
         return sum(batch.num_rows for batch in self.table.scan().to_batches())

@@ -1,4 +1,4 @@
-"""Tables on real storage servers: written by eight processes, compacted, expired, cleaned, and checked."""
+"""Tables on real storage servers: written by several processes, compacted, expired, cleaned, and checked."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COMMITS = tries("PAIMON_COMMITS", 1, 50)
 _HOUR = 3_600_000
 
 
-def test_eight_processes_commit_at_once(server: StorageServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_processes_commit_at_once(server: StorageServer, capsys: pytest.CaptureFixture[str]) -> None:
     location = f"{server.root}/{uuid4().hex}"
     if not server.is_proved:
         with pytest.raises(UnsupportedFeature, match="two writers could overwrite each other's commits"):

@@ -305,7 +305,7 @@ def with_functions(session: SqlSession, text: str, database: str | None = None) 
     blobs become expressions, and functions that the catalog stores temporary functions of the session.
 
     Args:
-        database: of the functions that the catalog stores and that are named without one; None: the current one.
+        database: of the tables and functions in it that are named without one; None: the current one.
 
     Raises:
         SqlError: the argument is not one string, or the table has no partition columns or no partition with rows; or
@@ -314,29 +314,29 @@ def with_functions(session: SqlSession, text: str, database: str | None = None) 
         FunctionNotFound: a function of the catalog is named that is not there.
         UnsupportedFeature: another function of ``sys`` is called, or one that this package cannot run.
     """
-    calls = catalog_calls(text, session.names)
+    names = session.names if database is None else replace(session.names, database=database)
+    calls = catalog_calls(text, names)
     while inner := next((call for call in reversed(calls) if isinstance(call, BlobCall | ViewCall)), None):
         if isinstance(inner, ViewCall):
-            made = blob_view(_view_head(session, inner), inner.argument)
+            made = blob_view(_view_head(session, names, inner), inner.argument)
         else:
             made = EXPRESSIONS[inner.name](inner.argument) if inner.path is None else reference_to(inner.path)
         text = with_values(text, {inner: made})
-        calls = catalog_calls(text, session.names)
+        calls = catalog_calls(text, names)
     partitions = [call for call in calls if isinstance(call, MaxPartition)]
-    largest = {name: _largest(session, name) for name in {call.table for call in partitions}}
+    largest = {name: _largest(session, names, name) for name in {call.table for call in partitions}}
     literals: dict[Call, str] = {call: largest[call.table] for call in partitions}
     if session.database is not None:
         for called in current_names(text):
             value = literal_text(session.catalog.name if called.is_catalog else session.database)
             literals[called] = value + (f" AS {quoted(called.alias)}" if called.alias else "")
-    names = session.names if database is None else replace(session.names, database=database)
     return with_stored_functions(session, with_values(text, literals), plan_body, names)
 
 
-def _view_head(session: SqlSession, call: ViewCall) -> bytes:
+def _view_head(session: SqlSession, names: Names, call: ViewCall) -> bytes:
     """What a view of a column of a table begins with, as ``sys.blob_view`` names them."""
-    begin, names = f"sys.blob_view('{call.table}', '{call.column}', ...)", session.names
-    name = session.table_name(call.table) if names.is_alone else names.load_table(column_path(call.table))
+    begin = f"sys.blob_view('{call.table}', '{call.column}', ...)"
+    name = _table_name(session, names, call.table)
     table = session.open(name)
     if name.database is None:
         raise SqlError(f"{begin}: a view names a table by its database and its name, and this is a path")
@@ -348,9 +348,14 @@ def _view_head(session: SqlSession, call: ViewCall) -> bytes:
     return view_head(f"{name.database}.{name.table}{name.suffixes}", field.id)
 
 
-def _largest(session: SqlSession, name: str) -> str:
-    names = session.names
-    table = session.open(session.table_name(name) if names.is_alone else names.load_table(column_path(name)))
+def _table_name(session: SqlSession, names: Names, text: str) -> TableName:
+    """The table that the argument of a function names, in a statement or, by the names of a view, in a view."""
+    is_of_call = names.is_alone and names == session.names
+    return session.table_name(text) if is_of_call else names.load_table(column_path(text))
+
+
+def _largest(session: SqlSession, names: Names, name: str) -> str:
+    table = session.open(_table_name(session, names, name))
     if not table.schema.partition_fields:
         raise SqlError(f"sys.max_pt('{name}'): the table has no partition columns")
     check_unlimited(table, "finding the largest partition")

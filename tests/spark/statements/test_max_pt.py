@@ -60,3 +60,10 @@ def test_values(lake: SessionCatalog, column: str, values: str, text: str) -> No
 def test_refused(lake: SessionCatalog, argument: str, told: str) -> None:
     with pytest.raises(PaimonError, match=told):
         lake.sql(f"SELECT sys.max_pt({argument})")
+
+
+def test_a_view_names_tables_of_its_own_database(lake: SessionCatalog) -> None:
+    in_a_view = with_functions(lake._session, "SELECT sys.max_pt('m')", "d")
+    assert in_a_view.split() == with_functions(lake._session, "SELECT sys.max_pt('d.m')").split()
+    with pytest.raises(PaimonError, match="there is no table default"):
+        with_functions(lake._session, "SELECT sys.max_pt('m')")

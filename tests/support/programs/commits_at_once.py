@@ -1,4 +1,7 @@
-"""Eight processes commit to one table at once; every commit is there once, ids have no gap."""
+"""Processes commit to one table at once; every commit is there once, ids have no gap.
+
+``PAIMON_COMMITTERS`` sets how many processes, ``PAIMON_COMMITS`` how often each commits.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,12 @@ import pyarrow as pa
 
 from paimon_spark.catalogs.create import new_schema
 from paimon_spark.tables.open import open_table
+from support.long_runs import tries
 from support.oracles.checker import check_table
 from support.programs.commit_many import commit_many, row_id
 from support.programs.process_pool import process_pool
 
-PROCESSES = 8
+PROCESSES = tries("PAIMON_COMMITTERS", ci=8, long=16)
 COLUMNS = pa.schema([("id", pa.int64()), ("writer", pa.int32())])
 
 
@@ -25,14 +29,14 @@ def commit_at_once(location: str, storage: Mapping[str, str], keyed: bool, commi
         storage: storage options.
         keyed: whether it has a primary key.
     """
-    # Eight that do nothing but commit lose more often than ten times; the servers of tests are slow.
-    options = {"commit.max-retries": "100", "bucket": "2" if keyed else "-1"}
+    # Processes that do nothing but commit lose more often than ten times; the servers of tests are slow.
+    options = {"commit.max-retries": "1000", "bucket": "2" if keyed else "-1"}
     schema = new_schema(COLUMNS, ("id",) if keyed else (), (), options)
     with process_pool(PROCESSES) as pool:
         started = [
             pool.submit(commit_many, location, dict(storage), schema, writer, commits) for writer in range(PROCESSES)
         ]
-        attempts = [count for future in started for count in future.result(timeout=1800)]
+        attempts = [count for future in started for count in future.result(timeout=7200)]
     total = PROCESSES * commits
     report = check_table(location, dict(storage))
     table = open_table(location, storage)
