@@ -37,6 +37,7 @@ public class FlinkConsole {
     private FlinkConsole(Configuration settings) {
         batch = TableEnvironment.create(
                 EnvironmentSettings.newInstance().inBatchMode().withConfiguration(settings).build());
+        batch.getConfig().set("table.dml-sync", "true"); // of procedures that start a job
         streaming = TableEnvironment.create(
                 EnvironmentSettings.newInstance().inStreamingMode().withConfiguration(settings).build());
     }
@@ -112,7 +113,7 @@ public class FlinkConsole {
 
     private static List<String> rows(TableEnvironment environment, String statement) throws Exception {
         TableResult result = environment.executeSql(statement);
-        if (statement.stripLeading().toUpperCase().startsWith("INSERT")) {
+        if (List.of("INSERT", "UPDATE", "DELETE").contains(statement.split(" ", 2)[0])) {
             result.await();
             return List.of();
         }
