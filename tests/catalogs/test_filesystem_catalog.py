@@ -259,7 +259,7 @@ def test_it_travels_to_other_processes_and_hides_secrets(tmp_path: Path) -> None
     assert (again.name, again.options, again.table_options()) == (
         "lake",
         catalog.options,
-        {"s3.secret-key": "hush", "s3.access-key": "me"},
+        {"s3.secret-key": "hush", "s3.access-key": "me", "catalog.warehouse": str(tmp_path)},
     )
 
 

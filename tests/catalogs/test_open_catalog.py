@@ -57,7 +57,7 @@ def test_options_of_other_clients_are_taken(tmp_path: Path) -> None:
         name="lake",
     )
     assert (catalog.name, catalog.default_database, catalog.case_sensitive) == ("lake", "shop", False)
-    assert catalog.table_options() == {"s3.endpoint": "http://localhost:1"}
+    assert catalog.table_options() == {"s3.endpoint": "http://localhost:1", "catalog.warehouse": str(tmp_path)}
     plain = open_catalog(str(tmp_path))
     assert (plain.name, plain.default_database, plain.case_sensitive) == ("paimon", "default", True)
     assert not open_catalog({"warehouse": str(tmp_path), "allow-upper-case": "false"}).case_sensitive
