@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from paimon_spark.procedures.table_procedures import TableProcedures
     from paimon_spark.row_changes.attempts import RowChange
     from paimon_spark.row_changes.result import RowChangeResult
+    from paimon_spark.store.compact.compaction import CompactResult
     from paimon_spark.store.evolution.alter import AlterResult
     from paimon_spark.store.evolution.schema_update import SchemaBlock
     from paimon_spark.store.file_tables.format_table import FormatTable
@@ -60,7 +62,7 @@ class WritableTable(ReadableTable, TableProcedures):
       ``write_stream``
     - Columns and options: ``update_schema``, ``set_options``, ``unset_options``
     - Procedures: ``compact``, ``expire_snapshots``, ``create_tag``, ``rollback``, ... with the names and arguments that
-      they have in ``PaimonTable``
+      they have in ``PaimonTable``; ``compact_in`` an executor
 
     Attributes:
         place: the location that the caller gave.
@@ -356,6 +358,22 @@ class WritableTable(ReadableTable, TableProcedures):
             return self.append(rows, once=once, once_skips_older=once_skips_older)
         merge = self.merge(rows, [field.name for field in names], once=once, once_skips_older=once_skips_older)
         return merge.when_matched_update_all().when_not_matched_insert_all().execute()
+
+    def compact_in(self, executor: Executor, where: str | None = None, full: bool | None = None) -> CompactResult:
+        """Does what ``compact`` does, with its tasks in an executor: a pool of processes, or that of Dask or Ray.
+
+        Args:
+            executor: its workers have this package, and reach the storage; the caller ends it.
+            where, full: as for ``compact``.
+
+        Raises:
+            As for ``compact``.
+        """
+        from paimon_spark.procedures.local_engine import LocalEngine
+        from paimon_spark.procedures.rewrites import Compact
+        from paimon_spark.store.compact.executor_runner import ExecutorRunner
+
+        return Compact(where, full).run(self.reopened(), LocalEngine(ExecutorRunner(executor)))
 
     def update_schema(self, dry_run: bool = False) -> SchemaBlock:
         """Changes columns, comments and options: all of them at the end of the block, or none if it raises.

@@ -37,7 +37,7 @@ NOT_RUN = {
     "docs/guides/tables-of-files.md": 3,
     "docs/guides/jdbc-catalog.md": 3,
     "docs/guides/notebooks.md": 2,
-    "docs/guides/python-without-spark.md": 2,
+    "docs/guides/python-without-spark.md": 3,
     "docs/guides/read.md": 1,
     "docs/guides/rest-catalog.md": 5,
     "docs/reference/errors.md": 1,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,7 @@ def test_every_parameter_of_every_public_call_refuses_an_object_of_another_kind(
         "Function": Function(),
         "TableSchema": schema,
         "Columns": {"id": "BIGINT"},
+        "Executor": ThreadPoolExecutor(1),
     }
     seen = 0
     for owner in owners:
