@@ -88,7 +88,7 @@ class Kept:
 
     def expire(self) -> None:
         self.follow()
-        self.open().expire_snapshots(retain_max=self.draw.choice([5, 10]), retain_min=1, older_than=datetime.now(UTC))
+        self.open().expire_snapshots(retain_max=10, retain_min=5, older_than=datetime.now(UTC))
 
     def manifests(self) -> None:
         self.open().compact_manifest()
