@@ -31,6 +31,7 @@ from paimon_spark.format.paths import schema_path
 from paimon_spark.format.rules.column_directives import with_blobs
 from paimon_spark.format.rules.format_tables import check_format_table, check_kept_partitions
 from paimon_spark.format.rules.new_tables import assign_field_ids, check_written_compressions, validate_table
+from paimon_spark.format.rules.object_tables import object_table_schema
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.schema import TableSchema, encode_schema
 from paimon_spark.format.type_text import parse_type
@@ -61,13 +62,14 @@ def new_schema(
     """A schema for create_table; the columns of the primary key become NOT NULL.
 
     Args:
-        columns: of the table, in order: a schema of pyarrow, or types by names such as ``{"id": "BIGINT"}``.
+        columns: of the table, in order: a schema of pyarrow, or types by names such as ``{"id": "BIGINT"}``; ``{}`` for
+            an object table, whose columns are always the same.
         primary_keys, partition_keys: names of columns, or one text with commas between the names.
         options: of the table, and labels of the user, as TBLPROPERTIES in SQL.
         comment: of the table.
 
     Raises:
-        SchemaError: a column has a type that cannot be stored.
+        SchemaError: a column has a type that cannot be stored, or an object table is given columns of its own.
         OptionError: an option is misspelt, or belongs to another system.
     """
     keys, partitions = (
@@ -77,8 +79,31 @@ def new_schema(
     for name, declared in _declared(columns):
         fields.append(DataField(0, name, declared.with_nullable(declared.nullable and name not in keys)))
     stored = resolve_properties(options or {}, [field.name for field in fields])
+    if TableSettings(stored).table_type == TableKind.OBJECT_TABLE:
+        of_rows = {TableSettings.primary_key.key: ",".join(keys), TableSettings.partition.key: ",".join(partitions)}
+        return object_table_schema("the table", fields, {**stored, **{k: v for k, v in of_rows.items() if v}}, comment)
     numbered, highest = assign_field_ids(list(with_blobs(fields, stored)))
     return TableSchema(0, tuple(numbered), highest, partitions, keys, stored, comment)
+
+
+def check_has_snapshots(location: str, schema: TableSchema) -> None:
+    """Refuses a table of files at a path: only catalogs know where such tables are.
+
+    Args:
+        location: the table directory, for messages.
+        schema: of the new table.
+
+    Raises:
+        UnsupportedFeature: it is an object table or a format table.
+    """
+    kind = TableSettings(schema.options).table_type
+    if kind in (TableKind.OBJECT_TABLE, TableKind.FORMAT_TABLE):
+        is_of_rows = kind == TableKind.FORMAT_TABLE
+        makes = "a Hive or REST catalog makes format" if is_of_rows else "a Hive, JDBC or REST catalog makes object"
+        raise UnsupportedFeature(
+            f"creating {location} with 'type' = '{kind}': only {makes} tables; create it by its name there, with SQL, "
+            "tableName(...), or new_table(...) of open_catalog"
+        )
 
 
 def _declared(columns: Columns) -> Iterator[tuple[str, DataType]]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import struct
 import zlib
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 import numpy.typing as npt
@@ -238,8 +239,14 @@ class BlobView:
         """The view as a value of a column.
 
         Raises:
-            DataError: the name of the table has no database.
+            DataError: the name of the table has no database, or an id is no whole number.
         """
+        for what, number in (("field_id", self.field_id), ("row_id", self.row_id)):
+            if not isinstance(number, Integral):
+                raise DataError(
+                    f"a view of a blob in the table '{self.table}': its {what} is {number!r}; give a whole number: "
+                    "schema.by_name['<column>'].id of the table is that of a column, _ROW_ID of a scan that of a row"
+                )
         return view_head(self.table, self.field_id) + _VIEW_ROW.pack(self.row_id)
 
 

@@ -572,6 +572,7 @@ def create_table(
 
     storage, given = split_storage_options(options or {})
     schema = create.new_schema(columns, primary_keys, partition_keys, given, comment)
+    create.check_has_snapshots(location, schema)
     create.create_table(location, schema, file_io_for(absolute_location(location), storage), ignore_if_exists)
     return open_table(location, storage)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from paimon_spark.catalogs.create import check_written_here, create_table
+from paimon_spark.catalogs.create import check_has_snapshots, check_written_here, create_table
 from paimon_spark.errors import OptionError, SchemaError, TableNotFound, UnsupportedFeature
 from paimon_spark.file_io import absolute_location, file_io_for
 from paimon_spark.format.options.engines import TableKind
@@ -73,14 +73,7 @@ def create(
     _refuse_served(location)
     storage, given = split_storage_options(options)
     schema = new_table_schema(location, given, fields, comment)
-    kind = TableSettings(schema.options).table_type
-    if kind in (TableKind.OBJECT_TABLE, TableKind.FORMAT_TABLE):
-        is_of_rows = kind == TableKind.FORMAT_TABLE
-        makes = "a Hive or REST catalog makes format" if is_of_rows else "a Hive, JDBC or REST catalog makes object"
-        raise UnsupportedFeature(
-            f"creating {location} with 'type' = '{kind}': only {makes} tables; create it by its name there, with SQL "
-            "or tableName(...)"
-        )
+    check_has_snapshots(location, schema)
     return create_table(location, schema, file_io_for(location, storage), ignore_if_exists)
 
 

@@ -9,10 +9,11 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from paimon_spark import create_table as create_by_path
 from paimon_spark import open_catalog
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.catalogs.identifier import Identifier
-from paimon_spark.errors import OptionError, SchemaError
+from paimon_spark.errors import OptionError, SchemaError, UnsupportedFeature
 
 COLUMNS = pa.schema([("id", pa.int64()), ("dt", pa.string())])
 
@@ -64,3 +65,24 @@ def test_names_and_schemas_of_new_tables(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match=r"create_table: the argument 'schema' .*: expected a TableSchema"):
         create_table(str(tmp_path / "x"), bare)
     assert catalog.list_tables("d") == []
+
+
+def test_an_object_table_is_given_no_columns(tmp_path: Path) -> None:
+    options = {"type": "object-table"}
+    names = {"metastore": "jdbc", "uri": f"jdbc:sqlite:{tmp_path / 'names.db'}", "warehouse": str(tmp_path / "lake")}
+    catalog = open_catalog(names)
+    catalog.create_database("d")
+    table = catalog.new_table("d.files", {}, options=options)
+    (tmp_path / "lake/d.db/files/a.txt").write_text("four")
+    assert table.scan("name, length", where="name = 'a.txt'").to_arrow().to_pylist() == [{"name": "a.txt", "length": 4}]
+    with pytest.raises(SchemaError, match=r"always path, name, length, mtime, atime, owner; leave the list of columns"):
+        catalog.new_table("d.other", {"id": "INT"}, options=options)
+    with pytest.raises(SchemaError, match=r"has no 'primary-key'"):
+        catalog.new_table("d.other", {}, "path", options=options)
+
+
+@pytest.mark.parametrize(("kind", "columns"), [("object-table", {}), ("format-table", {"id": "INT"})])
+def test_a_table_of_files_is_made_by_its_name(kind: str, columns: dict[str, str], tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedFeature, match=rf"'type' = '{kind}': only a Hive.* by its name there"):
+        create_by_path(str(tmp_path / "t"), columns, options={"type": kind})
+    assert not (tmp_path / "t").exists()

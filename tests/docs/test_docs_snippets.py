@@ -23,7 +23,10 @@ from support.registered_catalogs import forget_catalogs
 from paimon_spark.spark.adapters import open_catalogs
 
 PAGES = [page for page in pages() if any(snippet.not_run is None for snippet in snippets(page))]
-ON_CONNECT = [DOCS / "guides/change-rows.md", DOCS / "guides/row-ids.md", DOCS / "guides/schema-evolution.md"]
+ON_CONNECT = [
+    DOCS / f"guides/{name}.md"
+    for name in ("blob", "change-rows", "row-ids", "schema-evolution", "tables-of-files", "variant")
+]
 NOT_RUN = {
     "README.md": 2,
     "docs/contributing/release.md": 8,

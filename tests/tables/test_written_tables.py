@@ -370,3 +370,11 @@ def test_the_option_of_a_branch_opens_it(tmp_path: Path) -> None:
     assert (trial.scan().count(), trial.with_options({"branch": "main"}).scan().count()) == (2, 0)
     with pytest.raises(OptionError, match="opened in the branch 'main', and the option 'branch' names 'trial'"):
         open_data_table(str(tmp_path / "t")).with_options({"branch": "trial"})
+
+
+def test_a_column_that_a_table_keeps_not_is_told(tmp_path: Path) -> None:
+    table = create_table(str(tmp_path / "t"), {"id": "INT", "v": "VARIANT"})
+    with pytest.raises(OptionError, match=r"'_ROW_ID': the table keeps none, because 'row-tracking\.enabled' was not"):
+        table.scan(["id", "_ROW_ID"]).to_arrow()
+    with pytest.raises(OptionError, match=r"a part of a value of VARIANT needs its type, such as v:a\.b::STRING; "):
+        table.scan(["id", "v:a.b AS b"]).to_arrow()

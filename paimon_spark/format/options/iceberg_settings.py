@@ -20,8 +20,8 @@ class IcebergSettings(Settings):
         "(the same, and a Hive metastore knows the table by its name). See "
         "[Iceberg readers](../guides/iceberg-readers.md).",
         refuses=(Refused(Moment.WRITE, (DISABLED, TABLE_LOCATION, HADOOP_CATALOG, HIVE_CATALOG),
-            "registering tables behind a REST server of Iceberg",
-            "use the official system for it, or set it to 'hadoop-catalog' and let readers open the directory"),))
+            "places of Iceberg metadata such as a REST server",
+            "set it to 'table-location', 'hadoop-catalog' or 'hive-catalog'"),))
     storage_location = choice("metadata.iceberg.storage-location", ("", TABLE_LOCATION, CATALOG_LOCATION),
         "Which directory that is: `table-location` (`metadata` in the table), or `catalog-location` "
         "(`iceberg/<database>/<table>/metadata` in the warehouse). The default is that of `metadata.iceberg.storage`.")

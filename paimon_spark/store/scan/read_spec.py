@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from paimon_spark.errors import OptionError, similar_names
 from paimon_spark.format.options.column_names import parse_columns
-from paimon_spark.format.schema import ROW_KIND, ROW_KIND_FIELD, TableSchema
+from paimon_spark.format.schema import ROW_ID, ROW_KIND, ROW_KIND_FIELD, SEQUENCE_NUMBER, TableSchema
 from paimon_spark.format.types import DataField
 
 if TYPE_CHECKING:
@@ -89,8 +89,13 @@ def _hint(name: str, schema: TableSchema) -> str:
     """What to do about a name that no column has; it begins as a further part of a sentence."""
     if name.endswith("*"):
         return ": to read all columns leave the list out"
+    column, colon, _ = name.partition(":")
+    if colon and column in schema.by_name and "::" not in name:
+        return f": a part of a value of VARIANT needs its type, such as {name.split()[0]}::STRING"
     if re.search(r"\sas\s", name, re.IGNORECASE):
         return ": a column is read by its own name; give it another one in the select of the DataFrame"
+    if name.upper() in (ROW_ID, SEQUENCE_NUMBER):
+        return ": the table keeps none, because 'row-tracking.enabled' was not set when it was made"
     near = similar_names(name, schema.names)
     return f", did you mean '{near[0]}'?" if near else ""
 

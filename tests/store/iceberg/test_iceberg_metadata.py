@@ -284,7 +284,8 @@ def test_branches_have_none(tmp_path: Path) -> None:
         (COLUMNS, {"deletion-vectors.enabled": "true"}, "deleted rows would be there"),
         (COLUMNS, {"deletion-vectors.enabled": "true", "metadata.iceberg.format-version": "3"}, "deleted rows"),
         (COLUMNS, {"row-tracking.enabled": "true", "data-evolution.enabled": "true"}, "data-evolution.enabled"),
-        (COLUMNS, {"metadata.iceberg.storage": "rest-catalog"}, "registering tables behind a REST server of Iceberg"),
+        (COLUMNS, {"metadata.iceberg.storage": "rest-catalog"}, "places of Iceberg metadata such as a REST server"),
+        (COLUMNS, {"metadata.iceberg.storage": "hive-catalogue"}, "set it to 'table-location', 'hadoop-catalog' or"),
     ],
 )
 def test_tables_that_iceberg_would_misread_are_not_written(

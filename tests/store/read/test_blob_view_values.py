@@ -187,3 +187,10 @@ def test_a_value_that_is_no_view_is_found(catalog: Catalog, tmp_path: Path) -> N
 def test_keyed_tables_have_no_views(catalog: Catalog) -> None:
     with pytest.raises(UnsupportedFeature, match=r"'blob-view-field' is 'r', .* with a primary key"):
         catalog.new_table("d.w", {"id": "INT", "r": "BLOB"}, "id", options={"blob-view-field": "r"})
+
+
+def test_a_view_has_the_numbers_of_a_column_and_a_row() -> None:
+    with pytest.raises(DataError, match=r"its field_id is 'photo'; give a whole number: schema\.by_name"):
+        BlobView("d.t", "photo", 1).encode()  # type: ignore[arg-type]
+    with pytest.raises(DataError, match=r"its row_id is None; give a whole number: .*_ROW_ID of a scan"):
+        BlobView("d.t", 1, None).encode()  # type: ignore[arg-type]
