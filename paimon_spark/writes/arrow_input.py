@@ -52,11 +52,17 @@ def record_batches(rows: Any) -> pa.RecordBatchReader:
             return pa.Table.from_pylist(rows).to_reader()
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise DataError(
-            f"writing rows given as {type(rows).__name__}: Arrow makes no columns of them: {error}"
+            f"writing rows given as {type(rows).__name__}: Arrow makes no columns of them: {error}{_advice(error)}"
         ) from None
     if isinstance(rows, Iterable) and not isinstance(rows, str | bytes):
         return _reader_of(rows)
     raise _unread(rows)
+
+
+def _advice(error: Exception) -> str:
+    """What to do about an object that Arrow does not know, as a further part of a sentence."""
+    found = next((name for name in ("BlobDescriptor", "BlobView") if f"with type {name}:" in str(error)), None)
+    return f"; give the value encode() of a {found}" if found else ""
 
 
 def _reader_of(rows: Iterable[Any]) -> pa.RecordBatchReader:

@@ -117,4 +117,10 @@ def _settings(registration: Registration) -> HiveSettings:
             f"'{IcebergSettings.uri.key}', such as thrift://host:9083, or '{IcebergSettings.hive_conf_dir.key}'"
         )
     given = {WAREHOUSE: registration.directory, URI: settings.uri, SITE_DIRECTORY: settings.hive_conf_dir}
-    return read_settings({key: value for key, value in given.items() if value is not None})
+    try:
+        return read_settings({key: value for key, value in given.items() if value is not None})
+    except OptionError as error:  # which names the options of a catalog
+        raise OptionError(
+            f"{error}; of a table with Iceberg metadata these are the options '{IcebergSettings.uri.key}' and "
+            f"'{IcebergSettings.hive_conf_dir.key}'"
+        ) from None

@@ -138,6 +138,15 @@ def test_nothing_tells_which_metastore(tmp_path: Path, caplog: pytest.LogCapture
     assert "no option tells which metastore; set 'metadata.iceberg.uri'" in caplog.text
 
 
+def test_a_wrong_address_is_told_by_the_option_of_the_table(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    options = {"metadata.iceberg.storage": "hive-catalog", "metadata.iceberg.uri": "localhost:9083"}
+    table = create_table(f"{tmp_path}/shop.db/t", COLUMNS, options=options)
+    with caplog.at_level(logging.WARNING):
+        table.append({"id": [1], "name": ["a"]})
+    assert "has 'localhost:9083': expected thrift://<host>:<port>" in caplog.text
+    assert "of a table with Iceberg metadata these are the options 'metadata.iceberg.uri' and" in caplog.text
+
+
 def test_other_clients_and_servers_are_refused(tmp_path: Path) -> None:
     for key, value in (
         ("metadata.iceberg.hive-client-class", "com.amazonaws.glue.catalog.metastore.AWSCatalogMetastoreClient"),

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pytest
 from support.oracles.checker import check_table
 
-from paimon_spark import BlobDescriptor, BlobView, check, open_catalog, open_table
+from paimon_spark import BlobDescriptor, BlobView, check, create_table, open_catalog, open_table
 from paimon_spark.arrow.blob_views import decode_views, find_no_view
 from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.identifier import Identifier
@@ -194,3 +194,11 @@ def test_a_view_has_the_numbers_of_a_column_and_a_row() -> None:
         BlobView("d.t", "photo", 1).encode()  # type: ignore[arg-type]
     with pytest.raises(DataError, match=r"its row_id is None; give a whole number: .*_ROW_ID of a scan"):
         BlobView("d.t", 1, None).encode()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("reference", [BlobView("d.t", 1, 1), BlobDescriptor("/a")])
+def test_a_reference_that_is_not_encoded_is_told(reference: object, tmp_path: Path) -> None:
+    options = {"row-tracking.enabled": "true", "data-evolution.enabled": "true"}
+    table = create_table(str(tmp_path / "t"), {"id": "INT", "page": "BLOB"}, options=options)
+    with pytest.raises(DataError, match=rf"; give the value encode\(\) of a {type(reference).__name__}$"):
+        table.append({"id": [1], "page": [reference]})
