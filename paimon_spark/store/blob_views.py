@@ -109,7 +109,7 @@ class Lookup:
             columns = _columns(upstream.table, views.field_ids[mine], name, where)
             ids, rows = self._rows(upstream, [field for field, _ in columns.values()], views.row_ids[mine])
             at = np.searchsorted(ids, views.row_ids[mine])
-            wrong = np.flatnonzero(np.append(ids, -1)[np.minimum(at, len(ids))] != views.row_ids[mine])
+            wrong = np.flatnonzero(~np.isin(views.row_ids[mine], ids))
             if len(wrong):
                 raise MissingRow(
                     f"reading {where}: a view leads to the row {views.row_ids[mine][wrong[0]]} of the table {name}, "

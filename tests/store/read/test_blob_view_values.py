@@ -162,6 +162,18 @@ def test_a_table_by_its_path_is_changed_but_for_what_its_views_lead_to(catalog: 
             statement()
 
 
+@pytest.mark.parametrize("upstream", ["d.up", "d.nothing"])
+def test_no_row_has_a_number_below_0(catalog: Catalog, upstream: str) -> None:
+    """Nor is another row read for it where the table has none of the rows that are looked for."""
+    catalog.new_table("d.nothing", {"id": "INT", "b": "BLOB"}, options=EVOLVED)
+    append(catalog, view(-1, table=upstream), view(0), view(1))
+    with pytest.raises(MissingRow, match=rf"leads to the row -1 of the table {upstream}"):
+        read(catalog)
+    append(catalog, view(-1, table="d.nothing"), view(-1, table="d.nothing"))
+    with pytest.raises(MissingRow, match="leads to the row -1"):
+        read(catalog, **{"incremental-between": "1,2"})
+
+
 def test_null_in_a_column_that_must_have_values(catalog: Catalog) -> None:
     catalog["d.up"].append(pa.table({"id": [9], "b": pa.array([None], pa.binary())}))
     catalog.new_table("d.w", {"id": "INT", "r": "BLOB NOT NULL"}, options={**EVOLVED, "blob-view-field": "r"})
