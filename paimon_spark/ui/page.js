@@ -318,7 +318,7 @@ function here() {
     parts = location.hash.slice(1).split("/").map(decodeURIComponent);
   } catch { /* no address of this page: the list of tables is shown */ }
   const [name, tab, ...rest] = parts;
-  return { name, tab: tab in TABS ? tab : "overview", rest };
+  return { name, tab: Object.hasOwn(TABS, tab) ? tab : "overview", rest };
 }
 
 function listTables(tables) {

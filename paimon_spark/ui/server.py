@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import hmac
+import logging
+import os
 import secrets
 import socket
+import threading
+import time
 from collections.abc import Callable
 from importlib.resources import files
+from types import FrameType
 from typing import Any
 
 import plotly
@@ -26,6 +31,7 @@ from paimon_spark.ui.source import Source
 LOOPBACK = "127.0.0.1"
 _TOKEN = "token"
 _BAD_REQUEST, _FORBIDDEN = 400, 403
+_INTERRUPTED, _GRACE_SECONDS = 130, 0.5
 _PAGE = {"page.html": "text/html", "page.css": "text/css", "page.js": "text/javascript"}
 _HEADERS = {
     # Plotly writes styles into the page, and compiles the functions of its WebGL charts
@@ -122,6 +128,22 @@ def _plotly(request: Request) -> Response:
     return FileResponse(str(files(plotly) / "package_data" / "plotly.min.js"), media_type="text/javascript")
 
 
+class _Server(uvicorn.Server):
+    """Ends at the first signal, without its answers: they are reads, which may take as long as a store takes."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        self.force_exit = True
+        logging.getLogger("uvicorn.error").disabled = True  # it would show where each answer was cut off
+
+
+def _end_without_reads() -> None:
+    """Ends the process soon after its main thread, which else waits for the threads that still read."""
+    threading.main_thread().join()
+    time.sleep(_GRACE_SECONDS)
+    os._exit(_INTERRUPTED)
+
+
 def serve(source: Source, port: int, opened: Callable[[str], None]) -> None:
     """Serves the page until the process gets SIGINT or SIGTERM.
 
@@ -142,6 +164,10 @@ def serve(source: Source, port: int, opened: Callable[[str], None]) -> None:
         listener.listen()
         chosen, token = listener.getsockname()[1], secrets.token_urlsafe(16)
         app = application(source, token, f"paimon_ui_{chosen}")
-        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
+        server = _Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
         opened(f"http://{LOOPBACK}:{chosen}/?{_TOKEN}={token}")
-        server.run(sockets=[listener])
+        try:
+            server.run(sockets=[listener])
+        except KeyboardInterrupt:
+            threading.Thread(target=_end_without_reads, daemon=True).start()
+            raise

@@ -71,3 +71,4 @@ def test_the_rows_that_differ(address: str, tmp_path: Path) -> None:
 def test_an_error_is_shown(address: str, tmp_path: Path) -> None:
     assert "shop.db/other" in words(page(address, "shop.other/overview", tmp_path))
     assert "3 tables" in words(page(address, "%E0%A4%A", tmp_path)), "no address of this page"
+    assert "17 rows in files" in words(page(address, "shop.orders/toString", tmp_path)), "no name of a view"

@@ -7,6 +7,8 @@ import json
 import socket
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -117,3 +119,48 @@ def test_what_is_missing(lake: Path, tmp_path: Path) -> None:
     code, message = run()
     assert code == 2
     assert "PATH" in message
+
+
+def test_it_ends_at_once_while_a_catalog_does_not_answer() -> None:
+    """A server that tells its databases, and then keeps all who ask for tables waiting."""
+    asked, ended = threading.Event(), threading.Event()
+
+    class Silent(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            place = self.path.partition("?")[0]
+            if place.endswith("/tables"):
+                asked.set()
+                ended.wait()
+            known = {"/v1/config": {"defaults": {"prefix": "p"}}, "/v1/p/databases": {"databases": ["d"]}}
+            text = json.dumps(known.get(place, {})).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+
+        def log_message(self, *_: object) -> None:
+            """Says nothing."""
+
+    catalog = ThreadingHTTPServer(("127.0.0.1", 0), Silent)
+    threading.Thread(target=catalog.serve_forever, daemon=True).start()
+    options = {"metastore": "rest", "uri": f"http://127.0.0.1:{catalog.server_port}", "warehouse": "w"}
+    options |= {"token.provider": "bear", "token": "x"}
+    given = [word for key, value in options.items() for word in ("-o", f"{key}={value}")]
+    command = [sys.executable, "-m", "paimon_spark", "ui", *given]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            parts = urlsplit(process.stdout.readline().strip())
+            _, _, headers = get(parts.geturl(), f"/?{parts.query}")
+            waiting = http.client.HTTPConnection(parts.netloc)
+            waiting.request("GET", "/api/tables", headers={"Cookie": headers["Set-Cookie"].split(";")[0]})
+            assert asked.wait(30)
+            process.send_signal(2)
+            _, messages = process.communicate(timeout=10)
+            assert process.returncode == 130, messages
+            assert messages.splitlines()[1:] == ["paimon-spark ui: stopped; nothing was changed"]
+        finally:
+            process.kill()
+            ended.set()
+            catalog.shutdown()
+            catalog.server_close()
