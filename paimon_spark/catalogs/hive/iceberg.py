@@ -5,7 +5,9 @@ Readers with Iceberg's own Hive catalog find the newest metadata file in the pro
 
 from __future__ import annotations
 
+import re
 import time
+from collections.abc import Mapping
 
 from pymetastore.hive_metastore import ttypes
 
@@ -13,16 +15,19 @@ from paimon_spark.catalogs.catalog_options import WAREHOUSE
 from paimon_spark.catalogs.hive.connections import user_name
 from paimon_spark.catalogs.hive.hive_tables import fields_for_hive
 from paimon_spark.catalogs.hive.metastore import Metastore
-from paimon_spark.catalogs.hive.places import EXTERNAL, HiveTable, is_paimon
+from paimon_spark.catalogs.hive.places import EXTERNAL, HiveTable, is_paimon, place_of_table
 from paimon_spark.catalogs.hive.settings import SITE_DIRECTORY, URI, HiveSettings, read_settings
 from paimon_spark.catalogs.hive.travel import read_connection
 from paimon_spark.catalogs.identifier import Identifier, Taken
 from paimon_spark.errors import OptionError
+from paimon_spark.file_io import absolute_location
 from paimon_spark.format.options.iceberg_settings import IcebergSettings
 from paimon_spark.store.iceberg.registration import Registration
 
 _KIND, _ICEBERG = "table_type", "ICEBERG"
 _METADATA, _BEFORE = "metadata_location", "previous_metadata_location"
+_METADATA_FILE = re.compile(r"v\d+\.metadata\.json", re.ASCII)
+_STORE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(//[^/]*)?")
 _SERDE = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
 _INPUT, _OUTPUT = "org.apache.hadoop.mapred.FileInputFormat", "org.apache.hadoop.mapred.FileOutputFormat"
 _LONGEST_COMMENT, _CUT = 255, "..."
@@ -49,9 +54,10 @@ def _register(metastore: Metastore, name: Identifier, registration: Registration
         found = _new_table(metastore, name, registration)
         metastore.create_table(found)
     parameters = dict(found.parameters or {})
-    if not is_paimon(found) and parameters.get(_KIND, "").upper() != _ICEBERG:
+    kind = _kind_of_another(found, parameters, registration)
+    if kind is not None:
         raise OptionError(
-            f"the metastore at {metastore.settings.shown} has a table {name} of another kind: set "
+            f"the metastore at {metastore.settings.shown} has a table {name} {kind}: set "
             f"'{IcebergSettings.database.key}' or '{IcebergSettings.table.key}' to register under another name"
         )
     earlier = parameters.get(_METADATA, registration.metadata)
@@ -62,6 +68,26 @@ def _register(metastore: Metastore, name: Identifier, registration: Registration
         found.sd.cols = _columns(metastore, registration)
     skips = str(bool(registration.settings.skip_update_stats)).lower()
     metastore.alter_table(name, found, {"DO_NOT_UPDATE_STATS": skips, "CASCADE": "true"})
+
+
+def _kind_of_another(found: HiveTable, parameters: Mapping[str, str], registration: Registration) -> str | None:
+    """What a table of the metastore is, if it is another one than that which is registered; None: it is this one.
+
+    Paimon gives metadata files other names than catalogs of Iceberg, which put a UUID into them. The place of what is
+    registered tells nothing: a table that was renamed goes on under the name of the options.
+    """
+    if is_paimon(found):
+        same = _path(place_of_table(found) or "") == _path(absolute_location(registration.location))
+        return None if same else f"of Paimon at {place_of_table(found)}"
+    if parameters.get(_KIND, "").upper() != _ICEBERG:
+        return "of another kind"
+    file = parameters.get(_METADATA, "").rpartition("/")[2]
+    return None if _METADATA_FILE.fullmatch(file) else "of Iceberg that another system writes"
+
+
+def _path(location: str) -> str:
+    """The path within its store, which several schemes and addresses may name."""
+    return _STORE.sub("", location).rstrip("/")
 
 
 def _create_database(metastore: Metastore, name: str, registration: Registration) -> None:

@@ -28,6 +28,7 @@ class Registration:
     Attributes:
         databases: in which it is registered.
         table: its name there.
+        location: of the table of Paimon.
         directory: the one above that of the metadata.
         metadata: the path of the newest metadata file.
         schema: the latest schema.
@@ -37,6 +38,7 @@ class Registration:
 
     databases: tuple[str, ...]
     table: str
+    location: str
     directory: str
     metadata: str
     schema: TableSchema
@@ -64,6 +66,7 @@ def register(directory: IcebergDirectory, version: int) -> None:
     made = Registration(
         databases,
         name,
+        directory.table.location,
         metadata.rpartition("/")[0].rpartition("/")[0],
         metadata,
         directory.table.schema,

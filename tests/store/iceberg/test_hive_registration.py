@@ -6,6 +6,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyiceberg.catalog import load_catalog
 
@@ -90,6 +91,19 @@ def test_a_table_of_the_same_metastore_stays_a_table_of_paimon(hive_options: dic
     assert ids(hive_options, "shop.t") == [1, 2]
 
 
+def test_another_table_of_paimon_is_left_alone(
+    hive_options: dict[str, str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    catalog = open_catalog(hive_options)
+    catalog.create_database("shop")
+    catalog.new_table("shop.t", COLUMNS)
+    table = made(hive_options, f"{tmp_path}/w/shop.db/t")
+    with caplog.at_level(logging.WARNING):
+        table.append({"id": [1], "name": ["a"]})
+    assert f"has a table shop.t of Paimon at file:{tmp_path}/lake/shop.db/t: set" in caplog.text
+    assert "metadata_location" not in properties(hive_options, "shop.t")
+
+
 def test_a_metastore_that_does_not_answer_is_told_by_the_next_commit(
     hive_options: dict[str, str], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -128,6 +142,29 @@ def test_a_table_of_another_kind_is_left_alone(
         table.append({"id": [1], "name": ["a"]})
     assert "has a table shop.t of another kind: set 'metadata.iceberg.database'" in caplog.text
     assert "metadata_location" not in properties(hive_options, "shop.t")
+
+
+def test_a_table_that_a_catalog_of_iceberg_made_is_left_alone(
+    hive_options: dict[str, str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = f"file://{tmp_path}/ice/shop.db"
+    catalog = load_catalog("lake", type="hive", uri=hive_options["uri"])
+    catalog.create_namespace("shop", {"location": place})
+    rows = pa.table({"id": pa.array([77], pa.int32())})
+    catalog.create_table("shop.t", rows.schema, location=f"{place}/t").append(rows)
+    table = made(hive_options, f"{tmp_path}/w/shop.db/t")
+    with caplog.at_level(logging.WARNING):
+        table.append({"id": [1], "name": ["a"]})
+    assert "has a table shop.t of Iceberg that another system writes: set 'metadata.iceberg.database'" in caplog.text
+    assert ids(hive_options, "shop.t") == [77]
+
+
+def test_a_renamed_table_goes_on_under_the_name_of_its_options(hive_options: dict[str, str], tmp_path: Path) -> None:
+    table = made(hive_options, f"{tmp_path}/w/shop.db/t", {"metadata.iceberg.table": "seen"})
+    table.append({"id": [1], "name": ["a"]})
+    open_catalog(f"{tmp_path}/w").rename_table(Identifier("shop", "t"), Identifier("shop", "u"))
+    open_table(f"{tmp_path}/w/shop.db/u").append({"id": [2], "name": ["b"]})
+    assert ids(hive_options, "shop.seen") == [1, 2]
 
 
 def test_nothing_tells_which_metastore(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
