@@ -55,6 +55,8 @@ from paimon_spark.row_changes.result import Outcome, RowChangeResult
 from paimon_spark.row_changes.update_rules import DELETE, INSERT, UPDATE, delete_rules, insert_rules, update_rules
 from paimon_spark.row_changes.written_here import Changed, Changes, Found, write_appended, write_keyed
 from paimon_spark.sql.queries.conjuncts import equalities
+from paimon_spark.sql.text.cursor import column_path
+from paimon_spark.store.evolution.merged_schema import Merging
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.rows.change_strategies import (
     ChangeStrategy,
@@ -66,7 +68,9 @@ from paimon_spark.store.rows.change_strategies import (
     place_columns,
 )
 from paimon_spark.writes.end_write import one_process
+from paimon_spark.writes.evolved_table import merged_table
 from paimon_spark.writes.row_columns import ArrowColumns
+from paimon_spark.writes.write_job import Evolution
 
 Clause: TypeAlias = of_merge.Clause[Given]
 Numbers: TypeAlias = npt.NDArray[np.int64]
@@ -88,6 +92,7 @@ class Merge:
         condition: equal columns: SQL text such as ``target.id = source.id``, or names that both sides have, as a list
             or one text with commas.
         clauses: what becomes of the rows.
+        merging: what the columns of the source may do to the schema of the table; None: nothing.
     """
 
     change: RowChange
@@ -96,6 +101,7 @@ class Merge:
     source_alias: str
     condition: str | Sequence[str]
     clauses: Sequence[Clause]
+    merging: Merging | None = None
 
     @property
     def what(self) -> str:
@@ -109,6 +115,7 @@ def merge_here(merge: Merge) -> RowChangeResult:
     Raises:
         SqlError: no clause, an unknown column, a column assigned twice or of the primary key; or the condition is more
             than equal columns.
+        SchemaError: the columns of the table cannot become what the source needs.
         PredicateError: a condition or a value of a clause does not fit the columns.
         DataError: a value cannot be stored in its column, the merge engine would not apply it, or several rows of the
             source match one row of the table.
@@ -124,9 +131,31 @@ def merge_here(merge: Merge) -> RowChangeResult:
     change = replace(merge.change, inserts_only=inserts_only(merge.clauses), expressions=given)
 
     def write(read: ReadTable) -> Outcome:
-        return _Merging(merge, read).write()
+        return _Merging(merge, _evolved(read, merge)).write()
 
     return run_attempts(change, one_process, write)
+
+
+def _evolved(read: ReadTable, merge: Merge) -> ReadTable:
+    """The table with the columns that the source brings; the same if it has them. Nothing is published yet.
+
+    With a clause that assigns all columns by name, all columns of the source count, else those that clauses assign and
+    the table lacks (Java: MergeSchemaEvolutionHelper).
+
+    Raises:
+        SchemaError: the columns cannot become what the source needs.
+    """
+    if merge.merging is None:
+        return read
+    scoped = [clause for clause in merge.clauses if clause.when is not When.NOT_MATCHED_BY_SOURCE]
+    before, schema = read.table.schema, merge.source.schema
+    if not any(clause.is_star for clause in scoped):
+        known = {name.lower() for name in before.names}
+        paths = [column_path(key) for clause in scoped for key in clause.values or {}]
+        names = {path[-1].lower() for path in paths if len(path) == 1 or path[:-1] == (merge.alias,)}
+        schema = pa.schema([field for field in schema if field.name.lower() in names - known])
+    table = merged_table(read.table, ArrowColumns(schema), merge.merging)
+    return read if table.schema is before else replace(read, table=table, evolution=Evolution(before))
 
 
 class _Merging:
@@ -283,7 +312,7 @@ class _Merging:
         return _Action(clause, condition, given if clause.action is Action.INSERT else self._changing(clause, given))
 
     def _by_name(self) -> Mapping[str, Given]:
-        """All columns of the table, from those of the source with their names.
+        """All columns of the table, from those of the source with their names; with schema evolution those that it has.
 
         Raises:
             SqlError: the source lacks one, or has two that differ by letter case only.
@@ -294,11 +323,14 @@ class _Merging:
             alike = [name for name in names if name == field.name] or [
                 name for name in names if name.lower() == field.name.lower()
             ]
+            if not alike and self._merge.merging is not None:
+                continue  # it keeps its value, or has none in a new row
             if len(alike) != 1:
                 problem = "several columns" if alike else "no column"
                 raise SqlError(
                     f"{self._what}: the source has {problem} '{field.name}', which is to get the value of its column "
-                    f"of that name; it has {', '.join(names)}. Name the columns to assign"
+                    f"of that name; it has {', '.join(names)}. Name the columns to assign, or let the schema evolve "
+                    "with with_schema_evolution()"
                 )
             found[quoted(field.name)] = col(self._merge.source_alias, alike[0])
         return found

@@ -28,8 +28,9 @@ class TableMerge(ForeignNames):
 
     _advice: ClassVar = {"commit": "execute() does the MERGE", "run": "execute() does the MERGE"}
 
-    _run: Callable[[Sequence[Clause[Any]]], RowChangeResult]
+    _run: Callable[[Sequence[Clause[Any]], bool], RowChangeResult]
     _clauses: tuple[Clause[Any], ...] = ()
+    _evolves: bool = False
 
     def __repr__(self) -> str:
         """The clauses, and that nothing has been done: a notebook shows it where ``execute`` was left out."""
@@ -65,9 +66,18 @@ class TableMerge(ForeignNames):
         """Deletes a row that matches no row of the source."""
         return self._with(When.NOT_MATCHED_BY_SOURCE, Action.DELETE, condition)
 
+    def with_schema_evolution(self) -> TableMerge:
+        """Lets the table get columns that the source has and it lacks; the schema is committed with the rows.
+
+        Clauses that end in ``_all`` then leave columns alone that the source lacks. The options
+        ``write.merge-schema.type-widening`` and ``write.merge-schema.explicit-cast`` of the table let columns get
+        other types too; ``write.merge-schema`` = ``true`` does the same for all MERGEs.
+        """
+        return replace(self, _evolves=True)
+
     def execute(self) -> RowChangeResult:
         """Does the MERGE, in one commit; see ``merge`` for the errors."""
-        return self._run(self._clauses)
+        return self._run(self._clauses, self._evolves)
 
     def _with(self, when: When, action: Action, condition: Any, values: _Values | None = None) -> TableMerge:
         return replace(self, _clauses=(*self._clauses, Clause(when, action, condition, values)))

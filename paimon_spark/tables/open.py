@@ -314,6 +314,7 @@ class WritableTable(ReadableTable, TableProcedures):
 
             - SqlError: no clause, an unknown column, a column assigned twice or of the primary key; or the condition
               is more than equal columns.
+            - SchemaError: with schema evolution, the columns of the table cannot become what the source needs.
             - PredicateError: a condition or a value of a clause does not fit the columns.
             - DataError: a value cannot be stored in its column; the merge engine would not apply it, as for update; or
               several rows of the source match one row, which is shown.
@@ -324,9 +325,11 @@ class WritableTable(ReadableTable, TableProcedures):
         from paimon_spark.store.rows.change_strategies import Statement
         from paimon_spark.tables.merge_builder import TableMerge
         from paimon_spark.writes.arrow_input import record_batches
+        from paimon_spark.writes.options import merging_of
 
         change, rows = self._change(Statement.MERGE, once, once_skips_older), record_batches(source).read_all()
-        return TableMerge(lambda clauses: merge_here(Merge(change, alias, rows, source_alias, condition, clauses)))
+        parts = change, alias, rows, source_alias, condition
+        return TableMerge(lambda clauses, evolves: merge_here(Merge(*parts, clauses, merging_of(self.given, evolves))))
 
     def upsert(
         self,
