@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from paimon_spark.errors import OptionError
+from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.file_io import ConfinedFileIO
 from paimon_spark.format.options.iceberg_settings import HIVE_CATALOG, IcebergSettings
 from paimon_spark.format.schema import TableSchema
@@ -73,7 +73,13 @@ def register(directory: IcebergDirectory, version: int) -> None:
         settings,
         _connection(directory.table),
     )
-    registrar: Any = import_module(module)
+    try:
+        registrar: Any = import_module(module)
+    except ModuleNotFoundError:
+        raise UnsupportedFeature(
+            f"registering {name} for readers of Iceberg needs the package pymetastore: run pip install "
+            "'paimon-spark[hive]'"
+        ) from None
     registrar.register(made)
 
 

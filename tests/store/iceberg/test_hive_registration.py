@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -182,6 +183,18 @@ def test_a_wrong_address_is_told_by_the_option_of_the_table(tmp_path: Path, capl
         table.append({"id": [1], "name": ["a"]})
     assert "has 'localhost:9083': expected thrift://<host>:<port>" in caplog.text
     assert "of a table with Iceberg metadata these are the options 'metadata.iceberg.uri' and" in caplog.text
+
+
+def test_a_package_that_is_missing_is_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "paimon_spark.catalogs.hive.iceberg", raising=False)
+    monkeypatch.setitem(sys.modules, "pymetastore.hive_metastore", None)
+    options = {"metadata.iceberg.storage": "hive-catalog", "metadata.iceberg.uri": "thrift://localhost:1"}
+    table = create_table(f"{tmp_path}/shop.db/t", COLUMNS, options=options)
+    with caplog.at_level(logging.WARNING):
+        table.append({"id": [1], "name": ["a"]})
+    assert "needs the package pymetastore: run pip install 'paimon-spark[hive]'" in caplog.text
 
 
 def test_other_clients_and_servers_are_refused(tmp_path: Path) -> None:
