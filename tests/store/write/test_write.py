@@ -365,8 +365,8 @@ def test_fixed_buckets_of_an_append_table(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        ({"bucket": "1", "metadata_iceberg_storage": "hive-catalog"}, "registering tables"),
-        ({"bucket": "1", "write_sequence__number__init__mode": "snapshot"}, "sequence numbers kept in snapshots"),
+        ({"bucket": "1", "metadata_iceberg_storage": "rest-catalog"}, "places of Iceberg metadata"),
+        ({"bucket": "1", "manifest_format": "orc"}, "manifests of another format than Avro"),
     ],
 )
 def test_tables_this_release_does_not_write(tmp_path: Path, options: Mapping[str, str], what: str) -> None:
