@@ -51,8 +51,12 @@ def _register(metastore: Metastore, name: Identifier, registration: Registration
         _create_database(metastore, name.database, registration)
     found = metastore.table(name)
     if found is None:
-        found = _new_table(metastore, name, registration)
-        metastore.create_table(found)
+        made = _new_table(metastore, name, registration)
+        try:
+            metastore.create_table(made)
+        except Taken:  # another commit has made it
+            found = metastore.table(name)
+        found = found or made
     parameters = dict(found.parameters or {})
     kind = _kind_of_another(found, parameters, registration)
     if kind is not None:

@@ -337,12 +337,17 @@ def _tags_of(document: Document) -> dict[str, int]:
 def _settle(directory: IcebergDirectory, snapshot: Snapshot) -> None:
     """Names the newest metadata file to readers and to the catalog of the options, and deletes older ones.
 
-    Another job may have published the next snapshot by now: it is looked at again behind the hint.
+    Other jobs may publish later snapshots meanwhile, and this one would name an older one behind them: who has named
+    one looks again, until that is the newest.
     """
-    _name_newest(directory, snapshot.id)
-    latest = directory.table.snapshots.latest_id()
-    if latest is not None and latest != snapshot.id and directory.document(latest) is not None:
-        _name_newest(directory, latest)
+    named = snapshot.id
+    while True:
+        _name_newest(directory, named)
+        latest = directory.table.snapshots.latest_id()
+        if latest is None or latest == named or directory.document(latest) is None:
+            break
+        named = latest
+    if named != snapshot.id:
         return
     iceberg = directory.table.settings.iceberg
     if iceberg.delete_after_commit:

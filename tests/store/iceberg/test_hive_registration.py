@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pyarrow as pa
@@ -90,6 +92,21 @@ def test_a_table_of_the_same_metastore_stays_a_table_of_paimon(hive_options: dic
         schema.add_column("more", "INT")
     catalog.table("shop.t").append({"id": [2], "name": ["b"], "more": [5]})  # type: ignore[union-attr]
     assert ids(hive_options, "shop.t") == [1, 2]
+
+
+def test_first_commits_at_once(hive_options: dict[str, str], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    table = made(hive_options, f"{tmp_path}/w/shop.db/t")
+    together = Barrier(8)
+
+    def append(number: int) -> None:
+        writer = open_table(table.location)
+        together.wait()
+        writer.append({"id": [number], "name": ["a"]})
+
+    with caplog.at_level(logging.WARNING), ThreadPoolExecutor(8) as pool:
+        list(pool.map(append, range(8)))
+    assert "its Iceberg metadata are not" not in caplog.text
+    assert ids(hive_options, "shop.t") == list(range(8))
 
 
 def test_another_table_of_paimon_is_left_alone(
