@@ -225,8 +225,9 @@ NO_EFFECT = (
     NoEffect(
         "settings of file formats, indexes and Iceberg metadata, which are refused or change no row",
         """
-        avro.<any> parquet.<any> orc.<any> metadata.iceberg.<any> btree-index.<any> bitmap-index.<any>
-        sorted-index.<any> multivalue-index.<any> full-text.<any>
+        avro.<any> parquet.<any> orc.<any> metadata.iceberg.hadoop-conf-dir metadata.iceberg.glue.skip-archive
+        metadata.iceberg.rest.<any> btree-index.<any> bitmap-index.<any> sorted-index.<any> multivalue-index.<any>
+        full-text.<any>
         """,
     ),
     NoEffect(

@@ -15,12 +15,15 @@ from paimon_spark.arrow.default_values import default_scalar, fill_default
 from paimon_spark.arrow.raw_values import to_numpy
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import DataError, SchemaError
-from paimon_spark.format.blob_file import REFERENCE_FRAME, REFERENCE_START, REFERENCE_URI
+from paimon_spark.format.blob_file import REFERENCE_FRAME, REFERENCE_START, REFERENCE_URI, decode_descriptor
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.row_kind import DELETE, KIND_TEXTS, UPDATE_BEFORE, Kinds
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField, Root
 from paimon_spark.merge.keys.window import Refusal
+
+_LONGEST_SCHEME = 64
+_WHOLE = r"^(?:/|[A-Za-z][A-Za-z0-9+.\-]*:)"  # what the address of bytes begins with that all readers find
 
 
 @dataclass(frozen=True)
@@ -125,6 +128,13 @@ class RowRules:
                 "sys.path_to_descriptor in SQL or BlobDescriptor in Python, or write to a BLOB column without this "
                 "option"
             )
+        relative = find_relative_reference(values)
+        if relative is not None:
+            raise DataError(
+                f"writing to {self.table}: the column '{name}' of 'blob-descriptor-field' gets a reference to "
+                f"'{relative:.200}', which each reader would look for in a directory of its own; give the whole path, "
+                "such as /data/photo.jpg or s3://bucket/photo.jpg"
+            )
 
     def _check_views(self, name: str, values: pa.Array) -> None:
         wrong = find_no_view(values)
@@ -218,6 +228,18 @@ def find_no_reference(values: pa.Array) -> bytes | None:
     fits = to_numpy(pc.binary_length(known)) == lengths + REFERENCE_FRAME
     wrong = found.filter(pc.invert(whole)) if len(known) < len(found) else known.filter(pa.array(~fits))
     return wrong[0].as_py() if len(wrong) else None
+
+
+def find_relative_reference(values: pa.Array) -> str | None:
+    """The address of a reference that is no whole path; None: there is none.
+
+    Args:
+        values: references, or NULL.
+    """
+    found = values.drop_null()
+    whole = pc.match_substring_regex(pc.binary_slice(found, REFERENCE_URI, REFERENCE_URI + _LONGEST_SCHEME), _WHOLE)
+    wrong = found.filter(pc.invert(whole))
+    return decode_descriptor(wrong[0].as_py(), "a reference").uri if len(wrong) else None
 
 
 def _default(table: str, field: DataField) -> pa.Scalar:

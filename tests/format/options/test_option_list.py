@@ -28,7 +28,8 @@ SCHEMA = TableSchema(0, (DataField(0, "id", INT.with_nullable(False)), DataField
 ICEBERG = [  # IcebergOptions
     "storage", "storage-location", "format-version", "compaction.min.file-num", "compaction.max.file-num",
     "previous-versions-max", "delete-after-commit.enabled", "manifest-compression", "manifest-legacy-version",
-    "uri", "hive-conf-dir", "hive-client-class", "database", "table", "hive-skip-update-stats",
+    "uri", "hive-conf-dir", "hadoop-conf-dir", "hive-client-class", "database", "table", "hive-skip-update-stats",
+    "glue.skip-archive",
 ]  # fmt: skip
 # Keys that no constant of the three classes holds, and where they come from.
 ELSEWHERE = {

@@ -199,6 +199,18 @@ def test_columns_of_references(tmp_path: Path) -> None:
     check_table(table.location)
 
 
+@pytest.mark.parametrize("uri", ["p", "a b/c", "ä/p", "", "a b:/c"])
+def test_a_reference_to_a_relative_path_is_refused(uri: str, tmp_path: Path) -> None:
+    """A reader in another directory would get the bytes of another file."""
+    options = {"row-tracking.enabled": "true", "data-evolution.enabled": "true", "blob-descriptor-field": "b"}
+    table = create_table(tmp_path / "t", {"id": "INT", "b": "BYTES"}, options=options)
+    for whole in ("/a", "s3://b/c", "hdfs:/d", None):
+        table.append({"id": [1], "b": [whole and BlobDescriptor(whole).encode()]})
+    with pytest.raises(DataError, match="which each reader would look for in a directory of its own; give the whole"):
+        table.append({"id": [2, 3], "b": [BlobDescriptor("/a").encode(), BlobDescriptor(uri).encode()]})
+    assert table.scan("id").count() == 4
+
+
 def test_the_size_of_splits(tmp_path: Path) -> None:
     """Files of blobs count, but where a read gives references, or an option says so."""
     table = new_table(tmp_path / "t")
