@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from paimon_spark.arrow.predicates.predicate import TRUE
 from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.errors import CorruptFile, PaimonError, StorageError
-from paimon_spark.format.bucket import Place
+from paimon_spark.format.bucket import Partition, Place
 from paimon_spark.format.deletion_vector import decode_vector, deleted_positions, range_to_read
 from paimon_spark.format.manifest import DataFileMeta, IndexManifestEntry, ManifestEntry
 from paimon_spark.format.paths import data_file_path
@@ -59,10 +59,20 @@ def level_faults(files: Iterable[DataFileMeta], key_types: Sequence[DataType]) -
                 yield f"the keys of {found[one].file_name} and {found[other].file_name} overlap on level {level}"
 
 
-def bucket_counts(live: Mapping[Place, Mapping[Identity, ManifestEntry]], partition: bytes) -> set[int]:
-    """The numbers of buckets that the files of a partition name; postponed files name none."""
-    found = (entry for place, entries in live.items() if place[0] == partition for entry in entries.values())
-    return {entry.total_buckets for entry in found if entry.total_buckets > 0}
+def bucket_counts(
+    live: Mapping[Place, Mapping[Identity, ManifestEntry]], partitions: Collection[Partition]
+) -> dict[Partition, set[int]]:
+    """Partition -> the numbers of buckets that its files name; postponed files name none.
+
+    Args:
+        live: the files of a state.
+        partitions: those that are looked at.
+    """
+    counts: dict[Partition, set[int]] = {partition: set() for partition in partitions}
+    for (partition, _), entries in live.items():
+        if partition in counts:
+            counts[partition].update(entry.total_buckets for entry in entries.values() if entry.total_buckets > 0)
+    return counts
 
 
 def double_files(files: Iterable[DataFileMeta]) -> Iterator[str]:

@@ -154,12 +154,12 @@ class Collector:
 
     def _compare_counts(self, state: SnapshotState) -> None:
         """The files of a partition name one number of buckets. It is looked at where a file names a new one."""
+        named: dict[Partition, int] = {}
         for entry in state.added:
             partition, _ = place_in(entry)
-            if entry.total_buckets <= 0 or self._counts.get(partition) == entry.total_buckets:
-                continue
-            self._counts[partition] = entry.total_buckets
-            counts = bucket_counts(state.live, partition)
+            if entry.total_buckets > 0 and self._counts.get(partition) != entry.total_buckets:
+                named[partition] = self._counts[partition] = entry.total_buckets
+        for partition, counts in bucket_counts(state.live, named).items() if named else ():
             if len(counts) > 1:
                 found = (
                     f"its files name {number_words(counts)} buckets, so a key may have rows in two of them: a job "
