@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import replace
 
 from paimon_spark.errors import CorruptFile, PaimonError, StorageError
@@ -40,6 +40,7 @@ from paimon_spark.store.open import check_snapshots, find_stored_table, open_dat
 from paimon_spark.store.reporting.result import Progress
 from paimon_spark.store.scan.time_travel import refuse_travel
 from paimon_spark.store.storage.files import list_branches
+from paimon_spark.store.storage.parallel import submitted
 
 THREADS = 8
 
@@ -313,8 +314,10 @@ def _take_changelogs(
 def _run(jobs: Sequence[Job], progress: Progress | None) -> None:
     total, done = sum(job.weight for job in jobs), 0
     with ThreadPoolExecutor(min(THREADS, os.cpu_count() or 1)) as threads:
-        futures = {threads.submit(job.run): job.weight for job in sorted(jobs, key=lambda job: job.order)}
+        futures: dict[Future[None], int] = {}
         try:
+            for job in sorted(jobs, key=lambda job: job.order):
+                futures[submitted(threads, job.run)] = job.weight
             for future in as_completed(futures):
                 future.result()
                 done += futures[future]

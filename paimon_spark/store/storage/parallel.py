@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import os
+import signal
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from functools import cache
 from typing import Any, Generic, TypeVar
@@ -42,7 +44,7 @@ def map_parallel(function: Callable[[A], B], items: Iterable[A], most: int = REA
     helpers: list[Future[None]] = []
     try:
         with suppress(RuntimeError):  # from submit: the interpreter is shutting down
-            helpers += (_threads().submit(jobs.work) for _ in range(min(most, len(given)) - 1))
+            helpers += (submitted(_threads(), jobs.work) for _ in range(min(most, len(given)) - 1))
         jobs.work()
     finally:
         jobs.stop()
@@ -50,6 +52,25 @@ def map_parallel(function: Callable[[A], B], items: Iterable[A], most: int = REA
             helper.cancel()
         wait(helper for helper in helpers if not helper.cancelled())
     return jobs.results()
+
+
+def submitted(executor: Executor, job: Callable[..., A], *arguments: Any) -> Future[A]:
+    """The future of a job. Ctrl-C in the middle of ``submit`` comes behind it.
+
+    Python raises KeyboardInterrupt between any two instructions of the main thread: within ``submit`` it can leave a
+    lock taken, for which the executor then waits for ever at its end.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if before is None or threading.current_thread() is not threading.main_thread():
+        return executor.submit(job, *arguments)
+    came: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
+    try:
+        return executor.submit(job, *arguments)
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if came:
+            signal.raise_signal(signal.SIGINT)
 
 
 def together(is_far: bool, *jobs: Callable[[], Any]) -> list[Any]:
@@ -63,7 +84,7 @@ def begin(job: Callable[[], A]) -> Callable[[], A]:
     A job that no thread has begun by then is done by the caller, so that it waits for no other one.
     """
     try:
-        future = _threads().submit(job)
+        future = submitted(_threads(), job)
     except RuntimeError:  # the interpreter is shutting down
         return job
     return lambda: job() if future.cancel() else future.result()
@@ -168,7 +189,7 @@ class Background:
         self._raise_error()
         if self._threads is None:
             self._threads = ThreadPoolExecutor(1)
-        self._jobs.append(self._threads.submit(self._guarded, job))
+        self._jobs.append(submitted(self._threads, self._guarded, job))
 
     def wait(self) -> None:
         """Returns when all jobs are done."""

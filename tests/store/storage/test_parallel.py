@@ -5,13 +5,17 @@ test_async_maintenance.)
 from __future__ import annotations
 
 import itertools
+import os
+import signal
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from support.faults.faulty_store import exit_code_of
 
-from paimon_spark.store.storage.parallel import LONG_WAIT, Background, map_parallel, map_parallel_if_slow
+from paimon_spark.store.storage.parallel import LONG_WAIT, Background, map_parallel, map_parallel_if_slow, submitted
 
 
 class Broken(Exception):
@@ -195,3 +199,30 @@ def test_stop_waits_for_the_running_job_only() -> None:
     assert done == ["slow"]
     Background(limit=1).stop()
     Background(limit=1).wait()
+
+
+class Interrupted(ThreadPoolExecutor):
+    """Ctrl-C comes while it takes a job, and its lock."""
+
+    is_whole = False
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        os.kill(os.getpid(), signal.SIGINT)
+        found = super().submit(fn, *args, **kwargs)
+        self.is_whole = True
+        return found
+
+
+def test_ctrl_c_comes_behind_a_submit() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    done: list[int] = []
+    with Interrupted(1) as pool, pytest.raises(KeyboardInterrupt):
+        submitted(pool, done.append, 1)
+    assert pool.is_whole
+    assert done == [1]
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_another_thread_submits_as_ever() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(lambda: submitted(pool, len, "abc")).result().result() == 3
