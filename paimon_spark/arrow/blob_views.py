@@ -71,16 +71,28 @@ def decode_views(values: pa.Array, where: str) -> Views:
 
 def find_no_view(values: pa.Array) -> bytes | None:
     """One of some values that is no view (Java: BlobViewStruct.deserialize); None: all are, or NULL."""
+    return find_unframed(values, VIEW_START, VIEW_NAME + VIEW_IDS, 1)
+
+
+def find_unframed(values: pa.Array, start: bytes, frame: int, shortest: int = 0) -> bytes | None:
+    """One of some values that is no frame around a text; None: all are, or NULL.
+
+    Args:
+        values: bytes.
+        start: what a frame begins with; then comes the length of the text.
+        frame: the bytes of a value beside those of the text.
+        shortest: the least bytes of a text.
+    """
     found = values.drop_null()
     if not len(found):
         return None
-    lengths = pc.binary_slice(found, len(VIEW_START), VIEW_NAME)
+    lengths = pc.binary_slice(found, len(start), len(start) + _LENGTH)
     whole = pc.and_(
-        pc.equal(pc.binary_slice(found, 0, len(VIEW_START)), pa.scalar(VIEW_START, found.type)),
+        pc.equal(pc.binary_slice(found, 0, len(start)), pa.scalar(start, found.type)),
         pc.equal(pc.binary_length(lengths), _LENGTH),
     )
     known = found.filter(whole)
-    names = np.frombuffer(b"".join(lengths.filter(whole).to_pylist()), "<i4").astype(np.int64)
-    fits = (to_numpy(pc.binary_length(known)) == names + VIEW_NAME + VIEW_IDS) & (names > 0)
+    texts = np.frombuffer(b"".join(lengths.filter(whole).to_pylist()), "<i4").astype(np.int64)
+    fits = (to_numpy(pc.binary_length(known)) == texts + frame) & (texts >= shortest)
     wrong = found.filter(pc.invert(whole)) if len(known) < len(found) else known.filter(pa.array(~fits))
     return bytes(wrong[0].as_py()) if len(wrong) else None

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_spark.cli.changes import find_changes
-from paimon_spark.cli.facts import find_object_table, find_system_scan, snapshot_facts, view_table
+from paimon_spark.cli.facts import files_facts, find_object_table, find_system_scan, snapshot_facts, view_table
 from paimon_spark.cli.problems import find_problems
 from paimon_spark.cli.values import cell, json_values
 from paimon_spark.errors import TableNotFound
@@ -62,9 +62,7 @@ def overview(place: Place) -> Json:
     options = dict(place.options)
     files = find_object_table(place.location, options, None)
     if files is not None:
-        found = files.scan(["length"]).to_arrow()
-        bytes_of = pc.sum(found.column("length")).as_py() or 0
-        return {"object_table": {"location": files.location, "files": found.num_rows, "bytes": bytes_of}}
+        return {"object_table": asdict(files_facts(files))}
     view = view_table(place.location, options, None)
     return {"facts": asdict(view.facts), "problems": find_problems(view), "runs": _most_runs(view.runs)}
 

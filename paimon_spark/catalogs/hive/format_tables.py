@@ -6,16 +6,14 @@ for format tables than it reads as Hive does. Those are named here too, and refu
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 
 from pymetastore.hive_metastore import ttypes
 
-from paimon_spark.catalogs.hive.connections import user_name
-from paimon_spark.catalogs.hive.hive_tables import COMMENT, fields_for_hive
+from paimon_spark.catalogs.hive.hive_tables import COMMENT, fields_for_hive, table_of_now
 from paimon_spark.catalogs.hive.hive_types import paimon_type
 from paimon_spark.catalogs.hive.metastore import Metastore
-from paimon_spark.catalogs.hive.places import EXTERNAL, MANAGED, HiveTable, is_paimon, is_view, put_table
+from paimon_spark.catalogs.hive.places import HiveTable, is_paimon, is_view, put_table
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options.engines import TableKind
@@ -119,7 +117,7 @@ def new_format_table(
     metastore: Metastore, identifier: Identifier, schema: TableSchema, location: str, external: bool
 ) -> HiveTable:
     """A new format table as the metastore has it. Its partition columns come behind the others."""
-    now, file_format = int(time.time()), TableSettings(schema.options).files.format.lower()
+    file_format = TableSettings(schema.options).files.format.lower()
     made_for = {_TABLE_TYPE: file_format.upper(), FileSettings.format.key: file_format}
     parameters = {**schema.options, **made_for, _TYPE: str(TableKind.FORMAT_TABLE)}
     if external:
@@ -129,23 +127,13 @@ def new_format_table(
     input_format, output_format, library = _CLASSES[file_format]
     serde = {_DELIMITER: CsvSettings(schema.options).field_delimiter} if file_format == "csv" else {}
     keys = schema.partition_fields
-    table = ttypes.Table(
-        tableName=identifier.table,
-        dbName=identifier.database,
-        owner=user_name(),
-        createTime=now,
-        lastAccessTime=now,
-        retention=2**31 - 1,
-        partitionKeys=fields_for_hive(metastore, keys),
-        parameters=parameters,
-        tableType=EXTERNAL if external else MANAGED,
-        sd=ttypes.StorageDescriptor(
-            cols=fields_for_hive(metastore, (field for field in schema.fields if field not in keys)),
-            inputFormat=input_format,
-            outputFormat=output_format,
-            serdeInfo=ttypes.SerDeInfo(serializationLib=library, parameters=serde),
-        ),
+    storage = ttypes.StorageDescriptor(
+        cols=fields_for_hive(metastore, (field for field in schema.fields if field not in keys)),
+        inputFormat=input_format,
+        outputFormat=output_format,
+        serdeInfo=ttypes.SerDeInfo(serializationLib=library, parameters=serde),
     )
+    table = table_of_now(identifier, external, parameters, storage, fields_for_hive(metastore, keys))
     put_table(table, location, metastore.settings.location_in_properties)
     return table
 

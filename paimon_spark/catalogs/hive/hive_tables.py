@@ -6,7 +6,7 @@ Java: HiveCatalog.createHiveTable, alterTableToHms.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 
 from pymetastore.hive_metastore import ttypes
@@ -43,7 +43,7 @@ def new_table(
     metastore: Metastore, identifier: Identifier, schema: TableSchema, location: str, external: bool
 ) -> HiveTable:
     """A new table as the metastore has it."""
-    now, settings = int(time.time()), metastore.settings
+    settings = metastore.settings
     if settings.syncs:
         parameters = {**schema.options, **key_options(schema)}
     else:
@@ -51,21 +51,38 @@ def new_table(
     parameters |= {"table_type": "PAIMON", "storage_handler": _STORAGE_HANDLER}
     if external:
         parameters[_EXTERNAL_PROPERTY] = "TRUE"
-    table = ttypes.Table(
+    storage = ttypes.StorageDescriptor(serdeInfo=ttypes.SerDeInfo())
+    table = table_of_now(identifier, external, parameters, storage)
+    _set_columns(metastore, table, schema)
+    put_table(table, location, settings.location_in_properties)
+    return table
+
+
+def table_of_now(
+    identifier: Identifier, external: bool, parameters: Mapping[str, str], storage: object, keys: Sequence[object] = ()
+) -> HiveTable:
+    """A table of the user of this process, made now.
+
+    Args:
+        identifier: its name.
+        external: whether its directory stays when it is dropped.
+        parameters: its properties.
+        storage: Hive's StorageDescriptor: columns, place, and the classes by which Hive reads it.
+        keys: the columns by which the metastore has partitions of it.
+    """
+    now = int(time.time())
+    return ttypes.Table(
         tableName=identifier.table,
         dbName=identifier.database,
         owner=user_name(),
         createTime=now,
         lastAccessTime=now,
         retention=_MOST,
-        partitionKeys=[],
-        parameters=parameters,
+        partitionKeys=list(keys),
+        parameters=dict(parameters),
         tableType=EXTERNAL if external else MANAGED,
-        sd=ttypes.StorageDescriptor(serdeInfo=ttypes.SerDeInfo()),
+        sd=storage,
     )
-    _set_columns(metastore, table, schema)
-    put_table(table, location, settings.location_in_properties)
-    return table
 
 
 def altered_table(

@@ -6,16 +6,14 @@ Readers with Iceberg's own Hive catalog find the newest metadata file in the pro
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Mapping
 
 from pymetastore.hive_metastore import ttypes
 
 from paimon_spark.catalogs.catalog_options import WAREHOUSE
-from paimon_spark.catalogs.hive.connections import user_name
-from paimon_spark.catalogs.hive.hive_tables import fields_for_hive
+from paimon_spark.catalogs.hive.hive_tables import fields_for_hive, table_of_now
 from paimon_spark.catalogs.hive.metastore import Metastore
-from paimon_spark.catalogs.hive.places import EXTERNAL, HiveTable, is_paimon, place_of_table
+from paimon_spark.catalogs.hive.places import HiveTable, is_paimon, place_of_table
 from paimon_spark.catalogs.hive.settings import SITE_DIRECTORY, URI, HiveSettings, read_settings
 from paimon_spark.catalogs.hive.travel import read_connection
 from paimon_spark.catalogs.identifier import Identifier, Taken
@@ -31,7 +29,6 @@ _STORE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(//[^/]*)?")
 _SERDE = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
 _INPUT, _OUTPUT = "org.apache.hadoop.mapred.FileInputFormat", "org.apache.hadoop.mapred.FileOutputFormat"
 _LONGEST_COMMENT, _CUT = 255, "..."
-_MOST = 2**31 - 1
 
 
 def register(registration: Registration) -> None:
@@ -103,25 +100,15 @@ def _create_database(metastore: Metastore, name: str, registration: Registration
 
 
 def _new_table(metastore: Metastore, name: Identifier, registration: Registration) -> HiveTable:
-    now = int(time.time())
-    return ttypes.Table(
-        tableName=name.table,
-        dbName=name.database,
-        owner=user_name(),
-        createTime=now,
-        lastAccessTime=now,
-        retention=_MOST,
-        partitionKeys=[],
-        parameters={"EXTERNAL": "TRUE", _KIND: _ICEBERG, _METADATA: registration.metadata},
-        tableType=EXTERNAL,
-        sd=ttypes.StorageDescriptor(
-            cols=_columns(metastore, registration),
-            location=registration.directory,
-            inputFormat=_INPUT,
-            outputFormat=_OUTPUT,
-            serdeInfo=ttypes.SerDeInfo(serializationLib=_SERDE),
-        ),
+    storage = ttypes.StorageDescriptor(
+        cols=_columns(metastore, registration),
+        location=registration.directory,
+        inputFormat=_INPUT,
+        outputFormat=_OUTPUT,
+        serdeInfo=ttypes.SerDeInfo(serializationLib=_SERDE),
     )
+    parameters = {"EXTERNAL": "TRUE", _KIND: _ICEBERG, _METADATA: registration.metadata}
+    return table_of_now(name, True, parameters, storage)
 
 
 def _columns(metastore: Metastore, registration: Registration) -> list[object]:

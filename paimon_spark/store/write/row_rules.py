@@ -10,9 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_spark.arrow.blob_views import find_no_view
+from paimon_spark.arrow.blob_views import find_no_view, find_unframed
 from paimon_spark.arrow.default_values import default_scalar, fill_default
-from paimon_spark.arrow.raw_values import to_numpy
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import DataError, SchemaError
 from paimon_spark.format.blob_file import REFERENCE_FRAME, REFERENCE_START, REFERENCE_URI, decode_descriptor
@@ -216,18 +215,7 @@ def row_rules(table: str, schema: TableSchema, settings: TableSettings) -> RowRu
 
 def find_no_reference(values: pa.Array) -> bytes | None:
     """One of the values that is no reference to a blob (Java: BlobDescriptor.deserialize); None: all are, or NULL."""
-    found = values.drop_null()
-    if not len(found):
-        return None
-    uris = pc.binary_slice(found, REFERENCE_URI - 4, REFERENCE_URI)  # the bytes of the address
-    whole = pc.and_(
-        pc.equal(pc.binary_slice(found, 0, len(REFERENCE_START)), REFERENCE_START), pc.equal(pc.binary_length(uris), 4)
-    )
-    known = found.filter(whole)
-    lengths = np.frombuffer(b"".join(uris.filter(whole).to_pylist()), "<i4").astype(np.int64)
-    fits = to_numpy(pc.binary_length(known)) == lengths + REFERENCE_FRAME
-    wrong = found.filter(pc.invert(whole)) if len(known) < len(found) else known.filter(pa.array(~fits))
-    return wrong[0].as_py() if len(wrong) else None
+    return find_unframed(values, REFERENCE_START, REFERENCE_FRAME)
 
 
 def find_relative_reference(values: pa.Array) -> str | None:
