@@ -13,12 +13,14 @@ from support.paths import ROOT
 
 from paimon_spark import open_catalog
 from paimon_spark.catalogs.hive.hive_types import hive_type, paimon_type
+from paimon_spark.catalogs.hive.security import KERBEROS, KEYTAB, LOGIN, SERVER
 from paimon_spark.catalogs.hive.settings import read_settings
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import DataField, DataType, Root
 
 NEEDED = {"metastore": "hive", "uri": "thrift://one:9083", "warehouse": "/lake"}
+GUARDED = {KERBEROS: "true", SERVER: "hive/_HOST@LAKE"}
 SITE = """<?xml version="1.0"?><configuration>
 <property><name>hive.metastore.uris</name><value>thrift://site:1,thrift://other</value></property>
 <property><name>hive.metastore.warehouse.dir</name><value>s3://site/lake</value></property>
@@ -38,6 +40,14 @@ SITE = """<?xml version="1.0"?><configuration>
         ({"hive.odd": "1"}, "'hive.odd' of the catalog is not known"),
         ({"location-in-properties": "yes"}, "expected true or false"),
         ({"hive.metastore.client.socket.timeout": "soon"}, "'soon'"),
+        ({KERBEROS: "true"}, "'hive.metastore.kerberos.principal' of the hive catalog is missing"),
+        ({KERBEROS: "perhaps"}, "expected true or false"),
+        ({**GUARDED, SERVER: "hive"}, "expected <service>/<host>@<REALM>"),
+        ({**GUARDED, LOGIN: "me"}, f"'{LOGIN}' of the hive catalog needs '{KEYTAB}'"),
+        ({**GUARDED, KEYTAB: "/etc/hosts"}, f"'{KEYTAB}' of the hive catalog needs '{LOGIN}'"),
+        ({**GUARDED, "security.principal": "me", "security.keytab": "/nowhere"}, "which this process cannot read"),
+        ({LOGIN: "me", KEYTAB: "/etc/hosts"}, "is of no use, as 'hive.metastore.sasl.enabled' is not true"),
+        ({**GUARDED, "security.kerberos.login.use-ticket-cache": "false"}, "give one with its"),
     ],
 )
 def test_options_that_cannot_be(more: dict[str, str], words: str) -> None:
@@ -48,9 +58,8 @@ def test_options_that_cannot_be(more: dict[str, str], words: str) -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"hive.metastore.sasl.enabled": "true"}, "asks for Kerberos"),
-        ({"hive.metastore.use.SSL": "true"}, "asks for TLS"),
-        ({"security.kerberos.login.principal": "me"}, "asks for Kerberos"),
+        ({"hive.metastore.use.http.transport": "true"}, "asks for a protocol that this release does not speak"),
+        ({"metastore.client.auth.mode": "JWT"}, "'JWT' asks for a protocol"),
         ({"lock.type": "zookeeper"}, "'lock.type' = 'zookeeper'"),
         ({"metastore.client.class": "com.acme.Client"}, "is a Java class"),
         ({"hadoop-conf-dir": "/etc/hadoop"}, "'hadoop-conf-dir' are not read"),
@@ -72,9 +81,15 @@ def test_options_of_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert of_site.timeout == 7000
     monkeypatch.setenv("HIVE_CONF_DIR", str(tmp_path))
     assert read_settings(NEEDED).uris == (("one", 9083),)
-    kerberos = "<property><name>hive.metastore.sasl.enabled</name><value>true</value></property>"
-    (tmp_path / "hive-site.xml").write_text(SITE.format(more=kerberos))
-    with pytest.raises(UnsupportedFeature, match="asks for Kerberos"):
+    more = {**GUARDED, "hive.metastore.use.SSL": "true", "hive.metastore.truststore.path": "/trust.pem"}
+    written = "".join(f"<property><name>{key}</name><value>{value}</value></property>" for key, value in more.items())
+    (tmp_path / "hive-site.xml").write_text(SITE.format(more=written))
+    security = read_settings(NEEDED).security
+    assert (security.server, security.is_encrypted, security.truststore) == ("hive/_HOST@LAKE", True, "/trust.pem")
+    assert read_settings({**NEEDED, KERBEROS: "false"}).security.server is None
+    http = "<property><name>hive.metastore.use.http.transport</name><value>true</value></property>"
+    (tmp_path / "hive-site.xml").write_text(SITE.format(more=http))
+    with pytest.raises(UnsupportedFeature, match="asks for a protocol"):
         read_settings(NEEDED)
     (tmp_path / "hive-site.xml").write_text(SITE.format(more="").replace("s3://site", "${home}"))
     with pytest.raises(OptionError, match="variables are not replaced"):

@@ -35,7 +35,7 @@ NOT_RUN = {
     "docs/guides/catalogs.md": 1,
     "docs/guides/change-data-capture.md": 1,
     "docs/guides/cluster-and-storage.md": 9,
-    "docs/guides/hive-catalog.md": 4,
+    "docs/guides/hive-catalog.md": 6,
     "docs/guides/iceberg-readers.md": 1,
     "docs/guides/tables-of-files.md": 3,
     "docs/guides/jdbc-catalog.md": 3,

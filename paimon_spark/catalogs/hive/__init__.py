@@ -5,7 +5,8 @@ metastore, which moves the directory. What a crash leaves between the steps is n
 in the metastore is old; ``CALL sys.repair`` mends both.
 
 May import: ``catalogs``.
-Libraries: ``pymetastore``; ``thrift`` in ``connections``, ``metastore``.
+Libraries: ``pymetastore``; ``thrift`` in ``connections``, ``metastore``, ``transports``. Those of Kerberos and of
+certificates are loaded when they are asked for.
 Invariant: the files say what a table is. What the metastore has of it beside its name and its place is a copy for
 others, and is never read to open a table.
 """

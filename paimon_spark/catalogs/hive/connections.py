@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import grp
 import logging
 import os
@@ -12,13 +11,13 @@ from functools import cache
 from typing import Any, TypeVar
 
 from pymetastore.hive_metastore import ThriftHiveMetastore
-from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 from thrift.protocol.TProtocol import TProtocolException
 from thrift.Thrift import TApplicationException, TException
-from thrift.transport.TSocket import TSocket
-from thrift.transport.TTransport import TBufferedTransport, TTransportException
+from thrift.transport.TTransport import TTransportException
 
+from paimon_spark.catalogs.hive.security import KERBEROS, TLS
 from paimon_spark.catalogs.hive.settings import HiveSettings
+from paimon_spark.catalogs.hive.transports import open_transport, protocol_of, user_of
 from paimon_spark.errors import CatalogUnavailable
 
 logging.getLogger("thrift").addHandler(logging.NullHandler())  # Python would print what our errors tell too
@@ -26,22 +25,23 @@ R = TypeVar("R")
 
 _BROKEN = (TTransportException, TProtocolException, OSError)
 _ADVICE = (
-    "see that it runs and can be reached, that 'uri' has the port of the Thrift service, and that it asks for neither "
-    "Kerberos nor TLS, then run this again"
+    "see that it runs and can be reached, that 'uri' has the port of the Thrift service, and that the options say what "
+    f"it asks for ('{KERBEROS}' = 'true' for Kerberos, '{TLS}' = 'true' for TLS), then run this again"
 )
 
 
 class _Connection:
     """One open connection. client: the calls, as Hive's Thrift definition has them."""
 
-    def __init__(self, host: str, port: int, timeout: int) -> None:
-        socket = TSocket(host, port)
-        socket.setTimeout(timeout)
-        self._transport = TBufferedTransport(socket)
-        self._transport.open()
-        self.client = ThriftHiveMetastore.Client(TBinaryProtocolAccelerated(self._transport))
+    def __init__(self, host: str, port: int, settings: HiveSettings) -> None:
+        security = settings.security
+        self._transport = open_transport(host, port, settings.timeout, security)
+        self.client = ThriftHiveMetastore.Client(protocol_of(self._transport, security))
+        if security.server is not None:
+            return  # the server knows the user
         try:
-            self.client.set_ugi(*_who())  # as Java's client: a metastore may act on storage as this user
+            # as Java's client: a metastore may act on storage as this user
+            self.client.set_ugi(user_of(security), _groups())
         except BaseException:
             self._transport.close()
             raise
@@ -146,7 +146,7 @@ class Connections:
         uris = self._settings.uris
         for place in range(self._last, self._last + len(uris)):
             try:
-                made = _Connection(*uris[place % len(uris)], self._settings.timeout)
+                made = _Connection(*uris[place % len(uris)], self._settings)
             except (*_BROKEN, TApplicationException) as error:
                 failure = error
             else:
@@ -161,6 +161,7 @@ class Connections:
             connection.close()
 
     def _failed(self, doing: str, error: Exception | None) -> CatalogUnavailable:
+        error = getattr(error, "inner", None) or error
         words = " ".join(str(getattr(error, "message", None) or error).split()) or type(error).__name__
         return CatalogUnavailable(
             f"{doing}: the Hive metastore at {self._settings.shown} gives no answer ({words}); {_ADVICE}"
@@ -178,17 +179,12 @@ def _pooled(process: int, settings: HiveSettings) -> Connections:
     return Connections(settings)
 
 
-def user_name() -> str:
-    """Who asks, as Hadoop says it (Java: UserGroupInformation.getCurrentUser)."""
-    return os.environ.get("HADOOP_USER_NAME") or getpass.getuser()
-
-
-def _who() -> tuple[str, list[str]]:
-    """The name of the user and of the groups."""
+def _groups() -> list[str]:
+    """The groups of the user of this process."""
     names = []
     for number in os.getgroups():
         try:
             names.append(grp.getgrgid(number).gr_name)
         except KeyError:
             continue
-    return user_name(), names
+    return names

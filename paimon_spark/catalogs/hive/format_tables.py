@@ -133,7 +133,7 @@ def new_format_table(
         outputFormat=output_format,
         serdeInfo=ttypes.SerDeInfo(serializationLib=library, parameters=serde),
     )
-    table = table_of_now(identifier, external, parameters, storage, fields_for_hive(metastore, keys))
+    table = table_of_now(metastore, identifier, external, parameters, storage, fields_for_hive(metastore, keys))
     put_table(table, location, metastore.settings.location_in_properties)
     return table
 

@@ -11,7 +11,6 @@ from copy import deepcopy
 
 from pymetastore.hive_metastore import ttypes
 
-from paimon_spark.catalogs.hive.connections import user_name
 from paimon_spark.catalogs.hive.hive_types import has_local_zoned, hive_type
 from paimon_spark.catalogs.hive.metastore import Metastore
 from paimon_spark.catalogs.hive.places import EXTERNAL, INPUT_FORMAT, MANAGED, OUTPUT_FORMAT, HiveTable, put_table
@@ -52,18 +51,24 @@ def new_table(
     if external:
         parameters[_EXTERNAL_PROPERTY] = "TRUE"
     storage = ttypes.StorageDescriptor(serdeInfo=ttypes.SerDeInfo())
-    table = table_of_now(identifier, external, parameters, storage)
+    table = table_of_now(metastore, identifier, external, parameters, storage)
     _set_columns(metastore, table, schema)
     put_table(table, location, settings.location_in_properties)
     return table
 
 
 def table_of_now(
-    identifier: Identifier, external: bool, parameters: Mapping[str, str], storage: object, keys: Sequence[object] = ()
+    metastore: Metastore,
+    identifier: Identifier,
+    external: bool,
+    parameters: Mapping[str, str],
+    storage: object,
+    keys: Sequence[object] = (),
 ) -> HiveTable:
-    """A table of the user of this process, made now.
+    """A table of the user who asks, made now.
 
     Args:
+        metastore: which gets it.
         identifier: its name.
         external: whether its directory stays when it is dropped.
         parameters: its properties.
@@ -74,7 +79,7 @@ def table_of_now(
     return ttypes.Table(
         tableName=identifier.table,
         dbName=identifier.database,
-        owner=user_name(),
+        owner=metastore.user,
         createTime=now,
         lastAccessTime=now,
         retention=_MOST,

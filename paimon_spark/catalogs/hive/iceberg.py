@@ -108,7 +108,7 @@ def _new_table(metastore: Metastore, name: Identifier, registration: Registratio
         serdeInfo=ttypes.SerDeInfo(serializationLib=_SERDE),
     )
     parameters = {"EXTERNAL": "TRUE", _KIND: _ICEBERG, _METADATA: registration.metadata}
-    return table_of_now(name, True, parameters, storage)
+    return table_of_now(metastore, name, True, parameters, storage)
 
 
 def _columns(metastore: Metastore, registration: Registration) -> list[object]:

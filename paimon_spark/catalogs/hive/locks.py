@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from paimon_spark.catalogs.hive.connections import user_name
 from paimon_spark.catalogs.hive.metastore import Metastore
 from paimon_spark.catalogs.identifier import Identifier, Missing
 from paimon_spark.errors import CatalogUnavailable
@@ -40,7 +39,7 @@ def table_lock(metastore: Metastore, identifier: Identifier) -> Iterator[None]:
 
 def _acquire(metastore: Metastore, identifier: Identifier) -> int:
     began, sleep = time.monotonic(), _FIRST_SLEEP
-    number, is_ours = metastore.lock(identifier, user_name(), socket.gethostname())
+    number, is_ours = metastore.lock(identifier, metastore.user, socket.gethostname())
     try:
         while not is_ours:
             waited = round((time.monotonic() - began) * 1000)

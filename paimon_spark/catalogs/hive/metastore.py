@@ -17,6 +17,7 @@ from thrift.Thrift import TException
 from paimon_spark.catalogs.hive.connections import Connections, connections_of
 from paimon_spark.catalogs.hive.places import VIEW, HiveDatabase, HivePartition, HiveTable, is_paimon
 from paimon_spark.catalogs.hive.settings import HiveSettings
+from paimon_spark.catalogs.hive.transports import user_of
 from paimon_spark.catalogs.identifier import Identifier, Missing, Refused, Taken
 from paimon_spark.errors import CatalogUnavailable
 
@@ -37,6 +38,11 @@ class Metastore:
     @property
     def _connections(self) -> Connections:
         return connections_of(self.settings)
+
+    @property
+    def user(self) -> str:
+        """Who asks, as Hadoop says it: the owner of what is made."""
+        return user_of(self.settings.security)
 
     def _read(self, doing: str, call: Callable[[Any], R]) -> R:
         with refusals(doing):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 from paimon_spark.catalogs.catalog_options import WAREHOUSE, bool_option, check_catalog_options
+from paimon_spark.catalogs.hive.security import OF_CONNECTION, OPTIONS, HiveSecurity, read_security
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.options.value_texts import parse_bool, parse_duration, parse_int
 
@@ -37,14 +38,8 @@ _OPTIONS: Mapping[str, Callable[[str], Any]] = {
     "client-pool-cache.keys": str,
     "hive.skip-update-stats": parse_bool,
     "alter-table-cascade": parse_bool,
+    **OPTIONS,
 }
-_SECURITY = ("security.kerberos.", "hive.metastore.kerberos.", "hive.metastore.sasl.", "hive.metastore.use.SSL")
-_ON = {
-    "hive.metastore.sasl.enabled": "Kerberos",
-    "hive.metastore.use.SSL": "TLS",
-    "hive.metastore.use.http.transport": "HTTP",
-}
-"""Properties that must not be true, with what they ask for."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +59,7 @@ class HiveSettings:
         is_external: whether the directories of new tables stay when the table is dropped.
         skips_statistics: whether the metastore leaves its statistics alone when a table is altered.
         cascades: whether changed columns are passed on to the partitions in the metastore.
+        security: how a client logs in, and what protects the connection.
     """
 
     uris: tuple[tuple[str, int], ...]
@@ -78,6 +74,7 @@ class HiveSettings:
     is_external: bool = False
     skips_statistics: bool = False
     cascades: bool = True
+    security: HiveSecurity = field(default_factory=HiveSecurity)
 
     @property
     def shown(self) -> str:
@@ -95,9 +92,9 @@ def read_settings(options: Mapping[str, str]) -> HiveSettings:
     _check(options)
     directory = options.get(SITE_DIRECTORY, os.environ.get("HIVE_CONF_DIR", "")).strip()
     site = _read_site(directory) if directory else {}
-    given = {key: text for key in (_URIS, _WAREHOUSE_DIR, _TIMEOUT) if (text := _site_value(site, key)) is not None}
-    given |= options
-    _check_plain({**site, **options})
+    used = (_URIS, _WAREHOUSE_DIR, _TIMEOUT, *OF_CONNECTION)
+    of_site = {key: text for key in used if (text := _site_value(site, key)) is not None}
+    given = {**of_site, **options}
     uri = options.get(URI) or given.get(_URIS, "")
     warehouse = options.get(WAREHOUSE) or given.get(_WAREHOUSE_DIR, "")
     for name, text, other in ((URI, uri, _URIS), (WAREHOUSE, warehouse, _WAREHOUSE_DIR)):
@@ -119,6 +116,7 @@ def read_settings(options: Mapping[str, str]) -> HiveSettings:
         options.get(_TABLE_TYPE, "managed").lower() == "external",
         bool_option(options, False, "hive.skip-update-stats"),
         bool_option(options, True, "alter-table-cascade"),
+        read_security(options, {**site, **of_site}),
     )
     if found.pool_size < 1:
         raise OptionError(f"the option 'client-pool-size' of the catalog is '{found.pool_size}': it must be 1 or more")
@@ -147,22 +145,7 @@ def _check(options: Mapping[str, str]) -> None:
             f"the option '{_TABLE_TYPE}' of the catalog is '{options[_TABLE_TYPE]}': expected managed or external"
         )
     others = {key: text for key, text in options.items() if key not in (_LOCK_TYPE, _TABLE_TYPE)}
-    check_catalog_options(others, _OPTIONS, _SECURITY)
-
-
-def _check_plain(properties: Mapping[str, str]) -> None:
-    """Refuses what asks for another protocol than plain Thrift."""
-    for key, text in properties.items():
-        asked = _ON.get(key) if text.strip().lower() == "true" else None
-        if key == "hadoop.security.authentication" and text.strip().lower() == "kerberos":
-            asked = "Kerberos"
-        if key.startswith("security.kerberos."):
-            asked = "Kerberos"
-        if asked is not None:
-            raise UnsupportedFeature(
-                f"opening the catalog: '{key}' asks for {asked}, and this release speaks plain Thrift with a Hive "
-                "metastore; use one that permits it, or the official connector"
-            )
+    check_catalog_options(others, _OPTIONS)
 
 
 def _address(uri: str) -> tuple[str, int]:

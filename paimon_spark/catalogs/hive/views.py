@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from pymetastore.hive_metastore import ttypes
 
-from paimon_spark.catalogs.hive.connections import user_name
 from paimon_spark.catalogs.hive.hive_tables import COMMENT, fields_for_hive
 from paimon_spark.catalogs.hive.hive_types import paimon_type
 from paimon_spark.catalogs.hive.metastore import Metastore
@@ -83,7 +82,7 @@ class HiveViews:
         return ttypes.Table(
             tableName=identifier.table,
             dbName=identifier.database,
-            owner=user_name(),
+            owner=self.metastore.user,
             retention=_MOST,
             partitionKeys=[],
             parameters=_parameters(view),

@@ -39,9 +39,9 @@ _SETTINGS = {
 # Each request for a lock takes two connections: with 10 of them, its default, 16 clients that ask at once leave the
 # metastore waiting for itself; after 30 s it refuses some, and keeps what they asked for. DataNucleus fails if this is
 # a property of the system.
-_SITE = """<configuration>
-<property><name>datanucleus.connectionPool.maxPoolSize</name><value>64</value></property>
-</configuration>"""
+_SITE = {"datanucleus.connectionPool.maxPoolSize": "64"}
+_OF_HADOOP = "hadoop."
+"""The beginning of settings that Hadoop reads from its own file, core-site.xml."""
 
 NO_SETTINGS: Mapping[str, str] = {}
 FORGETS_LOCKS = {"hive.txn.timeout": "4s"}
@@ -134,7 +134,8 @@ def _serve(port: str, folder: str, more: str) -> None:
 
     settings = {**_SETTINGS, "hive.log.dir": folder, "hive.metastore.warehouse.dir": f"file:{folder}/warehouse"}
     settings |= json.loads(more)
-    (Path(folder) / "hive-site.xml").write_text(_SITE)
+    _write_site(Path(folder) / "hive-site.xml", _SITE)
+    _write_site(Path(folder) / "core-site.xml", {k: v for k, v in settings.items() if k.startswith(_OF_HADOOP)})
     jpype.startJVM(
         *("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m", "-Duser.timezone=UTC"),
         *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _PACKAGES),
@@ -146,6 +147,11 @@ def _serve(port: str, folder: str, more: str) -> None:
     hive.metastore.txn.TxnDbUtil.prepDb(hive.conf.HiveConf())
     threading.Thread(target=_forget_locks, args=(hive,), daemon=True).start()
     hive.metastore.HiveMetaStore.main(["-p", port])
+
+
+def _write_site(path: Path, settings: Mapping[str, str]) -> None:
+    lines = (f"<property><name>{key}</name><value>{value}</value></property>" for key, value in settings.items())
+    path.write_text("\n".join(("<configuration>", *lines, "</configuration>")))
 
 
 def _forget_locks(hive: Any) -> None:
