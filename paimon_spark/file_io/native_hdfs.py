@@ -29,6 +29,7 @@ _DEFAULT_FS = "fs.defaultFS"  # Spark gives keys in lower case; of those that ar
 _WITH_PORT = re.compile(r":\d+$")
 _OF_ONE_NODE = {"dfs.client.failover.max.attempts": "4"}
 """Of a location that names one name node: the default of 15 attempts takes three minutes where nothing listens."""
+_OF_KERBEROS = re.compile(r'GSSAPIError\(.*?, "(.*?)"\)', re.DOTALL)
 _OF_SERVER = re.compile(r'RPCError\("([\w.$]+)", "(.*?)(?:\\n|"\))', re.DOTALL)
 
 
@@ -214,6 +215,10 @@ def _system_errors(path: str) -> Iterator[None]:
         number, words = error.errno or _NUMBERS.get(type(error)), _first_line(str(error))
         raise (OSError(words) if number is None else type(error)(number, words, path)) from error
     except (RuntimeError, ValueError) as error:
+        if (refused := _OF_KERBEROS.search(str(error))) is not None:
+            raise OSError(
+                f"the login by Kerberos has failed ({refused[1]}): run kinit, or set KRB5_CLIENT_KTNAME to a keytab"
+            ) from error
         found = _OF_SERVER.search(str(error))
         kind, words = (found[1], found[2]) if found else ("", _first_line(str(error)))
         make = _KINDS.get(kind.rpartition(".")[2])
