@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from paimon_spark.arrow.predicates.expressions import col
 from paimon_spark.arrow.raw_values import Int64s, from_numpy, scalar_of, text_array, to_numpy
 from paimon_spark.cli.arguments import current_zone, state_options
+from paimon_spark.cli.texts import shown_options
 from paimon_spark.errors import OptionError
 from paimon_spark.format.options.engines import TableKind
 from paimon_spark.format.schema import TableSchema
@@ -115,7 +116,7 @@ class TableFacts:
     Attributes:
         buckets: the option `bucket`; bucket_mode: what it means.
         trigger: sorted runs of a bucket that start a compaction.
-        options: as they are stored.
+        options: as they are stored, without the values of secrets.
         schemas: how many there have been.
         snapshot: whose state this is; None before the first commit.
         first, last, snapshots: the oldest and the newest snapshot, and how many there are.
@@ -202,7 +203,7 @@ def files_facts(table: ObjectTable) -> FilesFacts:
         table.kind,
         table.location,
         table.schema.comment,
-        dict(table.schema.options),
+        shown_options(table.schema.options),
         found.num_rows,
         pc.sum(found.column("length")).as_py() or 0,
         None if newest is None else iso_time(newest),
@@ -325,7 +326,7 @@ def _facts(table: Table, files: pa.Table, runs: pa.Table) -> TableFacts:
         changelog_producer=settings.changelog_producer,
         deletion_vectors=settings.deletion_vectors_enabled,
         trigger=trigger,
-        options=dict(newest.options),
+        options=shown_options(newest.options),
         schema_id=schema.id,
         schemas=len(table.schemas.ids()),
         snapshot=None if shown is None else snapshot_facts(shown),

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import re
+from collections.abc import Collection, Iterable, Mapping
 
 from paimon_spark.store.storage.local_time import iso_time
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+_SECRET = re.compile(
+    r"(?!fields\.).*(secret|password|token|access[.-]?key|account\.key|credential|\bsas\b)", re.IGNORECASE
+)
+_HIDDEN = "(hidden)"
 _SPANS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"))
 
 
@@ -69,3 +74,8 @@ def printable(text: str) -> str:
 
 def _escaped(character: str) -> str:
     return repr(character)[1:-1]
+
+
+def shown_options(options: Mapping[str, str]) -> dict[str, str]:
+    """Stored options without the values of passwords and keys, which other systems may have stored with a table."""
+    return {key: _HIDDEN if _SECRET.match(key) else text for key, text in options.items()}

@@ -26,7 +26,7 @@ from paimon_spark.cli.arguments import (
 from paimon_spark.cli.commands.listings import SHOWN, Limit, list_rows
 from paimon_spark.cli.facts import find_in_state, find_object_table
 from paimon_spark.cli.tables import print_json, print_pairs, print_whole
-from paimon_spark.cli.texts import time_text
+from paimon_spark.cli.texts import shown_options, time_text
 from paimon_spark.cli.values import json_rows, print_csv
 from paimon_spark.errors import OptionError
 from paimon_spark.format.options.described import described_options
@@ -54,7 +54,7 @@ class ColumnFacts:
 
 @dataclass(frozen=True)
 class SchemaFacts:
-    """A schema. time: when it was made, ISO 8601 with the local offset; options: as they are stored."""
+    """A schema. time: when it was made, ISO 8601 with the local offset; options: as shown_options gives them."""
 
     schema_id: int
     time: str
@@ -104,7 +104,7 @@ def _facts(schema: TableSchema) -> SchemaFacts:
     )  # fmt: skip
     return SchemaFacts(
         schema.id, iso_time(schema.time_millis), columns, tuple(schema.primary_keys), tuple(schema.partition_keys),
-        dict(schema.options), schema.comment,
+        shown_options(schema.options), schema.comment,
     )  # fmt: skip
 
 
