@@ -15,6 +15,7 @@ from typing import Any
 
 import fastavro
 
+_MARKER = bytes(range(16))  # between blocks of Avro; a random one would make another mutant of the same seed
 NAMES: tuple[str, ...] = (
     "..", ".", "", "/", "../../victim.parquet", "../victim.parquet", "/etc/hostname", "a/b", "..\\..\\victim", "\0",
     "%2e%2e", "file:/etc/hostname", "s3://x/y", "LATEST", "snapshot-1", "\udc80", "é" * 300, "main", "nul\n", "~", "$x",
@@ -304,7 +305,8 @@ def _avro(table: Path, path: Path, chance: random.Random) -> str:
         did = _change_record(records, chance)
     sink = io.BytesIO()
     try:
-        fastavro.writer(sink, schema, records, codec=chance.choice(["null", "deflate", "zstandard"]))
+        codec = chance.choice(["null", "deflate", "zstandard"])
+        fastavro.writer(sink, schema, records, codec=codec, sync_marker=_MARKER)
     except Exception:  # the value does not fit the schema: Avro cannot say it
         return _bytes(table, path, chance)
     path.write_bytes(sink.getvalue())
@@ -400,7 +402,7 @@ def _fit_list(path: Path, name: str, size: int) -> bool:
             record["_FILE_SIZE"] = size
         if named:
             sink = io.BytesIO()
-            fastavro.writer(sink, schema, records)
+            fastavro.writer(sink, schema, records, sync_marker=_MARKER)
             path.write_bytes(sink.getvalue())
     except Exception:  # it is a mutant itself
         return False
