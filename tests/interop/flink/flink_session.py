@@ -61,6 +61,22 @@ _OPENED = (
 )
 
 
+def java_with_flink(megabytes: int) -> list[str]:
+    """The command that starts Java with Flink and the connector; the main class, or a file of Java, follows.
+
+    Raises:
+        JavaUnavailable, ServerUnavailable: one of them cannot be had here.
+    """
+    jars = f"{maven_classpath(*COORDINATES)}{os.pathsep}{paimon_jar('2.0.0')}"
+    hadoop = spark_jars("hadoop-client-api", "hadoop-client-runtime")
+    java = shutil.which("java")
+    if java is None:
+        raise JavaUnavailable("no java found")
+    opened = [f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED]
+    settings = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Duser.timezone=UTC", f"-Xmx{megabytes}m")
+    return [java, *settings, *opened, "-cp", os.pathsep.join([jars, *hadoop])]
+
+
 class FlinkError(Exception):
     """Flink refuses a statement, or a job failed; with its words."""
 
@@ -69,19 +85,9 @@ class FlinkSession:
     """A process with Flink. Values of rows come as Flink prints them, NULL as None."""
 
     def __init__(self, warehouse: str, settings: Mapping[str, str], log: Path) -> None:
-        jars = f"{maven_classpath(*COORDINATES)}{os.pathsep}{paimon_jar('2.0.0')}"
-        hadoop = spark_jars("hadoop-client-api", "hadoop-client-runtime")
-        java = shutil.which("java")
-        if java is None:
-            raise JavaUnavailable("no java found")
-        opened = [f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED]
         given = [f"{key}={value}" for key, value in {**SETTINGS, **settings}.items()]
         self._process = subprocess.Popen(
-            [
-                *(java, "-Xmx2g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Duser.timezone=UTC", *opened),
-                *("-cp", os.pathsep.join([jars, *hadoop])),
-                *(str(Path(__file__).with_name("FlinkConsole.java")), *given),
-            ],
+            [*java_with_flink(2048), str(Path(__file__).with_name("FlinkConsole.java")), *given],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log.open("ab"),
