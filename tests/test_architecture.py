@@ -55,6 +55,7 @@ DOORS = frozenset(
         "store/pruning/index_filter",
         "store/read/split_reader",
         "store/scan/new_scan",
+        "store/scan/searches",
         "store/scan/split_plan",
         "store/scan/table_scan",
         "store/write/data_writer",

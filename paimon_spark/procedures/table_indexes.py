@@ -36,7 +36,13 @@ class CreateGlobalIndex(Procedure[CreateGlobalIndexResult]):
     official = (TABLE, "index_column", "index_type", "partitions", OPTIONS)
 
     index_column: Annotated[str, Argument("the name of the column.")]
-    index_type: Annotated[str, Argument("btree, for columns of many values, or bitmap, for columns of few.")]
+    index_type: Annotated[
+        str,
+        Argument(
+            "btree, for columns of many values, or bitmap, for columns of few; for searches of vectors ivf-flat, "
+            "ivf-pq, ivf-sq, ivf-rq or diskann; for searches of texts full-text."
+        ),
+    ]
     partitions: ChosenPartitions = None
 
     def perform(self, table: Table, engine: Engine) -> CreateGlobalIndexResult:

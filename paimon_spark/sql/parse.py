@@ -72,7 +72,8 @@ def parse(text: str, names: Names) -> Statement:
     try:
         tokens = tokenize(text)
     except SqlError:
-        if re.search(rf"\b(?:{re.escape(names.catalog)}|paimon_incremental_\w+|vector_search)\b", text, re.IGNORECASE):
+        ours = rf"\b(?:{re.escape(names.catalog)}|paimon_incremental_\w+|(?:vector|full_text)_search)\b"
+        if re.search(ours, text, re.IGNORECASE):
             raise
         return Untouched(text)
     while tokens and tokens[-1].upper == ";":

@@ -19,6 +19,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from paimon_spark.format.options.index_settings import REFINE_KEYS, VECTOR_OPTIONS
 from paimon_spark.format.options.option import LEAVE_OUT, OFFICIAL, STORED, Moment, Refused
 from paimon_spark.format.options.table_settings import TABLE_OPTIONS
 
@@ -90,12 +91,11 @@ NO_EFFECT = (
         },
     ),
     NoEffect(
-        "lookup joins and searches of indexes, which this release has none of",
+        "lookup joins, and how other engines spread the work on indexes",
         """
         lookup.cache-rows lookup.continuous.discovery-interval lookup.blob-as-descriptor
-        global-index.row-count-per-shard
         global-index.build.max-shard global-index.build.max-parallelism
-        global-index.thread-num vector-index.search-mode full-text-index.search-mode
+        global-index.thread-num
         vector-search.distribute.enabled vector-search.lateral-join.batch-size vector-search.lateral-join.parallelism
         fields.<column>.pk-vector.index.type fields.<column>.pk-vector.distance.metric
         fields.<column>.pk-vector.index.options fields.<column>.pk-btree.index.options
@@ -227,8 +227,15 @@ NO_EFFECT = (
         """
         avro.<any> parquet.<any> orc.<any> metadata.iceberg.hadoop-conf-dir metadata.iceberg.glue.skip-archive
         metadata.iceberg.rest.<any> btree-index.<any> bitmap-index.<any> sorted-index.<any> multivalue-index.<any>
-        full-text.<any>
         """,
+    ),
+    NoEffect(
+        "settings of [indexes over vectors and texts](../guides/global-indexes.md#indexes-over-vectors), which their "
+        "makers and searches look at",
+        """
+        full-text.<any> ivf-flat.<any> ivf-pq.<any> ivf-sq.<any> ivf-rq.<any> diskann.<any> ivf.<any>
+        """
+        + " ".join(f"fields.<column>.{key}" for key in (*VECTOR_OPTIONS, *REFINE_KEYS)),
     ),
     NoEffect(
         "files of lines, which only [format tables](../guides/tables-of-files.md#format-tables) have",
@@ -324,7 +331,7 @@ _BY_LOWER = {key.lower(): key for key in _EXACT}
 
 _FIELDS, _ANY = "fields.<column>.", "<any>"
 _FIELD_SUFFIXES = tuple(key.removeprefix(_FIELDS) for key in CATALOGUE if key.startswith(_FIELDS))
-_FIELD_KEY = re.compile(rf"fields\.(.+)\.({'|'.join(map(re.escape, _FIELD_SUFFIXES))})", re.IGNORECASE)
+_FIELD_KEY = re.compile(rf"fields\.(.+?)\.({'|'.join(map(re.escape, _FIELD_SUFFIXES))})", re.IGNORECASE)
 _VECTOR_KEY = re.compile(r"field\.(.+)\.(vector-dim)", re.IGNORECASE)
 _INDEX_KEY = re.compile(r"file-index\.([a-z-]+)\.(?:(.+)\.)?([a-z-]+)", re.IGNORECASE)
 _CALLBACK_KEY = re.compile(r"(commit|tag)\.callback\..+\.param", re.IGNORECASE)

@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
+import pyarrow as pa
 import pyspark.sql.types as st
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
@@ -44,13 +46,14 @@ from paimon_spark.sql.queries.functions import (
     current_names,
     with_values,
 )
-from paimon_spark.sql.queries.query import Conjunct, Query, Search, Travel, Use, fold
+from paimon_spark.sql.queries.query import Conjunct, Query, Search, TextSearch, Travel, Use, fold
 from paimon_spark.sql.statements import Untouched
 from paimon_spark.sql.text.cursor import column_path
 from paimon_spark.sql.text.literals import literal_text
 from paimon_spark.sql.text.names import Names, TableName
 from paimon_spark.store.scan.read_spec import find_fields
 from paimon_spark.store.scan.row_limits import check_unlimited
+from paimon_spark.store.scan.table_scan import Scan
 from paimon_spark.store.system_tables.totals import largest_partition_value
 
 DEFAULT = "__paimon_default"
@@ -182,8 +185,10 @@ def plan_query(session: SqlSession, query: Query, args: Args = None, depth: int 
     return QueryFrames(replace(query, uses=tuple(uses)).render(names), {**frames, **views}, tuple(explanations))
 
 
-def _search_frame(session: SqlSession, use: Use, search: Search, args: Mapping[str, Any]) -> tuple[DataFrame, Use]:
-    """The rows that are found, the nearest first, and the use of the table with the hidden columns of the rows.
+def _search_frame(
+    session: SqlSession, use: Use, search: Search | TextSearch, args: Mapping[str, Any]
+) -> tuple[DataFrame, Use]:
+    """The rows that are found, the nearest or best first, and the use of the table with the hidden columns of the rows.
 
     Conditions of the WHERE on columns of the table say which rows are searched.
 
@@ -192,7 +197,7 @@ def _search_frame(session: SqlSession, use: Use, search: Search, args: Mapping[s
 
     Raises:
         UnsupportedFeature: the query cannot have the score, or its conditions cannot be told apart.
-        PaimonError: as of plan_use and of Scan.vector_search.
+        PaimonError: as of plan_use, and of Scan.vector_search or Scan.full_text_search.
     """
     if use.metadata and use.metadata_refusal:
         raise UnsupportedFeature(
@@ -205,10 +210,16 @@ def _search_frame(session: SqlSession, use: Use, search: Search, args: Mapping[s
     frame = read_found(
         session.spark,
         request,
-        lambda scan: scan.vector_search(search.column, search.vector, search.count, search.options),
+        partial(_searched, search),
         [st.StructField(name, st.FloatType()) for name in score],
     )
     return frame, replace(use, hidden=(*request.hidden, *score))
+
+
+def _searched(search: Search | TextSearch, scan: Scan) -> pa.Table:
+    if isinstance(search, TextSearch):
+        return scan.full_text_search(search.column, search.query, search.count)
+    return scan.vector_search(search.column, search.vector, search.count, search.options)
 
 
 def with_defaults(frame: DataFrame, used: ReadRequest) -> DataFrame:

@@ -59,6 +59,21 @@ class Search:
 
 
 @dataclass(frozen=True)
+class TextSearch:
+    """The table-valued function ``full_text_search``.
+
+    Attributes:
+        column: of the texts, as the user wrote it.
+        query: what is looked for, as JSON.
+        count: how many rows.
+    """
+
+    column: str
+    query: str
+    count: int
+
+
+@dataclass(frozen=True)
 class Conjunct:
     """A part of a WHERE that drops rows of one table alone.
 
@@ -175,7 +190,7 @@ class Use:
     end: int
     travel: Travel | None = None
     increment: Increment | None = None
-    search: Search | None = None
+    search: Search | TextSearch | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     words: frozenset[str] | None = None
     why_all: str = ""

@@ -190,7 +190,7 @@ class _Reading:
         refusal = self.why_all or why_unnamed(node)
         use = with_metadata(use, self._words(reference.first), refusal, self.masked, self.tokens, named_by)
         if self.why_all and use.search is not None:
-            raise UnsupportedFeature(f"SQL: vector_search cannot stand in this query, because {self.why_all}")
+            raise UnsupportedFeature(f"SQL: {reference.parts[0]} cannot stand in this query, because {self.why_all}")
         if self.why_all or reference.increment:
             return use
         own = _qualifiers_of(use, alias)

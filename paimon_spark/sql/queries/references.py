@@ -17,7 +17,7 @@ from typing import NoReturn, TypeGuard
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options.other_systems import STATEMENT_ADVICE
 from paimon_spark.format.quoting import quoted, quoted_if_needed
-from paimon_spark.sql.queries.query import Increment, Search, Travel
+from paimon_spark.sql.queries.query import Increment, Search, TextSearch, Travel
 from paimon_spark.sql.queries.time_travel import read_travel
 from paimon_spark.sql.text.cursor import Cursor, identifier_parts
 from paimon_spark.sql.text.lexer import Kind, Token, error_at
@@ -30,9 +30,11 @@ _INCREMENTS = {
     "paimon_incremental_to_auto_tag": ("the tag",),
 }
 VECTOR_SEARCH = "vector_search"
-TABLE_FUNCTIONS = (*_INCREMENTS, VECTOR_SEARCH)
+FULL_TEXT_SEARCH = "full_text_search"
+TABLE_FUNCTIONS = (*_INCREMENTS, VECTOR_SEARCH, FULL_TEXT_SEARCH)
 CHANGES_FUNCTION = "table_changes"
-_SEARCHES = frozenset({VECTOR_SEARCH, "full_text_search", "hybrid_search"})
+_HYBRID_SEARCH = "hybrid_search"
+_SEARCHES = frozenset({VECTOR_SEARCH, FULL_TEXT_SEARCH, _HYBRID_SEARCH})
 _CALLS_WITH_FROM = frozenset({"EXTRACT", "TRIM", "SUBSTRING", "SUBSTR", "OVERLAY"})
 _BEFORE_TABLE_WORD = frozenset(
     {"ALTER", "ANALYZE", "CREATE", "DROP", "INTO", "OVERWRITE", "REPLACE", "TRUNCATE", "UNCACHE"}
@@ -80,7 +82,7 @@ class Reference:
     table: TableName | None = None
     travel: Travel | None = None
     increment: Increment | None = None
-    search: Search | None = None
+    search: Search | TextSearch | None = None
     options: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -295,14 +297,15 @@ def _function(text: str, tokens: Sequence[Token], names: Names, first: int) -> R
     word = tokens[first].name.lower()
     if not _is_function(tokens, first):
         return None
-    if word in _SEARCHES - {VECTOR_SEARCH}:
+    if word == _HYBRID_SEARCH:
         raise UnsupportedFeature(
-            f"the table-valued function {word} is not supported by this release of paimon_spark, which reads no "
-            "full-text index; vector_search finds vectors, and a condition with LIKE finds words"
+            f"the table-valued function {word} is not supported by this release of paimon_spark; {VECTOR_SEARCH} finds "
+            f"vectors and {FULL_TEXT_SEARCH} texts, each with its scores"
         )
     cursor = _cursor_behind(text, tokens, names, first)
-    if word == VECTOR_SEARCH:
-        return _search(cursor, names, tokens[first].start, first)
+    if word in _SEARCHES:
+        read = _search if word == VECTOR_SEARCH else _text_search
+        return read(cursor, names, tokens[first].start, first)
     if word == CHANGES_FUNCTION:
         asked = cursor.peek(1)
         name = asked.text[1:-1] if asked is not None and asked.kind is Kind.STRING else ""
@@ -346,6 +349,29 @@ def _search(cursor: Cursor, names: Names, start: int, first: int) -> Reference:
     search = Search(column, numbers, count, _search_options(cursor, said, at))
     end = cursor.tokens[cursor.at - 1].end
     return Reference(first, first, (VECTOR_SEARCH,), True, start, end, table=table, search=search)
+
+
+def _text_search(cursor: Cursor, names: Names, start: int, first: int) -> Reference:
+    """``full_text_search('db.t', 'column', '{"match": {"query": "words"}}', 10)``.
+
+    Raises:
+        SqlError: it is not called so.
+    """
+    at = cursor.offset()
+    values = cursor.listed(lambda: cursor.literal(f"an argument of {FULL_TEXT_SEARCH}"))
+    if len(values) != 4 or not all(isinstance(value, str) for value in values[:3]):
+        raise cursor.error(
+            f"{FULL_TEXT_SEARCH} takes the names of a table and of a column as strings, a query as a string of JSON, "
+            "and how many rows are wanted",
+            at,
+        )
+    name, column, query, count = values
+    if isinstance(count, bool) or not isinstance(count, int):
+        raise cursor.error(f"{FULL_TEXT_SEARCH} takes a whole number of rows, not {count!r}", at)
+    table = cursor.located(at, lambda: names.load_table(tuple(part.strip("`") for part in str(name).split("."))))
+    search = TextSearch(str(column), str(query), count)
+    end = cursor.tokens[cursor.at - 1].end
+    return Reference(first, first, (FULL_TEXT_SEARCH,), True, start, end, table=table, search=search)
 
 
 def _is_number(value: object) -> TypeGuard[int | float | Decimal]:

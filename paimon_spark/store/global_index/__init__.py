@@ -1,4 +1,6 @@
-"""Indexes of a whole table as reads use them: their files, and the ids of the rows that a condition may be true for.
+"""Indexes of a whole table as reads use them: their files, and the ids of rows.
+
+These are the rows that a condition may be true for, or those that a search finds.
 
 May import: ``format.global_index``, ``store.read``. No ``store.commit``.
 Libraries: ``pyroaring``.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Protocol
+from typing import IO, Protocol
 
 from pyroaring import BitMap64
 
@@ -74,9 +74,20 @@ def opened_global_index(
         CorruptFile: it is damaged.
         UnsupportedFeature: it is compressed by a codec that this release does not have.
     """
+    with opened_bytes(file_io, path) as source:
+        yield _KINDS[entry.index_type](FileBytes(source, path), form, path)
+
+
+@contextmanager
+def opened_bytes(file_io: FileIO, path: str) -> Iterator[IO[bytes]]:
+    """Gives an index file to a ``with`` block.
+
+    Raises:
+        MissingFile: it does not exist.
+    """
     try:
         with file_io.open_input(path) as source:
-            yield _KINDS[entry.index_type](FileBytes(source, path), form, path)
+            yield source
     except FileNotFoundError:
         raise MissingFile(
             f"reading the index file {path}: it does not exist. If the snapshot that names it has just expired, read a "

@@ -29,7 +29,9 @@ from paimon_spark.store.commit.column_conflicts import Columns, check_unchanged
 from paimon_spark.store.commit.commit_loop import commit_request, discarding_if_failed
 from paimon_spark.store.commit.commit_user import new_user
 from paimon_spark.store.commit.row_conflicts import ReadState
+from paimon_spark.store.global_index.search_files import SEARCH_KINDS
 from paimon_spark.store.indexing.build import BuildTableIndex, Span, build_here, plan_build
+from paimon_spark.store.indexing.search_index import check_search_index
 from paimon_spark.store.metadata.global_indexes import field_ids, type_of_keys
 from paimon_spark.store.metadata.manifest_files import read_global_indexes
 from paimon_spark.store.metadata.messages import CommitChanges
@@ -38,14 +40,12 @@ from paimon_spark.store.metadata.partitions import PartitionFilter
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result, millis_since
 
-INDEX_TYPES = ("btree", "bitmap")
-_SEARCHED = "it answers searches of the official system and no condition, and this release has none of these searches"
+INDEX_TYPES = ("btree", "bitmap", *SEARCH_KINDS)
 _OF_OTHERS = {
     "multivalue": "it is not in release 2.0 of the official system",
     "es-index": "its files are those of a library of Java",
-    **dict.fromkeys(
-        ("full-text", "ivf-flat", "ivf-pq", "ivf-sq", "ivf-rq", "diskann", "lumina", "lumina-vector-ann"), _SEARCHED
-    ),
+    **dict.fromkeys(("lumina", "lumina-vector-ann"), "its files are those of a library that is not open"),
+    **dict.fromkeys(("ivf-hnsw-flat", "ivf-hnsw-sq"), "release 2.0 of the official system no longer reads its files"),
 }
 
 
@@ -91,13 +91,14 @@ def create_global_index(
     Args:
         table: the table in its latest schema, with the options of the call.
         column: the name of the column.
-        index_type: btree or bitmap.
+        index_type: one of INDEX_TYPES.
         condition: on partition columns; which rows.
         run: makes the files.
 
     Raises:
-        OptionError: there is no such column.
-        UnsupportedFeature: this release makes no such index, or the table cannot have one.
+        OptionError: there is no such column, or an option of the index is bad.
+        UnsupportedFeature: this release makes no such index, or the table cannot have one, or a library is missing.
+        DataError: the column has a vector that cannot be in an index.
         CommitConflict: another job has changed the values of the column, or made such an index, concurrently.
         RetriesExhausted: other writers were faster in every attempt; nothing was committed.
         CommitStateUnknown: the store did not answer; no file is deleted.
@@ -113,13 +114,13 @@ def create_global_index(
     (field,) = fields
     kind = _checked_type(table, field, index_type)
     snapshot = table.snapshots.latest()
+    manifest = None if snapshot is None else snapshot.index_manifest
+    every = read_global_indexes(table.file_io, table.location, manifest)
+    if kind in SEARCH_KINDS:
+        check_search_index(table, field, kind, every)
     if snapshot is None:
         return CreateGlobalIndexResult(0, 0, 0, None, millis_since(began))
-    known = [
-        entry
-        for entry in read_global_indexes(table.file_io, table.location, snapshot.index_manifest)
-        if _is_index(entry, kind, (field.id,))
-    ]
+    known = [entry for entry in every if _is_index(entry, kind, (field.id,))]
     outcomes = run(table, plan_build(table, snapshot, kind, field.name, condition, _spans(known)))
     entries = [outcome.entry for outcome in outcomes if outcome.entry is not None]
     paths = [outcome.path for outcome in outcomes if outcome.path is not None]
@@ -226,9 +227,10 @@ def _checked_type(table: Table, field: DataField, index_type: str) -> str:
         )
     if field.name in table.schema.partition_keys:
         raise UnsupportedFeature(f"{begin}: it is a partition column, by which reads leave out files anyway")
-    if field.type.root is Root.CHAR:
+    if field.type.root is Root.CHAR and kind not in SEARCH_KINDS:
         raise UnsupportedFeature(f"{begin}: a CHAR may be stored with its blanks or without; index a VARCHAR or STRING")
-    global_key_form(field.type)
+    if kind not in SEARCH_KINDS:
+        global_key_form(field.type)
     if type_of_keys(table.schema, table.schemas, field.id) is None:
         raise UnsupportedFeature(
             f"{begin}: the column has changed its type, and the files of an index do not say which type their keys "

@@ -6,11 +6,10 @@ imported when they are used.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
@@ -35,6 +34,7 @@ from paimon_spark.store.read.splits import ReadUnit, Unit, divided, group_splits
 from paimon_spark.store.scan.increments import Difference, Increment, find_increment, reads_increment
 from paimon_spark.store.scan.read_spec import Plan, ReadSpec, find_fields
 from paimon_spark.store.scan.read_tags import ReadTag, create_read_tag, delete_read_tag
+from paimon_spark.store.scan.searches import Searches
 from paimon_spark.store.scan.time_travel import Travel, resolve_snapshot
 from paimon_spark.store.storage.parallel import map_parallel
 
@@ -49,9 +49,9 @@ if TYPE_CHECKING:
     from paimon_spark.store.scan.dataset import ScanDataset, ScanFragment
     from paimon_spark.store.scan.row_limits import LimitedReader, RowLimits
     from paimon_spark.store.scan.scan_explanation import ScanExplanation
+    from paimon_spark.store.search.searched_rows import SearchedRows
 
 READ_THREADS = 4
-_NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
 _PIECES = 4 * READ_THREADS  # so that no thread waits long for the last one
 
 
@@ -86,7 +86,7 @@ class OtherBranch(Protocol):
 
 @checks_arguments
 @dataclass(frozen=True, repr=False)
-class Scan(ArrowRows):
+class Scan(ArrowRows, Searches):
     """Chosen columns of the rows that satisfy a predicate; picklable. Every plan() looks for the newest state.
 
     Attributes:
@@ -392,28 +392,28 @@ class Scan(ArrowRows):
         first = wanted_rows(self.table.location, self.table.schema, self.fields, column, count, descending, nulls_first)
         return sort_first(self.with_top_n(first).to_batches() if count else (), self.arrow_schema, first)
 
-    def vector_search(self, column: str, vector: Any, count: int, options: Mapping[str, str] = _NO_OPTIONS) -> pa.Table:
-        """The rows whose vectors are nearest to one, the nearest first, with their score as last column.
+    def _with_column(self, field: DataField) -> Scan:
+        return self if field in self.fields else self._wanting(fields=(*self.fields, field))
 
-        Every vector of the read is compared, so the rows are exactly the nearest ones, whatever indexes there are.
+    @contextmanager
+    def _searched_rows(self) -> Iterator[SearchedRows | None]:
+        table = self.table
+        is_whole = self.second is None and self.limits is None and table.settings.data_evolution_enabled
+        if not is_whole or (self.state is None and reads_increment(table.settings)):
+            yield None
+            return
+        from paimon_spark.store.search.searched_rows import SearchedRows
 
-        Args:
-            column: of vectors, in any letter case: a VECTOR or an ARRAY, of FLOAT or DOUBLE.
-            vector: finite numbers, as many as the vectors of the table have.
-            count: how many rows, at least 1.
-            options: ``metric``: l2, cosine or inner_product; else the table says it, as
-                ``fields.<column>.distance.metric``; else it is l2.
+        with self.planned_with_read_tags() as plan:
+            if plan.snapshot is None:
+                yield None
+                return
 
-        Raises:
-            OptionError: an argument does not fit the table.
-            UnsupportedFeature: the column has no vectors, or an index over it was made by a metric that is not known.
-            DataError: a vector of the table has another length, or a NULL among its numbers.
-        """
-        from paimon_spark.store.scan.vector_search import nearest, vector_query
+            def read(fields: tuple[DataField, ...]) -> Callable[[ReadUnit], Iterator[pa.RecordBatch]]:
+                return self._wanting(fields=fields).reader().read
 
-        query = vector_query(self, column, vector, count, options)
-        more = () if query.field in self.fields else (query.field,)
-        return nearest(self._wanting(fields=(*self.fields, *more)), self.arrow_schema, query)
+            with translate_missing_files(table, plan.snapshot.id):
+                yield SearchedRows(table, self.predicate, plan.snapshot, plan.splits, read)
 
     def metadata_aggregates(self, columns: Sequence[str] = ()) -> MetadataAggregates:
         """What metadata alone tell of the number of rows and of the bounds of columns, and what must be read for more.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 from paimon_spark import PaimonTable, catalog
@@ -86,3 +87,40 @@ def test_an_index_of_the_whole_table(spark: SparkSession, tmp_path: Path) -> Non
     assert dropped.columns == ["result", "dropped_file_count"]
     assert cat.sql(f"call sys.drop_global_index({named})").collect() == dropped.collect()
     assert table.check().is_good
+
+
+def test_searches_by_indexes(spark: SparkSession, tmp_path: Path) -> None:
+    """Made by Spark tasks, and asked by the table-valued functions of SQL."""
+    pytest.importorskip("paimon_vindex")
+    pytest.importorskip("paimon_ftindex")
+    cat = catalog(spark, str(tmp_path))
+    cat.sql("create database if not exists paimon.db")
+    cat.sql(
+        "create table paimon.db.t (id bigint, e array<float>, s string) tblproperties ('bucket' = '-1', "
+        "'row-tracking.enabled' = 'true', 'data-evolution.enabled' = 'true', 'fields.e.distance.metric' = 'l2')"
+    )
+    rows = "select id, array(cast(id as float), cast(id % 7 as float)) e, concat('word', id % 10, ' lake') s from range"
+    cat.sql(f"insert into paimon.db.t {rows}(1000)")
+    named = "table => 'db.t', options => 'global-index.row-count-per-shard=300'"
+    for column, kind in (("e", "ivf-flat"), ("s", "full-text")):
+        cat.sql(f"call sys.create_global_index({named}, index_column => '{column}', index_type => '{kind}')")
+    shown = cat.sql(
+        "select index_type, row_count from paimon.db.`t$table_indexes` order by row_range_start, index_type"
+    )
+    assert [tuple(row) for row in shown.collect()] == [
+        (kind, count) for count in (300, 300, 300, 100) for kind in ("full-text", "ivf-flat")
+    ]
+    cat.sql(f"insert into paimon.db.t {rows}(1000, 1010)")
+    near = "vector_search('db.t', 'e', array(999.4f, 5.0f), 3, map('ivf.nprobe', '1000'))"
+    found = cat.sql(f"select id, __paimon_search_score s from {near} order by s desc").collect()
+    assert [row.id for row in found] == [999, 1000, 998]
+    assert [row.id for row in cat.sql(f"select id from {near} where id < 500").collect()] == [499, 498, 497]
+    query = """full_text_search('db.t', 's', '{"match": {"query": "word3 lake", "operator": "And"}}', 200)"""
+    found = cat.sql(f"select id, __paimon_search_score s from {query} x where id >= 500").collect()
+    assert sorted(row.id for row in found) == list(range(503, 1010, 10))
+    assert all(row.s > 0 for row in found)
+    assert "__paimon_search_score" not in cat.sql(f"select * from {query}").columns
+    dropped = cat.sql("call sys.drop_global_index(table => 'db.t', index_column => 's', index_type => 'full-text')")
+    assert dropped.collect() == [(True, 4)]
+    assert cat.sql(f"select count(*) from {query}").collect() == [(101,)]
+    assert PaimonTable.forPath(spark, str(tmp_path / "db.db" / "t")).check().is_good

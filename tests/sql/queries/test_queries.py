@@ -6,7 +6,7 @@ import pytest
 
 from paimon_spark.errors import SqlError, UnsupportedFeature
 from paimon_spark.sql.parse import parse
-from paimon_spark.sql.queries.query import Conjunct, Increment, Query, Search, Travel, Use
+from paimon_spark.sql.queries.query import Conjunct, Increment, Query, Search, TextSearch, Travel, Use
 from paimon_spark.sql.queries.references import names_read
 from paimon_spark.sql.statements import CreateView, Explain, Untouched, ViewColumn
 from paimon_spark.sql.text.lexer import tokenize
@@ -278,6 +278,14 @@ def test_searches() -> None:
     assert (use.metadata, len(use.stars)) == (("__paimon_search_score",), 1)
 
 
+def test_searches_for_texts() -> None:
+    use = only("""SELECT a FROM full_text_search('a.t', 'v', '{"match":{"query":"x"}}', 7) f WHERE f.a > 1""")
+    assert use.search == TextSearch("v", '{"match":{"query":"x"}}', 7)
+    assert [part.text for part in use.conjuncts if isinstance(part, Conjunct)] == ["a > 1"]
+    use = only("SELECT *, __paimon_search_score FROM full_text_search('a.t', 'v', 'q', 3)")
+    assert (use.metadata, len(use.stars)) == (("__paimon_search_score",), 1)
+
+
 def test_explain_has_a_statement_in_it() -> None:
     found = parse("EXPLAIN FORMATTED SELECT a FROM paimon.a.t", NAMES)
     assert isinstance(found, Explain)
@@ -348,6 +356,8 @@ def test_names_of_which_rows_are_read(text: str, names: str) -> None:
         ),
         ("SELECT a FROM vector_search('a.t', 'v', array('1'), 3)", "an array of numbers, how many rows"),
         ("SELECT a FROM vector_search('a.t', 'v', array(1), 2.5)", "takes a whole number of rows, not Decimal('2.5')"),
+        ("SELECT a FROM full_text_search('a.t', 'v', 3)", "a query as a string of JSON, and how many rows"),
+        ("SELECT a FROM full_text_search('a.t', 'v', 'q', 2.5)", "full_text_search takes a whole number of rows"),
         ("SELECT a FROM vector_search('a.t', 'v', array(1), 2, 'l2')", "are a map or a string 'key=value;key=value'"),
         ("SELECT paimon_incremental_query('a.t', '1', '2')", "stands where no table of ours can be read"),
         ("SELECT a FROM paimon.a.t WITH ('k' = 1 + 1) t", "the value of 'k' must be a literal; found +"),
@@ -366,7 +376,7 @@ def test_what_is_not_understood_is_refused_with_its_place(text: str, message: st
     [
         ("CREATE VIEW v AS SELECT a FROM paimon.a.t", "a permanent view over paimon.a.t is not possible"),
         ("CACHE TABLE paimon.a.t", "write CACHE TABLE <a new name> AS SELECT * FROM paimon.a.t, and read that"),
-        ("SELECT * FROM full_text_search('a.t', 'v', 'x', 3)", "full_text_search is not supported"),
+        ("SELECT * FROM hybrid_search('a.t', array(), array(), 3)", "hybrid_search is not supported"),
     ],
 )
 def test_what_is_ours_and_cannot_be_done_is_refused_by_name(text: str, message: str) -> None:

@@ -142,8 +142,10 @@ def test_what_cannot_have_an_index(tmp_path: Path) -> None:
     for column, kind, error, said in [
         ("x", "btree", OptionError, "there is no column 'x'; the columns are k, b, p"),
         ("k", "multivalue", UnsupportedFeature, "it is not in release 2.0"),
-        ("k", "full-text", UnsupportedFeature, "answers searches of the official system"),
-        ("k", "ivf-pq", UnsupportedFeature, "has none of these searches"),
+        ("k", "full-text", UnsupportedFeature, "the column is BIGINT, and texts are STRING"),
+        ("k", "ivf-pq", UnsupportedFeature, "the column is BIGINT, and vectors are ARRAY or VECTOR of FLOAT"),
+        ("k", "lumina", UnsupportedFeature, "its files are those of a library that is not open"),
+        ("k", "ivf-hnsw-sq", UnsupportedFeature, "no longer reads its files"),
         ("k", "tree", UnsupportedFeature, "there is no such type; make one of btree, bitmap"),
         ("b", "btree", UnsupportedFeature, "cannot be over a column of the type"),
         ("p", "btree", UnsupportedFeature, "it is a partition column"),
