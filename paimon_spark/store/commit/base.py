@@ -30,7 +30,7 @@ from paimon_spark.file_io import is_far
 from paimon_spark.format.paths import snapshot_path
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.holds.lineage import builds_on
-from paimon_spark.store.holds.marks import expiring_below
+from paimon_spark.store.holds.marks import expired_below, expiring_below
 from paimon_spark.store.metadata.publish import TRIES
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
@@ -66,13 +66,14 @@ def may_be_withdrawn(table: Table, latest: Snapshot) -> bool:
         return True
 
 
-def confirm_published(table: Table, base: Snapshot | None, published: Snapshot) -> bool:
+def confirm_published(table: Table, base: Snapshot | None, published: Snapshot, is_sure: bool = False) -> bool:
     """True if a snapshot that was just published on top of base is part of the table; otherwise withdraws it.
 
     A storage call that fails is repeated, so that one lost answer does not leave the outcome open.
 
     Args:
         base: the snapshot that the commit was built on; None: the commit is the first of the table.
+        is_sure: whether the base was not checked because LATEST named it before it was read.
 
     Raises:
         CommitStateUnknown: the outcome cannot be determined, or the snapshot could not be withdrawn; a tag may keep it.
@@ -80,7 +81,7 @@ def confirm_published(table: Table, base: Snapshot | None, published: Snapshot) 
 
     def confirmed(_: int) -> bool:
         try:
-            return _confirm(table, base, published)
+            return _confirm(table, base, published, is_sure)
         except (OSError, CorruptFile) as error:
             _log.warning("looking at the base of snapshot %d of %s failed: %s", published.id, table.location, error)
             raise
@@ -104,13 +105,20 @@ def withdrawn_error(table: Table, withdrawn: Snapshot, why: object) -> CommitSta
     )
 
 
-def _confirm(table: Table, base: Snapshot | None, published: Snapshot) -> bool:
+def _confirm(table: Table, base: Snapshot | None, published: Snapshot, is_sure: bool) -> bool:
     if table.server is not None:
         return True  # it has compared the base with the latest snapshot
-    looks = (lambda: table.is_there, partial(_base_state, table.snapshots, base))
-    is_there, now = together(is_far(table.location), *looks)
+    store = table.snapshots
+    looks = (
+        lambda: table.is_there,
+        partial(_base_state, store, base),
+        lambda: base is None or not is_sure or store.is_final(base),
+    )
+    is_there, now, is_final = together(is_far(table.location), *looks)
     if not is_there:
         return not _withdraw_from_place(table, published)
+    if now == _Base.PRESENT and not is_final and base is not None and may_be_withdrawn(table, base):
+        now = _Base.ROLLED_BACK
     if now == _Base.ROLLED_BACK:
         _withdraw(table.snapshots, published)
         return False
@@ -130,10 +138,10 @@ def _base_state(store: SnapshotStore, base: Snapshot | None) -> _Base:
 def _was_rolled_back(store: SnapshotStore, snapshot_id: int) -> bool:
     """True if a rollback removed a missing snapshot; an expiry would have removed the older ones too.
 
-    Our expiry may delete snapshots in any order, but its mark stays until all are deleted; Java deletes by age.
+    Our expiry may delete snapshots in any order, but its mark stays until all are deleted; Java deletes by age. A mark
+    of an expiry that gives up, because a rollback has deleted the snapshots that it counted, is no such mark.
     """
-    expiring = expiring_below(store) or 0
-    return expiring <= snapshot_id and any(number < snapshot_id for number in store.ids())
+    return expired_below(store) <= snapshot_id and any(number < snapshot_id for number in store.ids())
 
 
 def _withdraw(store: SnapshotStore, published: Snapshot) -> None:
@@ -153,10 +161,12 @@ def _withdraw(store: SnapshotStore, published: Snapshot) -> None:
             published.id,
             store.table,
         )
-        for number in [n for n in reversed(store.ids()) if n > published.id]:
-            _log.warning("snapshot %d of %s, on top of it, is lost too", number, store.table)
+        for number in [n for n in reversed(store.ids()) if n >= published.id]:
+            if store.find(published.id) != published:
+                break  # looked directly before: others have had these ids since
+            if number > published.id:
+                _log.warning("snapshot %d of %s, on top of it, is lost too", number, store.table)
             store.file_io.delete(snapshot_path(store.table, number, store.branch))
-        store.file_io.delete(snapshot_path(store.table, published.id, store.branch))
         store.settle_latest_hint()  # a writer of the official system on top of it has written it
     except OSError as error:
         raise CommitStateUnknown(
@@ -192,7 +202,8 @@ def _withdraw_from_place(table: Table, published: Snapshot) -> bool:
         published.id,
         table.location,
     )
-    store.file_io.delete(snapshot_path(store.table, published.id, store.branch))
+    if store.find(published.id) == published:
+        store.file_io.delete(snapshot_path(store.table, published.id, store.branch))
     return True
 
 

@@ -224,7 +224,7 @@ class _Attempts(Generic[Detail]):
         snapshot = attempt(state, replace(self.request, checks_files=checks), proposal.changes, number == 1)
         if snapshot is None:
             raise _LostRace
-        if not confirm_published(table, state.snapshot, snapshot):
+        if not confirm_published(table, state.snapshot, snapshot, history.is_sure):
             self.withdrawn = snapshot
             history.forget()
             raise _LostRace

@@ -148,7 +148,7 @@ def expire_snapshots_by(
         earliest = _first_of_run(store.ids(), earliest)
         end, held = _end(table, rules, earliest, latest)
     nothing = replace(nothing, **held)
-    if end > earliest and not is_sure and may_be_withdrawn(table, newest):  # then it must not count
+    if end > earliest and not (is_sure and store.is_final(newest)) and may_be_withdrawn(table, newest):
         _log.warning("nothing of %s expires: snapshot %d stands on one that was taken away", table.location, latest)
         return nothing
     if finishes or end > earliest:
@@ -165,8 +165,11 @@ def expire_snapshots_by(
     if dry_run:
         plan = _plan(table, rules, earliest, end, newest)
         return nothing if plan is None else replace(plan.result(began, plan.all_paths(), dry_run=True), **held)
-    mark = write_mark(store, end)
-    plan = _marked_plan(table, rules, earliest, end, newest, mark)
+    kept = _first_kept(store, end, newest)
+    if kept is None:
+        return nothing
+    mark = write_mark(store, end, kept)
+    plan = _marked_plan(table, rules, earliest, kept, newest, mark)
     if plan is None:
         return nothing
     result = replace(plan.result(began, plan.execute(mark), dry_run=False), **held)
@@ -176,13 +179,23 @@ def expire_snapshots_by(
     return result
 
 
+def _first_kept(store: SnapshotStore, end: int, newest: Snapshot) -> Snapshot | None:
+    """The first snapshot to keep; None: a rollback or a fast-forward has deleted the newest one that was counted."""
+    if end == newest.id:
+        return newest if store.find(end) == newest else None
+    kept = store.find(end)
+    return kept if store.find(newest.id) == newest else None
+
+
 def _marked_plan(
-    table: Table, rules: RetentionRules, earliest: int, end: int, newest: Snapshot, mark: str
+    table: Table, rules: RetentionRules, earliest: int, kept: Snapshot, newest: Snapshot, mark: str
 ) -> _Plan | None:
     """The plan of an expiry that has written its mark; None: there is nothing to do any more. Then the mark is gone."""
-    store = table.snapshots
+    store, end = table.snapshots, kept.id
     try:
         plan = _plan(table, rules, earliest, end, newest) if _may_go_until(table, rules, end) else None
+        if plan is not None and plan.kept != kept:
+            plan = None
         if plan is not None:
             from paimon_spark.store.expire.undecided_batches import write_down_batches  # most commits expire nothing
 

@@ -57,8 +57,9 @@ def delete_unrelated_after(table: Table, last: Snapshot) -> None:
     """
     for _ in range(_ROUNDS):
         loose = _loose(table, last)
-        for number in loose:
-            table.file_io.delete(snapshot_path(table.location, number, table.branch))
+        for number, seen in loose:
+            if seen is not None and table.snapshots.find(number) == seen:  # else others have the id since
+                table.file_io.delete(snapshot_path(table.location, number, table.branch))
         if not loose:
             return
     raise CommitConflict(
@@ -67,13 +68,18 @@ def delete_unrelated_after(table: Table, last: Snapshot) -> None:
     )
 
 
-def _loose(table: Table, last: Snapshot) -> list[int]:
-    """The ids after one that are not built on it. Ids that the listing lacks are looked up by name: they may be new."""
+def _loose(table: Table, last: Snapshot) -> list[tuple[int, Snapshot | None]]:
+    """The listed snapshots after one that are not built on it, newest first; None for one that is gone since.
+
+    They are read before the line is followed: what is not in the line afterwards was not in it then. Ids that the
+    listing lacks are looked up by name: they may be new.
+    """
     store = table.snapshots
-    ids = store.ids()
-    while (following := store.find(last.id + 1)) is not None and builds_on(table, last, following):
-        last = following
-    return [number for number in reversed(ids) if number > last.id]
+    listed = [(number, store.find(number)) for number in reversed(store.ids()) if number > last.id]
+    line = [last]
+    while (following := store.find(line[-1].id + 1)) is not None and builds_on(table, line[-1], following):
+        line.append(following)
+    return [(number, seen) for number, seen in listed if seen not in line]
 
 
 def _metas(table: Table, name: str) -> list[ManifestFileMeta]:

@@ -25,7 +25,9 @@ from contextlib import contextmanager
 from paimon_spark.errors import SnapshotNotFound
 from paimon_spark.file_io import FileIO, FileStatus
 from paimon_spark.format.paths import SNAPSHOT_PREFIX, id_of, parse_expiry_mark
+from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.metadata.snapshots import SnapshotStore
+from paimon_spark.store.storage.files import find_bytes
 from paimon_spark.store.storage.local_time import now_millis
 
 _log = logging.getLogger(__name__)
@@ -113,11 +115,33 @@ def expiring_below(store: SnapshotStore) -> int | None:
     return max((end for end, _ in _expiry_marks(listed) if end <= newest), default=None)
 
 
-def write_mark(store: SnapshotStore, end: int) -> str:
-    """Writes the mark of an expiry of the snapshots below end; returns its path."""
+def expired_below(store: SnapshotStore) -> int:
+    """The id below which snapshots are being expired, by marks whose first snapshot to keep is there; 0: there is none.
+
+    The id of that snapshot may belong to another one since, after a rollback. Then the expiry deletes nothing.
+    """
+    ends = [0]
+    for end, path in _expiry_marks(store.file_io.list(store.directory)):
+        kept, named = store.find(end), find_bytes(store.file_io, path)
+        if kept is not None and named is not None and named in (b"", _identity(kept)):
+            ends.append(end)
+    return max(ends)
+
+
+def write_mark(store: SnapshotStore, end: int, kept: Snapshot | None) -> str:
+    """Writes the mark of an expiry of the snapshots below end; returns its path.
+
+    Args:
+        kept: the snapshot end; None: not known, as in marks of older releases.
+    """
     path = f"{store.directory}/.expiring-{end}-{uuid.uuid4()}"
-    store.file_io.write_bytes(path, b"")
+    store.file_io.write_bytes(path, b"" if kept is None else _identity(kept))
     return path
+
+
+def _identity(snapshot: Snapshot) -> bytes:
+    """What no other snapshot has, though its id may be used again."""
+    return snapshot.base_manifest_list.encode()
 
 
 def delete_marks(store: SnapshotStore, end: int) -> None:

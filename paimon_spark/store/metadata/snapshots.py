@@ -558,10 +558,21 @@ class SnapshotStore:
         return read_hint(self.file_io, latest_hint_path(self.table, self.branch))
 
     def settle_latest_hint(self) -> None:
-        """Writes the LATEST hint anew if a rollback has deleted its snapshot, so that nobody takes it for lost."""
-        if self.lost_id() is not None:
+        """Writes the LATEST hint anew if a rollback has deleted its snapshot, so that nobody takes it for lost.
+
+        The rollback may delete the snapshot that is listed before the hint names it, so it is looked at again.
+        """
+        while self.lost_id() is not None:
             ids = self.ids()
             self.write_latest_hint(ids[-1] if ids else 0)
+
+    def is_final(self, snapshot: Snapshot) -> bool:
+        """True if the LATEST hint names a snapshot that was read before, or a later one: its committer has finished.
+
+        A hint that was read before the snapshot says nothing: a rollback may have deleted the one that it named, and
+        the id may belong to one that will be withdrawn.
+        """
+        return self.server is not None or (self.latest_hint() or 0) >= snapshot.id
 
     def write_latest_hint(self, snapshot_id: int) -> None:
         self.file_io.overwrite(latest_hint_path(self.table, self.branch), str(snapshot_id).encode())

@@ -150,7 +150,7 @@ def test_snapshots_that_stay_too_long(tmp_path: Path) -> None:
 def test_work_that_broke_off(tmp_path: Path) -> None:
     made = new_table(tmp_path / "t")
     append(made, [(1, 1, "x")])
-    write_mark(made.snapshots, 1)
+    write_mark(made.snapshots, 1, None)
     assert told(tmp_path / "t")["!"].startswith("an expiry of the snapshots below 1 is under way, or broke off")
 
 

@@ -19,7 +19,7 @@ def test_an_expiry_that_ends_while_a_commit_looks_for_its_place(tmp_path: Path) 
     table = new_table(tmp_path / "t")
     live_on(table, "wwww")
     base, published = table.snapshots.load(1), table.snapshots.load(2)
-    write_mark(table.snapshots, 4)
+    write_mark(table.snapshots, 4, None)
     for number in (1, 3):
         Path(table.location, f"snapshot/snapshot-{number}").unlink()
 

@@ -284,7 +284,7 @@ def test_files_that_a_rollback_took_up_stay(tmp_path: Path) -> None:
 def test_an_expiry_that_broke_off_is_finished(tmp_path: Path) -> None:
     """Below the mark nothing is whole: a later expiry goes up to it, even if its own rules keep more."""
     table = life(tmp_path, "wwcwcw")
-    write_mark(table.snapshots, 5)
+    write_mark(table.snapshots, 5, None)
     assert expiring_below(table.snapshots) == 5
     expire_snapshots_by(table, rules(4))
     assert table.snapshots.ids() == [5, 6]
@@ -296,7 +296,7 @@ def test_a_mark_above_all_snapshots_tells_nothing(tmp_path: Path) -> None:
     """A rollback took them away between the plan of an expiry and its mark, and then it was killed."""
     table = new_table(tmp_path / "t")
     live_on(table, "wwww")
-    write_mark(table.snapshots, 6)
+    write_mark(table.snapshots, 6, None)
     assert expiring_below(table.snapshots) is None
     create_tag(table, "x", 1)
     assert expire_snapshots_by(table, rules(3), finishes=True).ids == (1,)
@@ -306,7 +306,7 @@ def test_a_mark_above_all_snapshots_tells_nothing(tmp_path: Path) -> None:
 def test_a_call_finishes_what_broke_off_though_nothing_is_due(tmp_path: Path) -> None:
     """Nobody could keep a snapshot below the mark, for as long as the options keep them."""
     table = life(tmp_path, "wwcwcw")
-    write_mark(table.snapshots, 5)
+    write_mark(table.snapshots, 5, None)
     assert expire_snapshots(table, dry_run=True).ids == (1, 2, 3, 4)
     assert expire_snapshots(table).ids == (1, 2, 3, 4)
     assert expiring_below(table.snapshots) is None

@@ -89,7 +89,7 @@ def test_names_and_beginnings_that_are_none(tmp_path: Path) -> None:
         create_branch(table, "c", tag="x")
     with pytest.raises(SnapshotNotFound, match="snapshot 9"):
         create_branch(table, "c", snapshot=9)
-    write_mark(table.snapshots, 3)
+    write_mark(table.snapshots, 3, None)
     with pytest.raises(SnapshotNotFound, match="expires just now"):
         create_branch(table, "c", snapshot=2)
     assert names(table) == ["b"]

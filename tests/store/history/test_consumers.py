@@ -137,7 +137,7 @@ def test_a_damaged_consumer_is_named_by_who_must_know_all(tmp_path: Path) -> Non
 
 def test_a_consumer_may_stand_where_a_running_expiry_ends(tmp_path: Path) -> None:
     table = life(tmp_path)
-    write_mark(table.snapshots, 2)
+    write_mark(table.snapshots, 2, None)
     reset_consumer(table, "c", 2)
     with pytest.raises(SnapshotNotFound, match="which expires just now"):
         reset_consumer(table, "c", 1)

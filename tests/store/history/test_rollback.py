@@ -189,7 +189,7 @@ def test_targets_that_are_none(tmp_path: Path) -> None:
     for target in ("x", "9", 9):
         with pytest.raises(SnapshotNotFound):
             rollback(table, target)
-    write_mark(table.snapshots, 3)
+    write_mark(table.snapshots, 3, None)
     with pytest.raises(SnapshotNotFound, match="expires just now"):
         rollback(table, 2)
     assert table.snapshots.ids() == [1, 2, 3]

@@ -116,7 +116,7 @@ def test_targets_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedFeature, match=r"commit\.callbacks"):
         rollback_to_as_latest(open_table(table.location, {"commit.callbacks": "x"}), 1)
     assert stored(table) == before
-    write_mark(table.snapshots, 2)
+    write_mark(table.snapshots, 2, None)
     with pytest.raises(SnapshotNotFound, match="expires just now"):
         rollback_to_as_latest(table, 1)
     assert (table.snapshots.ids(), table.snapshots.tag_names()) == ([1, 2], [])

@@ -283,7 +283,7 @@ def test_a_tag_is_made_though_its_mark_stays(tmp_path: Path, caplog: pytest.LogC
 def test_no_tag_of_what_expires_just_now(tmp_path: Path) -> None:
     table = life(tmp_path / "t", "www")
     create_tag(table, "kept", 1)
-    write_mark(table.snapshots, 3)
+    write_mark(table.snapshots, 3, None)
     with pytest.raises(SnapshotNotFound, match="expires just now"):
         create_tag(table, "x", 2)
     create_tag(table, "y", 1)  # another tag keeps it

@@ -151,7 +151,7 @@ def test_who_may_not_write_reads_without(tmp_path: Path, caplog: pytest.LogCaptu
 def test_a_snapshot_that_expires_just_now(tmp_path: Path) -> None:
     table = new_table(tmp_path / "t")
     live_on(table, "www")
-    write_mark(table.snapshots, 3)
+    write_mark(table.snapshots, 3, None)
     with pytest.raises(SnapshotNotFound, match=r"tagging snapshot 2 .* it expires just now; .*must stay with a tag"):
         scan(table, HOUR | OLD).to_arrow()
     assert kept(table) == []
