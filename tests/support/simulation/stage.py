@@ -94,6 +94,7 @@ class Actor:
     Attributes:
         outcome: None as long as it is under way; then "done", "killed", or what it failed with.
         trace: its operations so far.
+        pending: the operation before which it waits: its name and path.
     """
 
     def __init__(self, name: str, stored: Stored, chance: random.Random, fault: Fault | None = None) -> None:
@@ -104,6 +105,7 @@ class Actor:
         self.error: BaseException | None = None
         self.outcome: str | None = None
         self.trace: list[str] = []
+        self.pending: tuple[str, str] | None = None
         self._allowed = 0
         self._go, self._back = threading.Semaphore(0), threading.Semaphore(0)
         self.file_io: FileIO = StagedFileIO(stored, self)
@@ -125,6 +127,7 @@ class Actor:
 
     def pause(self, operation: str, path: str) -> None:
         """Called by the store before an operation."""
+        self.pending = (operation, path)
         while self._allowed <= 0:
             self._back.release()
             self._go.acquire()
