@@ -36,11 +36,12 @@ from paimon_spark.store.checks.buckets import (
     vector_faults,
 )
 from paimon_spark.store.checks.data_files import FileTask, check_changed_types, check_data_file
-from paimon_spark.store.checks.global_index_files import check_global_index_file, range_faults
+from paimon_spark.store.checks.global_index_files import check_global_index_file, check_search_file, range_faults
 from paimon_spark.store.checks.report import KEPT, Findings, Rule
 from paimon_spark.store.checks.snapshots import SnapshotState, evolved_faults, place_in, row_id_faults
 from paimon_spark.store.checks.value_checks import StoredStatistics
 from paimon_spark.store.global_index.index_files import can_open
+from paimon_spark.store.global_index.search_files import SEARCH_KINDS
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.live_files import Identity
 from paimon_spark.store.metadata.manifest_files import HASH
@@ -294,6 +295,9 @@ class Collector:
             check_hash_file(state.label, path, entry, self.findings)
         elif can_open(entry):
             check = partial(check_global_index_file, self.table, state.label, path, entry, self.findings)
+            self._add_job(entry.file_size, check)
+        elif entry.index_type in SEARCH_KINDS:
+            check = partial(check_search_file, self.table, state.label, path, entry, self.findings)
             self._add_job(entry.file_size, check)
         else:
             self.findings.note(f"index files of the type {entry.index_type} are not opened")

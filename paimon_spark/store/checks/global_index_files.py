@@ -8,9 +8,11 @@ from itertools import pairwise
 from paimon_spark.errors import CorruptFile, MissingFile, UnsupportedFeature
 from paimon_spark.format.global_index.file_meta import read_key_bounds
 from paimon_spark.format.global_index.keys import Interval, global_key_form
+from paimon_spark.format.global_index.vectors import VECTOR_KINDS
 from paimon_spark.format.manifest import GlobalIndexMeta, IndexManifestEntry
 from paimon_spark.store.checks.report import Findings, Rule
 from paimon_spark.store.global_index.index_files import SortedRows, opened_global_index
+from paimon_spark.store.global_index.search_files import check_texts, vectors_in
 from paimon_spark.store.metadata.global_indexes import type_of_keys
 from paimon_spark.store.metadata.table import Table
 
@@ -47,6 +49,26 @@ def check_global_index_file(table: Table, label: str, path: str, entry: IndexMan
                     findings.add(Rule.GLOBAL_INDEX, label, path, "it has keys outside of the recorded ones")
             if not rows.rows(Interval(first, first)) or not rows.rows(Interval(last, last)):
                 findings.add(Rule.GLOBAL_INDEX, label, path, "it has not the first and the last key that are recorded")
+    except MissingFile:
+        return  # reported as a missing file
+    except UnsupportedFeature as error:
+        findings.note(str(error))
+    except CorruptFile as error:
+        findings.add(Rule.GLOBAL_INDEX, label, path, str(error))
+
+
+def check_search_file(table: Table, label: str, path: str, entry: IndexManifestEntry, findings: Findings) -> None:
+    """Opens an index file that searches use.
+
+    Args:
+        table, label, path, findings: as of check_global_index_file.
+        entry: its entry in the index manifest, of one of SEARCH_KINDS.
+    """
+    try:
+        if entry.index_type not in VECTOR_KINDS:
+            check_texts(table, path)
+        elif (count := vectors_in(table, path)) > entry.row_count:
+            findings.add(Rule.GLOBAL_INDEX, label, path, f"it has {count} vectors, and {entry.row_count} rows")
     except MissingFile:
         return  # reported as a missing file
     except UnsupportedFeature as error:

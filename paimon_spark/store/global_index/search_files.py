@@ -170,6 +170,28 @@ def covered_rows(files: Iterable[SearchFile], wanted: BitMap64) -> BitMap64:
     return BitMap64().union(*(_inside(file, wanted)[0] for file in files))
 
 
+def vectors_in(table: Table, path: str) -> int:
+    """How many vectors a file has.
+
+    Raises:
+        MissingFile, CorruptFile: it does not exist, or is damaged.
+        UnsupportedFeature: the library is not installed.
+    """
+    with opened_bytes(table.file_io, path) as source, VectorFile(FileBytesAtOnce(source), path) as opened:
+        return opened.count
+
+
+def check_texts(table: Table, path: str) -> None:
+    """Opens a file of texts.
+
+    Raises:
+        MissingFile, CorruptFile: it does not exist, or is damaged.
+        UnsupportedFeature: the library is not installed.
+    """
+    with opened_bytes(table.file_io, path) as source, TextFile(FileBytesAtOnce(source), path):
+        pass
+
+
 def metric_of(table: Table, file: SearchFile) -> str:
     """By which metric a file of vectors was made.
 

@@ -103,11 +103,12 @@ def best_by_index(rows: SearchedRows, fields: tuple[DataField, ...], schema: pa.
         MissingFile, CorruptFile: a file does not exist, or is damaged.
         OptionError: the query is not understood, or an option of the table is bad.
     """
-    table, wanted = rows.table, rows.ids
+    table = rows.table
     files = search_files(table, rows.indexes, query.field.id, (FULL_TEXT,)).get(FULL_TEXT, [])
     options = _options_of(table, files)
-    if wanted is None or not may_search(table, rows.snapshot.schema_id, query.field.id):
-        return _joined(schema, [_new(rows.batches(fields, wanted), schema, query, table, options)], query)
+    wanted = rows.ids if files and may_search(table, rows.snapshot.schema_id, query.field.id) else None
+    if wanted is None:
+        return _joined(schema, [_new(rows.batches(fields, None), schema, query, table, options)], query)
     found = fitting_rows(table, files, query.query, query.count, wanted)
     ids = np.concatenate([np.empty(0, np.int64), *(each.ids for each in found)])
     scores = np.concatenate([np.empty(0), *(each.values for each in found)])

@@ -324,7 +324,7 @@ def _by_look(
     files: Sequence[SearchFile],
 ) -> pa.Table:
     """The rows that are nearest, by a look at each that is searched."""
-    wanted = None if rows.ids is None else _indexed_or_all(rows, files)
+    wanted = _indexed_or_all(rows, files) if files and rows.ids is not None else None
     return nearest(rows.batches(fields, wanted), schema, query, rows.table.location)
 
 

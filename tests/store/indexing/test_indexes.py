@@ -420,17 +420,17 @@ def test_an_index_of_another_type_is_kept(tmp_path: Path) -> None:
     put(table, 1, 2)
     place = encode_arity_row([], [])
     meta = GlobalIndexMeta(0, 1, table.schema.by_name["v"].id, None, b"{}")
-    name = "ivf-pq-global-index-1.index"
-    entry = IndexManifestEntry(FileKind.ADD, place, 0, "ivf-pq", name, 3, 2, global_index=meta)
+    name = "lumina-global-index-1.index"
+    entry = IndexManifestEntry(FileKind.ADD, place, 0, "lumina", name, 3, 2, global_index=meta)
     Path(table.location, "index").mkdir()
     Path(table.location, "index", name).write_bytes(b"abc")
     TableCommit(table, "another").append([CommitMessage(place, 0, -1, index_entries=(entry,))])
     assert keys(table.location, "v = 'v2'") == [2]
-    with pytest.raises(UnsupportedFeature, match="ivf-pq, is over the column 'v'"):
+    with pytest.raises(UnsupportedFeature, match="lumina, is over the column 'v'"):
         open_table(table.location).update("k = 1", {"v": "'x'"})
     compact(open_table(table.location), full=True)
-    assert any("ivf-pq are not opened" in note for note in check_table(table.location).notes)
+    assert any("lumina are not opened" in note for note in check_table(table.location).notes)
     open_table(table.location).create_tag("kept")
-    assert open_table(table.location).drop_global_index("v", "ivf-pq").dropped_files == 1
+    assert open_table(table.location).drop_global_index("v", "lumina").dropped_files == 1
     assert open_table(table.location).update("k = 1", {"v": "'x'"}).rows_updated == 1
     check_table(table.location)

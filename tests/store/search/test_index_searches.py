@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -19,8 +20,12 @@ from support.long_runs import examples
 from support.oracles.checker import check_table
 from support.tables.column_changes import EVOLVED, VECTORS
 
-from paimon_spark import create_table, open_table
+from paimon_spark import check, create_table, open_table
 from paimon_spark.errors import CorruptFile, DataError, OptionError, PaimonError, UnsupportedFeature
+from paimon_spark.format.manifest import IndexManifestEntry
+from paimon_spark.store.checks.global_index_files import check_search_file
+from paimon_spark.store.checks.report import Findings, Rule
+from paimon_spark.store.metadata.manifest_files import read_global_indexes
 from paimon_spark.store.open import ReadableTable
 
 pytest.importorskip("paimon_vindex")
@@ -299,3 +304,28 @@ def test_partitions_are_searched_alone(tmp_path: Path) -> None:
     assert found(path, [0, 0], 3, where="p = 'a'")["id"] == [0, 2, 4]
     assert found(path, [0, 0], 9, **{"vector-index.search-mode": "fast"})["id"] == list(range(0, 18, 2))
     check_table(str(path))
+
+
+def test_check_opens_the_files(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    table_at(path).append(rows(0, gaussian(1, 50)))
+    opened(path).create_global_index("e", "ivf-flat")
+    opened(path).append(rows(50, gaussian(2, 60)))
+    opened(path).create_global_index("e", "ivf-flat")
+    assert check(str(path)).is_good
+    small, large = sorted(path.glob("index/*"), key=lambda file: file.stat().st_size)
+    data = bytearray(large.read_bytes())
+    data[:8] = b"12345678"
+    large.write_bytes(data)
+    assert [problem.rule for problem in check(str(path)).problems] == [Rule.GLOBAL_INDEX]
+    (entry,) = (entry for entry in read_entries(path) if entry.file_name == small.name)
+    findings = Findings()
+    check_search_file(opened(path), "1", str(small), replace(entry, row_count=49), findings)
+    assert [problem.found for problem in findings.problems()[0]] == ["it has 50 vectors, and 49 rows"]
+
+
+def read_entries(path: Path) -> list[IndexManifestEntry]:
+    table = opened(path)
+    latest = table.snapshots.latest()
+    assert latest is not None
+    return read_global_indexes(table.file_io, table.location, latest.index_manifest)
