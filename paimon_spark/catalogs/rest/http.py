@@ -4,6 +4,9 @@ Retries are those of urllib3. A request is repeated if no connection came about,
 or the server was busy (429, 503): a POST or DELETE might be done twice, which only its caller can tell.
 
 A failure of TLS counts as one before the request only while the connection is made: later the server may have it.
+
+A redirect is no answer: credentials go to no other address than the one that the user gave. An answer has a size that
+the memory holds, also after it is unpacked.
 """
 
 from __future__ import annotations
@@ -11,18 +14,23 @@ from __future__ import annotations
 import json
 import logging
 import ssl
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from http.client import HTTPException, HTTPResponse, IncompleteRead
 from typing import Any
 from urllib.parse import quote, urlencode
 
 import urllib3
-from urllib3.connection import HTTPSConnection
+from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, MaxRetryError, NewConnectionError, SSLError
 
+from paimon_spark.catalogs.rest.answers import checked_answer
 from paimon_spark.catalogs.rest.failures import Denied, NoAnswer, NotReached, Refused
 from paimon_spark.catalogs.rest.options import is_header
 from paimon_spark.errors import OptionError
+from paimon_spark.format.json_text import load_json
+from paimon_spark.limits import MAX_JSON_BYTES
 
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 180.0
@@ -53,7 +61,36 @@ class _NotSafe(SSLError):
     """The connection was not made: no request has gone out on it."""
 
 
+class _TooLarge(HTTPException):
+    """The answer is larger than any that a catalog gives."""
+
+
+class _LimitedAnswer(HTTPResponse):
+    """urllib3 reads the whole body at once, also that of an answer which it only passes over."""
+
+    def read(self, amt: int | None = None) -> bytes:
+        if amt is not None:
+            return super().read(amt)
+        data = super().read(MAX_JSON_BYTES + 1)
+        if len(data) > MAX_JSON_BYTES:
+            self.close()
+            raise _TooLarge(f"it has more than {MAX_JSON_BYTES} bytes")
+        if self.length:  # only a read without a size would look at it
+            raise IncompleteRead(data, self.length)
+        return data
+
+
+class _PlainConnection(HTTPConnection):
+    response_class = _LimitedAnswer
+
+
+class _PlainConnections(urllib3.HTTPConnectionPool):
+    ConnectionCls = _PlainConnection
+
+
 class _Connection(HTTPSConnection):
+    response_class = _LimitedAnswer
+
     def connect(self) -> None:
         try:
             super().connect()
@@ -87,7 +124,7 @@ class HttpClient:
         """
         self._base, self._shown, self._sign, self._secrets = base, shown, sign, secrets
         self._pool = urllib3.PoolManager(maxsize=16, retries=_RETRIES)
-        self._pool.pool_classes_by_scheme = {**self._pool.pool_classes_by_scheme, "https": _Connections}
+        self._pool.pool_classes_by_scheme = {"http": _PlainConnections, "https": _Connections}
 
     def get(self, path: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
         """The answer to a GET."""
@@ -108,10 +145,15 @@ class HttpClient:
         body = None if request.body is None else request.body.encode()
         _log.debug("%s %s of %s", request.method, request.path, self._shown)
         try:
-            answer = self._pool.request(request.method, url, body=body, headers=headers, timeout=timeout)
+            answer = self._pool.request(
+                request.method, url, body=body, headers=headers, timeout=timeout, decode_content=False
+            )
         except HTTPError as error:
             raise self._no_answer(request, error) from None  # the cause may show the whole address
-        data = answer.data.decode("utf-8", "replace")
+        try:
+            data = _unpacked(answer.data, answer.headers.get("Content-Encoding", ""))
+        except ValueError as error:
+            raise NoAnswer(f"{self._asked(request)}: the answer cannot be read: {error}") from None
         if not 200 <= answer.status < 300:
             raise self._failure(request, answer.status, data)
         return self._parsed(request, data)
@@ -128,16 +170,21 @@ class HttpClient:
                 )
         return headers
 
-    def _parsed(self, request: Request, data: str) -> dict[str, Any]:
+    def _parsed(self, request: Request, data: bytes) -> dict[str, Any]:
         if not data.strip():
             return {}
         try:
-            found = json.loads(data)
-        except ValueError:
-            found = None
-        if not isinstance(found, dict):  # its text is not shown: an answer may hold credentials
-            raise NoAnswer(f"{self._asked(request)}: the answer is no JSON object; is this a REST catalog of Paimon?")
-        return found
+            found = load_json(data)
+            if isinstance(found, dict):
+                return checked_answer(found)
+        except (ValueError, RecursionError) as error:  # whose texts show none of the answer: it may hold credentials
+            why = f": {error}"
+        else:
+            why = ""
+        raise NoAnswer(
+            f"{self._asked(request)}: the answer is no JSON object of the protocol{why}; is this a REST catalog of "
+            "Paimon?"
+        )
 
     def _no_answer(self, request: Request, error: HTTPError) -> NotReached | NoAnswer:
         reason = error.reason if isinstance(error, MaxRetryError) else error
@@ -147,12 +194,14 @@ class HttpClient:
             return NotReached(
                 f"{self._asked(request)}: the server cannot be reached; check the option 'uri', and that it is running"
             )
+        if reason is not None and any(isinstance(cause, _TooLarge) for cause in reason.args):
+            return NoAnswer(f"{self._asked(request)}: the answer is too large: it has more than {MAX_JSON_BYTES} bytes")
         return NoAnswer(
             f"{self._asked(request)}: the server did not answer ({type(reason).__name__}); whether it has done it is "
             "not known" + ("" if request.method != "GET" else ", and nothing was to be changed")
         )
 
-    def _failure(self, request: Request, status: int, data: str) -> NoAnswer | Denied | Refused:
+    def _failure(self, request: Request, status: int, data: bytes) -> NoAnswer | Denied | Refused:
         answer = _error_body(data)
         said = self._safe(str(answer.get("message") or "")) or "without a message"
         code = answer.get("code")
@@ -182,9 +231,31 @@ class HttpClient:
         return shown
 
 
-def _error_body(data: str) -> dict[str, Any]:
+def _unpacked(data: bytes, coding: str) -> bytes:
+    """The body of an answer. Compression is not asked for; some proxies do it all the same.
+
+    Raises:
+        ValueError: it is damaged, too large, or compressed in another way.
+    """
+    if coding.strip().lower() in ("", "identity"):
+        return data
+    if coding.strip().lower() != "gzip":
+        raise ValueError(f"it is compressed by {coding[:40]!r}, which nobody asked for")
+    unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)
     try:
-        found = json.loads(data)
-    except ValueError:
+        unpacked = unpacker.decompress(data, MAX_JSON_BYTES + 1)
+    except zlib.error as error:
+        raise ValueError(f"its compression is damaged ({error})") from None
+    if len(unpacked) > MAX_JSON_BYTES:
+        raise ValueError(f"it has more than {MAX_JSON_BYTES} bytes")
+    if not unpacker.eof:
+        raise ValueError("its compression is damaged (it ends early)")
+    return unpacked
+
+
+def _error_body(data: bytes) -> dict[str, Any]:
+    try:
+        found = load_json(data)
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

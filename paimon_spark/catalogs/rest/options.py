@@ -36,6 +36,13 @@ _KNOWN = frozenset(
         *_NOT_USED,
     }
 )
+_OF_CALLER = frozenset(
+    {
+        *(URI, TOKEN, TOKEN_PROVIDER, DLF_TOKEN_PATH, DLF_KEY_ID, DLF_KEY_SECRET, DLF_SECURITY_TOKEN),
+        *(DLF_TOKEN_LOADER, DLF_ECS_URL, DLF_ECS_ROLE, DLF_REGION, DLF_SIGNING),
+    }
+)
+"""Where the server is and who asks it: a server must not send the credentials of its clients to another address."""
 _SECRET_KEYS = frozenset({TOKEN, DLF_KEY_SECRET, DLF_SECURITY_TOKEN})
 _HEADER_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _HEADER_TEXT = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
@@ -102,10 +109,16 @@ class RestOptions:
         return tuple(sorted(found, key=len, reverse=True))
 
     def with_server(self, defaults: Mapping[str, str | None], overrides: Mapping[str, str | None]) -> RestOptions:
-        """The options with those that the server answers: its defaults, then ours, then its overrides."""
-        layers = (defaults, self.values, overrides)
-        values = {key: text for layer in layers for key, text in layer.items() if text is not None}
-        return replace(self, values=values, merged=True)
+        """The options with those that the server answers: its defaults, then ours, then its overrides.
+
+        The address of the server and the credentials stay those of the caller. Java: RESTApi makes its client and its
+        AuthProvider before it asks the server.
+        """
+        lower, upper = (
+            {key: str(text) for key, text in layer.items() if text is not None and key not in _OF_CALLER}
+            for layer in (defaults, overrides)
+        )
+        return replace(self, values={**lower, **self.values, **upper}, merged=True)
 
     def travelling(self) -> dict[str, str]:
         """As storage options of a table, for the options of a read or a write of Spark; `travelled` is the reverse."""

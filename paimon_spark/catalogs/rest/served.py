@@ -88,17 +88,17 @@ def open_served(location: str, storage: Mapping[str, str]) -> ServedTable | None
 
 def served_table(options: RestOptions, database: str, table: str, found: Mapping[str, Any]) -> ServedTable:
     """The table that the server has described. options: with those of the server."""
-    path, table_options = found.get("path"), (found.get("schema") or {}).get("options") or {}
+    path, stored = found.get("path"), (found.get("schema") or {}).get("options") or {}
+    known = {key: str(text) for key, text in stored.items() if text is not None and key != PATH}
     if not isinstance(path, str) or not path:
         raise UnsupportedFeature(f"opening {database}.{table}: the server of the REST catalog tells no path of it")
-    kind = check_kind(f"opening {database}.{table}", table_options)
+    kind = check_kind(f"opening {database}.{table}", known)
     location = absolute_location(path)
     external = bool(found.get("isExternal"))
     file_io: FileIO = file_io_for(location, options.storage)
     if options.flag(DATA_TOKEN) and not external:
         file_io = TokenFileIO(options, database, table, location)
     server = None if external else RestTable(options, database, table, found.get("id"))
-    known = {key: str(text) for key, text in table_options.items() if key != PATH}
     limited = TableSettings(known).query_auth_enabled
     if limited and kind in (TableKind.OBJECT_TABLE, TableKind.FORMAT_TABLE):
         raise UnsupportedFeature(
