@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
-from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -102,8 +102,8 @@ def parse_texts(array: pa.Array, source: DataType, target: DataType) -> pa.Array
     def run(text: str) -> Any:
         try:
             return parse(text)
-        except (ValueError, InvalidOperation):
-            raise DataError(f"the text '{text}' is no {type_sql(target.with_nullable(True))}") from None
+        except (ValueError, ArithmeticError):  # of decimals: no number, or an exponent beyond all
+            raise DataError(f"the text '{text:.200}' is no {type_sql(target.with_nullable(True))}") from None
 
     return by_distinct(array, run, target)
 

@@ -18,6 +18,8 @@ from paimon_spark.errors import DataError
 from paimon_spark.format.types import DataType, Root
 
 _EXACT = Context(prec=200)
+_ARROW_DIGITS = 38  # with more behind the point, Arrow reads beyond its powers of ten
+_MOST_DIGITS = 200_000  # PostgreSQL has 131,072 before the point and 16,383 behind it
 _PER_MILLI = {Form.MILLIS: 1, Form.MICROS: 10**3, Form.NANOS: 10**6}
 _UNITS = {Form.MILLIS: ("ms", 3), Form.MICROS: ("us", 6), Form.NANOS: ("ns", 9)}
 
@@ -75,7 +77,8 @@ def _decimals(values: Sequence[Any], encoding: Encoding, target: DataType) -> tu
     if target.root is Root.DECIMAL:
         arrow = arrow_type(target)
         try:
-            return pa.array(found, arrow), target
+            if all(v is None or -int(v.as_tuple().exponent) <= _ARROW_DIGITS for v in found):
+                return pa.array(found, arrow), target
         except pa.ArrowInvalid:  # digits beyond the scale: rounded as texts are
             pass
     return pa.array([None if v is None else format(v, "f") for v in found], pa.string()), TEXT
@@ -93,7 +96,14 @@ def decimal_of(value: Any, scale: int) -> Decimal:
         unscaled = int.from_bytes(base64.b64decode(value, validate=True), "big", signed=True)
     except ValueError:
         return _number(value)
-    return Decimal(unscaled).scaleb(-scale, _EXACT)
+    return _within_range(Decimal(unscaled).scaleb(-scale, _EXACT))
+
+
+def _within_range(number: Decimal) -> Decimal:
+    """A number whose digits, all of them, can be written: a few bytes of a message name one of a billion."""
+    if max(abs(number.adjusted()), -int(number.as_tuple().exponent)) > _MOST_DIGITS:
+        raise ValueError(f"a decimal of more than {_MOST_DIGITS} digits is not read")
+    return number
 
 
 def _number(value: Any) -> Decimal:
@@ -105,7 +115,7 @@ def _number(value: Any) -> Decimal:
         raise ValueError(f"{value!r:.80} is no decimal") from None
     if not number.is_finite():
         raise ValueError(f"{value!r:.80} is no decimal")
-    return number
+    return _within_range(number)
 
 
 def _variable_decimal(value: Any) -> Decimal:

@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from paimon_spark.cdc.events import MalformedMessage
+from paimon_spark.format.json_text import check_depth
+from paimon_spark.limits import MAX_JSON_DEPTH
 
 
 class NumberText(str):
@@ -20,8 +22,29 @@ def _refuse_constant(name: str) -> Any:
 
 
 _DECODER = json.JSONDecoder(parse_float=NumberText, parse_constant=_refuse_constant, strict=False)
-scan_value = _DECODER.raw_decode
-"""The value that begins at a position of a text, and the position after it (json.JSONDecoder.raw_decode)."""
+
+
+def scan_value(text: str, start: int) -> tuple[Any, int]:
+    """The value that begins at a position of a text, and the position after it (json.JSONDecoder.raw_decode).
+
+    Raises:
+        ValueError, RecursionError: it is not JSON, or nested too deep.
+    """
+    value, end = _DECODER.raw_decode(text, start)
+    _check(text, value)
+    return value, end
+
+
+def _check(text: str, value: Any) -> None:
+    """Checks a value that is nested deep, which `value_text` could not write, and texts that are no Unicode.
+
+    Raises:
+        ValueError: it is nested too deep, or a text has an unpaired surrogate, which no column can hold.
+    """
+    if text.count("[") + text.count("{") > MAX_JSON_DEPTH:  # else it cannot be
+        check_depth(value)
+    if "\\ud" in text or "\\uD" in text:
+        _compact(value).encode()
 
 
 def parse_json(text: str) -> Any:
@@ -31,9 +54,11 @@ def parse_json(text: str) -> Any:
         MalformedMessage: it is not JSON, or nested too deep.
     """
     try:
-        return _DECODER.decode(text)
+        value = _DECODER.decode(text)
+        _check(text, value)
     except (ValueError, RecursionError) as error:
         raise MalformedMessage(f"it is not a JSON text ({error})") from None
+    return value
 
 
 def parse_object(text: str) -> dict[str, Any]:

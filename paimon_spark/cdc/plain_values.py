@@ -86,7 +86,7 @@ def array_of_texts(texts: pa.Array, target: DataType, rules: PlainRules) -> pa.A
         return _bytes(texts.to_pylist(), target, rules)
     if root not in _BY_ARROW | _BY_JAVA:
         raise UnsupportedFeature(f"change messages cannot be read into a column of type {root}")
-    if root in _BY_ARROW:
+    if root in _BY_ARROW and (root is not Root.DECIMAL or _are_plain_decimals(texts)):
         try:
             return texts.cast(arrow_type(target))
         except pa.ArrowInvalid:
@@ -98,9 +98,16 @@ def array_of_texts(texts: pa.Array, target: DataType, rules: PlainRules) -> pa.A
 
 
 _BY_ARROW = frozenset({Root.DECIMAL, Root.DOUBLE, Root.DATE, Root.BOOLEAN})
+_PLAIN_DECIMAL = r"^[+-]?[0-9]{1,38}(\.[0-9]{1,38})?$"
 _BY_JAVA = frozenset({Root.TIME})
 _OF_TIME = frozenset({Root.DATE, Root.TIME, *TIMESTAMPS})
 _UNITS_OF_JAVA = {3: Form.MILLIS, 6: Form.MICROS, 9: Form.NANOS}
+
+
+def _are_plain_decimals(texts: pa.Array) -> bool:
+    """True if Arrow can read all texts as decimals. With more digits behind the point, an exponent counted, than it has
+    powers of ten for, its cast reads memory beyond them: the process ends, or the value is wrong."""
+    return bool(pc.all(pc.match_substring_regex(texts, _PLAIN_DECIMAL), min_count=0).as_py())
 
 
 def within_length(array: pa.Array, target: DataType) -> pa.Array:

@@ -131,7 +131,7 @@ def load_json(data: bytes, parse_float: Callable[[str], Any] = float) -> Any:
     """
     _check_size(data)
     value = json.loads(data.decode("utf-8"), parse_float=parse_float, parse_constant=_refuse_constant)
-    _check_depth(value)
+    check_depth(value)
     return value
 
 
@@ -154,7 +154,7 @@ def _check_size(data: bytes) -> None:
         raise ValueError(f"it holds more than {limits.MAX_JSON_VALUES} values; {limits.ADVICE}")
 
 
-def _check_depth(value: Any) -> None:
+def check_depth(value: Any) -> None:
     """Checks how deep a value is nested; raises ValueError if it is too deep."""
     level = [value]
     for _ in range(limits.MAX_JSON_DEPTH):

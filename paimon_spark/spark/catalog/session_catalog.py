@@ -18,7 +18,7 @@ from paimon_spark.arguments.checks import checked_with, checks_arguments
 from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.catalog_options import METASTORE, WAREHOUSE
 from paimon_spark.catalogs.factory import open_catalog
-from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.catalogs.identifier import Identifier, check_not_system
 from paimon_spark.cdc.batches.decoding import DecodingOptions, decoding_of
 from paimon_spark.cdc.batches.routing import TableNames
 from paimon_spark.errors import NameTaken, OptionError, SqlError, UnsupportedMethod
@@ -458,6 +458,7 @@ def _target(spark: SparkSession, catalog: Catalog, database: str, dead_letters: 
         return TableTarget(PaimonTable(spark, catalog.table_location(Identifier(database, name)), options))
 
     def find(name: str) -> TableTarget | None:
+        check_not_system(Identifier(database, name), "writing change messages to")  # a message says the name
         return None if catalog.find_table(Identifier(database, name)) is None else opened(name)
 
     def create(name: str, schema: TableSchema) -> TableTarget:
