@@ -23,6 +23,7 @@ from support.paths import GOLDEN
 from support.tables.golden_tables import GoldenTable
 
 from paimon_spark import limits
+from paimon_spark.arrow.formats.orc_footer import decompress
 from paimon_spark.errors import PaimonError
 from paimon_spark.format.avro.schemas import MANIFEST
 from paimon_spark.format.deletion_vector import MAGIC_32, MAGIC_64, decode_vector, deleted_positions
@@ -272,6 +273,25 @@ JSON: dict[str, tuple[Callable[[], object], str]] = {
 def test_json(read: Callable[[], object], said: str) -> None:
     told = in_little_memory(read)
     assert_told(told, "CorruptFile: cannot read s: ", said)
+
+
+# ---------------------------------------------------------------------------------------------------- streams of ORC
+
+ORC_CHUNKS: dict[str, tuple[int, Callable[[], bytes]]] = {
+    "270 MiB in a chunk of zlib": (1, lambda: deflated(270 * MIB)),
+    "270 MiB in a chunk of zstandard": (5, lambda: zeros(270 * MIB)),
+    "snappy that announces 4 GiB": (2, lambda: b"\xff\xff\xff\xff\x0f" + bytes(9)),
+    "510 MiB of a run of lz4": (4, lambda: b"\x1f\0\1\0" + b"\xff" * 2 * MIB + b"\0"),
+}
+
+
+@pytest.mark.parametrize(("codec", "make"), ORC_CHUNKS.values(), ids=ORC_CHUNKS.keys())
+def test_chunks_of_orc(codec: int, make: Callable[[], bytes]) -> None:
+    """Its footer, and the times in its stripes, are unpacked here and not by Arrow."""
+    chunk = make()
+    head = (min(len(chunk), 2**23 - 1) << 1).to_bytes(3, "little")
+    told = in_little_memory(lambda: decompress(head + chunk[: 2**23 - 1], codec))
+    assert "a compressed chunk is unpacked to" in told, told
 
 
 # ------------------------------------------------------------------------------------------------- bitmaps and files

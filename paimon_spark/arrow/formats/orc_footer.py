@@ -24,10 +24,12 @@ from paimon_spark.arrow.formats.protobuf import (
     read_varint,
     repeated,
 )
+from paimon_spark.limits import ADVICE, MAX_UNPACKED_BYTES
 
 LONG, STRING, TIMESTAMP, LIST, MAP, STRUCT, TIMESTAMP_INSTANT = 4, 7, 9, 10, 11, 12, 18
 
 _NONE, _ZLIB, _SNAPPY, _LZ4, _ZSTD = 0, 1, 2, 4, 5
+_MOST_CHUNK = 2**23  # unpacked: the three bytes in front of a chunk count no more
 _PS_FOOTER_LENGTH, _PS_COMPRESSION, _PS_BLOCK_SIZE, _PS_METADATA_LENGTH = 1, 2, 3, 5
 _FOOTER_STRIPES, _FOOTER_TYPES, _FOOTER_METADATA, _FOOTER_ROWS, _FOOTER_STATISTICS = 3, 4, 5, 6, 7
 _TYPE_KIND, _TYPE_SUBTYPES, _TYPE_NAMES = 1, 2, 3
@@ -182,13 +184,16 @@ def decompress(data: bytes, compression: int) -> bytes:
     """Chunks of a stream joined; compression as numbered in the postscript."""
     if compression == _NONE:
         return data
-    out, at = [], 0
+    out, size, at = [], 0, 0
     while at < len(data):
         head = int.from_bytes(data[at : at + 3], "little")
         chunk = data[at + 3 : at + 3 + (head >> 1)]
         if len(chunk) != head >> 1:
             raise ValueError("a compressed chunk ends early")
         out.append(chunk if head & 1 else _inflate(chunk, compression))
+        size += len(out[-1])
+        if size > MAX_UNPACKED_BYTES:
+            raise ValueError(f"a stream is unpacked to more than {MAX_UNPACKED_BYTES} bytes; {ADVICE}")
         at += 3 + len(chunk)
     return b"".join(out)
 
@@ -219,16 +224,31 @@ def _lz4_count(chunk: bytes, at: int, nibble: int) -> tuple[int, int]:
 def _inflate(chunk: bytes, compression: int) -> bytes:
     try:
         if compression == _ZLIB:
-            return zlib.decompress(chunk, -15)
+            inflater = zlib.decompressobj(-15)
+            found = _whole_chunk(inflater.decompress(chunk, _MOST_CHUNK + 1))
+            if not inflater.eof:
+                raise ValueError("a compressed chunk ends early")
+            return found
         if compression == _ZSTD:
-            return bytes(pa.input_stream(pa.BufferReader(chunk), compression="zstd").read())
+            return _whole_chunk(pa.input_stream(pa.BufferReader(chunk), compression="zstd").read(_MOST_CHUNK + 1))
         if compression == _SNAPPY:
-            return bytes(pa.Codec("snappy").decompress(chunk, read_varint(chunk, 0)[0]))
+            return bytes(pa.Codec("snappy").decompress(chunk, _chunk_size(read_varint(chunk, 0)[0])))
         if compression == _LZ4:
-            return bytes(pa.Codec("lz4_raw").decompress(chunk, _lz4_size(chunk)))
+            return bytes(pa.Codec("lz4_raw").decompress(chunk, _chunk_size(_lz4_size(chunk))))
     except (zlib.error, OSError, IndexError, pa.ArrowException) as error:
         raise ValueError(f"a compressed chunk is damaged: {error}") from error
     raise ValueError(f"ORC compression {compression} is not supported")
+
+
+def _chunk_size(size: int) -> int:
+    if size > _MOST_CHUNK:
+        raise ValueError(f"a compressed chunk is unpacked to {size} bytes or more, and it may have {_MOST_CHUNK}")
+    return size
+
+
+def _whole_chunk(data: bytes) -> bytes:
+    _chunk_size(len(data))
+    return bytes(data)
 
 
 def read_tail(source: pa.NativeFile) -> OrcTail:

@@ -22,7 +22,9 @@ from paimon_spark.arrow.conform import Conform, conform
 from paimon_spark.arrow.raw_values import Int64s, from_numpy, placed, to_numpy, valid_mask
 from paimon_spark.arrow.types import arrow_type
 from paimon_spark.errors import CorruptFile, UnsupportedFeature
+from paimon_spark.format.json_text import load_json
 from paimon_spark.format.types import DataField, DataType, Root
+from paimon_spark.limits import MAX_JSON_BYTES, MAX_JSON_VALUES
 
 MAPPING, OVERFLOW = "__field_mapping", "__overflow"
 _INT = DataType(Root.INT)
@@ -86,11 +88,25 @@ def _key_names(metadata: Mapping[str, bytes], what: str) -> pa.StringArray:
         codec = metadata.get(f"{_PREFIX}field-dict-compression", b"zstd").decode()
         size = int(metadata[f"{_PREFIX}field-dict-original-size"])
         data = metadata[f"{_PREFIX}field-dict"].decode().encode("latin-1")
-        numbers = json.loads(_decompressed(data, codec, size))
-        names: list[str | None] = [None] * (max(numbers.values(), default=-1) + 1)
+        if not 0 <= size <= MAX_JSON_BYTES:
+            raise ValueError(f"{size} bytes are announced, more than {MAX_JSON_BYTES}")
+        numbers = load_json(_decompressed(data, codec, size))
+        count = max(numbers.values(), default=-1) + 1
+        if count > MAX_JSON_VALUES:
+            raise ValueError(f"a key has the number {count - 1}")
+        names: list[str | None] = [None] * count
         for name, number in numbers.items():
             names[number] = name
-    except (KeyError, ValueError, TypeError, AttributeError, IndexError, OSError, struct.error) as error:
+    except (
+        KeyError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        IndexError,
+        OSError,
+        struct.error,
+        RecursionError,
+    ) as error:
         raise CorruptFile(f"{what}: its metadata do not name the keys of its maps: {error!r:.200}") from None
     return pa.array(names, pa.string())
 

@@ -23,6 +23,7 @@ from paimon_spark.arrow.text_files.text_values import partition_value
 from paimon_spark.arrow.types import to_internal
 from paimon_spark.errors import DataError, PaimonError, StorageError, UnsupportedFeature
 from paimon_spark.file_io import OutputStream
+from paimon_spark.format.names import is_name
 from paimon_spark.format.paths import data_file_name, escape, partition_text, unescape
 from paimon_spark.format.rules.format_tables import file_fields, names_values_only
 from paimon_spark.store.file_tables.format_table import HIDDEN, FormatPartition, FormatTable, files_below
@@ -193,6 +194,11 @@ def partition_directory(table: FormatTable, values: Sequence[Any]) -> str:
         text = text if text.strip() else settings.default_name
         name = escape(text) if only_values else f"{escape(field.name)}={escape(text)}"
         is_null = only_values and text == settings.default_name
+        if not is_name(name):  # as 'partition.default-name' of a stranger's table may be
+            raise DataError(
+                f"writing to {table.location}: the partition of {field.name} = '{text}' would be the directory "
+                f"'{name}', which leads out of the table; set 'partition.default-name' to a name"
+            )
         if name.startswith(HIDDEN) and not is_null:
             raise DataError(
                 f"writing to {table.location}: the partition of {field.name} = '{text}' would be the directory "

@@ -25,6 +25,7 @@ from urllib.request import Request, urlopen
 from paimon_spark.arrow.predicates.literals import cast_literal, literal_of
 from paimon_spark.errors import OptionError, PaimonError, PartitionNotMarked, PredicateError, UnsupportedFeature
 from paimon_spark.format.binary_row import decode_arity_row
+from paimon_spark.format.json_text import load_json
 from paimon_spark.format.options.upkeep_settings import PartitionSettings
 from paimon_spark.format.paths import MAIN_BRANCH, data_root, partition_path, unescape
 from paimon_spark.format.rules.supported import unsupported_mark_done
@@ -43,6 +44,7 @@ _DONE = ".done"
 TIMEOUT = 180.0
 """Seconds that an answer may take, as in Java."""
 RETRIES = 5
+_MOST_BYTES = 2**20  # of an answer
 _LATER = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 _LONGEST_WAIT = 64.0
 
@@ -221,8 +223,8 @@ class HttpReport:
         body = {"params": self.params, "table": self.table, "path": self.location, "partition": partition}
         answer = self._post(partition, json.dumps(body, ensure_ascii=False).encode())
         try:
-            found = json.loads(answer)
-        except ValueError:
+            found = load_json(answer)
+        except (ValueError, RecursionError):
             raise self._failed(partition, f"the answer is no JSON: {answer[:100]!r}") from None
         result = found.get("result") if isinstance(found, dict) else None
         if not isinstance(result, str) or result.upper() != "SUCCESS":
@@ -235,7 +237,7 @@ class HttpReport:
         def post(_: int) -> bytes:
             try:
                 with urlopen(request, timeout=self.timeout) as response:
-                    answer: bytes = response.read()
+                    answer: bytes = response.read(_MOST_BYTES)
                     return answer
             except HTTPError as error:
                 with error:

@@ -104,7 +104,9 @@ def test_where_entries_lie() -> None:
     ("key", "text"),
     [("version", "2"), ("version", None), ("field-dict", "{"), ("field-dict", None), ("field-dict", '{"a": "x"}'),
      ("field-dict", '[1]'), ("field-dict-original-size", "x"), ("field-dict-compression", "zstd"),
-     ("field-dict-compression", "lz4"), ("field-dict-compression", "odd"), ("field-dict", '{"a": -5}')],
+     ("field-dict-compression", "lz4"), ("field-dict-compression", "odd"), ("field-dict", '{"a": -5}'),
+     ("field-dict", '{"a": 999999999999}'), ("field-dict", "[" * 5000), ("field-dict-original-size", "9" * 14),
+     ("field-dict-original-size", "-5")],
 )  # fmt: skip
 def test_damaged_metadata_are_named(key: str, text: str | None) -> None:
     field = DataField(1, "m", map_type("INT"))

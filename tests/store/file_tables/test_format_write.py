@@ -357,3 +357,14 @@ def test_a_store_that_fails_at_any_operation_of_a_task(file_format: str, tmp_pat
         store.at = None
         writer.abort()
         assert names(tmp_path) == set()
+
+
+@pytest.mark.parametrize("name", [".", ".."])
+def test_a_null_leads_to_no_other_directory(name: str, tmp_path: Path) -> None:
+    """The option names the directory of NULL, and whoever made the table wrote the option."""
+    options = {"format-table.partition-path-only-value": "true", "partition.default-name": name}
+    (tmp_path / "victim.parquet").write_bytes(b"of others")
+    table = made(tmp_path / "t", {"a": "INT", "p": "STRING"}, ("p",), **{"file.format": "parquet", **options})
+    with pytest.raises(DataError, match=r"which leads out of the table; set 'partition\.default-name'"):
+        staged(table, (1, None))
+    assert [one.name for one in tmp_path.rglob("*") if one.is_file()] == ["victim.parquet"]

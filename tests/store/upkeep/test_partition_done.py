@@ -221,6 +221,8 @@ def test_a_table_outside_of_a_warehouse(tmp_path: Path, service: ReportService) 
         ((200, {}, b"[]"), "result None"),
         ((200, {}, b""), "no JSON"),
         ((200, {}, b"SUCCESS"), "no JSON"),
+        ((200, {}, b"[" * 20_000), "no JSON"),
+        ((200, {}, b" " * 2**20 + b'{"result": "SUCCESS"}'), "no JSON"),
         ((500, {}, b'{"result": "SUCCESS"}'), "the answer was 500"),
         ((404, {}, b""), "the answer was 404"),
     ],
