@@ -1,4 +1,4 @@
-"""No module runs what data hold: text is never code, and bytes of a table, a server or a message are never unpickled."""
+"""No module runs what data hold: no text is evaluated, and no bytes of a table, a server or a message are unpickled."""
 
 from __future__ import annotations
 
