@@ -18,7 +18,14 @@ from support.model.mutations import Mutation as M
 from support.model.scenarios import SCENARIOS
 
 PROTOCOL = Path(__file__).parents[3] / "docs" / "internals" / "protocol.md"
-LARGE = ("rollback_and_writers", "withdrawn_and_expired", "two_streams", "two_expiries", "expiry_and_tag_killed")
+LARGE = (
+    "short_rollback_and_writers",
+    "rollback_and_writers",
+    "withdrawn_and_expired",
+    "two_streams",
+    "two_expiries",
+    "expiry_and_tag_killed",
+)
 """Scenarios of more than 30,000 states."""
 FOUND: dict[M, tuple[str, str]] = {
     M.TRIAL_IN_TURN: ("a_racy_storage", "S1"),

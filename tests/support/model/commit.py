@@ -77,8 +77,9 @@ def latest(m: M | None, branch: str = MAIN) -> Found:
     return None, False
 
 
-def still_named(snap: Snap, branch: str = MAIN) -> Found:
+def still_named(snap: Snap | None, branch: str = MAIN) -> Found:
     """True if LATEST names a snapshot, or a later one, that was read before."""
+    assert snap is not None
     named = yield read(*hint(branch))
     return bool(named) and named >= snap.id
 
@@ -134,8 +135,8 @@ def was_rolled_back(m: M | None, number: int, branch: str = MAIN) -> Found:
     below = 0
     marks = yield listing("marks", branch, "expiring")
     for mark in marks:
-        kept = yield read(*mark)
         first = yield read(*snapshot(mark[3], branch))
+        kept = yield read(*mark)
         if first is not None and (m is M.MARKS_BY_ID or kept == first.uid):
             below = max(below, mark[3])
     ids = yield from snapshot_ids(branch)
@@ -164,15 +165,17 @@ def commit(
         iceberg: whether metadata for Iceberg follow.
     """
     withdrawn, first, rows = False, None, None
+    base, sure, walks = None, False, False
     for attempt in (1, 2, 3, 4):
-        base, sure = yield from latest(m, branch)
+        base, sure, since = yield from _look(m, base, sure, walks, since, branch)
+        walks = True
         top = 0 if base is None else base.id
         since = 0 if top < since else since
         mine = yield from _own(m, change.name, base, since, branch)
         since = top
         doubted = mine in (None, base) and not sure and base is not None and m is not M.NO_GROUND_CHECK
         if doubted and (yield from may_be_withdrawn(m, base, branch)):
-            since = 0
+            since, walks = 0, False
             continue
         if mine is not None:
             return COMMITTED, mine
@@ -195,9 +198,28 @@ def commit(
                 if iceberg:
                     yield from _iceberg(m, snap, base)
                 return COMMITTED, snap
-            withdrawn, since = True, 0
+            withdrawn, since, walks = True, 0, False
     yield from _abort(m, change, withdrawn)
     raise Stopped("exhausted")
+
+
+def _look(m: M | None, known: Snap | None, sure: bool, walks: bool, since: int, branch: str) -> Found:
+    """The latest snapshot, whether it is final, and since which id to look for own ones.
+
+    A commit that lost a race goes on from the snapshot that it knows, if that is still there.
+    """
+    if walks:
+        newest, number = known, 0 if known is None else known.id
+        following = yield read(*snapshot(number + 1, branch))
+        while following is not None:
+            newest = following
+            following = yield read(*snapshot(newest.id + 1, branch))
+        now = None if known is None else (yield read(*snapshot(known.id, branch)))
+        if now == known:
+            return newest, sure and newest == known, since
+        since = 0 if now is not None else since
+    newest, sure = yield from latest(m, branch)
+    return newest, sure, since
 
 
 def _own(m: M | None, name: Hashable, base: Snap | None, since: int, branch: str) -> Found:
@@ -285,25 +307,22 @@ def _publish(m: M | None, snap: Snap, branch: str) -> Found:
 
 def _confirmed(m: M | None, base: Snap | None, snap: Snap, branch: str, opened: str, sure: bool) -> Found:
     """True if a published snapshot is part of the table; else it is withdrawn."""
-    phase: tuple[str, Snap] | None = ("confirming", snap)
+    phase = ("confirming", snap)
     if m is M.HINT_FIRST:
         yield write(hint(branch), snap.id)
     if m is not M.NO_TABLE_CHECK and (yield read("schema")) != opened:
         return (yield from _withdraw_from_place(snap, branch))
     if m is M.NO_BASE_CHECK:
         return True
-    if sure and base is not None and m is not M.HINT_READ_ONCE:
-        is_named = yield from still_named(base, branch)
-        if not is_named and (yield from may_be_withdrawn(m, base, branch)):
-            phase = None
     found = None if base is None else (yield read(*snapshot(base.id, branch)))
     if found is None:
         was_taken_back = base is not None and (yield from was_rolled_back(m, base.id, branch))
         if not was_taken_back:
             return not (yield from _overtaken(m, snap, branch))
-    elif found == base and phase is not None:
-        return True
-    phase = ("confirming", snap)
+    elif found == base:
+        is_final = not sure or m is M.HINT_READ_ONCE or (yield from still_named(base, branch))
+        if is_final or not (yield from may_be_withdrawn(m, base, branch)):
+            return True
     if (yield read(*snapshot(snap.id, branch))) == phase[1]:
         ids = yield from snapshot_ids(branch)
         later = tuple(n for n in ids[::-1] if n >= snap.id)

@@ -85,6 +85,8 @@ def _marked_plan(m: M | None, earliest: int, first: Snap, branch: str, opened: s
         snaps = snaps if found is None else (*snaps, found)
     if len(snaps) < 2 or snaps[-1] != first:
         return None
+    if (yield read("meta", first.uid)) is None:
+        return None  # another expiry goes further
     kept, goes = snaps[-1], snaps[:-1]
     gone: frozenset[Path] = frozenset(("data", name) for snap in snaps[1:] for name in snap.deletes)
     gone |= {("meta", snap.uid) for snap in goes}
@@ -111,10 +113,13 @@ def _used_by_others(m: M | None, snaps: tuple[Snap, ...], branch: str) -> Found:
         if m is not M.SKIP_DAMAGED:
             return None
         tags = tuple(snap for snap in tags if snap != DAMAGED)
-    revived = bool(tags) and bool((yield listing("tag marks", branch, "revived")))
+    deletes_data = any(snap.deletes for snap in snaps[1:])
+    revived = bool(tags) and deletes_data and bool((yield listing("tag marks", branch, "revived")))
     for found in _tags_that_share(tags, snaps, revived):
         used |= files_of(found)
-    numbers = tuple(n for n in (yield from snapshot_ids(branch)) if n > snaps[-1].id)
+    numbers: tuple[int, ...] = ()
+    if deletes_data:
+        numbers = tuple(n for n in (yield from snapshot_ids(branch)) if n > snaps[-1].id)
     for number in numbers:
         later = yield read(*snapshot(number, branch))
         if later is not None and later.kind in ("overwrite", "restore"):

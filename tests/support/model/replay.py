@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from support.model.machine import Kind, Path
+from support.model.explorer import Explorer
+from support.model.machine import Kind, Op, Path
 from support.model.values import MAIN
 from support.simulation.stage import FOREVER, Actor
 
@@ -33,6 +34,8 @@ _FILES = (
 )
 _CHANGES = (Kind.CREATE, Kind.WRITE, Kind.DELETE)
 _LISTED = {"snapshot": ("snapshot", "marks"), "tag": ("tag", "tag marks")}
+_FREE = frozenset({"meta", "data", "clock", "consumer"})
+"""Files whose order among the others is not compared."""
 
 
 def meanings(operation: str, path: str, location: str) -> list[tuple[Kind, Path]]:
@@ -42,8 +45,14 @@ def meanings(operation: str, path: str, location: str) -> list[tuple[Kind, Path]
     if inside is None or kind is None:
         return []
     branch, rest = inside[1] or MAIN, inside[2]
+    if rest == "branch":
+        return [(kind, ("snapshot",)), (kind, ("tag",))]
+    if rest == "snapshot/EARLIEST" and kind == Kind.READ:
+        return [(Kind.LIST, ("snapshot", branch))]  # the model has no such hint
     if kind == Kind.LIST:
         return [(kind, (name, branch)) for name in _LISTED.get(rest, ())]
+    if rest.startswith("manifest/"):
+        return [(kind, ("meta",))] if kind == Kind.READ else []
     for pattern, named in _FILES:
         found = re.fullmatch(pattern, rest)
         if found is not None:
@@ -56,11 +65,7 @@ def is_meant(step: Step, operation: tuple[str, str] | None, location: str) -> bo
     if operation is None:
         return False
     _, kind, path = step
-    for real_kind, real in meanings(*operation, location):
-        shorter = min(len(real), len(path))
-        if real_kind == kind and real[:shorter] == path[:shorter]:
-            return True
-    return False
+    return any(real_kind == kind and _is_same(path, real) for real_kind, real in meanings(*operation, location))
 
 
 def follow(actors: Mapping[str, Actor], steps: Sequence[Step], location: str) -> int:
@@ -90,3 +95,78 @@ def follow(actors: Mapping[str, Actor], steps: Sequence[Step], location: str) ->
         if actor.outcome is None:
             actor.go_on(FOREVER)
     return made
+
+
+Event = tuple[str, str, str]
+"""Who, what, and the path: an operation of a real job."""
+
+
+class Tracing:
+    """Follows real jobs in the model: all states in which it may be after their operations.
+
+    Each change that a real job makes must be one that its model can make now. What the model reads, the real job must
+    read at the same moment; it may read more.
+    """
+
+    def __init__(self, explorer: Explorer, location: str) -> None:
+        self._explorer, self._location = explorer, location
+        self._places = {name: number for number, name in enumerate(explorer.scenario.jobs, start=3)}
+        self.states = {self._settled(explorer.start())}
+
+    def goes_on(self, event: Event) -> bool:
+        """Takes one operation; False: the model cannot do it."""
+        found = meanings(event[1], event[2], self._location)
+        if not found:
+            return True
+        place = self._places[event[0]]
+        reached = {after for state in self.states for after in self._steps(state, place, found)}
+        if found[0][0] in _CHANGES:
+            if found[0][0] == Kind.DELETE:  # of what is not there: nothing happens
+                reached |= {state for state in self.states if not self._is_there(state, found[0][1])}
+            self.states = reached
+            return bool(reached)
+        while reached - self.states:
+            self.states |= reached
+            reached = {after for state in reached for after in self._steps(state, place, found)}
+        return True
+
+    def _steps(
+        self, state: tuple[int, ...], place: int, found: Sequence[tuple[Kind, Path]]
+    ) -> Iterator[tuple[int, ...]]:
+        node = self._explorer.jobs.nodes[state[place]]
+        if node.op is None:
+            return
+        op = node.op
+        kinds = {kind for kind, _ in found}
+        for store, after, lost, _ in self._explorer.steps_of(state[0], node):
+            if lost:
+                continue
+            is_look = op.kind == Kind.DELETE and Kind.READ in kinds and op.content and store == state[0]
+            paths = [path for path, _ in op.content] if is_look and isinstance(op.content, tuple) else [op.path]
+            if (op.kind in kinds or is_look) and any(_is_same(path, real) for path in paths for _, real in found):
+                yield self._settled((store, *state[1:place], after, *state[place + 1 :]))
+
+    def _is_there(self, state: tuple[int, ...], real: Path) -> bool:
+        return any(_is_same(path, real) for path in self._explorer.stores[state[0]])
+
+    def _settled(self, state: tuple[int, ...]) -> tuple[int, ...]:
+        """The state after the steps that are not compared."""
+        for place in range(3, len(state)):
+            node = self._explorer.jobs.nodes[state[place]]
+            while node.op is not None and _is_free(node.op):
+                store, after, _, _ = self._explorer.steps_of(state[0], node)[0]
+                state = (store, *state[1:place], after, *state[place + 1 :])
+                node = self._explorer.jobs.nodes[after]
+        return state
+
+
+def _is_same(path: Path, real: Path) -> bool:
+    shorter = min(len(path), len(real))
+    return path[:shorter] == real[:shorter]
+
+
+def _is_free(op: Op) -> bool:
+    """True if the order of an operation among the others is not compared; a listing has the ages of holds."""
+    if op.kind == Kind.READ and op.path[0] == "meta":
+        return False
+    return op.path[0] in _FREE or (op.kind == Kind.READ and op.path[2:3] == ("holding",))

@@ -156,6 +156,15 @@ def rollback_and_writers(m: M) -> Scenario:
     return Scenario(files, {"rollback": back, "writer1": append(m, "writer1"), "writer2": append(m, "writer2")})
 
 
+def short_rollback_and_writers(m: M) -> Scenario:
+    """As before with one snapshot fewer: nobody can build on a state that the rollback has half taken away."""
+    grown = born(("a", ["a"], []), ("b", ["b"], ["a"]))
+    files = {**grown, **data("writer1", "writer2")}
+    jobs: Jobs = {w: append(m, w, since=2) for w in ("writer1", "writer2")}
+    jobs["rollback"] = partial(roll_back, m, "rollback", snap(grown, 1))
+    return Scenario(files, jobs)
+
+
 def rollback_and_writer(m: M) -> Scenario:
     files = {**GROWN, **data("writer1")}
     back = partial(roll_back, m, "rollback", snap(GROWN, 1))
