@@ -292,7 +292,7 @@ def _near(rows: SearchedRows, files: Sequence[SearchFile], query: VectorQuery, m
     if query.said is None and metrics not in ([], [query.metric]):
         raise UnsupportedFeature(
             f"a vector search in {rows.table.location}: the files of the index over '{query.field.name}' were made by "
-            f"the metrics {' and '.join({*metrics, query.metric})}; give the option metric"
+            f"the metrics {' and '.join(sorted({*metrics, query.metric}))}; give the option metric"
         )
     return [each for each in found if each.metric == query.metric]
 

@@ -22,10 +22,13 @@ from support.tables.column_changes import EVOLVED, VECTORS
 
 from paimon_spark import check, create_table, open_table
 from paimon_spark.errors import CorruptFile, DataError, OptionError, PaimonError, UnsupportedFeature
-from paimon_spark.format.manifest import IndexManifestEntry
+from paimon_spark.format.manifest import FileKind, IndexManifestEntry
 from paimon_spark.store.checks.global_index_files import check_search_file
 from paimon_spark.store.checks.report import Findings, Rule
+from paimon_spark.store.commit.commit_user import new_user
+from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.manifest_files import read_global_indexes
+from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.open import ReadableTable
 
 pytest.importorskip("paimon_vindex")
@@ -329,3 +332,36 @@ def read_entries(path: Path) -> list[IndexManifestEntry]:
     latest = table.snapshots.latest()
     assert latest is not None
     return read_global_indexes(table.file_io, table.location, latest.index_manifest)
+
+
+def test_files_of_several_metrics_and_ranges_that_cannot_be(tmp_path: Path) -> None:
+    """As other writers may leave them: a file is asked by its own metric, and a range may be as wide as numbers go."""
+    path = tmp_path / "t"
+    table_at(path).append(rows(0, [(1, 0), (9, 0)]))
+    shards = {"global-index.row-count-per-shard": "1"}
+    opened(path, **shards, **{"fields.e.metric": "l2"}).create_global_index("e", "ivf-flat")
+    by_length = read_entries(path)
+    opened(path).drop_global_index("e", "ivf-flat")
+    opened(path, **shards, **{"fields.e.metric": "cosine"}).create_global_index("e", "ivf-flat")
+    by_angle = read_entries(path)
+    exchange(path, by_angle[1:], by_length[1:])
+    with pytest.raises(UnsupportedFeature, match="were made by the metrics cosine and l2; give the option metric"):
+        found(path, [1, 0], 2)
+    for metric, expected in (("l2", [1.0, 1 / 65]), ("cosine", [1.0, 1.0]), ("inner_product", [9.0, 1.0])):
+        assert found(path, [1, 0], 2, {"metric": metric})[SCORE] == pytest.approx(expected)
+    meta = by_angle[0].global_index
+    assert meta is not None
+    for start, end, message in ((0, 2**62, None), (-5, 0, "is over the row ids -5 to 0"), (3, 1, "row ids 3 to 1")):
+        changed = replace(by_angle[0], global_index=replace(meta, row_range_start=start, row_range_end=end))
+        exchange(path, read_entries(path), [changed])
+        if message is None:
+            assert found(path, [1, 0], 2)["id"] == [0], "no other row is in the file that says that it is over all"
+        else:
+            with pytest.raises(CorruptFile, match=message):
+                found(path, [1, 0], 2)
+
+
+def exchange(path: Path, gone: list[IndexManifestEntry], new: list[IndexManifestEntry]) -> None:
+    for entries in (tuple(replace(entry, kind=FileKind.DELETE) for entry in gone), tuple(new)):
+        message = CommitMessage(new[0].partition, 0, -1, index_entries=entries)
+        TableCommit(opened(path), new_user(opened(path))).append([message])
