@@ -8,7 +8,6 @@ such as literals of dates and decimals, is refused.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -42,6 +41,7 @@ from paimon_spark.arrow.predicates.predicate import (
 )
 from paimon_spark.arrow.predicates.transforms import TEXT, ColumnInput, Input, Kind, Transform
 from paimon_spark.errors import SchemaError, UnsupportedFeature
+from paimon_spark.format.json_text import load_json
 from paimon_spark.format.type_text import parse_type, type_sql
 from paimon_spark.format.types import FLOATS, INTEGERS, STRINGS, DataField, DataType, Root
 
@@ -115,7 +115,10 @@ def decode_filter(texts: Sequence[str], fields: Sequence[DataField], doing: str)
         UnsupportedFeature: a text is none that this release, or the official system, can apply.
     """
     decoder = _Decoder(fields, f"{doing}: the server of the catalog filters its rows")
-    parts = [decoder.predicate(node) for node in map(decoder.json, filter(None, texts)) if node is not None]
+    try:
+        parts = [decoder.predicate(node) for node in map(decoder.json, filter(None, texts)) if node is not None]
+    except RecursionError:
+        raise decoder.refused("a condition is nested too deep") from None
     return RowFilter(and_(*parts), tuple(decoder.computed))
 
 
@@ -168,11 +171,11 @@ class _Decoder:
             "or use the official system"
         )
 
-    def json(self, text: str) -> Any:
+    def json(self, text: Any) -> Any:
         try:
-            return json.loads(text)
-        except ValueError:
-            raise self.refused("the text is no JSON") from None
+            return load_json(text.encode())
+        except (AttributeError, ValueError, RecursionError):
+            raise self.refused("the text is no JSON, or nested too deep") from None
 
     # ------------------------------------------------------------------------------------------------------ predicates
 

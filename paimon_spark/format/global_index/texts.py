@@ -21,6 +21,7 @@ from paimon_spark.format.file_index.byte_reader import Bytes
 from paimon_spark.format.global_index.native_library import NativeInput, filter_bytes, loaded_library
 from paimon_spark.format.global_index.numbers import Ints
 from paimon_spark.format.global_index.vectors import Floats
+from paimon_spark.format.json_text import load_json
 from paimon_spark.format.options.index_settings import TEXT_OPTIONS
 
 FULL_TEXT = "full-text"
@@ -51,8 +52,8 @@ def meta_bytes(options: Mapping[str, str]) -> bytes:
 def read_meta(data: bytes | None) -> dict[str, str] | None:
     """The options that a file was made with; None: they are not known."""
     try:
-        found = json.loads(data or b"{}")
-    except ValueError:
+        found = load_json(data or b"{}")
+    except (ValueError, RecursionError):
         return None
     return {str(key): str(value) for key, value in found.items()} if isinstance(found, dict) else None
 

@@ -19,11 +19,14 @@ from support.long_runs import LONG
 from support.rest_server import RestServer
 
 from paimon_spark import open_catalog
+from paimon_spark.arrow.predicates.server_limits import decode_filter, decode_masks
 from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.rest import http
 from paimon_spark.catalogs.rest.options import travelled
-from paimon_spark.errors import PaimonError, StorageError
+from paimon_spark.errors import PaimonError, StorageError, UnsupportedFeature
+from paimon_spark.format.type_text import parse_type
+from paimon_spark.format.types import DataField
 from paimon_spark.tables.open import open_table
 
 CONFIG = {"defaults": {"prefix": "p"}, "overrides": {}}
@@ -260,3 +263,55 @@ def test_answers_of_another_shape(call: str, evil: Stranger) -> None:
         except Exception as error:
             wrong.append((path, strange, repr(error)[:150]))
     assert wrong == []
+
+
+# -------------------------------------------------------------------------------------------------- filters and masks
+
+FIELDS = (DataField(0, "id", parse_type("INT")), DataField(1, "name", parse_type("STRING")))
+ID = {"name": "FIELD_REF", "fieldRef": {"index": 0, "name": "id", "type": "INT"}}
+NAME = {"index": 1, "name": "name", "type": "STRING"}
+UPPER = {"name": "UPPER", "inputs": [NAME]}
+RULE = {
+    "kind": "COMPOUND", "function": "AND",
+    "children": [
+        {"kind": "LEAF", "transform": ID, "function": "IN", "literals": [1, 2]},
+        {"kind": "LEAF", "transform": UPPER, "function": "STARTS_WITH", "literals": ["X"]},
+    ],
+}  # fmt: skip
+MASK = {"name": "CONCAT", "inputs": ["x", NAME]}
+
+
+def test_rules_of_another_shape() -> None:
+    """A rule is applied as it is, or the read is refused: no rule is passed over because it cannot be read."""
+    decode_filter([json.dumps(RULE)], FIELDS, "reading d.t")
+    assert decode_masks({"name": json.dumps(MASK)}, FIELDS, "reading d.t")
+    wrong = []
+    for good, decode in (
+        (RULE, lambda rule: decode_filter([json.dumps(rule)], FIELDS, "reading d.t")),
+        (MASK, lambda mask: decode_masks({"name": json.dumps(mask)}, FIELDS, "reading d.t")),
+    ):
+        for path in places(good):
+            for strange in STRANGE:
+                try:
+                    decode(changed(good, path, strange))
+                except UnsupportedFeature:
+                    continue
+                except Exception as error:
+                    wrong.append((path, strange, repr(error)[:150]))
+    assert wrong == []
+
+
+BRANCH = '{"kind":"COMPOUND","function":"AND","children":['
+DEEP = {
+    "a number": 7, "a list": ["x"], "brackets": "[" * 20_000, "half a character": "\ud800",
+    "conditions": BRANCH * 140 + "{}" + "]}" * 140, "more conditions": BRANCH * 400 + "{}" + "]}" * 400,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", DEEP)
+def test_rules_that_are_no_texts_or_nested_deep(what: str) -> None:
+    whole = DEEP[what]
+    with pytest.raises(UnsupportedFeature):
+        decode_filter([whole], FIELDS, "reading d.t")
+    with pytest.raises(UnsupportedFeature):
+        decode_masks({"name": whole}, FIELDS, "reading d.t")
