@@ -9,19 +9,21 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from support.faults.damage import change_entries, edit_json
 from support.oracles.orphaned import age
 from support.tables.compacting import live_files
 from support.tables.expiring import live_on, new_table
 
+from paimon_spark import create_table
 from paimon_spark.errors import CorruptFile, OptionError, OutsideTable
 from paimon_spark.file_io import ConfinedFileIO, LocalFileIO
 from paimon_spark.format.manifest import ManifestEntry
 from paimon_spark.store.clean.orphans import remove_orphan_files
 from paimon_spark.store.expire.snapshots import expire_snapshots
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.tables.open import open_table
+from paimon_spark.tables.open import WritableTable, open_table
 
 UUID = "01234567-89ab-4cde-8123-456789abcdef"
 
@@ -126,6 +128,14 @@ def moved_out(table: Table, to: Path) -> Path:
     return to / "bucket-0" / name
 
 
+def make_table(path: Path) -> WritableTable:
+    """A table with a partition, p=1, of one row."""
+    create_table(str(path), {"p": "INT", "a": "INT"}, partition_keys=["p"])
+    table = open_table(str(path))
+    table.append(pa.table({"p": pa.array([1], pa.int32()), "a": pa.array([1], pa.int32())}))
+    return table
+
+
 def expired(table: Table, **options: str) -> tuple[str, ...]:
     later = open_table(table.location, options)
     return expire_snapshots(later, retain_max=1, retain_min=1, older_than=2**62).left
@@ -182,6 +192,37 @@ def test_orphans_are_not_looked_for_in_another_table(tmp_path: Path) -> None:
         with pytest.raises(OptionError, match="an external path of the table at"):
             remove_orphan_files(table, dry_run=False)
     assert other.scan().to_arrow().num_rows == 2
+
+
+@pytest.mark.parametrize("is_link", [False, True])
+def test_a_root_within_another_table_is_none(is_link: bool, tmp_path: Path) -> None:
+    """The directory of a partition of it looks like an external path, and its files like those of this table."""
+    other = make_table(tmp_path / "lake" / "other")
+    (bucket,) = (tmp_path / "lake" / "other").glob("p=1/bucket-*")
+    (data,) = bucket.glob("data-*")
+    root = bucket.parent
+    if is_link:
+        root = tmp_path / "link"
+        root.symlink_to(bucket.parent)
+    table = new_table(tmp_path / "t", {"data-file.external-paths": f"file:{root}"})
+    live_on(table, "w")
+    store = open_table(table.location).file_io
+    for place in (f"{root}/{bucket.name}/{data.name}", f"file:{root}/{bucket.name}/{data.name}"):
+        with pytest.raises(OutsideTable):
+            store.delete(place)
+    age(tmp_path)
+    with pytest.raises(OptionError, match=f"lies within the table at {tmp_path}/lake/other"):
+        remove_orphan_files(open_table(table.location), dry_run=False)
+    assert data.exists()
+    assert open_table(other.location).scan().count() == 1
+
+
+def test_a_directory_named_schema_makes_no_table(tmp_path: Path) -> None:
+    (tmp_path / "schema").mkdir()
+    (tmp_path / "schema" / "notes.txt").write_text("of others")
+    table, out = a_life(tmp_path, {"data-file.external-paths": f"file:{tmp_path}/far"})
+    assert expired(table) == ()
+    assert not out.exists()
 
 
 @pytest.mark.parametrize(

@@ -3,21 +3,23 @@
 Table options name the external roots. Everyone who can write the table can write its options, so the options alone are
 no permission. A data file may be written and deleted only if it is in the directory of a bucket, and an index file of
 the whole table only if its name contains a UUID, as writers make them. No directory from the root on may belong to
-another table.
+another table, and the root may not lie within one: the directory of a partition there looks like an external path.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from paimon_spark.errors import OptionError
+from paimon_spark.errors import AccessDenied, OptionError
 from paimon_spark.file_io import ConfinedFileIO, FileIO, Publisher, file_io_for, is_same_store, plain_location
 from paimon_spark.format.names import is_bucket_directory, is_inside
 from paimon_spark.format.options.table_settings import TableSettings
-from paimon_spark.format.paths import MAIN_BRANCH, external_paths, index_root
+from paimon_spark.format.paths import MAIN_BRANCH, SCHEMA_PREFIX, external_paths, id_of, index_root
 from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.storage.files import list_branches
 
@@ -44,6 +46,50 @@ def check_external_path(file_io: FileIO, table: str, root: str) -> None:
             f"'{root}', an external path of the table at {table}, is the directory of a table: files of that would be "
             "taken for orphans of this one; give each table an external path of its own"
         )
+    other = table_above(file_io, table, root)
+    if other is not None:
+        raise OptionError(
+            f"'{root}', an external path of the table at {table}, lies within the table at {other}: files of that "
+            "would be taken for orphans of this one; give each table an external path of its own"
+        )
+
+
+def table_above(file_io: FileIO, table: str, root: str) -> str | None:
+    """The directory of another table in which an external root lies; None: there is none that may be looked at.
+
+    Args:
+        file_io: the store of the root.
+        table: the table whose root it is.
+        root: an absolute path.
+
+    Raises:
+        OSError: the storage failed.
+    """
+    own, place = map(_resolved, (table, root))
+    scheme, mark, rest = place.rpartition("://")
+    above = rest.rpartition("/")[0]
+    while above:
+        directory = f"{scheme}{mark}{above}"
+        with suppress(AccessDenied, PermissionError):  # an account for the root alone need not see what is above
+            if directory != own and _has_schemas(file_io, directory):
+                return directory
+        above = above.rpartition("/")[0]
+    return None
+
+
+def _resolved(location: str) -> str:
+    """The place, on a local disk after resolving all links."""
+    plain = plain_location(location)
+    return os.path.realpath(plain) if plain.startswith("/") else plain
+
+
+def _has_schemas(file_io: FileIO, directory: str) -> bool:
+    """True for the directory of a table, and not for one in which anybody has a directory named schema."""
+    try:
+        found = file_io.list(f"{directory}/schema")
+    except FileNotFoundError:
+        return False
+    return any(id_of(status.name, SCHEMA_PREFIX) is not None for status in found)
 
 
 def _is_root(path: str) -> bool:
@@ -82,7 +128,14 @@ class ExternalPaths:
         store = self.file_io if is_same_store(self.table, root) else file_io_for(root, dict(self.storage))
         parts = [part for part in below.split("/") if part]
         directories = (root + "".join(f"/{part}" for part in parts[:count]) for count in range(len(parts) + 1))
-        return any(self._is_table(store, directory) for directory in directories)
+        return self._is_within_table(store, root) or any(self._is_table(store, place) for place in directories)
+
+    def _is_within_table(self, store: FileIO, root: str) -> bool:
+        """True for a root in the directory of another table. The store is asked once for each root."""
+        known = self._within.get(root)
+        if known is None:
+            known = self._within[root] = table_above(store, self.table, root) is not None
+        return known
 
     def _is_table(self, store: FileIO, directory: str) -> bool:
         """True for the directory of a table. The store is asked once for each: a job has many files in a bucket."""
@@ -90,6 +143,10 @@ class ExternalPaths:
         if known is None:
             known = self._tables[directory] = store.exists(f"{directory}/schema")
         return known
+
+    @cached_property
+    def _within(self) -> dict[str, bool]:
+        return {}
 
     @cached_property
     def _tables(self) -> dict[str, bool]:
