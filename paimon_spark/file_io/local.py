@@ -6,6 +6,7 @@ import errno
 import io
 import os
 import stat
+import time
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -19,6 +20,8 @@ from paimon_spark.file_io.base import FileStatus, NotCreated, WholeOrNothing, ch
 _DIRECTORY_TRIES = 5
 _LEAST_MAPPED = 1 << 23
 """Bytes of a file of which what is read need not stay in memory; smaller ones take longer to map than to read."""
+_RIVAL_SECONDS = 5.0
+_RIVAL_PAUSE_SECONDS = 0.0005
 _STAYS = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EBUSY})  # a link to one, or a mounted one
 _TAKEN = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR})
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLINK})
@@ -109,6 +112,7 @@ class LocalFileIO:
     def create_if_absent(self, path: str, data: bytes) -> bool:
         plain = local_path(path)
         with self._temporary(plain, data) as temporary:
+            made = os.stat(temporary)
             try:
                 os.link(temporary, plain)
             except FileExistsError:
@@ -124,6 +128,8 @@ class LocalFileIO:
                 raise
         with suppress(FileNotFoundError):  # the file is there; another process has moved its directory since
             _sync_directory(os.path.dirname(plain))
+            _wait_for_rivals(plain)
+            return os.path.samestat(os.stat(plain), made)
         return True
 
     @names_faults("writing")
@@ -322,6 +328,30 @@ def _make_directory(plain: str) -> None:
     except FileExistsError:
         return  # another writer made it
     _sync_directory(parent)
+
+
+def _wait_for_rivals(plain: str) -> None:
+    """Waits until nobody else is about to make this file, which has just been made.
+
+    Java looks whether the file is there, and then renames its temporary file over it, under a lock of its own process
+    alone (Java: LocalFileIO.rename). Where it looked before, its temporary file is there until it has renamed. One that
+    is older was left by a process that died.
+    """
+    directory, name = os.path.split(plain)
+    rivals = [os.path.join(directory, other) for other in os.listdir(directory or ".") if _is_rival(other, name)]
+    while any(map(_is_fresh, rivals)):
+        time.sleep(_RIVAL_PAUSE_SECONDS)
+
+
+def _is_rival(other: str, name: str) -> bool:
+    return other.startswith(f".{name}.") and other.endswith(".tmp")
+
+
+def _is_fresh(plain: str) -> bool:
+    try:
+        return time.time() - os.stat(plain).st_mtime < _RIVAL_SECONDS
+    except FileNotFoundError:
+        return False
 
 
 def _sync_directory(plain: str) -> None:

@@ -29,7 +29,9 @@ import org.apache.flink.util.CloseableIterator;
  */
 public class FlinkConsole {
     private final TableEnvironment batch;
-    private final TableEnvironment streaming;
+    private TableEnvironment streaming;
+    private final Configuration settings;
+    private final List<String> definitions = new ArrayList<>();
     private final Map<String, JobClient> jobs = new ConcurrentHashMap<>();
     private final Map<String, List<String>> changes = new ConcurrentHashMap<>();
     private final Map<String, String> ends = new ConcurrentHashMap<>();
@@ -38,8 +40,15 @@ public class FlinkConsole {
         batch = TableEnvironment.create(
                 EnvironmentSettings.newInstance().inBatchMode().withConfiguration(settings).build());
         batch.getConfig().set("table.dml-sync", "true"); // of procedures that start a job
-        streaming = TableEnvironment.create(
+        this.settings = settings;
+        streaming = streams();
+    }
+
+    private TableEnvironment streams() {
+        TableEnvironment made = TableEnvironment.create(
                 EnvironmentSettings.newInstance().inStreamingMode().withConfiguration(settings).build());
+        definitions.forEach(made::executeSql);
+        return made;
     }
 
     public static void main(String[] args) throws Exception {
@@ -70,6 +79,9 @@ public class FlinkConsole {
     private List<String> perform(List<String> words) throws Exception {
         String name = words.size() > 1 ? words.get(1) : "";
         switch (words.get(0)) {
+            case "fresh": // an environment keeps what its jobs were started with, and that of streams begins anew
+                streaming = streams();
+                return List.of();
             case "set": // of jobs that start from now on
                 batch.getConfig().set(name, words.get(2));
                 streaming.getConfig().set(name, words.get(2));
@@ -77,6 +89,7 @@ public class FlinkConsole {
             case "define": // in both environments: a catalog, a temporary table
                 batch.executeSql(name);
                 streaming.executeSql(name);
+                definitions.add(name);
                 return List.of();
             case "sql": // to its end
                 return rows(batch, name);

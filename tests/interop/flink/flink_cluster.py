@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from flink_session import java_with_flink
+from flink_session import compile_linked_files, java_with_flink
 from support.servers.storage import free_port
 
 JOB_MANAGER = "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint"
@@ -40,13 +40,19 @@ SETTINGS = {
 
 
 class FlinkCluster:
-    """The processes, which are started and killed one by one; `settings` lead a session of Flink to them."""
+    """The processes, which are started and killed one by one; `settings` and `classes` lead a session of Flink to them.
+
+    They have the file system `linked`, because on that of `file` two processes of Java that commit at once may lose a
+    commit.
+    """
 
     def __init__(self, folder: Path, task_managers: int) -> None:
         self.folder, self.checkpoints = folder, folder / "checkpoints"
         with free_port() as rpc, free_port() as rest:
             pass
         folder.mkdir()
+        self.classes = folder / "classes"
+        compile_linked_files(self.classes)
         given = {
             **SETTINGS,
             "jobmanager.rpc.port": str(rpc),
@@ -93,7 +99,7 @@ class FlinkCluster:
             _end(process)
 
     def _start(self, main: str, megabytes: int) -> subprocess.Popen[bytes]:
-        words = [*java_with_flink(megabytes), main, "--configDir", str(self.folder)]
+        words = [*java_with_flink(megabytes, self.classes), main, "--configDir", str(self.folder)]
         with (self.folder / "cluster.log").open("ab") as log:
             return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 

@@ -56,8 +56,12 @@ class Job:
         with_options = ", ".join(f"'{key}' = '{value}'" for key, value in options.items())
         flink.sql(f"CREATE TABLE d.{name} (k BIGINT, v BIGINT, PRIMARY KEY (k) NOT ENFORCED) WITH ({with_options})")
 
+    def stop(self, folder: Path) -> str:
+        """Stops it with a savepoint; where that is."""
+        return self.flink.stop(self.name, str(folder))
+
     def start(self, rows: int = ROWS, restarts: bool = False, key: str = f"MOD(n * 7, {KEYS})") -> None:
-        """Starts the job, and waits for two commits of it, or its end.
+        """Starts the job, and waits for two commits, or its end.
 
         Args:
             rows: how many it writes before it ends.

@@ -101,7 +101,8 @@ class Kills:
         cluster = FlinkCluster(self.folder / "cluster", TASK_MANAGERS)
         workers: list[Worker] = []
         try:
-            with flink_session(str(self.folder), self.folder / "flink.log", {**cluster.settings, **SESSION}) as flink:
+            log, settings = self.folder / "flink.log", {**cluster.settings, **SESSION}
+            with flink_session(f"linked:{self.folder}", log, settings, cluster.classes) as flink:
                 self._create(flink)
                 self._start_job(flink)
                 workers = [Worker(kind, self.folder) for kind in WORKERS]
@@ -177,8 +178,8 @@ class Kills:
         if flink.end_of("writer"):
             return
         cluster.kill_job_manager()
-        flink.set("execution.state-recovery.path", cluster.newest_checkpoint())
-        self._start_job(flink)
+        with flink.resuming(cluster.newest_checkpoint()):
+            self._start_job(flink)
 
     def _wait_for_the_end(self, flink: FlinkSession, cluster: FlinkCluster, workers: list[Worker]) -> None:
         end = time.monotonic() + LONGEST_SECONDS

@@ -61,20 +61,33 @@ _OPENED = (
 )
 
 
-def java_with_flink(megabytes: int) -> list[str]:
+def compile_linked_files(folder: Path) -> None:
+    """Puts the file system `linked` into a folder of classes: a local disk on which processes share a table safely."""
+    (folder / "META-INF" / "services").mkdir(parents=True)
+    (folder / "META-INF" / "services" / "org.apache.paimon.fs.FileIOLoader").write_text("LinkedFileIO$Loader\n")
+    source = Path(__file__).with_name("LinkedFileIO.java")
+    subprocess.run(["javac", "-cp", str(paimon_jar("2.0.0")), "-d", str(folder), str(source)], check=True)
+
+
+def java_with_flink(megabytes: int, classes: Path | None = None) -> list[str]:
     """The command that starts Java with Flink and the connector; the main class, or a file of Java, follows.
+
+    Args:
+        megabytes: of the heap.
+        classes: a folder with more classes.
 
     Raises:
         JavaUnavailable, ServerUnavailable: one of them cannot be had here.
     """
     jars = f"{maven_classpath(*COORDINATES)}{os.pathsep}{paimon_jar('2.0.0')}"
     hadoop = spark_jars("hadoop-client-api", "hadoop-client-runtime")
+    more = [str(classes)] if classes else []
     java = shutil.which("java")
     if java is None:
         raise JavaUnavailable("no java found")
     opened = [f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED]
     settings = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Duser.timezone=UTC", f"-Xmx{megabytes}m")
-    return [java, *settings, *opened, "-cp", os.pathsep.join([jars, *hadoop])]
+    return [java, *settings, *opened, "-cp", os.pathsep.join([jars, *hadoop, *more])]
 
 
 class FlinkError(Exception):
@@ -84,10 +97,10 @@ class FlinkError(Exception):
 class FlinkSession:
     """A process with Flink. Values of rows come as Flink prints them, NULL as None."""
 
-    def __init__(self, warehouse: str, settings: Mapping[str, str], log: Path) -> None:
+    def __init__(self, warehouse: str, settings: Mapping[str, str], log: Path, classes: Path | None = None) -> None:
         given = [f"{key}={value}" for key, value in {**SETTINGS, **settings}.items()]
         self._process = subprocess.Popen(
-            [*java_with_flink(2048), str(Path(__file__).with_name("FlinkConsole.java")), *given],
+            [*java_with_flink(2048, classes), str(Path(__file__).with_name("FlinkConsole.java")), *given],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log.open("ab"),
@@ -106,6 +119,15 @@ class FlinkSession:
     def set(self, key: str, value: str) -> None:
         """A setting of the jobs that start from now on."""
         self._call("set", key, value)
+
+    @contextmanager
+    def resuming(self, savepoint: str) -> Iterator[None]:
+        """Jobs that start within begin at a savepoint. What `set` has set is forgotten behind it."""
+        self.set("execution.state-recovery.path", savepoint)
+        try:
+            yield
+        finally:
+            self._call("fresh")
 
     def define(self, statement: str) -> None:
         """Runs a statement for batch and for streams: of a catalog, or of temporary things."""
@@ -180,19 +202,22 @@ class FlinkSession:
 
 
 @contextmanager
-def flink_session(warehouse: str, log: Path, settings: Mapping[str, str] | None = None) -> Iterator[FlinkSession]:
+def flink_session(
+    warehouse: str, log: Path, settings: Mapping[str, str] | None = None, classes: Path | None = None
+) -> Iterator[FlinkSession]:
     """Flink on a warehouse.
 
     Args:
         warehouse: the directory; Flink's current catalog.
         log: a file for what Flink prints.
         settings: of Flink.
+        classes: a folder with more classes.
 
     Raises:
         JavaUnavailable: Java, Flink or the connector cannot be had here.
     """
     try:
-        session = FlinkSession(warehouse, settings or {}, log)
+        session = FlinkSession(warehouse, settings or {}, log, classes)
     except ServerUnavailable as reason:
         raise JavaUnavailable(str(reason)) from reason
     try:
