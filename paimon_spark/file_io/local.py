@@ -339,7 +339,8 @@ def _wait_for_rivals(plain: str) -> None:
     """
     directory, name = os.path.split(plain)
     rivals = [os.path.join(directory, other) for other in os.listdir(directory or ".") if _is_rival(other, name)]
-    while any(map(_is_fresh, rivals)):
+    end = time.monotonic() + _RIVAL_SECONDS  # the clock of the machine may go back
+    while any(map(_is_fresh, rivals)) and time.monotonic() < end:
         time.sleep(_RIVAL_PAUSE_SECONDS)
 
 

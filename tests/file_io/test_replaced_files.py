@@ -46,6 +46,17 @@ def test_what_dead_processes_have_left_is_not_waited_for(tmp_path: Path, monkeyp
     assert LocalFileIO().create_if_absent(str(tmp_path / "snapshot-1"), b"ours")
 
 
+def test_one_of_the_future_is_not_waited_for_until_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process died, and the clock went back by an hour."""
+    left = tmp_path / ".snapshot-1.8884e93d.tmp"
+    left.touch()
+    os.utime(left, (time.time() + 3600,) * 2)
+    passed = iter(range(100))
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(passed)))
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    assert LocalFileIO().create_if_absent(str(tmp_path / "snapshot-1"), b"ours")
+
+
 def test_the_commit_is_made_again_behind_the_one_that_replaced_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

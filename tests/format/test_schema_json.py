@@ -43,7 +43,7 @@ def test_genuine_schemas_are_written_back_byte_for_byte(file: Any) -> None:
 
 def test_schemas_of_all_writers_decode_and_survive() -> None:
     files = golden_files("schema")
-    assert len({file.writer for file in files}) == 5
+    assert len({file.writer for file in files}) == 6
     for file in files:
         schema = decode_schema(file.data, str(file))
         assert decode_schema(encode_schema(schema), str(file)) == schema

@@ -65,10 +65,17 @@ class Searches(ABC):
                 whose library is not installed, and no metric is given.
             DataError: a vector of the table has another length, or a NULL among its numbers.
         """
-        from paimon_spark.store.search.vectors import check_no_index, nearest, nearest_by_index, vector_query
+        from paimon_spark.store.search.vectors import (
+            check_no_index,
+            nearest,
+            nearest_by_index,
+            vector_numbers,
+            vector_query,
+        )
 
+        wanted = vector_numbers(self.table, vector)
         (field,) = find_fields(self.table.schema, (column,))
-        query = vector_query(self.table, self.fields, field, vector, count, options)
+        query = vector_query(self.table, self.fields, field, wanted, count, options)
         wide = self._with_column(field)
         with self._searched_rows() as rows:
             if rows is not None:

@@ -93,7 +93,7 @@ class VectorQuery:
 
 
 def vector_query(
-    table: Table, shown: Iterable[DataField], field: DataField, vector: Any, count: int, options: Mapping[str, str]
+    table: Table, shown: Iterable[DataField], field: DataField, wanted: Floats, count: int, options: Mapping[str, str]
 ) -> VectorQuery:
     """What is looked for, once it is known that a read can find it.
 
@@ -101,14 +101,14 @@ def vector_query(
         table: the table, with the options of the read.
         shown: the columns of the result.
         field: the column of the vectors.
-        vector, count, options: as of Scan.vector_search.
+        wanted: of vector_numbers.
+        count, options: as of Scan.vector_search.
 
     Raises:
         OptionError: an argument does not fit the table.
         UnsupportedFeature: the column has no vectors.
     """
     begin = f"a vector search in {table.location}"
-    wanted = _numbers(vector, begin)
     if field.type.root not in (Root.ARRAY, Root.VECTOR) or field.type.inner.root not in FLOATS:
         raise UnsupportedFeature(
             f"{begin}: the column '{field.name}' is {field.type.root}, and vectors are ARRAY or VECTOR of "
@@ -132,7 +132,13 @@ def vector_query(
     return VectorQuery(field, wanted, count, said, metric, options)
 
 
-def _numbers(vector: Any, begin: str) -> Floats:
+def vector_numbers(table: Table, vector: Any) -> Floats:
+    """The numbers of a vector, which come in any form that NumPy takes.
+
+    Raises:
+        OptionError: they are no finite numbers in a row.
+    """
+    begin = f"a vector search in {table.location}"
     try:
         found: Floats = np.asarray(vector, dtype=np.float64)
     except (TypeError, ValueError):

@@ -211,8 +211,8 @@ def test_keys_in_any_letter_case(key: str, expected: str | None) -> None:
 
 def test_every_option_of_the_golden_tables_is_known() -> None:
     schemas = [decode_schema(f.data, str(f)) for f in golden_files("schema")]
-    keys = {key for schema in schemas for key in schema.options}
-    assert len(keys) > 40
+    keys = {key for schema in schemas for key in schema.options if not key.startswith("schema.")}
+    assert len(keys) > 40  # without what Flink keeps of its computed columns and watermarks
     assert {key for key in keys if known_key(key) is None} <= {"x.bsi"}  # a slip of the one who made that table
 
 
