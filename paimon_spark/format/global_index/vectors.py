@@ -33,6 +33,7 @@ _ADDED_AT_ONCE = 10_000
 _FEWER = re.compile(
     r"native result length mismatch: ids=(\d+),"
 )  # an IVF-PQ file that has no more in what it looked at
+_LARGEST_SQUARE, _LEAST_SQUARE = 1e37, 1e-30  # of lengths: FLOAT ends at 3.4e38, and has all its digits from 1.2e-38
 Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 Singles: TypeAlias = np.ndarray[Any, np.dtype[np.float32]]
 
@@ -53,6 +54,17 @@ class VectorBuild:
     def metric(self) -> str:
         """By which metric vectors are compared."""
         return self.native["metric"]
+
+
+def can_compare(vectors: Floats | Singles, metric: str) -> bool:
+    """True if the library, which counts in FLOAT, compares vectors, the rows of a matrix, as they are.
+
+    It ends with an error for an infinite sum, or takes it for a distance. By ``cosine`` a very short vector is 0 to it.
+    """
+    with np.errstate(all="ignore"):
+        squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
+        is_short = (squares < _LEAST_SQUARE) & vectors.any(axis=1) if metric == "cosine" else np.zeros(1, np.bool_)
+    return bool((squares <= _LARGEST_SQUARE).all()) and not is_short.any()
 
 
 def normal_metric(metric: str) -> str:
@@ -214,7 +226,7 @@ class VectorFile:
     def nearest(self, vector: Singles, count: int, wanted: BitMap64 | None, width: Width) -> tuple[Ints, Floats]:
         """The numbers of rows whose vectors are near to one, and how far they are; about those that are nearest.
 
-        If the library decides how much it looks at, and that has fewer rows than are asked for, it looks at all.
+        If the part that is looked at has fewer rows than are asked for, the whole file is searched.
 
         Args:
             vector: of the length of those in the file.
@@ -229,13 +241,11 @@ class VectorFile:
         most = min(count, self.count, *(() if wanted is None else (len(wanted),)))
         if most < 1:
             return np.empty(0, np.int64), np.empty(0)
-        params, is_automatic = self._params(most, width)
+        params = self._params(most, width)
         found = self._search(vector, params, wanted)
-        if is_automatic and len(found[0]) < most:
-            found = self._search(vector, self._widest(most), wanted)
-        return found
+        return found if len(found[0]) >= most else self._search(vector, self._widest(most), wanted)
 
-    def _params(self, count: int, width: Width) -> tuple[Any, bool]:
+    def _params(self, count: int, width: Width) -> Any:
         given, other, key = width.probes, width.graph, GRAPH_WIDTH
         if self._is_graph:
             given, other, key = width.graph, width.probes, PROBES
@@ -248,8 +258,8 @@ class VectorFile:
             )
         kinds = self._library.SearchParams
         if given is None:
-            return kinds.automatic(count), True
-        return (kinds.diskann if self._is_graph else kinds.ivf)(count, given), False
+            return kinds.automatic(count)
+        return (kinds.diskann if self._is_graph else kinds.ivf)(count, given)
 
     def _widest(self, count: int) -> Any:
         kinds = self._library.SearchParams

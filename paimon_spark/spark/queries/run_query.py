@@ -46,6 +46,7 @@ from paimon_spark.sql.queries.functions import (
     current_names,
     with_values,
 )
+from paimon_spark.sql.queries.parameters import argument_literal, question_marks, with_literals
 from paimon_spark.sql.queries.query import Conjunct, Query, Search, TextSearch, Travel, Use, fold
 from paimon_spark.sql.statements import Untouched
 from paimon_spark.sql.text.cursor import column_path
@@ -152,7 +153,7 @@ def plan_query(session: SqlSession, query: Query, args: Args = None, depth: int 
     explanations: list[tuple[Use, ReadExplanation]] = []
     uses = list(query.uses)
     for at, use in enumerate(query.uses):
-        if depth == 0 and session.is_temporary_view(use.name):
+        if depth == 0 and session.reads_temporary_view(use):
             names.append(None)
             continue
         view = session.find_view(use.name)
@@ -163,7 +164,7 @@ def plan_query(session: SqlSession, query: Query, args: Args = None, depth: int 
             continue
         if use.search is not None:
             frame = _FRAME.format(f"found_{at}")
-            frames[frame], uses[at] = _search_frame(session, use, use.search, named)
+            frames[frame], uses[at] = search_frame(session, use, use.search, named)
             names.append(frame)
             continue
         used = plan_use(session, use, named)
@@ -185,7 +186,7 @@ def plan_query(session: SqlSession, query: Query, args: Args = None, depth: int 
     return QueryFrames(replace(query, uses=tuple(uses)).render(names), {**frames, **views}, tuple(explanations))
 
 
-def _search_frame(
+def search_frame(
     session: SqlSession, use: Use, search: Search | TextSearch, args: Mapping[str, Any]
 ) -> tuple[DataFrame, Use]:
     """The rows that are found, the nearest or best first, and the use of the table with the hidden columns of the rows.
@@ -196,7 +197,8 @@ def _search_frame(
         args: the values of the named parameters of the query.
 
     Raises:
-        UnsupportedFeature: the query cannot have the score, or its conditions cannot be told apart.
+        UnsupportedFeature: the query cannot have the score, or its conditions have parameters that are not known here.
+        SqlError: a parameter of a condition has no argument.
         PaimonError: as of plan_use, and of Scan.vector_search or Scan.full_text_search.
     """
     if use.metadata and use.metadata_refusal:
@@ -204,7 +206,8 @@ def _search_frame(
             f"SQL: {use.metadata[0]} of {use.name} cannot be read in this query, because {use.metadata_refusal}"
         )
     whole = (part if isinstance(part, Conjunct) else part.whole for part in use.conjuncts)
-    asked = replace(use, conjuncts=tuple(part for part in whole if part is not None))
+    known = (_with_arguments(use.name, part, args) for part in whole if part is not None)
+    asked = replace(use, conjuncts=tuple(known))
     request = plan_use(session, asked, args)
     score = (SEARCH_SCORE,) if SEARCH_SCORE in use.metadata else ()
     frame = read_found(
@@ -214,6 +217,26 @@ def _search_frame(
         [st.StructField(name, st.FloatType()) for name in score],
     )
     return frame, replace(use, hidden=(*request.hidden, *score))
+
+
+def _with_arguments(table: TableName, part: Conjunct, args: Mapping[str, Any]) -> Conjunct:
+    """A condition that says which rows are searched: without its parameters others would be found."""
+
+    def literal(shown: str, value: Any) -> str:
+        made = argument_literal(value)
+        if made is None:
+            raise UnsupportedFeature(
+                f"SQL: the value of the parameter {shown}, in a condition on a search in {table}, is a "
+                f"{type(value).__name__}; give a number, text, date or time, or write it into the text"
+            )
+        return made
+
+    if question_marks(part.text):
+        raise UnsupportedFeature(
+            f"SQL: the condition {part.text} on a search in {table} has a parameter without a name, which cannot say "
+            "which rows are searched; name it, as :name, and give the arguments as a dict"
+        )
+    return replace(part, text=with_literals(part.text, args, iter(()), literal))
 
 
 def _searched(search: Search | TextSearch, scan: Scan) -> pa.Table:

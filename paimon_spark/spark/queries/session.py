@@ -22,6 +22,7 @@ from paimon_spark.spark.adapters.open_catalogs import OpenCatalog, of_another_ca
 from paimon_spark.spark.adapters.options import SESSION_ZONE, path_in_session
 from paimon_spark.spark.adapters.session_options import SessionOptions, chosen_options, paimon_settings, sql_dialect
 from paimon_spark.spark.table.table_api import PaimonTable
+from paimon_spark.sql.queries.query import Use
 from paimon_spark.sql.text.cursor import column_path, read_table_name
 from paimon_spark.sql.text.names import Names, TableName
 from paimon_spark.store.open import OpenTable, ReadableTable, open_any_table, with_snapshots
@@ -162,6 +163,10 @@ class SqlSession:
             )
         except (AnalysisException, UnsupportedOperationException):  # a registered catalog is current, and has a view
             return False
+
+    def reads_temporary_view(self, use: Use) -> bool:
+        """True if what a query reads is a temporary view of Spark. The functions of ours name tables alone."""
+        return use.search is None and use.increment is None and self.is_temporary_view(use.name)
 
     def begin(self) -> None:
         """A statement begins: the settings of the Spark session are asked for again, once."""

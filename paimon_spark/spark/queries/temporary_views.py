@@ -123,7 +123,7 @@ def _key(made: CreateView | CacheQuery) -> Key:
 
 def _settled(session: SqlSession, query: Query) -> Query:
     """The query, in which temporary views are names that Spark knows, and all others mean tables, now and later."""
-    tables = (use for use in query.uses if not session.is_temporary_view(use.name))
+    tables = (use for use in query.uses if not session.reads_temporary_view(use))
     return replace(query, uses=tuple(replace(use, name=replace(use.name, is_bare=False)) for use in tables))
 
 

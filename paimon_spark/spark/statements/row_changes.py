@@ -16,9 +16,9 @@ from paimon_spark.row_changes.clauses import Action, When
 from paimon_spark.row_changes.result import RowChangeResult
 from paimon_spark.spark.adapters.dataframes import rows_frame
 from paimon_spark.spark.merge_into.clauses import Clause
-from paimon_spark.spark.native.read_table import ReadRequest, read_table
+from paimon_spark.spark.native.read_table import read_table
 from paimon_spark.spark.queries.asking import Args
-from paimon_spark.spark.queries.run_query import UNKNOWN_NAME, run_query
+from paimon_spark.spark.queries.run_query import UNKNOWN_NAME, run_query, search_frame
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.queries.table_use import plan_use
 from paimon_spark.spark.queries.temporary_views import refresh_temporary_views
@@ -148,13 +148,13 @@ class SubQueryViews:
         query = query.with_all_columns() if self._has_all_columns else query
         uses = list(query.uses)
         for at, use in enumerate(query.uses):
-            if self._session.is_temporary_view(use.name):
+            if self._session.reads_temporary_view(use):
                 names.append(None)
                 self._texts.append(query.text)
                 continue
             view = f"paimon_{uuid.uuid4().hex}"
             self._uses[view] = use
-            uses[at] = replace(use, hidden=self._show(view, use).hidden)
+            uses[at] = self._show(view, use)
             names.append(view)
         query = replace(query, uses=tuple(uses))
         views = {name: name for name in names if name is not None}
@@ -162,10 +162,15 @@ class SubQueryViews:
         own = text.removeprefix(PREFIX)
         return with_arguments(own, self._named, self._positional) if self._has_args else own
 
-    def _show(self, view: str, use: Use) -> ReadRequest:
-        read = plan_use(self._session, use, self._named)
-        read_table(self._session.spark, read).frame.createOrReplaceTempView(view)
-        return read
+    def _show(self, view: str, use: Use) -> Use:
+        """Makes the view. Returns the use of its table, with the hidden columns that the view has."""
+        if use.search is not None:
+            rows, shown = search_frame(self._session, use, use.search, self._named)
+        else:
+            read = plan_use(self._session, use, self._named)
+            rows, shown = read_table(self._session.spark, read).frame, replace(use, hidden=read.hidden)
+        rows.createOrReplaceTempView(view)
+        return shown
 
 
 def with_sub_query_views(

@@ -21,6 +21,7 @@ from paimon_spark.format.global_index.vectors import (
     VECTOR_KINDS,
     Singles,
     VectorBuild,
+    can_compare,
     vector_build,
     vector_library,
     write_vectors,
@@ -107,6 +108,11 @@ def search_index_file(
         raise DataError(
             f"{begin}: the vectors have {vectors.shape[1]} numbers, and an option says {length}; give the length of "
             f"the vectors, or leave '{kind}.dimension' out"
+        )
+    if not can_compare(vectors, build.metric):
+        raise DataError(
+            f"{begin}: a vector is so long or so short that FLOAT does not hold the square of its length, and an index "
+            "would compare it wrongly; scale the vectors, or search without an index"
         )
     return write_vectors(vectors, numbers[there.to_numpy()], build, begin), FILE_META
 

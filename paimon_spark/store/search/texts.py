@@ -29,7 +29,7 @@ from paimon_spark.format.global_index.texts import (
 )
 from paimon_spark.format.global_index.vectors import Floats
 from paimon_spark.format.options.index_settings import GlobalIndexSettings
-from paimon_spark.format.schema import ROW_KIND, SEARCH_SCORE
+from paimon_spark.format.schema import ROW_KIND
 from paimon_spark.format.types import STRINGS, DataField
 from paimon_spark.store.global_index.search_files import (
     SearchFile,
@@ -39,6 +39,7 @@ from paimon_spark.store.global_index.search_files import (
     search_files,
 )
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.search.found_rows import with_scores
 
 if TYPE_CHECKING:
     from paimon_spark.store.search.searched_rows import SearchedRows
@@ -204,4 +205,4 @@ def _first(held: list[tuple[pa.Table, Floats]], count: int) -> tuple[pa.Table, F
 
 def _joined(schema: pa.Schema, parts: list[tuple[pa.Table, Floats]], query: TextQuery) -> pa.Table:
     found, scores = _first([(schema.empty_table(), np.empty(0)), *parts], query.count)
-    return found.append_column(pa.field(SEARCH_SCORE, pa.float32()), pa.array(scores.astype(np.float32)))
+    return with_scores(found, pa.array(scores.astype(np.float32)))

@@ -24,12 +24,13 @@ from paimon_spark.format.global_index.vectors import (
     VECTOR_KINDS,
     Floats,
     Width,
+    can_compare,
     normal_metric,
     vector_library,
 )
 from paimon_spark.format.manifest import IndexManifestEntry
 from paimon_spark.format.options.index_settings import REFINE_KEYS
-from paimon_spark.format.schema import ROW_KIND, SEARCH_SCORE
+from paimon_spark.format.schema import ROW_KIND
 from paimon_spark.format.types import FLOATS, DataField, Root
 from paimon_spark.store.global_index.search_files import (
     Found,
@@ -42,12 +43,14 @@ from paimon_spark.store.global_index.search_files import (
 )
 from paimon_spark.store.metadata.manifest_files import read_global_indexes
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.search.found_rows import with_scores
 
 if TYPE_CHECKING:
     from paimon_spark.store.search.searched_rows import SearchedRows
 
 _OTHER_KINDS = frozenset({"lumina", "lumina-vector-ann", "es-index", "ivf-hnsw-flat", "ivf-hnsw-sq"})
 """Kinds of indexes over vectors that this release does not read."""
+_METRIC_KEYS = ("metric", "distance.metric")
 _HELD_ROWS = 1 << 16
 
 
@@ -124,9 +127,8 @@ def vector_query(
             "give one of as many",
             arguments=("vector",),
         )
-    _check_options(options, begin)
-    said = configured_metric(field.name, options)
-    metric = said or configured_metric(field.name, table.schema.options) or "l2"
+    said = _said_metric(field.name, options, begin)
+    metric = said or configured_metric(field.name, table.settings.texts) or "l2"
     if metric not in METRICS:
         raise OptionError(f"{begin}: the metric '{metric}' is not known; give one of {', '.join(METRICS)}")
     return VectorQuery(field, wanted, count, said, metric, options)
@@ -148,14 +150,17 @@ def vector_numbers(table: Table, vector: Any) -> Floats:
     return found
 
 
-def _check_options(options: Mapping[str, str], begin: str) -> None:
-    """Checks that the options of a call are those of a search.
+def _said_metric(column: str, options: Mapping[str, str], begin: str) -> str | None:
+    """The metric that the options of a call say; None: they say none. Checks that all are those of a search.
 
     Raises:
         OptionError: one is not known, or two contradict each other, or a value is bad.
     """
     known = (PROBES, GRAPH_WIDTH)
-    unknown = [key for key in options if not (is_metric_key(key) or key in known or key.endswith(REFINE_KEYS))]
+    heads = _heads(column, *VECTOR_KINDS, *_OTHER_KINDS)
+    metric_keys = {head + end for head in heads for end in _METRIC_KEYS}
+    refine_keys = {head + end for head in heads for end in REFINE_KEYS}
+    unknown = [key for key in options if key not in (*metric_keys, *refine_keys, *known)]
     if unknown:
         raise OptionError(
             f"{begin}: '{unknown[0]}' is no option of a search; give metric, {PROBES}, {GRAPH_WIDTH} or "
@@ -165,8 +170,24 @@ def _check_options(options: Mapping[str, str], begin: str) -> None:
     if all(key in options for key in known):
         raise OptionError(f"{begin}: '{PROBES}' and '{GRAPH_WIDTH}' are given; give one", arguments=("options",))
     for key, value in options.items():
-        if not is_metric_key(key):
+        if key not in metric_keys:
             _whole(key, value, begin)
+    metrics = sorted({normal_metric(value) for key, value in options.items() if key in metric_keys})
+    if len(metrics) > 1:
+        raise OptionError(f"{begin}: the options say the metrics {' and '.join(metrics)}; give one")
+    if metrics and metrics[0] not in METRICS:
+        raise OptionError(f"{begin}: the metric '{metrics[0]}' is not known; give one of {', '.join(METRICS)}")
+    return metrics[0] if metrics else None
+
+
+def _heads(column: str, *kinds: str) -> list[str]:
+    """What stands before the name of an option of a search; that which goes before others is first."""
+    names = [name for kind in kinds for name in (kind, kind.replace("-", "_"), *_family(kind))]
+    return [f"{own}{name}" for own in (f"fields.{column}.", "") for name in (*(f"{name}." for name in names), "")]
+
+
+def _family(kind: str) -> tuple[str, ...]:
+    return ("ivf",) if kind.startswith("ivf") else ()
 
 
 def _whole(key: str, value: str, begin: str) -> int:
@@ -178,7 +199,7 @@ def _whole(key: str, value: str, begin: str) -> int:
 
 def is_metric_key(key: str) -> bool:
     """True if an option says by which metric vectors are compared."""
-    return key in ("metric", "distance.metric") or key.endswith((".distance.metric", ".metric"))
+    return key in _METRIC_KEYS or key.endswith(tuple(f".{end}" for end in _METRIC_KEYS))
 
 
 def configured_metric(column: str, options: Mapping[str, str]) -> str | None:
@@ -278,9 +299,8 @@ def _files_of_one_kind(rows: SearchedRows, query: VectorQuery) -> list[SearchFil
 
 def _may_use(rows: SearchedRows, query: VectorQuery) -> bool:
     """True if the index has the values that the rows have, and can be asked for the vector."""
-    with np.errstate(all="ignore"):
-        is_finite = bool(np.isfinite(query.vector.astype(np.float32)).all())
-    return is_finite and may_search(rows.table, rows.snapshot.schema_id, query.field.id)
+    can_ask = can_compare(query.vector[None, :], query.metric)
+    return can_ask and may_search(rows.table, rows.snapshot.schema_id, query.field.id)
 
 
 def _near(rows: SearchedRows, files: Sequence[SearchFile], query: VectorQuery, most: int) -> list[Found]:
@@ -336,10 +356,7 @@ def _by_look(
 
 def _refine_factor(table: Table, query: VectorQuery, kind: str) -> int:
     """How many times as many rows are taken from the index, whose vectors are then compared themselves; 0: none are."""
-    names = [kind, kind.replace("-", "_"), *(["ivf"] if kind.startswith("ivf") else [])]
-    heads = [
-        f"{base}{name}" for base in (f"fields.{query.field.name}.", "") for name in (*(f"{n}." for n in names), "")
-    ]
+    heads = _heads(query.field.name, kind)
     for texts in (query.options, table.settings.texts):
         for key in (head + end for head in heads for end in REFINE_KEYS):
             if key in texts:
@@ -383,7 +400,7 @@ def _look(
 
 def _scored(schema: pa.Schema, parts: Sequence[tuple[pa.Table, Floats]], query: VectorQuery) -> pa.Table:
     found, distances = _first([(schema.empty_table(), np.empty(0)), *parts], query.count)
-    return found.append_column(pa.field(SEARCH_SCORE, pa.float32()), query.scores(distances))
+    return with_scores(found, query.scores(distances))
 
 
 def _measured(batch: pa.RecordBatch, query: VectorQuery, location: str) -> tuple[pa.Table, Floats]:

@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from paimon_spark import PaimonTable, catalog
+from paimon_spark.errors import SqlError, UnsupportedFeature
 from paimon_spark.tables.open import open_table
 
 
@@ -124,3 +125,49 @@ def test_searches_by_indexes(spark: SparkSession, tmp_path: Path) -> None:
     assert dropped.collect() == [(True, 4)]
     assert cat.sql(f"select count(*) from {query}").collect() == [(101,)]
     assert PaimonTable.forPath(spark, str(tmp_path / "db.db" / "t")).check().is_good
+
+
+def test_searches_within_statements(spark: SparkSession, tmp_path: Path) -> None:
+    """A search in a sub-query finds its rows alone, and a name in it is that of a table."""
+    cat = catalog(spark, str(tmp_path))
+    cat.sql("create database if not exists paimon.db")
+    cat.sql("create table paimon.db.t (id bigint, e array<float>)")
+    cat.sql("insert into paimon.db.t select id, array(cast(id as float)) from range(9)")
+    cat.sql("create table paimon.db.u (id bigint, n bigint)")
+    cat.sql("insert into paimon.db.u select id, 0 from range(9)")
+    near = "vector_search('t', 'e', array(0.0f), 2)"
+    cat.sql("use paimon.db")
+    spark.range(100, 103).createOrReplaceTempView("t")
+    try:
+        assert [row.id for row in cat.sql(f"select id from {near}").collect()] == [0, 1]
+        cat.sql(f"update u set n = 1 where id in (select id from {near} where id > 2)")
+        cat.sql(f"delete from u where id in (select id from {near})")
+        assert [tuple(row) for row in cat.sql("select id, n from u where id < 6 order by id").collect()] == [
+            (2, 0), (3, 1), (4, 1), (5, 0)
+        ]  # fmt: skip
+        cat.sql(
+            f"merge into u using (select 8 as id) s on u.id = s.id and u.id not in (select id from {near}) "
+            "when matched then delete"
+        )
+        assert cat.sql("select max(id) from u").collect() == [(7,)]
+    finally:
+        spark.catalog.dropTempView("t")
+    cat.sql("create temporary view found as select id from vector_search('t', 'e', array(0.0f), 2)")
+    assert [row.id for row in cat.sql("select id from found").collect()] == [0, 1]
+    spark.catalog.dropTempView("found")
+
+
+def test_parameters_of_what_is_searched(spark: SparkSession, tmp_path: Path) -> None:
+    """A condition that was tested on the rows that are found would leave fewer than there are."""
+    cat = catalog(spark, str(tmp_path))
+    cat.sql("create database if not exists paimon.db")
+    cat.sql("create table paimon.db.t (id bigint, e array<float>, x double)")
+    cat.sql("insert into paimon.db.t select id, array(cast(id as float)), id / 2 from range(9)")
+    near = "select id from vector_search('db.t', 'e', array(0.0f), 2) where"
+    for condition, value in (("id > :k", 3), ("x > :k", 1.5), ("id in (:k, 5)", 4)):
+        found = cat.sql(f"{near} {condition}", args={"k": value}).collect()
+        assert [row.id for row in found] == [4, 5]
+    with pytest.raises(UnsupportedFeature, match=r"id > \? on a search in db.t has a parameter without a name"):
+        cat.sql(f"{near} id > ?", args=[3])
+    with pytest.raises(SqlError, match="the parameter :k has no value"):
+        cat.sql(f"{near} id > :k")

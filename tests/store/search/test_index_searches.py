@@ -258,6 +258,45 @@ def test_a_length_that_the_index_does_not_have(tmp_path: Path) -> None:
         found(path, [1, 2, 3], 1)
 
 
+def test_no_width_loses_rows(tmp_path: Path) -> None:
+    """Where the part of a file that is looked at has too few of the rows that are searched, all of it is."""
+    path = tmp_path / "t"
+    table_at(path, **{"ivf-flat.nlist": "20"}).append(rows(0, gaussian(3, 300)))
+    opened(path, **{"ivf-flat.distance.metric": "l2"}).create_global_index("e", "ivf-flat")
+    narrow = {"ivf.nprobe": "1"}
+    assert len(found(path, [0] * 6, 250, narrow)["id"]) == 250
+    assert set(found(path, [0] * 6, 9, narrow, "id in (1, 20, 300, 40, 50)")["id"]) == {1, 20, 40, 50}
+    assert len(found(path, [0] * 6, 5, narrow)["id"]) == 5
+
+
+@pytest.mark.parametrize("metric", ["l2", "cosine", "inner_product"])
+def test_vectors_whose_lengths_float_does_not_hold(tmp_path: Path, metric: str) -> None:
+    """The library, which counts in FLOAT, ends with an error for one, or takes it for a zero vector."""
+    path, own = tmp_path / "t", {"ivf-flat.distance.metric": metric}
+    table_at(path).append(rows(0, [(1, 0), (0, 1), (-1, 0), (1, 1)]))
+    opened(path, **own).create_global_index("e", "ivf-flat")
+    for vector in ([3e38, -3e38], [1e30, 1e30], [1e-25, 2e-25], [1e-60, 2e-60], [1e18, 0], [0, 0]):
+        exact = found(path, vector, 9, {"metric": metric}, **EXACT)
+        assert found(path, vector, 9)[SCORE] == pytest.approx(exact[SCORE])
+    for number, bad in enumerate(([3e38, 3e38], [1e-25, 0.0])):
+        other = tmp_path / str(number)
+        table_at(other).append(rows(0, [bad, (1, 1)]))
+        if number == 0 or metric == "cosine":
+            with pytest.raises(DataError, match="so long or so short that FLOAT does not hold the square of its leng"):
+                opened(other, **own).create_global_index("e", "ivf-flat")
+        else:
+            assert opened(other, **own).create_global_index("e", "ivf-flat").rows == 2
+
+
+def test_a_search_of_scores_alone(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    table_at(path).append(rows(0, [(1, 0), (3, 0), (2, 0)]))
+    opened(path, **{"fields.e.metric": "l2"}).create_global_index("e", "ivf-flat")
+    for options in ({}, EXACT):
+        shown = opened(path, **options).scan([]).vector_search("e", [1, 0], 2, {"metric": "l2"})
+        assert shown.to_pydict() == {SCORE: [1.0, 0.5]}
+
+
 def test_options_of_the_column_go_before_those_of_the_type(tmp_path: Path) -> None:
     path = tmp_path / "t"
     table_at(path, **{"ivf-flat.distance.metric": "cosine", "fields.e.distance.metric": "l2"}).append(rows(0, [(1, 2)]))

@@ -150,6 +150,15 @@ def test_rows_that_no_index_covers(tmp_path: Path) -> None:
     assert set(found(path, match("lake"), **{"scan.tag-name": "before"})) == {0, 2}
 
 
+def test_a_search_of_scores_alone(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    table_at(path).append(rows(0, ["lake", "fish"]))
+    for _ in range(2):
+        shown = opened(path).scan([]).full_text_search("s", match("lake"), 9)
+        assert (shown.column_names, len(shown)) == ([SCORE], 1)
+        opened(path).create_global_index("s", "full-text")
+
+
 def test_phrases_and_their_parts(tmp_path: Path) -> None:
     path = tmp_path / "t"
     table_at(path).append(rows(0, ["the lake house", "the house at the lake", "house"]))

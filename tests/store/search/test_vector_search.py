@@ -108,6 +108,13 @@ def test_the_options_of_the_table_say_the_metric(tmp_path: Path, options: dict[s
     assert scan.vector_search("e", [1, 0, 0], 1, {"metric": "l2"})["id"].to_pylist() == [0]
 
 
+def test_the_options_of_the_read_say_the_metric(tmp_path: Path) -> None:
+    vectors_table(tmp_path / "t", [(1, 0, 0), (9, 0, 0)], TYPES[0])
+    read = open_table(str(tmp_path / "t"), {"fields.e.distance.metric": "inner_product"})
+    assert isinstance(read, ReadableTable)
+    assert read.scan(["id"]).vector_search("e", [1, 0, 0], 1)["id"].to_pylist() == [1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
@@ -119,6 +126,10 @@ def test_the_options_of_the_table_say_the_metric(tmp_path: Path, options: dict[s
         (("e", "abc", 1), OptionError, "the vector is 'abc'; give numbers"),
         (("e", [1, 2, 3], 1, {"metric": "hamming"}), OptionError, "the metric 'hamming' is not known"),
         (("e", [1, 2, 3], 1, {"x": "y"}), OptionError, "'x' is no option of a search"),
+        (("e", [1, 2, 3], 1, {"ivf-pq.metric": "hamming"}), OptionError, "the metric 'hamming' is not known"),
+        (("e", [1, 2, 3], 1, {"metric": "l2", "fields.e.metric": "cosine"}), OptionError, "the metrics cosine and l2"),
+        (("e", [1, 2, 3], 1, {"fields.f.metric": "l2"}), OptionError, "'fields.f.metric' is no option of a search"),
+        (("e", [1, 2, 3], 1, {"my.refine_factor": "2"}), OptionError, "'my.refine_factor' is no option of a search"),
         (("f", [1, 2, 3], 1), OptionError, "no column 'f'"),
     ],
 )
