@@ -44,6 +44,10 @@ class Searches(ABC):
     def _searched_rows(self) -> AbstractContextManager[SearchedRows | None]:
         """Gives the rows that indexes of the whole table may be over to a ``with`` block; None: there are none such."""
 
+    @abstractmethod
+    def _read_tables(self) -> Iterator[Table]:
+        """The table, as each branch that is read has it."""
+
     def vector_search(self, column: str, vector: Any, count: int, options: Mapping[str, str] = _NO_OPTIONS) -> pa.Table:
         """The rows whose vectors are nearest to one, the nearest first, with their score as last column.
 
@@ -80,7 +84,8 @@ class Searches(ABC):
         with self._searched_rows() as rows:
             if rows is not None:
                 return nearest_by_index(rows, wide.fields, self.arrow_schema, query)
-        check_no_index(self.table, field, query)
+        for table in self._read_tables():
+            check_no_index(table, field, query)
         return nearest(wide.to_batches(), self.arrow_schema, query, self.table.location)
 
     def full_text_search(self, column: str, query: str, count: int) -> pa.Table:

@@ -395,6 +395,11 @@ class Scan(ArrowRows, Searches):
     def _with_column(self, field: DataField) -> Scan:
         return self if field in self.fields else self._wanting(fields=(*self.fields, field))
 
+    def _read_tables(self) -> Iterator[Table]:
+        yield self.table
+        if self.second is not None:
+            yield self.second.table
+
     @contextmanager
     def _searched_rows(self) -> Iterator[SearchedRows | None]:
         table = self.table

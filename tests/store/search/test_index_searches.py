@@ -348,6 +348,21 @@ def test_partitions_are_searched_alone(tmp_path: Path) -> None:
     check_table(str(path))
 
 
+def test_an_index_of_a_second_branch_says_by_which_metric(tmp_path: Path) -> None:
+    """It is not used: the vectors are compared themselves, by the metric of the call."""
+    path = tmp_path / "t"
+    schema = pa.schema({"id": pa.int64(), "e": pa.list_(pa.float32()), "p": pa.string()})
+    create_table(str(path), schema, partition_keys="p", options=EVOLVED)
+    opened(path).append([{"id": 0, "e": [1, 0], "p": "a"}])
+    opened(path).create_branch("b")
+    opened(path, branch="b").append([{"id": 1, "e": [9, 0], "p": "b"}])
+    opened(path, branch="b").create_global_index("e", "ivf-flat")
+    both = {"scan.fallback-branch": "b"}
+    with pytest.raises(UnsupportedFeature, match="ivf-flat is over 'e', and it alone tells by which metric"):
+        found(path, [1, 0], 2, **both)
+    assert found(path, [1, 0], 2, {"metric": "inner_product"}, **both)["id"] == [1, 0]
+
+
 def test_check_opens_the_files(tmp_path: Path) -> None:
     path = tmp_path / "t"
     table_at(path).append(rows(0, gaussian(1, 50)))
