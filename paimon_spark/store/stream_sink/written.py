@@ -82,13 +82,17 @@ def _look(table: Table, batch: Batch, note: StreamNote) -> Written | None:
     found = _found(table, recent_snapshots(store, latest, note.since if is_base else None), batch)
     if found is not None:
         return found
-    if latest is None or is_base or _has_all_since(table, note):
+    if latest is None or is_base:
         return None
-    search = find_search(table, batch.user, note)
+    search = find_search(
+        table, batch.user, note
+    )  # before times are compared: a clock may have gone back since the note
     if search is not None and search.snapshot is not None:
         message = "%s is in snapshot %d, which has expired; later writes or a compaction job will compact its buckets"
         _log.warning(message, batch.words(table), search.snapshot)
         return Written(search.snapshot)
+    if _has_all_since(table, note):
+        return None
     if search is not None and (store.earliest_id() or 0) <= search.end:
         return None  # neither in the snapshots that have expired nor in those that are there
     if batch.unknown is UnknownBatch.FAIL:

@@ -122,6 +122,18 @@ def test_a_batch_that_was_cut_off_is_known_after_its_snapshot_has_expired(path: 
     assert not search_file(path).exists(), "nobody needs it once the next batch is noted"
 
 
+def test_a_clock_that_went_back_between_note_and_commit(path: Path) -> None:
+    """The snapshots that are left seem to be older than the note, though the batch has expired."""
+    forget_the_end(path, 1)
+    table = table_of(path)
+    note = find_note(table, USER)
+    assert note is not None
+    store_note(table, USER, replace(note, began_millis=note.began_millis + 3_600_000))
+    others_write_and_expire(path)
+    run_batch(path, "append", 1, [(1, "x", 1)])
+    assert [row[0] for row in rows_of(path)] == [0, 1, *range(100, 104)]
+
+
 def test_a_batch_that_was_not_published_is_written_after_the_snapshots_since_its_note_have_expired(path: Path) -> None:
     cut_off_before_publication(path)
     others_write_and_expire(path)

@@ -511,6 +511,7 @@ SCENARIOS: dict[str, Make] = {
             rollback_and_writer,
             killed_rollback_and_writer,
             rollback_and_writers,
+            short_rollback_and_writers,
             ids_used_again,
             overtaken,
             dropped,
