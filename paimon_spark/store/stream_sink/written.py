@@ -84,9 +84,7 @@ def _look(table: Table, batch: Batch, note: StreamNote) -> Written | None:
         return found
     if latest is None or is_base:
         return None
-    search = find_search(
-        table, batch.user, note
-    )  # before times are compared: a clock may have gone back since the note
+    search = find_search(table, batch.user, note)  # before times are compared: a clock may have gone back since
     if search is not None and search.snapshot is not None:
         message = "%s is in snapshot %d, which has expired; later writes or a compaction job will compact its buckets"
         _log.warning(message, batch.words(table), search.snapshot)

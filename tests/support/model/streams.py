@@ -15,12 +15,13 @@ def batch(m: M | None, who: str, user: str, number: int) -> Found:
         return ("batch", user, number, None)
     newest, _ = yield from latest(m)
     before = yield read("note", user)
-    since = 0 if newest is None else newest.id
+    note = ("committing", number, *((0, None) if newest is None else (newest.id, newest.uid)))
     if before is not None and before[1] == number:
         if before[0] == "done":
             return ("batch", user, number, None)
-        since = before[2]
-    yield write(("note", user), ("committing", number, since, None if newest is None else newest.uid))
+        note = before
+    yield write(("note", user), note)
+    since = note[2]
     change = Change((user, number), frozenset({f"{user}.{number}.{who}"}))
     _, snap = yield from commit(m, who, change, since)
     yield write(("note", user), ("done", number, snap.id, None))
