@@ -27,6 +27,7 @@ from paimon_spark.format.global_index.vectors import (
     write_vectors,
 )
 from paimon_spark.format.manifest import IndexManifestEntry
+from paimon_spark.format.options.index_settings import GlobalIndexSettings
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import STRINGS, DataField, Root
 from paimon_spark.store.global_index.search_files import metric_of, search_files
@@ -61,6 +62,7 @@ def check_search_index(table: Table, field: DataField, kind: str, entries: Seque
         )
     vector_library(begin)
     build = _build(table, field, kind)
+    _check_clusters(table, build, begin)
     for entry in entries:
         if entry.index_type in VECTOR_KINDS and entry.index_type != kind and field_ids(entry)[:1] == (field.id,):
             raise UnsupportedFeature(
@@ -75,6 +77,26 @@ def check_search_index(table: Table, field: DataField, kind: str, entries: Seque
                 f"{build.metric}; give the option '{kind}.distance.metric' = '{metric}', or drop the index first",
                 arguments=("options",),
             )
+
+
+def _check_clusters(table: Table, build: VectorBuild, begin: str) -> None:
+    """Checks that a file does not have more clusters than rows: the library takes memory for each, and ends the process
+    if there is not so much.
+
+    Raises:
+        OptionError: it would have more.
+    """
+    try:
+        clusters = int(build.native.get("nlist", "0"))
+    except ValueError:  # auto, or what the library refuses
+        return
+    most = table.settings.global_index.rows_per_shard
+    if clusters > most:
+        raise OptionError(
+            f"{begin}: 'nlist' is {clusters}, and a file is over {most} rows at most "
+            f"('{GlobalIndexSettings.rows_per_shard.key}'); give no more clusters than rows",
+            arguments=("options",),
+        )
 
 
 def search_index_file(

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap64
 
-from paimon_spark.errors import DataError, OptionError, UnsupportedFeature
+from paimon_spark.errors import CorruptFile, DataError, MissingFile, OptionError, UnsupportedFeature
 from paimon_spark.format.global_index.blocks import row_numbers
 from paimon_spark.format.global_index.numbers import Ints
 from paimon_spark.format.global_index.vectors import (
@@ -273,7 +273,7 @@ def nearest_by_index(
                 raise UnsupportedFeature(f"{error}; or {hint}") from None
             return _by_look(rows, fields, schema, query, files)
         if query.said is None:
-            query = replace(query, metric=metric_of(rows.table, files[0]))
+            query = replace(query, metric=_metric_in(rows.table, files[0]))
     if not files or rows.ids is None or not _may_use(rows, query):
         return _by_look(rows, fields, schema, query, files)
     factor = _refine_factor(rows.table, query, files[0].entry.index_type)
@@ -289,6 +289,15 @@ def nearest_by_index(
         parts.append((rows.in_order(tuple(field for field in fields if field.name in schema.names), near), distances))
     parts.append(_look(rows.batches(fields, others), schema, query, rows.table.location))
     return _scored(schema, parts, query)
+
+
+def _metric_in(table: Table, file: SearchFile) -> str:
+    """The metric of an index, which is that of the search even where its files are gone round."""
+    try:
+        return metric_of(table, file)
+    except CorruptFile as error:
+        hint = f"{error}, and with the option metric of the search, one of {', '.join(METRICS)}: only the file tells it"
+        raise (MissingFile(hint, error.path) if isinstance(error, MissingFile) else CorruptFile(hint)) from None
 
 
 def _files_of_one_kind(rows: SearchedRows, query: VectorQuery) -> list[SearchFile]:

@@ -21,7 +21,7 @@ from support.oracles.checker import check_table
 from support.tables.column_changes import EVOLVED, VECTORS
 
 from paimon_spark import check, create_table, open_table
-from paimon_spark.errors import CorruptFile, DataError, OptionError, PaimonError, UnsupportedFeature
+from paimon_spark.errors import CorruptFile, DataError, MissingFile, OptionError, UnsupportedFeature
 from paimon_spark.format.manifest import FileKind, IndexManifestEntry
 from paimon_spark.store.checks.global_index_files import check_search_file
 from paimon_spark.store.checks.report import Findings, Rule
@@ -220,6 +220,7 @@ def test_zero_vectors_and_equal_ones(tmp_path: Path) -> None:
     [
         ({"ivf-flat.distance.metric": "hamming"}, "the metric 'hamming' is not known"),
         ({"ivf-flat.nlists": "3"}, "'ivf-flat.nlists' is no option; behind 'ivf-flat.' stands one of"),
+        ({"ivf-flat.nlist": "+999999999"}, "'nlist' is 999999999, and a file is over 100000 rows at most"),
         ({"ivf-flat.nlist": "x"}, "option 'nlist' must be a positive integer"),
         ({"ivf-flat.train.sample-ratio": "2"}, "'train.sample-ratio' is '2'; give a number above 0 and up to 1"),
         ({"global-index.row-count-per-shard": "0"}, "is 0; give a number of rows"),
@@ -329,8 +330,10 @@ def test_a_lost_and_a_damaged_file(tmp_path: Path) -> None:
     with pytest.raises(CorruptFile, match=r"cannot read the index file .* drop the index and create it again"):
         found(path, [1, 0], 1)
     assert found(path, [1, 0], 1, {"metric": "l2"}, **EXACT)["id"] == [0]
+    with pytest.raises(CorruptFile, match="and with the option metric of the search, one of l2, cosine"):
+        found(path, [1, 0], 1, **EXACT)
     file.unlink()
-    with pytest.raises(PaimonError, match="it does not exist"):
+    with pytest.raises(MissingFile, match=r"it does not exist.*and with the option metric of the search"):
         found(path, [1, 0], 1)
 
 
