@@ -27,8 +27,9 @@ def test_a_statement_names_its_test_functions(row: list[str]) -> None:
 
 
 def test_what_stands_below_the_tables_names_tests_too() -> None:
-    texts = [" ".join(part.split()) for part in PAGE.split("\n\n") if "`tests/" in part and not part.startswith("|")]
-    assert texts
+    prose = " ".join(line for line in PAGE.splitlines() if not line.startswith("|"))
+    texts = re.findall(r"`tests/\S+\.py`(?:,? +`test_\w+`)+", prose)
+    assert len(texts) == prose.count("`tests/") > 0
     for text in texts:
-        for file, tests in named([text[text.index("`tests/") :]]).items():
+        for file, tests in named([text]).items():
             assert [test for test in tests if test not in functions(file)] == [], file
