@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rows_session import session
 
-SHARES = {"all rows": 1, "a tenth of the rows": 10}
+SHARES = {"all rows, first of the session": 1, "a tenth of the rows": 10, "all rows again": 1}
 
 
 def main(kind: str, warehouse: str, table: str, count: str, jar: str | None = None) -> None:
