@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import logging
 import os
@@ -10,6 +11,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.resources import files
 from types import FrameType
 from typing import Any
@@ -135,6 +137,10 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)
         self.force_exit = True
         logging.getLogger("uvicorn.error").disabled = True  # it would show where each answer was cut off
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        with suppress(TimeoutError):  # from Python 3.12 on a closed server waits for its connections
+            await asyncio.wait_for(super().shutdown(sockets), _GRACE_SECONDS)
 
 
 def _end_without_reads() -> None:
