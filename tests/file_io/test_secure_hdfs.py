@@ -14,8 +14,9 @@ from uuid import uuid4
 import pyarrow as pa
 import pytest
 from support.long_runs import LONG
+from support.programs.hive_metastore import write_site
 from support.programs.kerberos import NoKerberos, kerberos_realm, keytab_of
-from support.programs.secure_hdfs import SERVICE, SecureHdfs, secure_hdfs, write_site
+from support.programs.secure_hdfs import SERVICE, SecureHdfs, secure_hdfs
 from support.servers.builds import ServerUnavailable
 
 from paimon_spark import create_table, open_table

@@ -116,7 +116,7 @@ def read_settings(options: Mapping[str, str]) -> HiveSettings:
         options.get(_TABLE_TYPE, "managed").lower() == "external",
         bool_option(options, False, "hive.skip-update-stats"),
         bool_option(options, True, "alter-table-cascade"),
-        read_security(options, {**site, **of_site}),
+        read_security(options, site),
     )
     if found.pool_size < 1:
         raise OptionError(f"the option 'client-pool-size' of the catalog is '{found.pool_size}': it must be 1 or more")

@@ -30,9 +30,8 @@ PROBES, GRAPH_WIDTH = "ivf.nprobe", "diskann.l_search"
 FILE_META = b"{}"
 """`_INDEX_META` of such files: they say all themselves."""
 _ADDED_AT_ONCE = 10_000
-_FEWER = re.compile(
-    r"native result length mismatch: ids=(\d+),"
-)  # an IVF-PQ file that has no more in what it looked at
+_FEWER = re.compile(r"native result length mismatch: ids=(\d+),")
+"""The error of an IVF-PQ file that has no more in what was looked at."""
 _LARGEST_SQUARE, _LEAST_SQUARE = 1e37, 1e-30  # of lengths: FLOAT ends at 3.4e38, and has all its digits from 1.2e-38
 Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 Singles: TypeAlias = np.ndarray[Any, np.dtype[np.float32]]

@@ -29,7 +29,6 @@ from paimon_spark.format.global_index.texts import (
 )
 from paimon_spark.format.global_index.vectors import Floats
 from paimon_spark.format.options.index_settings import GlobalIndexSettings
-from paimon_spark.format.schema import ROW_KIND
 from paimon_spark.format.types import STRINGS, DataField
 from paimon_spark.store.global_index.search_files import (
     SearchFile,
@@ -39,7 +38,7 @@ from paimon_spark.store.global_index.search_files import (
     search_files,
 )
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.search.found_rows import with_scores
+from paimon_spark.store.search.found_rows import check_search, with_scores
 
 if TYPE_CHECKING:
     from paimon_spark.store.search.searched_rows import SearchedRows
@@ -76,10 +75,7 @@ def text_query(table: Table, shown: Iterable[DataField], field: DataField, query
     begin = f"a full-text search in {table.location}"
     if field.type.root not in STRINGS:
         raise UnsupportedFeature(f"{begin}: the column '{field.name}' is {field.type.root}, and texts are STRING")
-    if any(each.name == ROW_KIND for each in shown):
-        raise UnsupportedFeature(f"{begin}: rows that retract are not searched; leave the column {ROW_KIND} out")
-    if count < 1:
-        raise OptionError(f"{begin}: {count} rows are asked for; ask for 1 or more", arguments=("count",))
+    check_search(begin, shown, count)
     text_library(begin)
     with TextFile(_small_index(), begin) as opened:  # whether it is understood, before anything is read
         opened.best(query, 1, None)

@@ -30,7 +30,6 @@ from paimon_spark.format.global_index.vectors import (
 )
 from paimon_spark.format.manifest import IndexManifestEntry
 from paimon_spark.format.options.index_settings import REFINE_KEYS
-from paimon_spark.format.schema import ROW_KIND
 from paimon_spark.format.types import FLOATS, DataField, Root
 from paimon_spark.store.global_index.search_files import (
     Found,
@@ -43,7 +42,7 @@ from paimon_spark.store.global_index.search_files import (
 )
 from paimon_spark.store.metadata.manifest_files import read_global_indexes
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.search.found_rows import with_scores
+from paimon_spark.store.search.found_rows import check_search, with_scores
 
 if TYPE_CHECKING:
     from paimon_spark.store.search.searched_rows import SearchedRows
@@ -117,10 +116,7 @@ def vector_query(
             f"{begin}: the column '{field.name}' is {field.type.root}, and vectors are ARRAY or VECTOR of "
             "FLOAT or DOUBLE"
         )
-    if any(each.name == ROW_KIND for each in shown):
-        raise UnsupportedFeature(f"{begin}: rows that retract are not searched; leave the column {ROW_KIND} out")
-    if count < 1:
-        raise OptionError(f"{begin}: {count} rows are asked for; ask for 1 or more", arguments=("count",))
+    check_search(begin, shown, count)
     if field.type.root is Root.VECTOR and len(wanted) != field.type.length:
         raise OptionError(
             f"{begin}: the vector has {len(wanted)} numbers, and those of '{field.name}' have {field.type.length}; "

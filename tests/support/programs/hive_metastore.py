@@ -134,8 +134,8 @@ def _serve(port: str, folder: str, more: str) -> None:
 
     settings = {**_SETTINGS, "hive.log.dir": folder, "hive.metastore.warehouse.dir": f"file:{folder}/warehouse"}
     settings |= json.loads(more)
-    _write_site(Path(folder) / "hive-site.xml", _SITE)
-    _write_site(Path(folder) / "core-site.xml", {k: v for k, v in settings.items() if k.startswith(_OF_HADOOP)})
+    write_site(Path(folder) / "hive-site.xml", _SITE)
+    write_site(Path(folder) / "core-site.xml", {k: v for k, v in settings.items() if k.startswith(_OF_HADOOP)})
     jpype.startJVM(
         *("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m", "-Duser.timezone=UTC"),
         *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _PACKAGES),
@@ -149,7 +149,8 @@ def _serve(port: str, folder: str, more: str) -> None:
     hive.metastore.HiveMetaStore.main(["-p", port])
 
 
-def _write_site(path: Path, settings: Mapping[str, str]) -> None:
+def write_site(path: Path, settings: Mapping[str, str]) -> None:
+    """Writes a file of settings as Hadoop reads it."""
     lines = (f"<property><name>{key}</name><value>{value}</value></property>" for key, value in settings.items())
     path.write_text("\n".join(("<configuration>", *lines, "</configuration>")))
 

@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any
 
 import pyspark
 
+from support.programs.hive_metastore import write_site
 from support.programs.kerberos import keytab_of
 from support.servers.builds import ServerUnavailable, maven_jar
 from support.servers.storage import HDFS
@@ -102,12 +103,6 @@ def _answer(process: subprocess.Popen[str]) -> str:
         if line.startswith((_READY, _DONE)):
             return line.strip()
     return ""
-
-
-def write_site(path: Path, settings: Mapping[str, str]) -> None:
-    """Writes a file of settings as Hadoop reads it."""
-    lines = (f"<property><name>{key}</name><value>{value}</value></property>" for key, value in settings.items())
-    path.write_text("\n".join(("<configuration>", *lines, "</configuration>")))
 
 
 def _of_both(realm: Any, protection: str) -> dict[str, str]:
