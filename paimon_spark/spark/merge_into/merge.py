@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pyspark import StorageLevel
@@ -45,6 +46,7 @@ from paimon_spark.spark.rows.appended import write_appended
 from paimon_spark.spark.rows.assignments import Expression, new_values, read_assignments, without_alias
 from paimon_spark.spark.rows.changes import KIND, Changes, Wanted, with_kept_ids
 from paimon_spark.spark.rows.checks import check_digits, check_kept_digits, insert_kind
+from paimon_spark.spark.rows.column_updates import in_one_pass
 from paimon_spark.spark.rows.expression_errors import Reading, empty_rows, expression_errors
 from paimon_spark.spark.rows.expressions import QUERIES, check_no_star
 from paimon_spark.spark.rows.keyed import write_keyed
@@ -156,8 +158,13 @@ def run_merge(merge: Merge) -> RowChangeResult:
         found = target.rows((*fields, *more), _predicate(plan, rows), placed=not keyed)
         targeted = with_kept_ids(found.frame, ids, named)
         identity = [stored_name(f) for f in _keys(table)] if keyed else (ROW_FILE, ROW_NUMBER)
-        frame = merged_rows(plan, targeted, rows, identity)
-        changes = Changes(frame, found.file_count, dict(found.files), moves, columns=tuple(plan.assigned or ()))
+        columns = tuple(plan.assigned or ())
+        once = strategy is ChangeStrategy.COLUMN_FILES and plan.only_updates and in_one_pass(table, found, columns)
+        checked = partial(merged_rows, plan, targeted, rows, identity)
+        later = once and plan.changes_all_matched
+        frame = merged_rows(plan, targeted, rows, ()) if later else checked()
+        files = dict(found.files)
+        changes = Changes(frame, found.file_count, files, moves, False, columns, once, checked if later else None)
         return write_keyed(target, changes) if keyed else write_appended(target, changes, strategy)
 
     values = [value for clause in merge.clauses for value in (clause.values or {}).values()]

@@ -88,6 +88,16 @@ class MergePlan:
             return self.fields
         return [field for field in self.fields if field.name in self.assigned]
 
+    @property
+    def only_updates(self) -> bool:
+        """True if no row is new and none is deleted."""
+        return all(clause.action is Action.UPDATE for clause in self.clauses)
+
+    @property
+    def changes_all_matched(self) -> bool:
+        """True if every row that matches is changed."""
+        return any(clause.condition is None for clause in self.of(When.MATCHED))
+
     def of(self, when: When) -> list[Clause]:
         """The clauses for some rows."""
         return [clause for clause in self.clauses if clause.when is when]
@@ -106,7 +116,8 @@ def merged_rows(plan: MergePlan, target: DataFrame, source: DataFrame, identity:
     Args:
         target: rows of the table, with places if they are wanted.
         source: the rows of the source.
-        identity: columns of the target that tell its rows apart.
+        identity: columns of the target that tell its rows apart; empty: the caller looks himself for rows of the target
+            that match several of the source.
 
     Raises:
         SqlError: a clause names an unknown column, assigns one twice, or a column of the primary key.
@@ -184,7 +195,7 @@ def _counted(plan: MergePlan, joined: DataFrame, identity: Sequence[str], target
     Where all matched rows are deleted, whatever the source says, several of the source are none too many, as for Spark
     itself (Spark: RewriteMergeIntoTable.shouldCheckCardinality): the row of the target stays once.
     """
-    if not plan.of(When.MATCHED):
+    if not plan.of(When.MATCHED) or not identity:
         return joined.withColumn(_SEVERAL, sf.lit(None).cast("string"))
     matched = sf.col(_IN_SOURCE).isNotNull() & sf.col(_IN_TARGET).isNotNull()
     places = [sf.col(f"{quoted(plan.alias)}.{quoted(name)}") for name in identity]

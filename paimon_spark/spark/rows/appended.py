@@ -2,21 +2,21 @@
 columns get their new values.
 
 The changes are computed once and kept by Spark (`localCheckpoint`), or by this process if they are few, so that a
-condition or a source that is not deterministic is read once, and all files are made of the same changes. Only changed
+condition or a source that is not deterministic is read once, and all files are made of the same changes; but each of
+them is needed once where a statement only updates columns (``column_updates``). Only changed
 rows pass through Spark: a task rewrites a file from the file itself, so rows that stay keep their order and every bit
 of their values.
 """
 
 from __future__ import annotations
 
-import itertools
-import operator
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import StorageLevel
@@ -27,21 +27,15 @@ from paimon_spark.arrow.alignment import StoreRules
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.schema import ROW_ID, SEQUENCE_NUMBER
-from paimon_spark.format.types import DataField
 from paimon_spark.row_changes.result import Outcome
 from paimon_spark.row_changes.update_rules import DELETE, INSERT, UPDATE
 from paimon_spark.spark.adapters.batches import FrameColumns
 from paimon_spark.spark.adapters.errors import plainly
-from paimon_spark.spark.adapters.tasks import (
-    MESSAGE_ROWS,
-    Task,
-    collect_messages,
-    message_rows,
-    run_here,
-    with_plain_names,
-)
-from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER
+from paimon_spark.spark.adapters.tasks import MESSAGE_ROWS, Task, collect_messages, message_rows, run_here
+from paimon_spark.spark.native.parquet_scan import ROW_FILE
 from paimon_spark.spark.rows.changes import KIND, Changes
+from paimon_spark.spark.rows.column_updates import write_in_one_pass, writing_columns
+from paimon_spark.spark.rows.file_rows import FileRows, Owners, brought_to_owners, by_file, numbered, placed_here
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.spark.write.bucket_routing import rows_here, write_by_bucket, writes_here
 from paimon_spark.spark.write.task_session import zone_of_rows
@@ -50,7 +44,6 @@ from paimon_spark.store.compact.task import AppendTask
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.rows.change_strategies import ChangeStrategy
-from paimon_spark.store.rows.column_files import write_columns
 from paimon_spark.store.rows.live_files import LiveFile, bucket_places, column_tasks, delete_rows
 from paimon_spark.store.rows.rewrite_file import RowChanges, rewrite_file
 from paimon_spark.store.rows.vector_columns import check_vector_columns
@@ -59,10 +52,6 @@ from paimon_spark.writes.open_write import job_for
 from paimon_spark.writes.options import WriteOptions
 from paimon_spark.writes.task_rows import align_rows, write_rows
 from paimon_spark.writes.write_job import Texts, WriteJob, nothing_committed
-
-MAX_TASKS = 1000  # of one rewrite: many small files share a task
-_OWNER = "_paimon_owner"
-_FILE, _ROW = 1, 2  # of what a task gets, behind the owner
 
 
 def write_appended(target: Target, changes: Changes, strategy: ChangeStrategy) -> Outcome:
@@ -81,6 +70,8 @@ def write_appended(target: Target, changes: Changes, strategy: ChangeStrategy) -
         target.table, WriteOptions(target.table.location), FrameColumns(target.shown(fields)), overwrite=False
     )
     job = replace(job, evolution=target.read.evolution, texts=Texts.KEPT)
+    if changes.once:
+        return write_in_one_pass(target, changes, job)
     kept = _kept(changes, job)
     counts = kept.counts()
     millis = round((time.monotonic() - began) * 1000)
@@ -139,20 +130,10 @@ class _KeptBySpark:
             found.setdefault(row[ROW_FILE], {})[row[KIND]] = row["n"]
         return found
 
-    def by_owner(self, owners: Mapping[str, int], columns: Sequence[str], task: Task) -> Iterable[CommitMessage]:
-        """Runs a task on the rows of some files.
-
-        Args:
-            owners: the numbers of those who get the rows, by the names of files.
-            columns: which the task gets behind the owner, the name of the file and the number of the row, by which the
-                rows are sorted; it gets all rows of an owner.
-        """
-        known = self._frame.sparkSession.createDataFrame(sorted(owners.items()), f"{ROW_FILE} string, {_OWNER} int")
-        places = [_OWNER, ROW_FILE, ROW_NUMBER]
-        rows = self._frame.join(sf.broadcast(known), ROW_FILE).select(*places, *map(quoted, columns))
-        count = min(len(set(owners.values())), MAX_TASKS)
-        brought = rows.repartition(count, _OWNER).sortWithinPartitions(*places)
-        return collect_messages(with_plain_names(brought).mapInArrow(plainly(task), MESSAGE_ROWS))
+    def by_owner(self, owners: Owners, columns: Sequence[str], task: Task) -> Iterable[CommitMessage]:
+        """Runs a task on the columns of the rows of some files, which reads them with ``by_file``."""
+        brought = brought_to_owners(self._frame, owners, columns)
+        return collect_messages(brought.mapInArrow(plainly(task), MESSAGE_ROWS))
 
     def write_new(self, kinds: Sequence[str], names: Sequence[str], job: WriteJob) -> list[CommitMessage]:
         """Writes the rows of some kinds, which go to new files."""
@@ -173,13 +154,9 @@ class _KeptHere:
             found.setdefault(row[ROW_FILE], {})[row[KIND]] = row["count_all"]
         return found
 
-    def by_owner(self, owners: Mapping[str, int], columns: Sequence[str], task: Task) -> Iterable[CommitMessage]:
+    def by_owner(self, owners: Owners, columns: Sequence[str], task: Task) -> Iterable[CommitMessage]:
         """As of _KeptBySpark."""
-        rows = self._rows.filter(pc.is_in(self._rows.column(ROW_FILE), pa.array(owners, pa.string())))
-        numbers = pa.array([owners[name] for name in rows.column(ROW_FILE).to_pylist()], pa.int32())
-        order = [(name, "ascending") for name in (_OWNER, ROW_FILE, ROW_NUMBER)]
-        owned = rows.append_column(_OWNER, numbers).select([*(name for name, _ in order), *columns])
-        return run_here(task, owned.take(pc.sort_indices(owned, order)))
+        return run_here(task, placed_here(self._rows, owners, columns))
 
     def write_new(self, kinds: Sequence[str], names: Sequence[str], job: WriteJob) -> list[CommitMessage]:
         """As of _KeptBySpark."""
@@ -221,8 +198,8 @@ def _copy(target: Target, kept: _Kept, counts: Counts, changes: Changes) -> Iter
     if left:
         names = [field.name for field in target.table.schema.fields]
         names = names if set(names) <= set(kept.names) else []
-        owners = {name: number for number, name in enumerate(left)}
-        yield from kept.by_owner(owners, [KIND, *names], _rewriting(target.table, left, names, changes.moves))
+        rewriting = _rewriting(target.table, left, names, changes.moves)
+        yield from kept.by_owner(numbered(left), [KIND, *names], rewriting)
 
 
 def _is_emptied(file: LiveFile, counts: Mapping[str, int], moves: bool) -> bool:
@@ -235,40 +212,25 @@ def _removal(task: AppendTask) -> CommitMessage:
 
 
 def _rewriting(table: Table, tasks: Mapping[str, AppendTask], names: Sequence[str], moves: bool) -> Task:
+    owners = numbered(tasks)
+
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with nothing_committed():
-            for name, parts in _by_file(batches):
+            for name, parts in by_file(batches, owners):
                 changes = (_row_changes(part, table, names, moves) for part in parts)
                 yield from message_rows([rewrite_file(table, tasks[name], changes)])
 
     return task
 
 
-def _by_file(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[str, Iterator[pa.RecordBatch]]]:
-    """The rows of each file, which lie one behind the other; those of a file are to be taken before the next."""
-    pieces = (piece for batch in batches for piece in _pieces(batch))
-    for name, group in itertools.groupby(pieces, key=operator.itemgetter(0)):
-        yield name, (piece for _, piece in group)
-
-
-def _pieces(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """A batch cut where the file changes."""
-    if not batch.num_rows:
-        return
-    codes = batch.column(_FILE).dictionary_encode().indices.to_numpy()
-    starts = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist(), batch.num_rows]
-    for start, end in itertools.pairwise(starts):
-        yield batch.column(_FILE)[start].as_py(), batch.slice(start, end - start)
-
-
-def _row_changes(batch: pa.RecordBatch, table: Table, names: Sequence[str], moves: bool) -> RowChanges:
-    positions = batch.column(_ROW).to_numpy()
-    stays = np.array([kind == UPDATE and not moves for kind in batch.column(_ROW + 1).to_pylist()], np.bool_)
-    if not names:
+def _row_changes(changed: FileRows, table: Table, names: Sequence[str], moves: bool) -> RowChanges:
+    positions, rows = changed
+    if not names or moves:
         return RowChanges(positions, np.zeros(len(positions), np.bool_), _no_rows(table))
-    named = pa.RecordBatch.from_arrays(batch.columns[_ROW + 2 :], names=list(names))
-    rows = align_rows(named.filter(pa.array(stays)), table.schema.fields, rules=StoreRules(pads=False))
-    return RowChanges(positions, stays, rows)
+    stays = pc.equal(rows.column(0), UPDATE)
+    named = pa.RecordBatch.from_arrays(rows.columns[1:], names=list(names))
+    new = align_rows(named.filter(stays), table.schema.fields, rules=StoreRules(pads=False))
+    return RowChanges(positions, stays.to_numpy(zero_copy_only=False), new)
 
 
 def _no_rows(table: Table) -> pa.RecordBatch:
@@ -300,19 +262,21 @@ def _write_vectors(
     ordered = tuple(places.values())
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        found: dict[int, dict[str, list[np.ndarray[tuple[int], np.dtype[np.int64]]]]] = {}
-        for batch in batches:
-            if deleted_only:
-                batch = batch.filter(pc.equal(batch.column(_ROW + 1), DELETE))
-            for owner in np.unique(batch.column(0).to_numpy()).tolist():
-                for name, piece in _pieces(batch.filter(pa.array(batch.column(0).to_numpy() == owner))):
-                    found.setdefault(owner, {}).setdefault(name, []).append(piece.column(_ROW).to_numpy())
+        found: dict[int, dict[str, npt.NDArray[np.int64]]] = {}
+        for name, parts in by_file(batches, owners):
+            positions = np.concatenate([_deleted(*part) if deleted_only else part[0] for part in parts])
+            if len(positions):
+                found.setdefault(owners[name], {})[name] = positions
         with nothing_committed():
             for owner, files in found.items():
-                positions = {name: np.concatenate(parts) for name, parts in files.items()}
-                yield from message_rows([delete_rows(table, live, ordered[owner], positions)])
+                yield from message_rows([delete_rows(table, live, ordered[owner], files)])
 
     return kept.by_owner(owners, (KIND,) if deleted_only else (), task)
+
+
+def _deleted(positions: npt.NDArray[np.int64], kinds: pa.RecordBatch) -> npt.NDArray[np.int64]:
+    deleted: npt.NDArray[np.bool_] = pc.equal(kinds.column(0), DELETE).to_numpy(zero_copy_only=False)
+    return positions[deleted]
 
 
 # ----------------------------------------------------------------------------------------------- files of some columns
@@ -325,30 +289,11 @@ def _evolve(target: Target, kept: _Kept, counts: Counts, changes: Changes) -> It
     if tasks:
         check_vector_columns(table, tasks, changes.columns)
         fields = [field for field in table.schema.fields if field.name in changes.columns]
-        owners = {name: number for number, name in enumerate(tasks)}
         names = [field.name for field in fields]
-        yield from kept.by_owner(owners, [KIND, *names], _writing_columns(table, tasks, fields))
+        yield from kept.by_owner(numbered(tasks), [KIND, *names], writing_columns(table, tasks, fields))
     deleted = target.read.tasks(_touched(changes, counts, DELETE))
     if deleted:
         yield from _write_vectors(target, kept, deleted, deleted_only=True)
-
-
-def _writing_columns(table: Table, tasks: Mapping[str, AppendTask], fields: Sequence[DataField]) -> Task:
-    def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with nothing_committed():
-            for name, parts in _by_file(batches):
-                changes = (change for part in parts if len((change := _column_values(part, fields)).positions))
-                yield from message_rows([write_columns(table, tasks[name], fields, changes)])
-
-    return task
-
-
-def _column_values(batch: pa.RecordBatch, fields: Sequence[DataField]) -> RowChanges:
-    """The new values of updated rows."""
-    updated = batch.filter(pc.equal(batch.column(_ROW + 1), UPDATE))
-    named = pa.RecordBatch.from_arrays(updated.columns[_ROW + 2 :], names=[field.name for field in fields])
-    rows = align_rows(named, fields, rules=StoreRules(pads=False))
-    return RowChanges(updated.column(_ROW).to_numpy(), np.ones(rows.num_rows, np.bool_), rows)
 
 
 _MAKERS: Mapping[ChangeStrategy, Callable[[Target, _Kept, Counts, Changes], Iterable[CommitMessage]]] = {

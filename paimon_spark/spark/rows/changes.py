@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
@@ -33,6 +33,9 @@ class Changes:
         moves: whether updated rows may belong to another partition or bucket than before.
         few: whether all rows fit into the memory of this process.
         columns: with data evolution, those that updated rows get new values of; of the others they have none.
+        once: whether all are updates of columns that ``write_in_one_pass`` takes.
+        checked: with ``once``, where a row of the table may be there several times: a function that makes the frame
+            anew, which fails then with an error that shows such a row; None: none is.
     """
 
     frame: DataFrame
@@ -41,6 +44,8 @@ class Changes:
     moves: bool = False
     few: bool = False
     columns: tuple[str, ...] = ()
+    once: bool = False
+    checked: Callable[[], DataFrame] | None = None
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ from paimon_spark.spark.rows.assignments import (
 )
 from paimon_spark.spark.rows.changes import KIND, OLD, Changes, place_columns, with_kept_ids
 from paimon_spark.spark.rows.checks import check_kept_digits, delete_kind, update_kind
+from paimon_spark.spark.rows.column_updates import in_one_pass
 from paimon_spark.spark.rows.expression_errors import Reading, empty_rows, expression_errors
 from paimon_spark.spark.rows.expressions import QUERIES, check_no_star, draws_for_rows
 from paimon_spark.spark.rows.keyed import write_keyed
@@ -186,13 +187,15 @@ def update_where(statement: RowStatement) -> RowChangeResult:
         extra = [] if keyed else place_columns(statement.alias, bool(ids))
         if keyed and keeps_old_rows(table):
             extra = [sf.struct(*(stored_column(f, statement.alias) for f in fields)).alias(OLD)]
+        names = tuple(field.name for field in fields)
         changes = Changes(
             rows.select(kind.alias(KIND), *extra, *values),
             found.file_count,
             dict(found.files),
             moves,
             found.few,
-            tuple(field.name for field in fields),
+            names,
+            once=strategy is ChangeStrategy.COLUMN_FILES and not found.few and in_one_pass(table, found, names),
         )
         return write_keyed(target, changes) if keyed else write_appended(target, changes, strategy)
 

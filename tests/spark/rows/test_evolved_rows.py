@@ -29,6 +29,7 @@ EVOLVED = "'row-tracking.enabled' = 'true', 'data-evolution.enabled' = 'true'"
 VECTORS = ", 'deletion-vectors.enabled' = 'true'"
 REFUSED = (UnsupportedFeature, UnsupportedOperationException)  # of cat.sql, and of spark.sql
 BAD_DATA = (DataError, PySparkException)
+BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 Say = Callable[[str], list[tuple[Any, ...]]]
 
 
@@ -240,3 +241,29 @@ def test_many_rows_and_columns_as_expressions(spark: SparkSession, tmp_path: Pat
     assert len(found) == 30_000 - 333 + 1000
     assert {file.write_cols for file in files(tmp_path)} == {None, ("c",), ("n",)}
     check_table(path)
+
+
+@pytest.mark.parametrize("batch_rows", [1, 10_000])
+def test_several_source_rows_for_one_row(quick_spark: SparkSession, tmp_path: Path, batch_rows: int) -> None:
+    """Tasks that write columns find them, in one batch or in two, and leave no file."""
+    catalog = paimon_spark.catalog(quick_spark, str(tmp_path))
+    catalog.sql("CREATE DATABASE paimon.d")
+    made(lambda said: [tuple(row) for row in catalog.sql(said.replace("{t}", "paimon.d.t")).collect()])
+    before = sorted(tmp_path.rglob("bucket-*/*"))
+    source = "(SELECT * FROM VALUES (3, 'x'), (1, 'y'), (2, 'z'), (1, 'w') AS s(k, v))"
+    quick_spark.conf.set(BATCH_ROWS, batch_rows)
+    try:
+        with pytest.raises(DataError, match=r'several rows of the source match the row \{.*"k":1.*\} of the target'):
+            catalog.sql(
+                f"MERGE INTO paimon.d.t t USING {source} s ON t.k = s.k WHEN MATCHED THEN UPDATE SET v = s.v"
+            ).collect()
+        assert sorted(tmp_path.rglob("bucket-*/*")) == before
+        catalog.sql(
+            f"MERGE INTO paimon.d.t t USING {source} s ON t.k = s.k AND s.v <> 'w' "
+            "WHEN MATCHED AND t.k = 3 THEN UPDATE SET w = 31 WHEN MATCHED THEN UPDATE SET v = s.v"
+        ).collect()
+    finally:
+        quick_spark.conf.unset(BATCH_ROWS)
+    rows = sorted(map(tuple, catalog.sql("SELECT * FROM paimon.d.t").collect()))
+    assert rows == [(1, "y", 10), (2, "z", 20), (3, "c", 31)]
+    check_table(str(tmp_path / "d.db/t"))
