@@ -11,8 +11,10 @@ import atexit
 import json
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -27,16 +29,36 @@ def kept_secrets(secrets: Mapping[str, str]) -> str:
 
     Returns:
         The path of the file.
+
+    Raises:
+        OptionError: the directory of the file has become one that other users can enter.
     """
     path = _path(os.getpid(), json.dumps(dict(sorted(secrets.items()))))
     if not path.exists():
-        if not path.parent.is_dir():  # something that cleans up has removed it
-            path.parent.mkdir(0o700)
+        _make_again(path.parent)
         begun = path.with_name(f"{path.name}.{os.urandom(4).hex()}")
         with open(os.open(begun, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             json.dump(dict(secrets), file)
         begun.replace(path)
     return str(path)
+
+
+def _make_again(directory: Path) -> None:
+    """Makes the directory where something that cleans up has removed it; its name is known by now, to others as well.
+
+    Raises:
+        OptionError: as of kept_secrets.
+    """
+    with suppress(FileExistsError):
+        directory.mkdir(0o700)
+    found = directory.lstat()
+    ours = not hasattr(os, "geteuid") or (found.st_uid == os.geteuid() and not found.st_mode & 0o077)
+    if not stat.S_ISDIR(found.st_mode) or not ours:
+        raise OptionError(
+            f"the passwords of the catalog cannot be kept in {directory}: something has removed this directory of the "
+            "process, and it is there again as one that other users can enter. Open the catalog in a new process, "
+            "and have what cleans the directory of temporary files leave paimon-spark-* alone"
+        )
 
 
 @cache

@@ -37,3 +37,16 @@ def test_a_file_that_was_removed() -> None:
         read_secrets(str(path))
     assert kept_secrets(SECRETS) == str(path), "the options that know it are good again"
     assert read_secrets(str(path)) == SECRETS
+
+
+def test_a_directory_that_others_can_enter() -> None:
+    """One of that name that somebody makes where the own one was removed gets no password."""
+    path = Path(kept_secrets(SECRETS))
+    shutil.rmtree(path.parent)
+    path.parent.mkdir()
+    path.parent.chmod(0o777)
+    with pytest.raises(OptionError, match=r"cannot be kept in .* Open the catalog in a new process"):
+        kept_secrets(SECRETS)
+    assert list(path.parent.iterdir()) == []
+    path.parent.rmdir()
+    assert kept_secrets(SECRETS) == str(path)

@@ -7,12 +7,15 @@ the newest of these tags.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
 from paimon_spark.errors import OptionError
+from paimon_spark.file_io.locate import is_far
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.upkeep_settings import TagSettings
 from paimon_spark.format.options.value_texts import format_duration
@@ -24,6 +27,9 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
 from paimon_spark.store.scan.auto_tag_names import auto_tag_time
 
+_SECONDS_BETWEEN_LOOKS = 60
+_last_looks: dict[tuple[str, str], float] = {}
+"""When this process has looked at the tags of a table and branch for the last time, by time.monotonic()."""
 _EPOCH = datetime(1970, 1, 1)
 _LONGEST_PERIOD = 365_000 * 86_400_000  # milliseconds
 _PERIODS = {"daily": timedelta(days=1), "hourly": timedelta(hours=1), "two-hours": timedelta(hours=2)}
@@ -65,13 +71,22 @@ def trigger_tag_automatic_creation(table: Table) -> TriggerTagAutomaticCreationR
 def expire_tags_by_options(table: Table) -> None:
     """Expires tags after a commit, if `tag.time-expire-enabled` is set.
 
+    In a store that is far a process looks at the tags of a table once a minute: a look is a request for their list and
+    one for each of them, which every commit would wait for.
+
     Raises:
         CorruptFile: metadata are damaged; nothing was deleted.
         UnsupportedFeature: the table has `tag.callbacks`.
         StorageError: the storage failed; the next deletion of a tag finishes the work.
     """
-    if table.settings.tags.time_expire_enabled:
-        expire_tags(table)
+    if not table.settings.tags.time_expire_enabled:
+        return
+    now, place = time.monotonic(), (table.location, table.branch)
+    if is_far(table.location):
+        if now - _last_looks.get(place, -math.inf) < _SECONDS_BETWEEN_LOOKS:
+            return
+        _last_looks[place] = now
+    expire_tags(table)
 
 
 def create_due_tags(table: Table) -> TriggerTagAutomaticCreationResult:
