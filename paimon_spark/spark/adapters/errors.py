@@ -10,7 +10,9 @@ PaimonError of it again, whether Python code of a task raised it (``plainly``) o
 from __future__ import annotations
 
 import logging
+import os
 import re
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -23,7 +25,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as sf
 
 from paimon_spark import errors
-from paimon_spark.errors import PaimonError
+from paimon_spark.errors import OptionError, PaimonError
 
 _log = logging.getLogger(__name__)
 _RAISED = re.compile(
@@ -34,6 +36,22 @@ _BEHIND_SENTENCE = re.compile(
     r"\n\s*== (?:SQL|DataFrame)|;\s*line \d+ pos \d+|;\s*\n|\n\s*'|\n\s*\+-|\n\n|\(line \d+, pos \d+\)"
 )
 _OF_JOB = re.compile(r"\[([A-Z_]+(?:\.[A-Z_]+)*)\]\s+(.*?)\s*SQLSTATE: \w+", re.DOTALL)
+_NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
+_NEEDED_BY_TASKS = frozenset(
+    {
+        "paimon_spark",
+        "pyspark",
+        "pyarrow",
+        "numpy",
+        "fastavro",
+        "pyroaring",
+        "xxhash",
+        "cramjam",
+        "zstandard",
+        "obstore",
+    }
+)
+_PYTHON = "PYSPARK_PYTHON"
 _ERROR_LOGS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -89,10 +107,21 @@ def error_of_task(text: str) -> tuple[type[PaimonError], str] | None:
     A task of Spark that fails leaves only its stack in words; the error that was raised last is the one that counts.
     """
     found = _RAISED.findall(text)
-    if not found:
-        return None
-    name, sentence = found[-1]
-    return getattr(errors, name, PaimonError), sentence.strip()
+    if found:
+        name, sentence = found[-1]
+        return getattr(errors, name, PaimonError), sentence.strip()
+    missing = next((name for name in _NO_MODULE.findall(text) if name.partition(".")[0] in _NEEDED_BY_TASKS), None)
+    return None if missing is None else (OptionError, _other_python(missing))
+
+
+def _other_python(missing: str) -> str:
+    given = os.environ.get(_PYTHON)
+    which = "the python3 of the PATH" if given is None else f"{given}, as {_PYTHON} says"
+    return (
+        f"a task of Spark ran on a Python without the package '{missing}': on each machine Spark starts {which}. "
+        f"Set {_PYTHON} to a Python that has paimon-spark before the session starts"
+        + ("; that of this process is " + sys.executable if given != sys.executable else ", and install it on each")
+    )
 
 
 def without_plan(error: AnalysisException, kind: type[AnalysisException] = AnalysisException) -> AnalysisException:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -16,8 +17,8 @@ from pyspark.sql import SparkSession
 from paimon_spark import PaimonTable, catalog
 from paimon_spark.arguments import checks
 from paimon_spark.arguments.checks import SETTING
-from paimon_spark.errors import DataError, PaimonError, StreamPositionLost
-from paimon_spark.spark.adapters.errors import plainly
+from paimon_spark.errors import DataError, OptionError, PaimonError, StreamPositionLost
+from paimon_spark.spark.adapters.errors import error_of_task, plainly
 from paimon_spark.store.stream_source.upcoming_snapshots import PositionExpired
 
 pytestmark = pytest.mark.spark
@@ -170,3 +171,21 @@ def test_who_asks_for_it_sees_the_history(spark: SparkSession, tmp_path: Path, m
     with pytest.raises(DataError) as caught:
         PaimonTable.forPath(spark, f"{tmp_path}/t").append(rows.withColumnRenamed("v", "w"))
     assert caught.traceback[-1].path.name == "alignment.py"
+
+
+@pytest.mark.parametrize("missing", ["paimon_spark", "pyarrow.compute"])
+def test_tasks_on_a_python_without_this_package(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Spark 4.3 tells of a task whose Python lacks a package; one of the user's is no matter of ours."""
+    text = (
+        "An exception was thrown from the Python worker:\nTraceback (most recent call last):\n"
+        f"  File \"job.py\", line 16, in <module>\nModuleNotFoundError: No module named '{missing}'\n"
+    )
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    kind, sentence = error_of_task(text) or (PaimonError, "")
+    assert kind is OptionError
+    assert f"without the package '{missing}'" in sentence
+    assert "starts the python3 of the PATH. Set PYSPARK_PYTHON to a Python that has paimon-spark" in sentence
+    assert sentence.endswith(f"that of this process is {sys.executable}")
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    assert "install it on each" in (error_of_task(text) or (PaimonError, ""))[1]
+    assert error_of_task(text.replace(missing, "model_of_the_user")) is None
