@@ -56,6 +56,10 @@ _MISSING_COLUMNS_ADVICE = (
     "all columns of the table, or choose with the option 'write.missing-columns' what becomes of those that are "
     "missing: 'null', or 'default' for their default values and null where there is none"
 )
+_OF_VARIANT = (
+    "parse_json of Spark makes one of a text; without Spark a value is a struct of the fields value and metadata of "
+    "VariantVal.parseJson(text) of PySpark"
+)
 _EXTRA_COLUMNS_ADVICE = "Drop the columns that the table lacks, or let 'write.merge-schema' = 'true' add them"
 
 
@@ -169,7 +173,8 @@ def _mismatch(column: pa.Field, field: DataField) -> str | None:
     if _storable(source, field.type):
         return None
     shown = type_sql(source.with_nullable(True))
-    return f"column '{field.name}' is {shown}, the table has {type_sql(field.type)}: cast it first"
+    way_out = _OF_VARIANT if field.type.root is Root.VARIANT else "cast it first"
+    return f"column '{field.name}' is {shown}, the table has {type_sql(field.type)}: {way_out}"
 
 
 def _storable(source: DataType, target: DataType) -> bool:

@@ -60,6 +60,11 @@ def check_defaults(doing: str, fields: Iterable[DataField]) -> None:
     for field in fields:
         if field.default_value is None:
             continue
+        if field.type.root is Root.VARIANT:
+            raise SchemaError(
+                f"{doing}: column '{field.name}' of the type VARIANT has the default value {field.default_value}, and "
+                "there is none of this type: no text is cast to it; leave it out"
+            )
         try:
             default_scalar(field)
         except SchemaError as error:

@@ -29,7 +29,7 @@ from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.value_texts import parse_list
 from paimon_spark.format.paths import schema_path
 from paimon_spark.format.rules.column_directives import with_blobs
-from paimon_spark.format.rules.format_tables import check_format_table, check_kept_partitions
+from paimon_spark.format.rules.format_tables import check_kept_partitions, check_new_format_table
 from paimon_spark.format.rules.new_tables import assign_field_ids, check_written_compressions, validate_table
 from paimon_spark.format.rules.object_tables import object_table_schema
 from paimon_spark.format.rules.supported import check_writable
@@ -65,20 +65,24 @@ def new_schema(
         columns: of the table, in order: a schema of pyarrow, or types by names such as ``{"id": "BIGINT"}``; ``{}`` for
             an object table, whose columns are always the same.
         primary_keys, partition_keys: names of columns, or one text with commas between the names.
-        options: of the table, and labels of the user, as TBLPROPERTIES in SQL.
+        options: of the table, and labels of the user, as TBLPROPERTIES in SQL; `primary-key` and `partition` may be
+            among them in place of the arguments.
         comment: of the table.
 
     Raises:
         SchemaError: a column has a type that cannot be stored, or an object table is given columns of its own.
         OptionError: an option is misspelt, or belongs to another system.
     """
+    declared = list(_declared(columns))
+    stored = resolve_properties(options or {}, [name for name, _ in declared])
     keys, partitions = (
-        parse_list(names) if isinstance(names, str) else tuple(names) for names in (primary_keys, partition_keys)
+        parse_list(names) if isinstance(names, str) else tuple(names)
+        for names in (
+            primary_keys or stored.pop(TableSettings.primary_key.key, ""),
+            partition_keys or stored.pop(TableSettings.partition.key, ""),
+        )
     )
-    fields = []
-    for name, declared in _declared(columns):
-        fields.append(DataField(0, name, declared.with_nullable(declared.nullable and name not in keys)))
-    stored = resolve_properties(options or {}, [field.name for field in fields])
+    fields = [DataField(0, name, of.with_nullable(of.nullable and name not in keys)) for name, of in declared]
     if TableSettings(stored).table_type == TableKind.OBJECT_TABLE:
         of_rows = {TableSettings.primary_key.key: ",".join(keys), TableSettings.partition.key: ",".join(partitions)}
         return object_table_schema("the table", fields, {**stored, **{k: v for k, v in of_rows.items() if v}}, comment)
@@ -262,7 +266,7 @@ def check_creatable(
 
     Raises:
         UnsupportedFeature: they ask for a location of its own, or for something else than a table with snapshots.
-        OptionError: they ask readers to create the table.
+        OptionError: they ask readers to create the table; those of a format table are ones of Spark, or misspelt.
     """
     if PATH in schema.options and not has_external_tables:
         raise UnsupportedFeature(
@@ -284,7 +288,7 @@ def check_creatable(
             f"creating {identifier}: 'auto-create' must be false, because the catalog itself creates the table"
         )
     if kind == TableKind.FORMAT_TABLE:
-        check_format_table(f"creating {identifier}", schema)
+        check_new_format_table(f"creating {identifier}", schema)
         check_kept_partitions(f"creating {identifier}", schema, keeps=False)
     elif kind != TableKind.OBJECT_TABLE:
         check_written_here(str(identifier), schema)

@@ -213,7 +213,19 @@ class BlobDescriptor:
     length: int = -1
 
     def encode(self) -> bytes:
-        """The reference as a value of a BLOB column."""
+        """The reference as a value of a BLOB column.
+
+        Raises:
+            DataError: the address is no text, or the place is none.
+        """
+        if not isinstance(self.uri, str):
+            raise DataError(f"a reference to a blob: its uri is {self.uri!r}; give the address as a text")
+        for what, number, least in (("offset", self.offset, 0), ("length", self.length, -1)):
+            if not isinstance(number, Integral) or number < least:
+                raise DataError(
+                    f"a reference to a blob in {self.uri}: its {what} is {number!r}; give a whole number of at least "
+                    f"{least}"
+                )
         uri = self.uri.encode()
         head = _DESCRIPTOR_HEAD.pack(_DESCRIPTOR_VERSION, _DESCRIPTOR_MAGIC, len(uri))
         return head + uri + _DESCRIPTOR_PLACE.pack(self.offset, self.length)

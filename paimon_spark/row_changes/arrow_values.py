@@ -23,17 +23,18 @@ from paimon_spark.arrow.predicates.evaluate import evaluate
 from paimon_spark.arrow.predicates.expressions import Expr, as_predicate, as_value
 from paimon_spark.arrow.predicates.literals import Literal
 from paimon_spark.arrow.predicates.predicate import TRUE, Path, Predicate, columns_of
-from paimon_spark.arrow.types import arrow_field, arrow_schema, arrow_type, from_internal
+from paimon_spark.arrow.types import VARIANT, arrow_field, arrow_schema, arrow_type, from_internal
 from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.errors import DataError, PredicateError, SqlError
 from paimon_spark.format.quoting import did_you_mean
-from paimon_spark.format.types import DataField
+from paimon_spark.format.types import DataField, Root
 from paimon_spark.sql.text.cursor import column_path
 
 Given: TypeAlias = Any
 """SQL text, an expression of pyarrow.compute or of col(...), or, for a value, a constant of Python."""
 _DEFAULT = "DEFAULT"
 _BYTES = "of bytes"
+_PARTS = {field.name for field in VARIANT}
 _WAY_OUT = (
     "a value is a column, a constant, or an expression of pyarrow.compute, such as pyarrow.compute.field('n') + 1; "
     "a session of Spark computes any SQL"
@@ -133,6 +134,8 @@ class Value:
         if isinstance(given, str) and given.strip().upper() == _DEFAULT:
             has_default = target is not None and target.default_value is not None
             return Value(constant=pa.array([default_scalar(target)]) if target and has_default else pa.nulls(1))
+        if target is not None and target.type.root is Root.VARIANT and isinstance(given, dict) and set(given) == _PARTS:
+            return Value(constant=pa.array([given], VARIANT))
         try:
             return _plain(as_value(given, scope.fields, scope.zone))
         except PredicateError as error:

@@ -6,7 +6,7 @@ import io
 from collections.abc import Mapping
 from typing import IO, cast
 
-from paimon_spark.errors import DataError
+from paimon_spark.errors import CorruptFile, DataError
 from paimon_spark.file_io import file_io_for
 from paimon_spark.file_io.locate import plain_location
 from paimon_spark.format.blob_file import BlobDescriptor, decode_descriptor, is_descriptor
@@ -28,6 +28,7 @@ def open_blob(reference: bytes | BlobDescriptor, options: Mapping[str, str] = NO
     Raises:
         DataError: the value is no reference.
         FileNotFoundError: there is no such file; some stores say so when it is read.
+        CorruptFile: when it is read: the file ends before the bytes do.
     """
     if not isinstance(reference, BlobDescriptor):
         if not is_descriptor(reference):
@@ -37,16 +38,16 @@ def open_blob(reference: bytes | BlobDescriptor, options: Mapping[str, str] = NO
             )
         reference = decode_descriptor(reference, "a reference")
     source = file_io_for(reference.uri, options).open_input(plain_location(reference.uri))
-    return cast("IO[bytes]", io.BufferedReader(_Part(source, reference.offset, reference.length), _BUFFER))
+    return cast("IO[bytes]", io.BufferedReader(_Part(source, reference), _BUFFER))
 
 
 class _Part(io.RawIOBase):
     """A part of a file as a file."""
 
-    def __init__(self, source: IO[bytes], start: int, length: int) -> None:
-        """length: -1 means to the end of the file."""
-        self._source, self._start = source, start
-        self._length = length if length >= 0 else max(source.seek(0, io.SEEK_END) - start, 0)
+    def __init__(self, source: IO[bytes], reference: BlobDescriptor) -> None:
+        self._source, self._uri, self._start = source, reference.uri, reference.offset
+        whole = reference.length < 0
+        self._length = max(source.seek(0, io.SEEK_END) - self._start, 0) if whole else reference.length
         self._at = 0
 
     def readable(self) -> bool:
@@ -71,6 +72,11 @@ class _Part(io.RawIOBase):
             return 0
         self._source.seek(self._start + self._at)
         data = self._source.read(count)
+        if not data:
+            raise CorruptFile(
+                f"reading a blob: the file {self._uri} ends before byte {self._start + self._length}, to which the "
+                "reference leads; it is damaged or not the file meant"
+            )
         buffer[: len(data)] = data
         self._at += len(data)
         return len(data)

@@ -61,6 +61,8 @@ def record_batches(rows: Any) -> pa.RecordBatchReader:
 
 def _advice(error: Exception) -> str:
     """What to do about an object that Arrow does not know, as a further part of a sentence."""
+    if "with type VariantVal:" in str(error):
+        return "; give {'value': v.value, 'metadata': v.metadata} of a VariantVal v"
     found = next((name for name in ("BlobDescriptor", "BlobView") if f"with type {name}:" in str(error)), None)
     return f"; give the value encode() of a {found}" if found else ""
 

@@ -12,7 +12,7 @@ from paimon_spark.format.options.engines import TableKind
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.value_texts import parse_list
 from paimon_spark.format.rules.column_directives import VECTOR_FIELD, VECTOR_LENGTH, directed_columns, with_blobs
-from paimon_spark.format.rules.format_tables import check_format_table
+from paimon_spark.format.rules.format_tables import check_new_format_table
 from paimon_spark.format.rules.new_tables import assign_field_ids, validate_table
 from paimon_spark.format.rules.object_tables import object_table_schema
 from paimon_spark.format.rules.supported import check_call
@@ -156,7 +156,7 @@ def new_table_schema(
     numbered, highest = assign_field_ids(keyed)
     schema = TableSchema(0, numbered, highest, partition_keys, primary_keys, stored, comment)
     if TableSettings(stored).table_type == TableKind.FORMAT_TABLE:
-        check_format_table(f"creating {location}", schema)
+        check_new_format_table(f"creating {location}", schema)
         return schema
     if with_rows:
         check_call(stored)

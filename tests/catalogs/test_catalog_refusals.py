@@ -26,7 +26,7 @@ from paimon_spark.store.history.branches import create_branch
         ({"type": "iceberg-table"}, UnsupportedFeature, "'type' = 'iceberg-table'"),
         ({"auto-create": "true"}, OptionError, "'auto-create' must be false"),
         ({"file.format": "csv"}, UnsupportedFeature, "^creating shop.orders: its option 'file.format' is 'csv', and"),
-        ({"file.format": "Lance"}, UnsupportedFeature, "other than parquet, orc and avro"),
+        ({"file.format": "Lance"}, UnsupportedFeature, "other than parquet, orc, avro and row"),
         ({"file.compression": "lzo"}, UnsupportedFeature, "^creating shop.orders: the option 'file.compression' is"),
         ({"file.format": "orc", "file.compression": "Brotli"}, UnsupportedFeature, "choose one of zstd, none"),
         ({"manifest.format": "orc"}, UnsupportedFeature, "manifests of another format than Avro"),

@@ -86,3 +86,13 @@ def test_a_table_of_files_is_made_by_its_name(kind: str, columns: dict[str, str]
     with pytest.raises(UnsupportedFeature, match=rf"'type' = '{kind}': only a Hive.* by its name there"):
         create_by_path(str(tmp_path / "t"), columns, options={"type": kind})
     assert not (tmp_path / "t").exists()
+
+
+def test_keys_are_given_by_options_as_in_sql(tmp_path: Path) -> None:
+    columns, options = {"id": "INT", "p": "INT"}, {"primary-key": "id,p", "partition": "p", "bucket": "1"}
+    schema = create_by_path(str(tmp_path / "t"), columns, options=options).schema
+    assert (schema.primary_keys, schema.partition_keys) == (("id", "p"), ("p",))
+    assert schema.options == {"bucket": "1"}
+    assert not any(field.type.nullable for field in schema.fields)
+    with pytest.raises(SchemaError, match="the keys id, p are given, and the option 'primary-key' too; give them once"):
+        create_by_path(str(tmp_path / "u"), columns, ["id", "p"], options=options)

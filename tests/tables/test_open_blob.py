@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_spark import BlobDescriptor, create_table, open_blob, open_table
-from paimon_spark.errors import DataError
+from paimon_spark.errors import CorruptFile, DataError
 
 WHOLE = bytes(range(256)) * 2
 WAYS = (io.SEEK_SET, io.SEEK_CUR, io.SEEK_END)
@@ -61,3 +61,26 @@ def test_values_of_a_table_are_opened(tmp_path: Path) -> None:
         open_blob(b"abcdef")
     with pytest.raises(FileNotFoundError):
         open_blob(BlobDescriptor(str(tmp_path / "gone")))
+
+
+def test_a_reference_beyond_the_end_of_a_file_is_no_shorter_value(tmp_path: Path) -> None:
+    path = tmp_path / "whole"
+    path.write_bytes(b"abcdef")
+    with open_blob(BlobDescriptor(str(path), 2, 10)) as file:
+        assert file.read(4) == b"cdef"
+        with pytest.raises(CorruptFile, match="ends before byte 12, to which the reference leads"):
+            file.read()
+
+
+@pytest.mark.parametrize(
+    ("descriptor", "words"),
+    [
+        (BlobDescriptor("/a", -1), "its offset is -1; give a whole number of at least 0"),
+        (BlobDescriptor("/a", 0, -2), "its length is -2; give a whole number of at least -1"),
+        (BlobDescriptor("/a", 1.5), "its offset is 1.5"),  # type: ignore[arg-type]
+        (BlobDescriptor(Path("/a")), r"its uri is PosixPath\('/a'\); give the address as a text"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_no_place_in_a_file_is_no_reference(descriptor: BlobDescriptor, words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        descriptor.encode()

@@ -112,6 +112,7 @@ _TYPES: dict[str, DataType] = {
 
 
 _TEXT = re.compile(r"'[^']*'")
+_PART = re.compile(r"\w:{1,2}[\w\[]")
 _PYTHON_SIGN = re.compile(r"&&?|\|\|?")
 
 
@@ -168,7 +169,13 @@ def _advice(sql: str, fields: Sequence[DataField]) -> str:
     quoted = next((field.name for field in fields if f'"{field.name.lower()}"' in sql.lower()), None)
     if quoted:
         return f"; double quotes make a text in Spark SQL: name a column `{quoted}`"
-    sign = _PYTHON_SIGN.search(_TEXT.sub("", sql))
+    plain = _TEXT.sub("", sql)
+    if _PART.search(plain):
+        return (
+            "; parts of VARIANT values (v:path::TYPE) are for scan(where=) without Spark, cat.sql, and the where of a "
+            "DataFrame"
+        )
+    sign = _PYTHON_SIGN.search(plain)
     return f"; in SQL conditions are joined with {'AND' if sign[0][0] == '&' else 'OR'}, not {sign[0]}" if sign else ""
 
 

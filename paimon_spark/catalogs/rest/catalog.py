@@ -38,7 +38,7 @@ from paimon_spark.errors import (
 )
 from paimon_spark.file_io import absolute_location, file_io_for
 from paimon_spark.format.options.engines import TableKind
-from paimon_spark.format.rules.format_tables import check_format_table, check_kept_partitions
+from paimon_spark.format.rules.format_tables import check_kept_partitions, check_new_format_table
 from paimon_spark.format.rules.new_tables import validate_table
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.store.metadata.table_options import PATH
@@ -167,7 +167,7 @@ class RestCatalog(RestViews, RestFunctions, OpensByName):
             key: text for key, text in complete.options.items() if key != QUERY_AUTH
         }  # the server tells its limits
         if table_type == TableKind.FORMAT_TABLE:
-            check_format_table(f"creating {identifier}", complete)
+            check_new_format_table(f"creating {identifier}", complete)
             check_kept_partitions(f"creating {identifier}", complete, keeps=PATH not in complete.options)
         elif table_type != TableKind.OBJECT_TABLE:
             check_written_here(str(identifier), replace(complete, options=written))

@@ -105,7 +105,11 @@ def check_blobs(schema: TableSchema, settings: TableSettings) -> Iterator[str]:
     ):
         for name in names:
             if name not in blobs or not (takes_nested or blobs[name]):
-                yield f"the option '{key}' names '{name}', which is no BLOB column; give it the type BLOB"
+                no_column = f"no column; the columns are {', '.join(schema.names)}"
+                of_type = "no BLOB column; give it the type BLOB, which is BINARY in Spark"
+                yield (
+                    f"the option '{key}' names '{name}', which is {of_type if name in schema.by_name else no_column}"
+                )
     both = sorted(set(settings.blob_descriptor_field).intersection(settings.blob_view_field))
     if both:
         yield f"the options 'blob-descriptor-field' and 'blob-view-field' both name '{both[0]}'"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from paimon_spark.errors import OptionError, SchemaError, UnsupportedFeature
+from paimon_spark.errors import OptionError, SchemaError, UnsupportedFeature, similar_names
+from paimon_spark.format.options.catalogue import known_key
 from paimon_spark.format.options.option import OFFICIAL, Settings
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.text_file_settings import CsvSettings, JsonSettings, TextSettings
@@ -29,6 +30,7 @@ FILE_FORMATS = ("parquet", "orc", "csv", "json", "text")
 ONLY_VALUE = "format-table.partition-path-only-value"
 _IMPLEMENTATION = "format-table.implementation"
 _DELIMITERS = ("sep", "delimiter")
+_NEAR_MISS = 0.8
 _OPTIONS_OF_SPARK = """
 sep delimiter encoding charset codec inferschema enforceschema multiline locale ignoreleadingwhitespace
 ignoretrailingwhitespace emptyvalue nanvalue positiveinf negativeinf dateformat timestampformat timestampntzformat
@@ -77,6 +79,18 @@ def check_format_table(doing: str, schema: TableSchema) -> None:
         _check_text_files(doing, file_format, options, fields)
 
 
+def check_new_format_table(doing: str, schema: TableSchema) -> None:
+    """Checks that a format table can be made: as check_format_table, and that its options have no other meaning.
+
+    Raises:
+        SchemaError, UnsupportedFeature: as of check_format_table.
+        OptionError: as of the three checks.
+    """
+    check_names_of_spark(doing, schema.options)
+    check_names_of_lines(doing, schema.options)
+    check_format_table(doing, schema)
+
+
 def check_kept_partitions(doing: str, schema: TableSchema, keeps: bool) -> None:
     """Checks that a catalog can keep the partitions of a format table, if it is to (Java: CatalogUtils.loadTable).
 
@@ -117,6 +131,31 @@ def check_names_of_spark(doing: str, keys: Iterable[str]) -> None:
             f"{doing}: the option '{found}' is one of Spark's own sources, which a format table does not have{instead}"
             "; leave it out"
         )
+
+
+def check_names_of_lines(doing: str, keys: Iterable[str]) -> None:
+    """Refuses keys that look like options of files of lines and are none: lines would be read by the defaults.
+
+    Args:
+        doing: "creating ...", for messages.
+        keys: of the options of a new format table.
+
+    Raises:
+        OptionError: one of them begins as these options do, is nearly one of them, or is one without its beginning.
+    """
+    known = [option for settings in _SETTINGS.values() for option in settings.declared()]
+    names = {option.key for option in known}
+    older = {name.lower() for option in known for name in option.older}
+    for key in keys:
+        plain = key.lower().replace("_", "-").replace(".", "-")
+        begins = key.lower().startswith(tuple(f"{file_format}." for file_format in _SETTINGS))
+        if key.lower() in names | older or (not begins and known_key(key) is not None):
+            continue
+        near = [name for name in sorted(names) if name.partition(".")[2] == plain]
+        near = near or similar_names(key.replace("_", "-"), (*names, *older), cutoff=0.6 if begins else _NEAR_MISS)
+        if begins or near:
+            hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are {', '.join(sorted(names))}"
+            raise OptionError(f"{doing}: files of lines do not have the option '{key}'; {hint}")
 
 
 def file_fields(schema: TableSchema) -> tuple[DataField, ...]:

@@ -80,6 +80,15 @@ class StoredAs:
     what: str
 
 
+def _way_out(have: st.DataType, want: st.DataType) -> str:
+    """What to do about a value of another type. A text that is cast to VARIANT is that text, and not its JSON."""
+    if not isinstance(want, st.VariantType):
+        return "cast it in the query"
+    if isinstance(have, st.StringType):
+        return "parse_json makes a VARIANT of a text of JSON, and try_parse_json makes NULL of other texts"
+    return "to_variant_object makes a VARIANT of a struct, a map or an array, and a cast one of another value"
+
+
 def stored(value: Column, have: st.DataType, target: StoredAs, rules: StorePolicy) -> Column:
     """A value as the type of a column. A value that does not fit fails the job, also where ANSI mode is off.
 
@@ -99,7 +108,7 @@ def stored(value: Column, have: st.DataType, target: StoredAs, rules: StorePolic
         rule = f", and {POLICY} is STRICT" if is_strict and can_store(have, want) else ""
         raise DataError(
             f"{target.what}: {have.simpleString()} cannot be stored in the column '{target.column}', which is "
-            f"{want.simpleString()}{rule}; cast it in the query"
+            f"{want.simpleString()}{rule}; {_way_out(have, want)}"
         )
     cast = nullable_type(want)
     if rules.is_ansi or rules.policy == "LEGACY":

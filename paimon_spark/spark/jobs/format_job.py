@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from paimon_spark.spark.adapters.errors import plainly
+from paimon_spark.spark.adapters.errors import job_errors, plainly
 from paimon_spark.spark.adapters.store_assignment import stored_times
 from paimon_spark.spark.adapters.tasks import MESSAGE_ROWS, with_given_names, with_plain_names
 from paimon_spark.spark.write.task_session import zone_of_rows
@@ -51,7 +51,8 @@ def write_format_table(df: DataFrame, table: FormatTable, options: WriteOptions,
     job = open_format_job(table, df.columns, options, overwrite)
     rows = with_plain_names(stored_times(df, table.table.schema.fields))
     try:
-        found = rows.mapInArrow(plainly(_Task(job, tuple(df.columns)).write), MESSAGE_ROWS).collect()
+        with job_errors():
+            found = rows.mapInArrow(plainly(_Task(job, tuple(df.columns)).write), MESSAGE_ROWS).collect()
     except BaseException:
         job.discard()
         raise

@@ -66,6 +66,8 @@ class HybridScan:
         scan = self.scan
         if isinstance(scan.predicate, AlwaysTrue) or named_metadata(scan.table.schema, scan.fields, scan.predicate):
             return None, None  # no file has metadata columns: Spark's own scan reads none then
+        if scan.spec.parts:
+            return None, "the condition names a part of a VARIANT value"
         try:
             return spark_condition(scan.predicate, scan.table.schema.fields), None
         except NotExpressible as error:

@@ -28,6 +28,11 @@ from paimon_spark.store.evolution.nested_fields import spelled, type_at
 from paimon_spark.store.evolution.schema_update import option_changes, unset_changes
 
 _NESTED = (st.ArrayType, st.MapType, st.StructType)
+_OTHER_TYPES = {
+    "BLOB": "; write BINARY, and name the column in the option 'blob-field' of the new table",
+    "VECTOR": "; write ARRAY, and name the column in the options 'vector-field' and 'field.<column>.vector-dim' of the "
+    "new table",
+}
 _OF_THE_CATALOG = ("location", "provider", "owner", "external", "is_managed_location")
 
 
@@ -199,7 +204,8 @@ def _spark_type(column: str, text: str) -> st.DataType:
     try:
         return read_spark_type(text)
     except ParseException:
-        raise SqlError(f"SQL: the column {column} has the type {text}, which Spark does not have") from None
+        way_out = _OTHER_TYPES.get(text.strip().upper().partition("<")[0], "")
+        raise SqlError(f"SQL: the column {column} has the type {text}, which Spark does not have{way_out}") from None
 
 
 def _metadata(column: ColumnDefinition) -> dict[str, str]:

@@ -135,7 +135,9 @@ def _label(key: str, columns: Sequence[str]) -> str | None:
     if option_advice(key) is not None or lowered in {name.lower() for name in CONNECTOR_KEYS}:
         return None
     other_name = f"name it '{_LABEL_PREFIX}{key}' if it is a property of your own"
-    near = similar_names(key.replace("_", "-"), _plain_keys(), cutoff=_NEAR_MISS)
+    dashed = key.replace("_", "-")
+    switch = f"{dashed.lower()}.enabled"  # 'row-tracking' looks as if it were in force
+    near = [switch] if switch in _plain_keys() else similar_names(dashed, _plain_keys(), cutoff=_NEAR_MISS)
     if near:
         raise OptionError(f"the option '{key}' is not known; did you mean '{near[0]}'? Or {other_name}")
     if unknown_keys([key], columns, WRITE_NAMESPACES):

@@ -12,22 +12,24 @@ from dataclasses import dataclass
 
 from paimon_spark.arrow.shredding.casts import is_supported
 from paimon_spark.arrow.shredding.paths import Path, PathColumn
-from paimon_spark.errors import OptionError, SchemaError, UnsupportedFeature
+from paimon_spark.errors import OptionError, PredicateError, SchemaError, UnsupportedFeature
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import parse_type, type_sql
 from paimon_spark.format.types import DataField, DataType, Root
 
 _FIRST_ID = -1000
-_STEP = r"(?:\.\w+|\[\d+\]|\['[^'\]]+'\]|\[\"[^\"\]]+\"\])"
+_INDEX = r"\[\d+\]|\['[^'\]]+'\]|\[\"[^\"\]]+\"\]"
+_STEP = rf"(?:\.\w+|{_INDEX})"
 _TYPE = r"[A-Za-z]+(?:\s*\(\s*\d+\s*(?:,\s*\d+\s*)?\))?"
-_COLON = rf"(?P<column>\w+):(?P<first>\w+)(?P<more>{_STEP}*)::(?P<type>{_TYPE})"
+_COLON = rf"(?P<column>\w+):(?P<first>\w+|{_INDEX})(?P<more>{_STEP}*)::(?P<type>{_TYPE})"
 _CALL = (
     r"(?P<try>try_)?variant_get\s*\(\s*(?P<of>\w+)\s*,\s*(?P<quote>['\"])\$(?P<path>(?:(?!(?P=quote)).|\[['\"])*?)"
     r"(?P=quote)\s*,\s*(?P<mark>['\"])(?P<as>[^'\"]+)(?P=mark)\s*\)"
 )
 _PART = re.compile(_CALL + "|" + _COLON, re.IGNORECASE)
 _TEXT = re.compile(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\"|`[^`]*`")
+_UNTYPED = re.compile(rf"\w+:(?:\w+|`[^`]*`|{_INDEX}){_STEP}*")
 _STEPS = re.compile(r"\.(\w+)|\[(\d+)\]|\['([^'\]]+)'\]|\[\"([^\"\]]+)\"\]")
 _NAMED = re.compile(r"(.*\S)\s+as\s+(\w+)", re.IGNORECASE | re.DOTALL)
 
@@ -81,13 +83,19 @@ def _condition(schema: TableSchema, text: str, found: dict[str, PathColumn]) -> 
     """The text with the names of fields in the places of parts; what stands in quotes stays."""
     made, at = [], 0
     while at < len(text):
-        match, literal = _PART.search(text, at), _TEXT.search(text, at)
-        if match is None:
+        match, literal, untyped = _PART.search(text, at), _TEXT.search(text, at), _UNTYPED.search(text, at)
+        found_at = [each.start() for each in (match, untyped) if each is not None]
+        if not found_at:
             break
-        if literal is not None and literal.start() < match.start():
+        if literal is not None and literal.start() < min(found_at):
             made.append(text[at : literal.end()])
             at = literal.end()
             continue
+        if match is None or (untyped is not None and untyped.start() < match.start()):
+            part = untyped[0] if untyped is not None else ""
+            raise PredicateError(
+                f"'{part}' is a part of a VARIANT value, and a condition needs its type: write {part}::STRING"
+            )
         made += [text[at : match.start()], quoted(_noted(schema, match, found, _name(match)))]
         at = match.end()
     return "".join((*made, text[at:]))
@@ -100,7 +108,8 @@ def _name(match: re.Match[str]) -> str:
 def _noted(schema: TableSchema, match: re.Match[str], found: dict[str, PathColumn], name: str) -> str:
     """The name of the field of a part, which is made once."""
     column = match["of"] or match["column"]
-    steps = match["path"] if match["of"] else f".{match['first']}{match['more']}"
+    dot = "" if match["of"] or match["first"].startswith("[") else "."
+    steps = match["path"] if match["of"] else f"{dot}{match['first']}{match['more']}"
     field = schema.by_name.get(column) or next((f for f in schema.fields if f.name.lower() == column.lower()), None)
     if field is None or field.type.root is not Root.VARIANT:
         kind = "there is none" if field is None else f"it is {type_sql(field.type)}"

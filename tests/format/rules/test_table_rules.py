@@ -10,6 +10,7 @@ from support.draws.format_values import BIGINT, INT, STRING
 from support.draws.golden_metadata import golden_files
 
 from paimon_spark.errors import OptionError, SchemaError
+from paimon_spark.format.rules.format_tables import check_names_of_lines
 from paimon_spark.format.rules.new_tables import assign_field_ids, validate_table
 from paimon_spark.format.schema import TableSchema, decode_schema
 from paimon_spark.format.type_text import parse_type
@@ -164,8 +165,11 @@ BAD: list[tuple[TableSchema, str]] = [
     (with_field(APPEND, "r", "MAP<INT, ARRAY<BLOB>>"), "and a BLOB is a column of its own, the element of an array"),
     (with_field(APPEND, "r", "ARRAY<ARRAY<BLOB>>"), "and a BLOB is a column of its own, the element of an array"),
     (with_options(BLOBS, blob_field="b,id"), "the option 'blob-field' names 'id', which is no BLOB column"),
-    (with_options(BLOBS, blob_descriptor_field="x"), "the option 'blob-descriptor-field' names 'x', which is no BLOB"),
-    (with_options(BLOBS, blob_view_field="x"), "the option 'blob-view-field' names 'x', which is no BLOB column"),
+    (with_options(BLOBS, blob_descriptor_field="id"), "the option 'blob-descriptor-field' names 'id', which is no BL"),
+    (
+        with_options(BLOBS, blob_view_field="x"),
+        "the option 'blob-view-field' names 'x', which is no column",
+    ),
     (
         with_options(BLOBS, blob_view_field="b", blob_descriptor_field="b"),
         "'blob-descriptor-field' and 'blob-view-field' both name 'b'",
@@ -237,3 +241,21 @@ def test_fields_are_numbered_as_in_genuine_tables() -> None:
 def test_no_fields_have_no_highest_id() -> None:
     nothing: list[Any] = []
     assert assign_field_ids(nothing) == ((), -1)
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ("csv.field-delimitr", "did you mean 'csv.field-delimiter'"),
+        ("csv.delimiter", "did you mean 'csv.(line|field)-delimiter'"),
+        ("csv.xxxxxxxxxxxx", "there are csv.escape-character, "),
+        ("JSON.ignore_parse_errors", "did you mean 'json.ignore-parse-errors'"),
+        ("json.map-null-key-mode", "there are"),
+        ("include_header", "did you mean 'csv.include-header'"),
+        ("field.delimiter", "did you mean '(csv.)?field-delimiter'"),
+        ("nullvalues", "did you mean 'nullvalue'"),
+    ],
+)
+def test_a_misspelt_option_of_lines_is_no_label(key: str, words: str) -> None:
+    with pytest.raises(OptionError, match=f"^creating t: files of lines do not have the option .*{words}"):
+        check_names_of_lines("creating t", ["csv.field-delimiter", "seq", "LINESEP", "file.format", "team", key])

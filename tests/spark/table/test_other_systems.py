@@ -90,6 +90,12 @@ def test_a_table_stores_no_property_of_another_system(key: str, told: str) -> No
     assert resolve_properties(labels, ["id"]) == labels
 
 
+@pytest.mark.parametrize("key", ["row-tracking", "Deletion_Vectors", "data-evolution", "query-auth"])
+def test_an_option_without_its_end_is_no_label(key: str) -> None:
+    with pytest.raises(OptionError, match=rf"'{key}' is not known; did you mean '[a-z-]+\.enabled'\? Or name it 'user"):
+        resolve_properties({key: "true"}, ["id"])
+
+
 def called(advice: str) -> list[str]:
     """The methods that a sentence says to call."""
     return re.findall(r"(?<![\w.])(\w+)\(", advice.replace(ARROW, "").replace("PaimonTable.", ""))

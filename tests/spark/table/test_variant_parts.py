@@ -15,11 +15,11 @@ from pyspark.sql import Row as SparkRow
 from support.draws.json_values import random_json
 from support.long_runs import tries
 
-from paimon_spark import json_texts, open_table
+from paimon_spark import catalog, json_texts, open_table
 from paimon_spark.arrow.shredding.casts import cast
 from paimon_spark.arrow.shredding.paths import find
 from paimon_spark.arrow.types import VARIANT
-from paimon_spark.errors import DataError, OptionError, UnsupportedFeature
+from paimon_spark.errors import DataError, OptionError, PredicateError, UnsupportedFeature
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.store.scan.path_columns import parts_in
 
@@ -148,6 +148,30 @@ def test_columns_with_names(spark: SparkSession, tmp_path: Path) -> None:
     whole = table.scan(["v", "v:user.id::INT AS user"], "id = 0").to_arrow()
     assert json.loads(json_texts(whole["v"])[0].as_py()) == json.loads(texts[0])
     assert table.scan(["id"], "'v:user.id::INT' = 'x' OR id = 2").to_arrow()["id"].to_pylist() == [2]
+    assert table.scan(["v:['user']['id']::INT AS n"], "v:['city']::string = 'Oslo'").to_arrow().to_pylist() == [
+        {"n": 7}
+    ]
+    for untyped in ("v:city = 'Oslo'", "id = 0 AND v:user.id IS NULL", "v:user['id'] > 1 OR v:city::string = 'Oslo'"):
+        with pytest.raises(PredicateError, match=r"needs its type: write v:(city|user.id|user\['id'\])::STRING"):
+            table.scan(where=untyped)
     for bad, error in (("id:a::INT", OptionError), ("v:a::TIMESTAMP", UnsupportedFeature)):
         with pytest.raises(error, match="a::"):
             table.scan([bad])
+
+
+@pytest.mark.parametrize("read", ["local", "tasks"])
+def test_conditions_on_parts_of_a_table_of_a_catalog(read: str, spark: SparkSession, tmp_path: Path) -> None:
+    """They are those of a scan: our reader takes all files, because Spark's own has no column of that name."""
+    session = spark.newSession()
+    session.conf.set("spark.paimon.read.local", str(read == "local").lower())
+    cat = catalog(session, str(tmp_path))
+    cat.sql("CREATE DATABASE paimon.d")
+    cat.sql("CREATE TABLE paimon.d.t (id INT, v VARIANT)")
+    cat["d.t"].append(of_texts(session, [f'{{"n": {n}}}' for n in range(50)]))
+    frame = cat.table("d.t", where="v:n::int >= 30 AND id < 32")
+    assert [(row.id, row.v.toPython()) for row in frame.orderBy("id").collect()] == [(30, {"n": 30}), (31, {"n": 31})]
+    assert cat["d.t"].toDF(where="v:n::int = 3").count() == cat["d.t"].count("v:n::int = 3") == 1
+    with pytest.raises(UnsupportedFeature, match="names a part of a VARIANT value"):
+        cat.table("d.t", where="v:n::int = 3", native=True).collect()
+    with pytest.raises(PredicateError, match=r"parts of VARIANT values .* are for scan\(where=\)"):
+        open_table(str(tmp_path / "d.db" / "t")).update("v:n::int = 3", {"id": 1})

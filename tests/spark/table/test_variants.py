@@ -9,12 +9,13 @@ from random import Random
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.types import VariantVal
 from support.draws.json_values import random_json
 from support.oracles.checker import check_table
 
 import paimon_spark
 from paimon_spark import open_table
-from paimon_spark.errors import DataError, PaimonError
+from paimon_spark.errors import DataError, PaimonError, SchemaError
 from paimon_spark.spark.catalog.session_catalog import SessionCatalog
 
 pytestmark = pytest.mark.spark
@@ -126,6 +127,28 @@ def test_random_values_come_back(options: dict[str, str], spark: SparkSession, t
 def test_what_a_variant_cannot_be(declared: str, cat: SessionCatalog) -> None:
     with pytest.raises(PaimonError, match=r"VARIANT|hashed"):
         cat.sql(f"CREATE TABLE paimon.d.t ({declared})")
+
+
+def test_texts_are_no_variants(cat: SessionCatalog, tmp_path: Path) -> None:
+    """A cast makes a VARIANT that is the text, not one of its JSON, so the error names the function that reads it."""
+    cat.sql("CREATE TABLE paimon.d.t (id INT, v VARIANT)")
+    for statement in ("INSERT INTO paimon.d.t VALUES (1, '{}')", "UPDATE paimon.d.t SET v = '{}'"):
+        with pytest.raises(DataError, match="which is variant; parse_json makes a VARIANT of a text of JSON"):
+            cat.sql(statement)
+    with pytest.raises(DataError, match="which is variant; to_variant_object makes"):
+        cat.sql("INSERT INTO paimon.d.t SELECT 1, named_struct('a', 1)")
+    table = open_table(str(tmp_path / "lake/d.db/t"))
+    with pytest.raises(DataError, match=r"the table has VARIANT: parse_json .* VariantVal.parseJson\(text\)"):
+        table.append({"id": [1], "v": ["{}"]})
+    value = VariantVal.parseJson('{"a": 1}')
+    with pytest.raises(DataError, match=r"give \{'value': v.value, 'metadata': v.metadata\} of a VariantVal v"):
+        table.append({"id": [1], "v": [value]})
+    struct = {"value": value.value, "metadata": value.metadata}
+    table.append({"id": [1, 2], "v": [struct, None]})
+    table.update("id = 2", {"v": struct})
+    assert [row[0] for row in cat.sql("SELECT v:a::int FROM paimon.d.t").collect()] == [1, 1]
+    with pytest.raises(SchemaError, match=r"'v' of the type VARIANT has the default value .* leave it out"):
+        cat.sql("CREATE TABLE paimon.d.u (id INT, v VARIANT DEFAULT parse_json('1'))")
 
 
 def test_a_type_does_not_change_to_or_from_variant(cat: SessionCatalog) -> None:
