@@ -48,6 +48,28 @@ def test_formats_and_engines_that_a_table_does_not_have_stay_away(steps: dict[st
     assert [m for m in sorted(loaded) if m.startswith(tuple(f"paimon_spark.{other}" for other in others))] == []
 
 
+# What a catalog of Spark imports before its first read, at most; and of what such a read has no use for.
+CATALOG_OWN = 262
+OF_OTHER_DOORS = (
+    "cdc.", "merge.engines.aggregation", "procedures", "row_changes", "spark.cdc", "spark.jobs", "spark.statements.run",
+    "spark.table", "sql.parse", "sql.read_", "store.clean", "store.commit.attempt", "store.compact", "store.expire",
+)  # fmt: skip
+
+
+def test_a_catalog_of_spark_imports_what_a_read_needs() -> None:
+    """Here the user waits in one process, that of the session, at its first statement."""
+    program = "import sys; import pyspark.sql; before = set(sys.modules); import paimon_spark\n"
+    program += "paimon_spark.register_catalog; print(*(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True)
+    loaded = set(done.stdout.split())
+    unwanted = NEVER | {"tenacity", "multiprocessing"}
+    assert {module.partition(".")[0] for module in loaded} & unwanted == set()
+    others = tuple(f"paimon_spark.{other}" for other in OF_OTHER_DOORS)
+    assert sorted(module for module in loaded if module.startswith(others)) == []
+    step = Step(0, 0, frozenset(loaded))
+    assert step.own <= CATALOG_OWN
+
+
 def test_facts_of_a_table_need_no_pandas_and_no_parser_of_sql(tmp_path: Path) -> None:
     """`paimon-spark info` is what a user types first; these two would take longer than all the rest."""
     table = create_table(tmp_path / "t", {"id": "INT", "dt": "STRING", "n": "INT"}, "id, dt, n", "dt, n")

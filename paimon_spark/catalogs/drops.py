@@ -25,7 +25,6 @@ from paimon_spark.errors import CorruptFile, DatabaseNotEmpty, PaimonError, Stor
 from paimon_spark.file_io import DirectoryIO
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.paths import MAIN_BRANCH
-from paimon_spark.store.clean.purge import all_files
 from paimon_spark.store.history.branches import on_branch
 from paimon_spark.store.metadata.external_paths import names_external_paths
 from paimon_spark.store.metadata.schemas import SchemaStore
@@ -166,6 +165,8 @@ def _delete_external_files(file_io: DirectoryIO, location: str, storage: Mapping
     main = find_stored_table(location, storage)
     if main is None:  # another client deletes it too
         return
+    from paimon_spark.store.clean.purge import all_files
+
     for table in (main, *(on_branch(main, name) for name in list_branches(file_io, location))):
         paths = (path for stage in all_files(table).stages() for path in stage)
         table.file_io.delete_many([path for path in paths if not path.startswith(f"{location}/")])

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary, WeakSet
 
 from pyspark.sql import SparkSession
 
 from paimon_spark.catalogs.catalog import Catalog
-from paimon_spark.catalogs.catalog_options import WAREHOUSE
+from paimon_spark.catalogs.catalog_options import METASTORE, WAREHOUSE
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import DatabaseNotFound, OptionError, SqlError, TableNotFound
+from paimon_spark.spark.adapters.options import path_in_session
+from paimon_spark.spark.adapters.session_options import settings_below
 from paimon_spark.sql.text.cursor import column_path, read_table_name
 from paimon_spark.sql.text.names import Names
 
@@ -43,6 +45,7 @@ class _Openings:
     held: WeakSet[OpenCatalog] = field(default_factory=WeakSet)
 
 
+_CONFS = "spark.sql.catalog."
 _SHOWN = 3
 _OPEN: WeakKeyDictionary[SparkSession, dict[str, _Openings]] = WeakKeyDictionary()  # by the text of the catalog
 
@@ -180,3 +183,28 @@ def _opened_elsewhere() -> Iterator[OpenCatalog]:
 def _opened(spark: SparkSession) -> Iterator[OpenCatalog]:
     for openings in _OPEN.get(spark, {}).values():
         yield from {openings.last, *openings.held}
+
+
+def catalog_options(spark: SparkSession, options: str | Mapping[str, str] | None, name: str) -> dict[str, str]:
+    """The options of a catalog that a session is to have; arguments as of ``catalog``.
+
+    Raises:
+        OptionError: nothing describes the catalog.
+    """
+    if options is None:
+        options = _options_of_session(spark, name)
+    given = {WAREHOUSE: options} if isinstance(options, str) else {key: str(text) for key, text in options.items()}
+    if WAREHOUSE in given and given.get(METASTORE) != "rest":  # there it is a name
+        given[WAREHOUSE] = path_in_session(spark, given[WAREHOUSE])
+    return given
+
+
+def _options_of_session(spark: SparkSession, name: str) -> dict[str, str]:
+    prefix = f"{_CONFS}{name}."
+    found = {k.removeprefix(prefix): v for k, v in settings_below(spark, prefix).items()}
+    if not found:
+        raise OptionError(
+            f"no catalog is described: give a warehouse, such as paimon_spark.catalog(spark, '/lake'), or set "
+            f"{prefix}warehouse in the session"
+        )
+    return found

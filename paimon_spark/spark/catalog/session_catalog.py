@@ -16,7 +16,6 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from paimon_spark.arguments.checks import checked_with, checks_arguments
 from paimon_spark.catalogs.catalog import Catalog
-from paimon_spark.catalogs.catalog_options import METASTORE, WAREHOUSE
 from paimon_spark.catalogs.factory import open_catalog
 from paimon_spark.catalogs.identifier import Identifier, check_not_system
 from paimon_spark.cdc.batches.decoding import DecodingOptions, decoding_of
@@ -27,9 +26,8 @@ from paimon_spark.format.options.other_systems import CATALOG_ADVICE
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.spark.adapters.errors import named_batch
-from paimon_spark.spark.adapters.open_catalogs import add_catalog
+from paimon_spark.spark.adapters.open_catalogs import add_catalog, catalog_options
 from paimon_spark.spark.adapters.options import PATH, path_in_session
-from paimon_spark.spark.adapters.session_options import settings_below
 from paimon_spark.spark.adapters.types import declared_type
 from paimon_spark.spark.cdc.database_sync import DatabasePlan, DatabaseTarget, NewTables, sync_database_batch
 from paimon_spark.spark.cdc.table_sync import Once, check_stream
@@ -54,7 +52,6 @@ from paimon_spark.store.storage.publishers import CONNECTION
 from paimon_spark.writes.write_job import WriteResult
 
 NAME = "paimon"
-_CONFS = "spark.sql.catalog."
 _NO_OPTIONS: Mapping[str, str] = {}
 _COLUMNS_SUFFIX = "__paimon_columns"
 _SECRETS = ("secret", "password", "token", "access-key", "accesskey")
@@ -87,31 +84,6 @@ def catalog(spark: SparkSession, options: str | Mapping[str, str] | None = None,
     session = SqlSession(spark, open_catalog(catalog_options(spark, options, name), name))
     add_catalog(spark, session.opened)
     return SessionCatalog(session)
-
-
-def catalog_options(spark: SparkSession, options: str | Mapping[str, str] | None, name: str) -> dict[str, str]:
-    """The options of a catalog that a session is to have; arguments as of ``catalog``.
-
-    Raises:
-        OptionError: nothing describes the catalog.
-    """
-    if options is None:
-        options = _options_of_session(spark, name)
-    given = {WAREHOUSE: options} if isinstance(options, str) else {key: str(text) for key, text in options.items()}
-    if WAREHOUSE in given and given.get(METASTORE) != "rest":  # there it is a name
-        given[WAREHOUSE] = path_in_session(spark, given[WAREHOUSE])
-    return given
-
-
-def _options_of_session(spark: SparkSession, name: str) -> dict[str, str]:
-    prefix = f"{_CONFS}{name}."
-    found = {k.removeprefix(prefix): v for k, v in settings_below(spark, prefix).items()}
-    if not found:
-        raise OptionError(
-            f"no catalog is described: give a warehouse, such as paimon_spark.catalog(spark, '/lake'), or set "
-            f"{prefix}warehouse in the session"
-        )
-    return found
 
 
 @checks_arguments

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import AnalysisException, UnsupportedOperationException
 from pyspark.sql import DataFrame, SparkSession
@@ -21,12 +21,14 @@ from paimon_spark.spark.adapters.live_session import LiveSession
 from paimon_spark.spark.adapters.open_catalogs import OpenCatalog, of_another_catalog
 from paimon_spark.spark.adapters.options import SESSION_ZONE, path_in_session
 from paimon_spark.spark.adapters.session_options import SessionOptions, chosen_options, paimon_settings, sql_dialect
-from paimon_spark.spark.table.table_api import PaimonTable
 from paimon_spark.sql.queries.query import Use
 from paimon_spark.sql.text.cursor import column_path, read_table_name
 from paimon_spark.sql.text.names import Names, TableName
 from paimon_spark.store.open import OpenTable, ReadableTable, open_any_table, with_snapshots
 from paimon_spark.store.system_tables.table import system_table
+
+if TYPE_CHECKING:
+    from paimon_spark.spark.table.table_api import PaimonTable
 
 _NO_OPTIONS: Mapping[str, str] = {}
 
@@ -252,7 +254,7 @@ class SqlSession:
 
     def known_table(self, name: TableName) -> PaimonTable:
         """As ``table``, for a caller that has opened it before: the storage is not asked whether it is there."""
-        return PaimonTable(self.spark, self.location(name), {**self.storage_options, **self.said_of(name).of_writes})
+        return self._as_object(name, self.said_of(name).of_writes)
 
     def streamed(self, name: TableName) -> PaimonTable:
         """A table, one of its branches or a system table as object, with the options that the session sets for streams.
@@ -261,5 +263,10 @@ class SqlSession:
             TableNotFound: there is none; the message tells which are there.
         """
         self.open(replace(name, system=None))
-        said = self.said_of(name).of_streams
+        return self._as_object(name, self.said_of(name).of_streams)
+
+    def _as_object(self, name: TableName, said: Mapping[str, str]) -> PaimonTable:
+        """A table as object; a session that only reads does not wait for what such an object can do."""
+        from paimon_spark.spark.table.table_api import PaimonTable
+
         return PaimonTable(self.spark, self.location(name), {**self.storage_options, **said})

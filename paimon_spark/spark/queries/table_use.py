@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from paimon_spark.arrow.predicates.dialect import Dialect
@@ -13,9 +13,10 @@ from paimon_spark.errors import SqlError, TableNotFound, UnsupportedFeature
 from paimon_spark.format.options.read_settings import ScanSettings
 from paimon_spark.spark.adapters.options import PATH
 from paimon_spark.spark.adapters.readable_columns import Readable
-from paimon_spark.spark.adapters.session_options import ALLOW_FULL_SCAN, PREFIX, SessionOptions
+from paimon_spark.spark.adapters.session_options import SessionOptions
 from paimon_spark.spark.native.read_table import ReadRequest
 from paimon_spark.spark.native.recorded_needs import first_rows
+from paimon_spark.spark.queries.full_scans import file_count, full_scan_refusal
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.source.readable import open_readable
 from paimon_spark.sql.queries.needs import is_whole_filter, needed_columns, pushed_filter
@@ -126,32 +127,7 @@ class _Source:
         table = self.table
         if self._said.allow_full_scan or not isinstance(table, ReadableTable):
             return ""
-        return full_scan_refusal(self._name, table, self._said, lambda: _file_count(table, where))
-
-
-def full_scan_refusal(name: TableName, table: ReadableTable, said: SessionOptions, left: Callable[[], int]) -> str:
-    """Why a read of a partitioned table is refused, if its condition leaves all files and the session forbids that.
-
-    Java: PaimonBaseScan.ensureNoFullScan.
-
-    Args:
-        left: counts the files that the read leaves; called where that matters.
-    """
-    keys = table.schema.partition_keys
-    if said.allow_full_scan or not keys:
-        return ""
-    found, files = left(), _file_count(table, None)
-    if found < files:
-        return ""
-    return (
-        f"reading {name}: '{PREFIX}{ALLOW_FULL_SCAN}' = 'false' forbids a read of all files of a partitioned "
-        f"table, and its condition leaves all {files}; add one on {' or '.join(keys)}, or allow the read"
-    )
-
-
-def _file_count(table: ReadableTable, where: str | None) -> int:
-    """How many files a condition leaves."""
-    return sum(len(list(split.files)) for split in table.scan(where=where).plan().splits)
+        return full_scan_refusal(self._name, table, self._said, lambda: file_count(table, where))
 
 
 def _open(session: SqlSession, name: TableName, options: Mapping[str, str]) -> Readable:

@@ -22,20 +22,14 @@ from paimon_spark.format.options.read_settings import ScanSettings
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.rules.format_tables import check_names_of_spark
 from paimon_spark.format.schema import TableSchema
-from paimon_spark.procedures.catalogue import DATABASE_PROCEDURES, PROCEDURES
 from paimon_spark.spark.adapters.types import COMMENT, paimon_fields
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.spark_catalog.bucketing import FUNCTION, bucket_function
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects, Thrown, dict_of
-from paimon_spark.spark.spark_catalog.procedure_calls import execute_procedure
 from paimon_spark.spark.spark_catalog.sessions import CatalogSessions, NamedTable
-from paimon_spark.spark.spark_catalog.staged_table import Staging, staged_table
 from paimon_spark.spark.spark_catalog.table_calls import listed_table, table_of_spark
-from paimon_spark.spark.statements.new_tables import format_options
-from paimon_spark.sql.text.default_texts import stored_default
 from paimon_spark.sql.text.names import TableName
 from paimon_spark.store.metadata.table_options import PATH
-from paimon_spark.writes.table_creation import new_table_schema
 
 CONNECTOR = "org.apache.spark.sql.connector.catalog."
 INTERFACES = tuple(
@@ -194,15 +188,17 @@ class CatalogCalls:
     # ---------------------------------------------------------------------------------------------------------- staged
 
     def stageCreate(self, identifier: Java, *more: Any) -> Java:
-        return self._staged(identifier, more, Staging.CREATE)
+        return self._staged(identifier, more, "create")
 
     def stageReplace(self, identifier: Java, *more: Any) -> Java:
-        return self._staged(identifier, more, Staging.REPLACE)
+        return self._staged(identifier, more, "replace")
 
     def stageCreateOrReplace(self, identifier: Java, *more: Any) -> Java:
-        return self._staged(identifier, more, Staging.CREATE_OR_REPLACE)
+        return self._staged(identifier, more, "create or replace")
 
-    def _staged(self, identifier: Java, more: tuple[Any, ...], staging: Staging) -> Java:
+    def _staged(self, identifier: Java, more: tuple[Any, ...], staging: str) -> Java:
+        from paimon_spark.spark.spark_catalog.staged_table import staged_table
+
         session = self._sessions.current()
 
         def schema_with(options: Mapping[str, str]) -> TableSchema:
@@ -212,9 +208,9 @@ class CatalogCalls:
             name = self._new_name(identifier, session)
             session.make_default(name.database)
             there = self._catalog.find_table(name) is not None
-            if there and staging is Staging.CREATE:
+            if there and staging == "create":
                 raise errors.TableAlreadyExists(f"there is a table {name}")
-            if not there and staging is Staging.REPLACE:
+            if not there and staging == "replace":
                 raise errors.TableNotFound(f"there is no table {name}")
         return staged_table(self._sessions, name, schema_with, there)
 
@@ -230,9 +226,13 @@ class CatalogCalls:
         raise Thrown(missing(identifier))
 
     def listProcedures(self, namespace: Java) -> Java:
+        from paimon_spark.procedures.catalogue import DATABASE_PROCEDURES, PROCEDURES
+
         return self._identifiers(self._objects.strings([_SYSTEM]), sorted({*PROCEDURES, *DATABASE_PROCEDURES}))
 
     def loadProcedure(self, identifier: Java) -> Java:
+        from paimon_spark.spark.spark_catalog.procedure_calls import execute_procedure
+
         return execute_procedure(self._sessions, identifier.name())
 
     # --------------------------------------------------------------------------------------------------------- helpers
@@ -305,6 +305,10 @@ class CatalogCalls:
         with_rows: bool = False,
     ) -> TableSchema:
         """The schema of a new table, from the arguments of createTable or of a staged one, and options on top."""
+        from paimon_spark.spark.statements.new_tables import format_options
+        from paimon_spark.sql.text.default_texts import stored_default
+        from paimon_spark.writes.table_creation import new_table_schema
+
         if len(more) == 1:  # TableInfo, since Spark 4.1
             columns, partitions, properties = more[0].schema(), more[0].partitions(), more[0].properties()
         else:

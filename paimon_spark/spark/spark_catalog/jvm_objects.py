@@ -18,6 +18,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from py4j.clientserver import ClientServer
+from py4j.java_gateway import JavaClass
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import ensure_callback_server_started
@@ -110,11 +111,11 @@ class JvmObjects:
     def __init__(self, spark: SparkSession) -> None:
         context: Any = spark.sparkContext
         ensure_callback_server_started(context._gateway)
-        self._jvm = context._jvm
+        self._client = context._gateway._gateway_client
         self.keeps_threads = isinstance(context._gateway, ClientServer)
-        self.loader: Java = self._jvm.java.lang.Thread.currentThread().getContextClassLoader()
         self._types: dict[str, Java] = {}
         self._statics: dict[str, Java] = {}
+        self.loader: Java = self.static("java.lang.Thread.currentThread")().getContextClassLoader()
         self._kept: dict[Hashable, Java] = {}
         self._interfaces: dict[tuple[str, ...], Java] = {}
         self._answered: dict[type, Java] = {}
@@ -127,18 +128,22 @@ class JvmObjects:
         """
         found = self._types.get(name)
         if found is None:
-            found = self._types[name] = self._jvm.java.lang.Class.forName(name, True, self.loader)
+            found = self._types[name] = self.static("java.lang.Class.forName")(name, True, self.loader)
         return found
 
     def static(self, name: str) -> Java:
         """A class, for its constructors, or a static method or constant of it, by its name.
 
-        A member that Py4J is asked for at its class costs a round trip each time; those that are found here do not.
+        A member that Py4J is asked for at its class costs a round trip each time; those that are found here do not. Nor
+        is Py4J asked what each part of a name is, for which the JVM would look for a class of that name in all jars:
+        the class is the first part that begins with a capital letter.
         """
         found = self._statics.get(name)
         if found is None:
-            found = self._jvm
-            for part in name.split("."):
+            parts = name.split(".")
+            end = next(at for at, part in enumerate(parts, 1) if part[0].isupper())
+            found = JavaClass(".".join(parts[:end]), self._client)
+            for part in parts[end:]:
                 found = getattr(found, part)
             self._statics[name] = found
         return found

@@ -13,8 +13,7 @@ from paimon_spark.catalogs.catalog_options import WAREHOUSE
 from paimon_spark.catalogs.factory import open_catalog
 from paimon_spark.errors import NameTaken, UnsupportedFeature
 from paimon_spark.spark.adapters.live_session import check_runs
-from paimon_spark.spark.adapters.open_catalogs import add_registered_catalog
-from paimon_spark.spark.catalog.session_catalog import catalog_options
+from paimon_spark.spark.adapters.open_catalogs import add_registered_catalog, catalog_options
 from paimon_spark.spark.spark_catalog.catalog_calls import INTERFACES, CatalogCalls
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects
 from paimon_spark.spark.spark_catalog.planner_strategy import add_strategy, planner_strategy, strategy_of_new_sessions

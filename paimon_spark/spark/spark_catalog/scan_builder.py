@@ -36,7 +36,7 @@ from paimon_spark.spark.native.parquet_scan import AS_WRITTEN
 from paimon_spark.spark.native.readable_columns import holds_floats
 from paimon_spark.spark.native.session_settings import session_settings
 from paimon_spark.spark.native.table_reading import undivided_reason
-from paimon_spark.spark.queries.table_use import full_scan_refusal
+from paimon_spark.spark.queries.full_scans import full_scan_refusal
 from paimon_spark.spark.source.filters import NotPushed
 from paimon_spark.spark.spark_catalog.aggregates import Aggregates, aggregated_rows, asked_aggregates
 from paimon_spark.spark.spark_catalog.bucketing import Bucketing, bucketing, keyed_files

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import Enum
 
 from pyspark.sql import DataFrame
 
@@ -28,14 +27,6 @@ from paimon_spark.store.metadata.table_options import resolve_keys
 _CATALOG = "org.apache.spark.sql.connector.catalog."
 _WRITE = "org.apache.spark.sql.connector.write."
 _CAPABILITIES = ("V1_BATCH_WRITE", "TRUNCATE")
-
-
-class Staging(Enum):
-    """Which tables may be there already."""
-
-    CREATE = "create"
-    REPLACE = "replace"
-    CREATE_OR_REPLACE = "create or replace"
 
 
 def staged_table(

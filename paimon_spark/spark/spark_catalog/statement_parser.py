@@ -14,19 +14,12 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_spark.errors import FunctionNotFound, PaimonError, SqlError, UnsupportedFeature
-from paimon_spark.spark.queries.reading import read_statement
-from paimon_spark.spark.queries.run_query import with_functions
 from paimon_spark.spark.spark_catalog.jvm_objects import Java, Thrown, cause_of
-from paimon_spark.spark.spark_catalog.procedure_calls import execution
 from paimon_spark.spark.spark_catalog.sessions import CatalogSessions, RegisteredCatalogs
 from paimon_spark.spark.spark_catalog.spark_internals import dataset_of, plan_of
-from paimon_spark.spark.statements.new_tables import check_clauses, format_options
-from paimon_spark.spark.statements.run import run_sql
 from paimon_spark.sql import listings as q
 from paimon_spark.sql import statements as s
 from paimon_spark.sql.queries.functions import CATALOG_FUNCTIONS
-from paimon_spark.sql.queries.parameters import with_literals
-from paimon_spark.sql.queries.query import Query
 from paimon_spark.sql.queries.references import CHANGES_FUNCTION, TABLE_FUNCTIONS, statement_advice
 from paimon_spark.sql.text.lexer import Token, tokenize
 
@@ -129,7 +122,22 @@ class StatementParser:
         first = tokens[0].upper if tokens else ""
         if not tokens or (first in _QUERIES and not (first in _BEFORE_CHANGES and words & _CHANGES)):
             return self._query(catalogs, text, whole) or by_spark()
-        refusal: PaimonError | None = None
+        return self._statement(catalogs, tokens, text, by_spark, whole)
+
+    def _statement(
+        self,
+        catalogs: Sequence[CatalogSessions],
+        tokens: Sequence[Token],
+        text: str,
+        by_spark: Callable[[], Java],
+        whole: Callable[[], str],
+    ) -> Java:
+        """The plan of what is no query."""
+        from paimon_spark.spark.queries.reading import read_statement
+        from paimon_spark.spark.queries.run_query import with_functions
+        from paimon_spark.spark.spark_catalog.procedure_calls import execution
+
+        first, refusal = tokens[0].upper, None
         for catalog in catalogs:
             session = catalog.with_current_names(self._session.get())
             try:
@@ -172,6 +180,12 @@ class StatementParser:
     def _query(self, catalogs: Sequence[CatalogSessions], text: str, whole: Callable[[], str]) -> Java:
         """The plan of a query with a function or a view of a catalog, which Spark does not find; None: it has none."""
         has_function = any(name in text.lower() for name in _FUNCTIONS)
+        if not has_function and not any(each.catalog.has_functions or each.catalog.has_views for each in catalogs):
+            return None  # and the parser of queries stays away
+        from paimon_spark.spark.queries.reading import read_statement
+        from paimon_spark.spark.queries.run_query import with_functions
+        from paimon_spark.sql.queries.query import Query
+
         refusal: PaimonError | None = None
         for catalog in catalogs:
             may_call = has_function or catalog.catalog.has_functions
@@ -185,6 +199,8 @@ class StatementParser:
                 continue
             uses = statement.uses if isinstance(statement, Query) else ()
             if any(use.increment or use.search or session.find_view(use.name) for use in uses):
+                from paimon_spark.spark.statements.run import run_sql
+
                 return plan_of(dataset_of(run_sql(session, whole())))
             if may_call and (given := with_functions(session, whole())) != whole():
                 return self._delegate.parsePlan(given)
@@ -212,6 +228,8 @@ def _is_executed(statement: s.Statement) -> bool:
         UnsupportedFeature: it makes a table that is none of Paimon.
     """
     if isinstance(statement, s.CreateTable):
+        from paimon_spark.spark.statements.new_tables import check_clauses, format_options
+
         check_clauses(statement)
         return bool(statement.like or format_options(statement.provider))
     if isinstance(statement, q.ShowTables):
@@ -223,6 +241,8 @@ def _is_executed(statement: s.Statement) -> bool:
 
 def _with_parameters(text: str, context: Java) -> str:
     """A text with the arguments of ``spark.sql``, which are expressions of Spark, in the place of its parameters."""
+    from paimon_spark.sql.queries.parameters import with_literals
+
     named, positional = dict[str, Java](), list[Java]()
     match context.getClass().getSimpleName():
         case "NamedParameterContext":

@@ -26,8 +26,6 @@ from paimon_spark.spark.spark_catalog.jvm_objects import Java, JvmObjects, dict_
 from paimon_spark.spark.spark_catalog.scan_builder import ScanBuilder, scan_builder
 from paimon_spark.spark.spark_catalog.sessions import NamedTable
 from paimon_spark.spark.spark_catalog.spark_internals import struct_of
-from paimon_spark.spark.spark_catalog.system_scan import SystemScanBuilder
-from paimon_spark.spark.spark_catalog.write_builder import write_builder
 from paimon_spark.spark.statements.table_words import shown_properties
 from paimon_spark.store.file_tables.format_table import FormatTable
 from paimon_spark.store.file_tables.object_table import ObjectTable
@@ -121,7 +119,7 @@ class TableCalls:
         )
 
     def newWriteBuilder(self, info: Java) -> Java:
-        return write_builder(self.of, info)
+        return _write_builder(self.of, info)
 
     def truncateTable(self, *options: Java) -> bool:
         self.of.session.table(self.of.name).truncate()
@@ -181,6 +179,8 @@ class SystemTableCalls:
     is_pruned: bool
 
     def newScanBuilder(self, options: Java) -> Java:
+        from paimon_spark.spark.spark_catalog.system_scan import SystemScanBuilder
+
         pushed = ("RequiredColumns", "V2Filters") if self.is_pruned else ("RequiredColumns",)
         return self.of.objects.make(
             [f"{_CONNECTOR}read.SupportsPushDown{what}" for what in pushed],
@@ -192,7 +192,13 @@ class FormatTableCalls(SystemTableCalls):
     """Answers for a format table, which rows can be written to."""
 
     def newWriteBuilder(self, info: Java) -> Java:
-        return write_builder(self.of, info)
+        return _write_builder(self.of, info)
+
+
+def _write_builder(of: NamedTable, info: Java) -> Java:
+    from paimon_spark.spark.spark_catalog.write_builder import write_builder
+
+    return write_builder(of, info)
 
 
 def _named(of: NamedTable, fields: Sequence[DataField], keys: Iterable[str]) -> dict[str, Any]:

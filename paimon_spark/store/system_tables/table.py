@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,7 +24,9 @@ from paimon_spark.store.system_tables import definition, files, history, metadat
 from paimon_spark.store.system_tables.made_rows import MetadataScan, asked_rows
 from paimon_spark.store.system_tables.names import NAMES, near_names
 from paimon_spark.store.system_tables.request import Columns, MetadataTable, Request, local_times
-from paimon_spark.store.system_tables.rows import RowScan, row_scan, view_fields
+
+if TYPE_CHECKING:
+    from paimon_spark.store.system_tables.rows import RowScan
 
 METADATA_TABLES: dict[str, MetadataTable] = {
     **history.TABLES,
@@ -101,7 +103,7 @@ class SystemTable:
     def schema(self) -> TableSchema:
         """Its columns, as the schema of a table without keys."""
         known = METADATA_TABLES.get(self.name)
-        fields = view_fields(self.name, self.table) if known is None else known.fields
+        fields = _view_fields(self.name, self.table) if known is None else known.fields
         if known is not None and self.shows_instants:
             fields = tuple(_as_instant(field) if field.name in known.instants else field for field in fields)
         return TableSchema(0, fields, len(fields))
@@ -146,9 +148,17 @@ class SystemTable:
         predicate, made, fields = asked_rows(self.schema, columns, where, self.time_zone)
         known = METADATA_TABLES.get(self.name)
         if known is None:
+            from paimon_spark.store.system_tables.rows import row_scan
+
             return row_scan(self.name, self.table, fields, predicate)
         request = Request(self.table, predicate, frozenset(field.name for field in made))
         return MetadataScan(partial(_columns, known, request, self.shows_instants), predicate, made, fields)
+
+
+def _view_fields(name: str, table: Table) -> tuple[DataField, ...]:
+    from paimon_spark.store.system_tables.rows import view_fields
+
+    return view_fields(name, table)
 
 
 def _as_instant(field: DataField) -> DataField:

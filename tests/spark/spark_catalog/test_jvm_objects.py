@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from py4j.java_gateway import GatewayClient
+from py4j.protocol import MEMORY_COMMAND_NAME
 from pyspark.errors import UnsupportedOperationException
 from pyspark.sql import SparkSession
 
@@ -50,6 +52,34 @@ def test_maps_have_the_pairs(objects: JvmObjects, values: dict[str, int | None])
 @pytest.mark.parametrize("values", ["", "a", "abcdefghij", "abcdefghijk"])
 def test_sets_have_the_elements(objects: JvmObjects, values: str) -> None:
     assert sorted(objects.set(values).toArray()) == list(values)
+
+
+@pytest.mark.parametrize(
+    ("name", "trips"),
+    [
+        ("java.util.ArrayList", 0),
+        ("java.util.List.of", 1),
+        ("java.lang.Boolean.TYPE", 1),
+        ("org.apache.spark.sql.connector.read.Scan.ColumnarSupportMode.UNSUPPORTED", 2),
+    ],
+)
+def test_a_name_costs_no_round_trip_for_its_package(
+    objects: JvmObjects, monkeypatch: pytest.MonkeyPatch, name: str, trips: int
+) -> None:
+    """The JVM answers each of them by a look into all jars, for a class that has the name of the package."""
+    sent = []
+    send = GatewayClient.send_command
+
+    def counted(client: Any, command: str, *more: Any) -> Any:
+        if not command.startswith(MEMORY_COMMAND_NAME):  # of objects that are collected meanwhile
+            sent.append(command)
+        return send(client, command, *more)
+
+    monkeypatch.setattr(GatewayClient, "send_command", counted)
+    monkeypatch.setattr(type(objects._client), "send_command", counted)
+    found = objects.static(name)
+    assert (len(sent), objects.static(name)) == (trips, found)
+    assert len(sent) == trips
 
 
 class Calls:
