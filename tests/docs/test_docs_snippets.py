@@ -8,6 +8,7 @@ counted here.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -25,7 +26,7 @@ from paimon_spark.spark.adapters import open_catalogs
 PAGES = [page for page in pages() if any(snippet.not_run is None for snippet in snippets(page))]
 ON_CONNECT = [
     DOCS / f"guides/{name}.md"
-    for name in ("blob", "change-rows", "row-ids", "schema-evolution", "tables-of-files", "variant")
+    for name in ("blob", "change-rows", "global-indexes", "row-ids", "schema-evolution", "tables-of-files", "variant")
 ]
 NOT_RUN = {
     "README.md": 2,
@@ -85,6 +86,16 @@ def test_pages_on_connect(tmp_path: Path) -> None:
 def test_what_is_not_run_is_listed() -> None:
     found = {page_name(page): sum(s.not_run is not None for s in snippets(page)) for page in pages()}
     assert {name: count for name, count in found.items() if count} == NOT_RUN
+
+
+def test_a_page_that_uses_spark_makes_it() -> None:
+    """A reader who copies one block after the other has no session but that of the page."""
+    for page in pages():
+        if page.is_relative_to(DOCS) and page.parent.name in ("guides", "get-started", "compare"):
+            code = [snippet.code for snippet in snippets(page) if snippet.language == "python"]
+            uses = next((n for n, text in enumerate(code) if re.search(r"(?<![\w.\"'])spark[.,)]", text)), None)
+            made = any(re.search(r"\bspark = ", text) for text in code[: (uses or 0) + 1])
+            assert uses is None or made, page_name(page)
 
 
 def test_most_snippets_run() -> None:

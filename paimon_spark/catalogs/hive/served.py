@@ -41,7 +41,7 @@ def open_served(location: str, storage: Mapping[str, str]) -> ServedTable | None
     if kind != _KIND or len(parts) != 3:
         raise OptionError(
             f"{location} is the name of a table in a Hive metastore: open it with paimon_spark.catalog(spark, "
-            "{'metastore': 'hive', 'uri': ...}), or give the options of its catalog"
+            "{'metastore': 'hive', 'uri': ...}), or give the options that table_options() of its catalog returns"
         )
     metastore, identifier = Metastore(read_connection(text)), Identifier(parts[1], parts[2])
     table = metastore.table(identifier)

@@ -74,7 +74,7 @@ def open_served(location: str, storage: Mapping[str, str]) -> ServedTable | None
     if options is None:
         raise OptionError(
             f"{location} is the name of a table in a REST catalog: open it with paimon_spark.catalog(spark, "
-            "{'metastore': 'rest', 'uri': ...}), or give the options of its catalog"
+            "{'metastore': 'rest', 'uri': ...}), or give the options that table_options() of its catalog returns"
         )
     database, table = table_of(location)
     try:
