@@ -83,7 +83,7 @@ def sync_batch(
         PaimonError: the changes do not fit the table; nothing was written, but columns may have been added.
     """
     if plan.decoding is None:
-        return write_changes(batch, plan.options, target, letters, once)
+        return write_changes(batch, {TYPE_WIDENING: "true", **plan.options}, target, letters, once)
     messages = message_columns(batch)
     routed = routed_frame(messages, replace(plan.decoding, dead_letters=True)).persist()
     try:
@@ -122,6 +122,11 @@ def write_changes(
 ) -> WriteResult:
     """Writes rows with their kinds, the changes of a key in the order of their messages.
 
+    Args:
+        options: of the writes, which may add columns. Rows of ``followed`` need no wider types, and must make none:
+            Spark shows some types as wider ones, such as TIMESTAMP(3) as TIMESTAMP(6), of which Flink takes no
+            watermark.
+
     Raises:
         OptionError: the rows have no kinds, or nothing says their order.
         PaimonError: they do not fit the table.
@@ -146,7 +151,7 @@ def write_changes(
 def _write(rows: DataFrame, options: Mapping[str, str], table: Table, target: Target, once: Once | None) -> WriteResult:
     changes = _ordered(rows, table) if table.schema.primary_keys else _inserts(rows, table)
     changes = _with_own_texts(changes, table)
-    given = {MERGE_SCHEMA: "true", TYPE_WIDENING: "true", **options}
+    given = {MERGE_SCHEMA: "true", **options}
     if table.schema.primary_keys:
         given[ROW_KIND_COLUMN] = ROW_KIND
     return target.append(changes.drop(*ORDER_COLUMNS), given, once)

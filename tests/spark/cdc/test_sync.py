@@ -161,6 +161,20 @@ def _decimal(text: str) -> Any:
     return Decimal(text)
 
 
+def test_types_that_spark_shows_as_wider_ones_stay(spark: SparkSession, tmp_path: Path) -> None:
+    """Flink takes a watermark of a TIMESTAMP(3) alone."""
+    columns = "id INT, at TIMESTAMP(3), lz TIMESTAMP(0) WITH LOCAL TIME ZONE, t TIME(3)"
+    synced = table(spark, tmp_path / "t", columns)
+    before = open_table(str(tmp_path / "t")).schema.fields
+    row = {"id": 1, "at": "2026-01-02 11:30:00.125", "lz": "2026-01-02 11:30:00", "t": "10:00:00"}
+    text = json.dumps({"before": None, "after": row, "op": "c"})
+    synced.sync(spark.createDataFrame([(text,)], "value string"), "debezium-json")
+    found = open_table(str(tmp_path / "t"))
+    assert found.schema.fields == before
+    (stored,) = found.scan().to_arrow().to_pylist()
+    assert str(stored["at"]) == "2026-01-02 11:30:00.125000"
+
+
 def test_rows_that_decode_made(spark: SparkSession, tmp_path: Path) -> None:
     """Rows of another type and with another column: the table follows them too."""
     target = table(spark, tmp_path / "t", "id INT, v INT")
