@@ -16,6 +16,8 @@ from collections.abc import Iterable
 
 _FAULTS = {
     errno.EDQUOT: "the quota of the disk is used up",
+    errno.EMFILE: "this process may open no more files",
+    errno.ENFILE: "this machine may open no more files",
     errno.EFBIG: "the file would be larger than this process, or its disk, may have one",
     errno.EIO: "the disk fails",
     errno.EISDIR: "there is a directory of that name",
@@ -27,6 +29,16 @@ _FAULTS = {
 }
 
 
+_WAYS_OUT = {
+    errno.EDQUOT: "free space there, or have the quota raised",
+    errno.EMFILE: "raise its limit (ulimit -n), or close files",
+    errno.ENFILE: "raise the limit of the machine, or end what holds them",
+    errno.ENOSPC: "free space there, or entries if it has no more for new files (df -i)",
+    errno.EROFS: "mount it for writing",
+}
+"""What ends the shortage of a machine, by its fault."""
+
+
 _RIGHTS = {
     "reading": "read it and to enter the directories above it",
     "listing": "read and enter this directory and those above it",
@@ -36,7 +48,7 @@ _RIGHTS = {
 
 
 def fault_words(error: OSError, doing: str = "") -> str:
-    """What an error of the system means, and in parentheses what the system calls it.
+    """What an error of the system means, in parentheses what the system calls it, and what ends a shortage.
 
     Args:
         doing: "reading", "writing", ..., for the right that is to be given where it lacks; "": it is not known.
@@ -47,7 +59,10 @@ def fault_words(error: OSError, doing: str = "") -> str:
         right = _RIGHTS.get(doing.split()[0], "write in the directory that holds it and to enter those above")
         named = os.strerror(error.errno) if error.errno else said
         return f"{named}; give the user of this process the right to {right}, then run it again"
-    return f"{words} ({said})" if words else said
+    if not words:
+        return said
+    way_out = _WAYS_OUT.get(error.errno or 0)
+    return f"{words} ({os.strerror(error.errno or 0)})" + (f"; {way_out}" if way_out else "")
 
 
 def wrong_in_utf8(text: str) -> str:
@@ -229,6 +244,36 @@ class StorageError(PaimonError, OSError):
 
 class AccessDenied(StorageError, PermissionError):
     """The storage refuses who asks, or was given no credentials: set them, or see to the permissions."""
+
+
+class ResourcesExhausted(PaimonError, MemoryError):
+    """The memory or the threads of this process are used up: give it more, or let it do less at once."""
+
+    @staticmethod
+    def of(doing: str, error: BaseException) -> ResourcesExhausted:
+        """What a shortage means. doing: what was done, and on what; error: one of which ``is_shortage`` is true."""
+        return error if isinstance(error, ResourcesExhausted) else ResourcesExhausted(f"{doing}: {words_of(error)}")
+
+
+def words_of(error: BaseException) -> str:
+    """What an error says, for a message around it: those of Python about a shortage say little, or nothing."""
+    said = " ".join(str(error).split())
+    if isinstance(error, PaimonError) or not is_shortage(error):
+        return str(error)
+    if isinstance(error, MemoryError):
+        found, way_out = "this process has no memory left", "give it more, or let it do less at once"
+    else:
+        found = "this process can start no thread"
+        way_out = "raise its limits of threads (ulimit -u) and of memory, or let it do less at once"
+    return f"{found}{f' ({said})' if said else ''}; {way_out}"
+
+
+def is_shortage(error: BaseException) -> bool:
+    """True if memory or threads have run out, which tells nothing about a file or a value."""
+    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and str(error) == _NO_THREAD)
+
+
+_NO_THREAD = "can't start new thread"  # Python has no class of its own for it
 
 
 class CommitConflict(PaimonError):

@@ -21,7 +21,7 @@ from types import FunctionType, MappingProxyType
 from typing import Any, TypeVar, Unpack, cast, get_args, get_origin, get_type_hints
 
 from paimon_spark.arguments.kinds import Kind, Misfit, described, kind_of
-from paimon_spark.errors import ArgumentError, OptionError, PaimonError, similar_names
+from paimon_spark.errors import ArgumentError, OptionError, PaimonError, ResourcesExhausted, is_shortage, similar_names
 
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
@@ -73,24 +73,31 @@ def checked(function: F, of_class: bool = False, advice: Mapping[str, str] = Map
         try:
             given, more = _checked_arguments(function, of_class, args, named, advice)
             found = function(*given, **more)
-            return _shortening(found) if inspect.isgeneratorfunction(function) else found
+            return _shortening(found, function, args) if inspect.isgeneratorfunction(function) else found
         except Exception as error:
-            if not needs_no_trace(error):
-                raise
-            raise shortened(error)  # noqa: B904  # its cause is its own
+            raise _public_error(error, function, args)  # noqa: B904  # its cause is its own
 
     setattr(call, _MARK, True)
     return cast(F, call)
 
 
-def _shortening(values: Iterator[Any]) -> Iterator[Any]:
+def _shortening(values: Iterator[Any], function: Callable[..., Any], args: tuple[Any, ...]) -> Iterator[Any]:
     """The values of a generator, whose errors come while it is read."""
     try:
         yield from values
     except Exception as error:
-        if not needs_no_trace(error):
-            raise
-        raise shortened(error)  # noqa: B904  # its cause is its own
+        raise _public_error(error, function, args)  # noqa: B904  # its cause is its own
+
+
+def _public_error(error: Exception, function: Callable[..., Any], args: tuple[Any, ...]) -> Exception:
+    """The error that leaves the call: memory that ran out somewhere below it has the name of the call."""
+    if is_shortage(error) and not isinstance(error, PaimonError):
+        owner = args[0] if args else None
+        place = owner if isinstance(owner, str) else getattr(getattr(owner, "table", owner), "location", None)
+        named = ResourcesExhausted.of(f"{function.__name__}{f' of {place}' if isinstance(place, str) else ''}", error)
+        named.__cause__ = error
+        error = named
+    return shortened(error) if needs_no_trace(error) else error
 
 
 def checked_with(advice: Mapping[str, str]) -> Callable[[F], F]:

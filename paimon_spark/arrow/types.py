@@ -248,6 +248,8 @@ def from_internal(values: Sequence[Any], to: DataType) -> pa.Array:
     """
     try:
         return _from_internal(values, to)
+    except pa.ArrowMemoryError:
+        raise
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         raise DataError(f"values do not fit the type {to.root}: {error}") from error
 

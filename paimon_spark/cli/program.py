@@ -31,7 +31,7 @@ from paimon_spark import __version__
 from paimon_spark.cli.arguments import zone_option
 from paimon_spark.cli.command_list import COMMANDS, OTHER_NAMES, OTHER_OPTIONS, STATE_ARGUMENT, STATE_OPTIONS, Place
 from paimon_spark.cli.messages import STOPPED, OutputFailed, in_flags, say
-from paimon_spark.errors import PaimonError, StorageError, wrong_in_utf8
+from paimon_spark.errors import PaimonError, ResourcesExhausted, StorageError, wrong_in_utf8
 
 NAME = "paimon-spark"
 FAILED, NOT_READ = 2, 141
@@ -129,6 +129,8 @@ class Commands(TyperGroup):
         except OutputFailed as error:
             write_no_more()
             raise _failed(ctx, str(error)) from None
+        except MemoryError as error:
+            raise _failed(ctx, str(ResourcesExhausted.of("running the command", error))) from None
         except OSError as error:  # not of a table, whose faults have names: of what the command draws
             if error.errno == errno.EPIPE:
                 raise _unread() from None

@@ -105,8 +105,14 @@ class LocalFileIO:
         return _open_new(local_path(path), syncs_directory=True)
 
     def write_bytes(self, path: str, data: bytes) -> None:
-        with self.open_output(path) as stream:
-            stream.write(data)
+        stream = self.open_output(path)
+        try:
+            with stream:
+                stream.write(data)
+        except BaseException:
+            with suppress(OSError):  # a full disk takes the name of a file, and refuses its bytes
+                _unlink(local_path(path))
+            raise
 
     @names_faults("writing")
     def create_if_absent(self, path: str, data: bytes) -> bool:

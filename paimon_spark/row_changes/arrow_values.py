@@ -203,6 +203,8 @@ def _computed(rows: pa.RecordBatch, expression: pc.Expression | None, what: str)
     project = acero.Declaration("project", acero.ProjectNodeOptions([expression], ["value"]), [source])
     try:
         made = project.to_table(use_threads=False).column("value")
+    except pa.ArrowMemoryError:
+        raise
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise DataError(f"{what} cannot be computed by Arrow: {str(error).splitlines()[0]}") from None
     return made.combine_chunks() if isinstance(made, pa.ChunkedArray) else made

@@ -50,6 +50,8 @@ def record_batches(rows: Any) -> pa.RecordBatchReader:
             return rows.to_reader()
         if isinstance(rows, Sequence) and not isinstance(rows, str) and rows and isinstance(rows[0], dict):
             return pa.Table.from_pylist(rows).to_reader()
+    except pa.ArrowMemoryError:
+        raise
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise DataError(
             f"writing rows given as {type(rows).__name__}: Arrow makes no columns of them: {error}{_advice(error)}"
@@ -92,6 +94,8 @@ def valid_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
         for field, column in zip(batch.schema, batch.columns, strict=True):
             try:
                 column.validate(full=True)
+            except pa.ArrowMemoryError:
+                raise
             except pa.ArrowException as error:
                 raise DataError(
                     f"writing column '{field.name}': its values are no {field.type} of Arrow: {error}; make its "
@@ -139,6 +143,8 @@ def pandas_table(rows: Any) -> pa.Table | None:
             f"writing rows of pandas: a text has {error.object[error.start]!a}, half of a character in UTF-16, which "
             "is none in UTF-8; replace it first"
         ) from None
+    except pa.ArrowMemoryError:
+        raise
     except (pa.ArrowException, ValueError):
         return None
     except OverflowError:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from paimon_spark.arrow.alignment import StoreRules
 from paimon_spark.arrow.zones import TimeZone
-from paimon_spark.errors import StorageError
+from paimon_spark.errors import AccessDenied, ResourcesExhausted, StorageError
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER
 from paimon_spark.format.types import MAX_LENGTH, STRINGS, DataField, DataType, Root
@@ -169,4 +169,16 @@ def nothing_committed() -> Iterator[None]:
     try:
         yield
     except StorageError as error:
-        raise StorageError(f"{error}. Nothing was committed: remove the cause and run the job again") from error
+        if _NOT_COMMITTED in str(error):  # a part of the job, such as a task, has said it
+            raise
+        kind = AccessDenied if isinstance(error, AccessDenied) else StorageError
+        named = kind(f"{error}. {_NOT_COMMITTED}: remove the cause and run the job again", of_store=error.of_store)
+        named.errno = error.errno
+        raise named from error
+    except MemoryError as error:
+        sentence = str(ResourcesExhausted.of("writing rows", error))
+        end = "" if _NOT_COMMITTED in sentence else f". {_NOT_COMMITTED}"
+        raise ResourcesExhausted(f"{sentence}{end}") from error
+
+
+_NOT_COMMITTED = "Nothing was committed"

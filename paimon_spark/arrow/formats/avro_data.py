@@ -122,6 +122,8 @@ class AvroReader:
             try:
                 values = [record[column.name] for record in records]
                 arrays.append(from_avro(values, self._fields[column.name], column.type))
+            except pa.ArrowMemoryError:
+                raise
             except (*_DECODE_ERRORS, pa.ArrowException, DataError) as error:
                 raise CorruptFile(
                     f"reading column '{column.name}' of data file {self._where}: its values are not {field.type} "

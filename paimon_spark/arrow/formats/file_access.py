@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 
 RowRange = tuple[int, int]
 """The number of the first row in a file, and that of the row after the last."""
+
+
+_ASKED = re.compile(r"size (-?\d+)")
+_MOST_AT_ONCE = 2**36
+"""Bytes of one value of Arrow in memory. Those of a column within a row group end at 2 GB in parquet."""
 
 
 def _no_stats(column: str) -> ColumnStats | None:
@@ -158,16 +164,27 @@ def reading(where: str) -> Iterator[None]:
     """Turns decoding errors within the block into CorruptFile; storage errors and our own errors pass unchanged.
 
     Arrow reports undecodable bytes as ArrowInvalid and its relatives, or as a plain OSError without errno. An error of
-    the storage has an errno, or is of another type, raised by the file object itself.
+    the storage has an errno, or is of another type, raised by the file object itself. Where memory lacks for what a
+    good file may ask for, nothing is known of the file: ArrowMemoryError, a MemoryError, passes.
     """
     try:
         yield
+    except pa.ArrowMemoryError as error:
+        if not _is_out_of_reach(error):
+            raise
+        raise CorruptFile(_message(where, error)) from error
     except pa.ArrowException as error:
         raise CorruptFile(_message(where, error)) from error
     except OSError as error:
         if type(error) is not OSError or error.errno is not None:
             raise
         raise CorruptFile(_message(where, error)) from error
+
+
+def _is_out_of_reach(error: pa.ArrowMemoryError) -> bool:
+    """True if more was asked for than any good file needs at once: its bytes name a size that is none."""
+    asked = _ASKED.search(str(error))
+    return asked is not None and not 0 <= int(asked[1]) <= _MOST_AT_ONCE
 
 
 def _message(where: str, error: Exception) -> str:

@@ -235,6 +235,8 @@ def _inflate(chunk: bytes, compression: int) -> bytes:
             return bytes(pa.Codec("snappy").decompress(chunk, _chunk_size(read_varint(chunk, 0)[0])))
         if compression == _LZ4:
             return bytes(pa.Codec("lz4_raw").decompress(chunk, _chunk_size(_lz4_size(chunk))))
+    except pa.ArrowMemoryError:
+        raise
     except (zlib.error, OSError, IndexError, pa.ArrowException) as error:
         raise ValueError(f"a compressed chunk is damaged: {error}") from error
     raise ValueError(f"ORC compression {compression} is not supported")

@@ -57,7 +57,7 @@ def _guarded(read: Callable[[int], bytes], path: str) -> Callable[[int], bytes]:
     def guarded(most: int) -> bytes:
         try:
             return read(most)
-        except (FileNotFoundError, PaimonError):
+        except (FileNotFoundError, MemoryError, PaimonError):
             raise
         except (OSError, ValueError, zlib.error, pa.ArrowException) as error:
             raise CorruptFile(f"reading {path}: its compression is damaged: {error}") from None

@@ -101,6 +101,8 @@ def spark_table(rows: pa.Table) -> pa.Table:
         nested = pt.is_nested(field.type)
         try:
             column.validate(full=True)
+        except pa.ArrowMemoryError:
+            raise
         except pa.ArrowException as error:
             way_out = "cast it to date32" if pt.is_date64(field.type) else "make its buffers anew"
             raise DataError(
@@ -121,6 +123,8 @@ def spark_table(rows: pa.Table) -> pa.Table:
                 f"writing column '{field.name}': it is {field.type} of Arrow, which Spark does not take; cast it to "
                 f"{other} first"
             ) from None
+        except pa.ArrowMemoryError:
+            raise
         except pa.ArrowException as error:
             raise DataError(
                 f"writing column '{field.name}': it is {field.type} of Arrow, which Spark takes as {wanted}: {error}; "

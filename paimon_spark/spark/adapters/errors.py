@@ -25,7 +25,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as sf
 
 from paimon_spark import errors
-from paimon_spark.errors import OptionError, PaimonError
+from paimon_spark.errors import OptionError, PaimonError, ResourcesExhausted
 
 _log = logging.getLogger(__name__)
 _RAISED = re.compile(
@@ -63,7 +63,7 @@ def plainly(function: Function) -> Function:
     def call(*args: Any, **more: Any) -> Any:
         try:
             found = function(*args, **more)
-        except PaimonError as error:
+        except (PaimonError, MemoryError) as error:
             raise _plain(error) from None
         return _each(found) if isinstance(found, Iterator) else found
 
@@ -176,12 +176,14 @@ def _shown(text: str) -> str:
 def _each(values: Iterator[Any]) -> Iterator[Any]:
     try:
         yield from values
-    except PaimonError as error:
+    except (PaimonError, MemoryError) as error:
         raise _plain(error) from None
 
 
-def _plain(error: PaimonError) -> PaimonError:
+def _plain(error: PaimonError | MemoryError) -> PaimonError:
     """The error under the class that the documentation names: a subclass of ours is not in it."""
+    if not isinstance(error, PaimonError):
+        error = ResourcesExhausted.of("a task of Spark", error)
     _log.debug("a PaimonError goes to Spark", exc_info=error)
     public = next(kind for kind in type(error).__mro__ if kind.__module__ == PaimonError.__module__)
     return error.with_traceback(None) if type(error) is public else public(str(error))

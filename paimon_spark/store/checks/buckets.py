@@ -192,7 +192,7 @@ def check_one_row(table: Table, task: OneRowTask, findings: Findings) -> None:
         for batch in _repeated_in(table, task, spec):
             count += batch.num_rows
             example = example or named(keys, [batch.column(name)[0].as_py() for name in spec.key_names])
-    except StorageError:
+    except (StorageError, MemoryError):
         raise
     except PaimonError:  # a file that cannot be read is a problem of its own
         findings.note(f"{task.where}: not looked for keys with more than one row, because a file cannot be read")
@@ -252,7 +252,7 @@ def check_one_partition(
     for share in range(shares):
         try:
             repeated = _repeated_keys(table, snapshot, share, shares)
-        except StorageError:
+        except (StorageError, MemoryError):
             raise
         except PaimonError as error:  # an unreadable file is reported as a problem itself
             findings.note(f"{label}: not looked for keys in more than one partition: {error}")

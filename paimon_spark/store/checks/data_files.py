@@ -113,7 +113,7 @@ def check_data_file(table: Table, task: FileTask, findings: Findings) -> None:
                 findings.add(rule, task.label, task.path, found)
             if any(isinstance(check, ClusterCheck) and not check.is_sorted for check in checkable):
                 findings.note(_UNSORTED)
-    except StorageError:
+    except (StorageError, MemoryError):
         raise
     except (FileNotFoundError, MissingFile):
         findings.add(Rule.STORED, task.label, task.path, "the file does not exist")
@@ -162,7 +162,7 @@ def check_changed_types(table: Table, task: FileTask, findings: Findings) -> Non
                 if mapping.file_fields[0].name in reader.names:
                     for _, batch in reader.read(mapping.file_fields, _batch_rows(meta)):
                         mapping.apply(batch)
-    except StorageError:
+    except (StorageError, MemoryError):
         raise
     except DataError as error:
         findings.add(Rule.ROWS, task.label, task.path, str(error))

@@ -69,7 +69,7 @@ class ManifestReader:
     def _read(self, label: str, name: str, read: Callable[[], T]) -> T | None:
         try:
             return read()
-        except StorageError:
+        except (StorageError, MemoryError):
             raise
         except PaimonError as error:
             self._findings.add(Rule.MANIFEST, label, manifest_path(self._table.location, name), str(error))

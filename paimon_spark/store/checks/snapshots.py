@@ -140,7 +140,7 @@ class Walk:
     def _check_schema(self, label: str, snapshot: Snapshot) -> None:
         try:
             self._table.schemas.load(snapshot.schema_id)
-        except StorageError:
+        except (StorageError, MemoryError):
             raise
         except PaimonError as error:
             self._findings.add(Rule.SNAPSHOT, label, f"schema {snapshot.schema_id}", str(error))

@@ -240,7 +240,7 @@ def _snapshots(table: Table, findings: Findings, ids: Sequence[int], walk: Walk)
             walk.forget()
         try:
             snapshot = table.snapshots.find(snapshot_id)
-        except StorageError:
+        except (StorageError, MemoryError):
             raise
         except PaimonError as error:
             findings.add(Rule.SNAPSHOT, label, label, str(error))
@@ -277,7 +277,7 @@ def _expired_tags(table: Table, findings: Findings, ids: Sequence[int]) -> dict[
     for name in table.snapshots.tag_names():
         try:
             tag = table.snapshots.find_tag(name)
-        except StorageError:
+        except (StorageError, MemoryError):
             raise
         except PaimonError as error:
             findings.add(Rule.SNAPSHOT, f"tag {name}", f"tag {name}", str(error))
@@ -302,7 +302,7 @@ def _take_changelogs(
         label = f"changelog {changelog_id}"
         try:
             snapshot = table.snapshots.find_changelog(changelog_id)
-        except StorageError:
+        except (StorageError, MemoryError):
             raise
         except PaimonError as error:
             findings.add(Rule.SNAPSHOT, label, label, str(error))

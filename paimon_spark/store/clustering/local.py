@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -15,6 +14,7 @@ from paimon_spark.store.clustering.rows import ranged_rows, sampled_keys, write_
 from paimon_spark.store.clustering.work import Bounds, ClusterWork, GroupResult
 from paimon_spark.store.storage.files import discard
 from paimon_spark.store.storage.parallel import map_parallel
+from paimon_spark.store.storage.spill import SpillFolder, spilling
 
 THREADS = 2  # each holds a range twice: as it was read and sorted
 
@@ -24,13 +24,12 @@ def cluster_here(work: ClusterWork) -> list[GroupResult]:
 
     Raises:
         CorruptFile: a file is missing or damaged.
-        StorageError: a file could not be read or written.
-        OSError: the disk with the temporary files is full.
+        StorageError: a file could not be read or written, or the disk with the temporary files is full.
     """
     done: list[GroupResult] = []
     try:
-        with tempfile.TemporaryDirectory(prefix="paimon-sort-") as folder:
-            _run(work, Path(folder), done)
+        with SpillFolder("paimon-sort-") as folder:
+            _run(work, folder, done)
     except BaseException:
         discard(work.table.file_io, [path for result in done for path in result.created])
         raise
@@ -43,7 +42,7 @@ def bounds_of(work: ClusterWork, samples: dict[int, list[pa.RecordBatch]]) -> Bo
     return Bounds({unit: choose_bounds(keys, work.range_count(unit)) for unit, keys in drawn.items()})
 
 
-def _run(work: ClusterWork, folder: Path, done: list[GroupResult]) -> None:
+def _run(work: ClusterWork, folder: SpillFolder, done: list[GroupResult]) -> None:
     """Adds the results to `done`, so that it has those of the groups before one that fails."""
     sources = range(len(work.sources))
     cut = [number for number in sources if work.is_cut(work.sources[number].unit)]
@@ -51,7 +50,8 @@ def _run(work: ClusterWork, folder: Path, done: list[GroupResult]) -> None:
     for number, keys in zip(cut, map_parallel(lambda n: list(sampled_keys(work, n)), cut, THREADS), strict=True):
         samples.setdefault(work.sources[number].unit, []).extend(keys)
     bounds = bounds_of(work, samples)
-    spilled = dict(zip(cut, map_parallel(partial(_spill, work, bounds, folder), cut, THREADS), strict=True))
+    files = {number: folder.new_file() for number in cut}
+    spilled = dict(zip(cut, map_parallel(partial(_spill, work, bounds, files), cut, THREADS), strict=True))
 
     def parts(group: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         mine = [number for number in sources if work.sources[number].unit == work.unit_of(group)]
@@ -74,18 +74,24 @@ class _Spilled:
         with ExitStack() as closing:
             writer = None
             for number, (place, batch) in enumerate(parts):
-                if writer is None:
-                    writer = closing.enter_context(pa.ipc.new_file(str(path), batch.schema))
+                with spilling(path):
+                    if writer is None:
+                        sink = closing.enter_context(pa.OSFile(str(path), "wb"))
+                        writer = pa.ipc.new_file(sink, batch.schema)
+                    writer.write_batch(batch)
                 self._places.setdefault(place, []).append(number)
-                writer.write_batch(batch)
+            if writer is not None:
+                with spilling(path):
+                    writer.close()
 
     def batches(self, place: int) -> Iterator[pa.RecordBatch]:
         """The rows of a range; they share the memory of the file. May be called by several threads."""
         if place in self._places:
-            with pa.memory_map(str(self._path)) as mapped:
-                reader = pa.ipc.open_file(mapped)
+            with ExitStack() as closing:
+                with spilling(self._path):
+                    reader = pa.ipc.open_file(closing.enter_context(pa.memory_map(str(self._path))))
                 yield from (reader.get_batch(number) for number in self._places[place])
 
 
-def _spill(work: ClusterWork, bounds: Bounds, folder: Path, number: int) -> _Spilled:
-    return _Spilled(folder / f"{number}.arrow", ranged_rows(work, number, bounds))
+def _spill(work: ClusterWork, bounds: Bounds, files: Mapping[int, Path], number: int) -> _Spilled:
+    return _Spilled(files[number], ranged_rows(work, number, bounds))

@@ -25,7 +25,7 @@ import logging
 from enum import StrEnum
 from functools import partial
 
-from paimon_spark.errors import CommitStateUnknown, CorruptFile, MissingFile
+from paimon_spark.errors import CommitStateUnknown, CorruptFile, MissingFile, words_of
 from paimon_spark.file_io import is_far
 from paimon_spark.format.paths import snapshot_path
 from paimon_spark.format.snapshot import Snapshot
@@ -66,6 +66,9 @@ def may_be_withdrawn(table: Table, latest: Snapshot) -> bool:
         return True
 
 
+_NO_ANSWER = (OSError, MemoryError, CorruptFile)
+
+
 def confirm_published(table: Table, base: Snapshot | None, published: Snapshot, is_sure: bool = False) -> bool:
     """True if a snapshot that was just published on top of base is part of the table; otherwise withdraws it.
 
@@ -82,17 +85,17 @@ def confirm_published(table: Table, base: Snapshot | None, published: Snapshot, 
     def confirmed(_: int) -> bool:
         try:
             return _confirm(table, base, published, is_sure)
-        except (OSError, CorruptFile) as error:
+        except _NO_ANSWER as error:
             _log.warning("looking at the base of snapshot %d of %s failed: %s", published.id, table.location, error)
             raise
 
     try:
-        return retry(confirmed, RetryRules(TRIES), (OSError, CorruptFile))
-    except (OSError, CorruptFile) as failure:
+        return retry(confirmed, RetryRules(TRIES), _NO_ANSWER)
+    except _NO_ANSWER as failure:
         raise CommitStateUnknown(
             f"the commit of user {published.commit_user} to the table at {table.location} is published as snapshot "
-            f"{published.id}, but whether a rollback or an expiry came before it could not be found out: {failure}. "
-            "Nothing was deleted. Look whether the rows are there; if not, run the job again"
+            f"{published.id}, but whether a rollback or an expiry came before it could not be found out: "
+            f"{words_of(failure)}. Nothing was deleted. Look whether the rows are there; if not, run the job again"
         ) from failure
 
 
@@ -168,11 +171,11 @@ def _withdraw(store: SnapshotStore, published: Snapshot) -> None:
                 _log.warning("snapshot %d of %s, on top of it, is lost too", number, store.table)
             store.file_io.delete(snapshot_path(store.table, number, store.branch))
         store.settle_latest_hint()  # a writer of the official system on top of it has written it
-    except OSError as error:
+    except (OSError, MemoryError) as error:
         raise CommitStateUnknown(
             f"the commit of user {published.commit_user} to the table at {store.table} was published as snapshot "
             f"{published.id} on top of a snapshot that a rollback or a fast-forward took away meanwhile, and could not "
-            f"be taken back: {error}. Roll the table back again, then run the job again"
+            f"be taken back: {words_of(error)}. Roll the table back again, then run the job again"
         ) from error
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from paimon_spark.errors import PaimonError, UnsupportedFeature
+from paimon_spark.errors import PaimonError, UnsupportedFeature, words_of
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.manifest import FileKind, ManifestEntry
 from paimon_spark.format.options.upkeep_settings import PartitionSettings
@@ -131,12 +131,12 @@ def is_marked_done(table: Table, row: bytes) -> bool:
 def _logged(table: Table, what: str) -> Iterator[None]:
     try:
         yield
-    except (PaimonError, OSError) as error:
+    except (PaimonError, OSError, MemoryError) as error:
         _log.warning(
             "%s is committed, but the metastore is not told of its %s; CALL sys.repair does it: %s",
             table.location,
             what,
-            error,
+            words_of(error),
         )
 
 

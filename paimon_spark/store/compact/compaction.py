@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 
 from paimon_spark.arrow.predicates.predicate import Predicate
-from paimon_spark.errors import CommitConflict, CompactionFailed, PaimonError, RetriesExhausted
+from paimon_spark.errors import CommitConflict, CompactionFailed, PaimonError, RetriesExhausted, words_of
 from paimon_spark.format.bucket import Place
 from paimon_spark.format.options.option import MB
 from paimon_spark.store.compact.commit import CompactedBuckets, commit_compaction, commits_together, committed_units
@@ -28,6 +28,7 @@ from paimon_spark.store.metadata.partitions import describe_partition
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result, millis_since
 from paimon_spark.store.storage.files import discard
+from paimon_spark.store.storage.parallel import submitted
 
 _log = logging.getLogger(__name__)
 
@@ -153,12 +154,12 @@ def run_here(table: Table, task: CompactTask, progress: Callable[[int], None] | 
 
     try:
         return run_task(table, task, progress)
-    except (PaimonError, OSError) as error:
+    except (PaimonError, OSError, MemoryError) as error:
         return TaskFailure(task.partition, task.bucket, _words(error))
 
 
 def _words(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
+    return f"{type(error).__name__}: {words_of(error)}"
 
 
 @dataclass
@@ -190,7 +191,7 @@ class _Job:
             try:
                 while waves or running:
                     while waves and len(running) < WAVES_AT_ONCE:
-                        running.append(threads.submit(self.runner.run, plan.table, waves.popleft()))
+                        running.append(submitted(threads, self.runner.run, plan.table, waves.popleft()))
                     outcomes = running[0].result()
                     running.popleft()
                     self._commit(plan, outcomes)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 
-from paimon_spark.errors import CommitStateUnknown
+from paimon_spark.errors import CommitStateUnknown, words_of
 from paimon_spark.file_io import FileIO, NotCreated, create_locked
 from paimon_spark.format.paths import snapshot_path
 from paimon_spark.format.snapshot import Snapshot, encode_snapshot
@@ -20,6 +20,8 @@ from paimon_spark.store.storage.served import PartitionChange
 _log = logging.getLogger(__name__)
 
 TRIES = 3
+_NO_ANSWER = (OSError, MemoryError)
+"""After these the store may have done what it was asked for: memory may run out behind the request, too."""
 
 
 def publish(
@@ -56,14 +58,16 @@ def publish(
             if create():
                 return True
         except Exception as error:
-            if doubt is None and (isinstance(error, NotCreated) or not isinstance(error, OSError)):
+            if doubt is None and (isinstance(error, NotCreated) or not isinstance(error, _NO_ANSWER)):
                 raise
-            _log.warning("no answer when publishing snapshot %d of %s: %s", snapshot.id, snapshots.table, error)
+            _log.warning(
+                "no answer when publishing snapshot %d of %s: %s", snapshot.id, snapshots.table, words_of(error)
+            )
             doubt = doubt or error
         try:
             published = _is_published(snapshots, snapshot, in_doubt=doubt is not None)
         except Exception as error:
-            if doubt is None and not isinstance(error, OSError):
+            if doubt is None and not isinstance(error, _NO_ANSWER):
                 raise
             doubt = doubt or error
             continue
@@ -71,11 +75,12 @@ def publish(
             return published
         if doubt is None:
             return False  # it was taken a moment ago and no longer exists: expired, or a conflict with another request
+    assert doubt is not None, "without a doubt it has returned"
     path = snapshot_path(snapshots.table, snapshot.id, snapshots.branch)
     raise CommitStateUnknown(
         f"the commit of user {snapshot.commit_user} to the table at {snapshots.table} may or may not be published: "
-        f"the store did not answer ({doubt}), and {path} was not found. Nothing was deleted. When the store answers "
-        "again, look whether that snapshot names this user; if not, run the job again"
+        f"the store did not answer ({words_of(doubt)}), and {path} was not found. Nothing was deleted. When "
+        "the store answers again, look whether that snapshot names this user; if not, run the job again"
     ) from doubt
 
 
@@ -125,7 +130,7 @@ def publish_file(store: FileIO, path: str, data: bytes, locked: bool = False) ->
             return True
     except NotCreated:
         raise
-    except OSError as error:
+    except _NO_ANSWER as error:
         try:
             return store.read_bytes(path) == data
         except FileNotFoundError:
@@ -147,7 +152,10 @@ def write_hint(snapshots: SnapshotStore, snapshot_id: int) -> None:
         snapshots.write_latest_hint(snapshot_id)
         if not snapshots.exists(snapshot_id):
             snapshots.settle_latest_hint()
-    except OSError as error:
+    except _NO_ANSWER as error:
         _log.warning(
-            "snapshot %d of %s is committed, but its LATEST hint is not: %s", snapshot_id, snapshots.table, error
+            "snapshot %d of %s is committed, but its LATEST hint is not: %s",
+            snapshot_id,
+            snapshots.table,
+            words_of(error),
         )

@@ -6,9 +6,8 @@ that never compacts adds a run with every task of every commit. Each open run co
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +24,7 @@ from paimon_spark.merge.keys.window import Engine, MergeSpec, Window
 from paimon_spark.merge.keys.winners import order_unsorted_rows, spare_width
 from paimon_spark.merge.runs.sort_merge import merge_runs
 from paimon_spark.merge.runs.write_order import sort_and_merge
+from paimon_spark.store.storage.spill import SpillFolder, spilling
 
 RUN_BYTES = 64 * MB
 MEMORY_BYTES = 128 * MB
@@ -52,7 +52,7 @@ def sorted_runs(
         run_bytes: the bytes that are sorted at once.
         memory_bytes: the bytes of runs that are kept in memory; further runs are written to files.
     """
-    with tempfile.TemporaryDirectory(prefix="paimon-runs-") as folder:
+    with SpillFolder("paimon-runs-") as folder:
         runs: list[Iterator[pa.RecordBatch]] = []
         held, sequence = 0, first_sequence
         for batch, kinds in _chunks(rows, run_bytes):
@@ -63,7 +63,7 @@ def sorted_runs(
                 held += sum(part.nbytes for part in kept)
                 runs.append(iter(kept))
             else:
-                runs.append(spilled_run(run, Path(folder, f"run-{len(runs)}")))
+                runs.append(spilled_run(run, folder.new_file()))
         yield runs
 
 
@@ -84,19 +84,30 @@ def _chunks(rows: Iterator[tuple[pa.RecordBatch, Kinds]], run_bytes: int) -> Ite
 
 
 def spilled_run(run: Iterator[pa.RecordBatch], path: Path) -> Iterator[pa.RecordBatch]:
-    """Writes the run to a file and returns an iterator that reads it batch by batch."""
+    """Writes the run to a file and returns an iterator that reads it batch by batch.
+
+    Raises:
+        StorageError: the disk of temporary files is full; or what the run itself raises.
+    """
     writer: pa.ipc.RecordBatchStreamWriter | None = None
-    with pa.OSFile(str(path), "wb") as sink:
+    with ExitStack() as closing:
+        with spilling(path):
+            sink = closing.enter_context(pa.OSFile(str(path), "wb"))
         for batch in run:
-            writer = writer or pa.ipc.new_stream(sink, batch.schema)
-            writer.write_batch(batch)
+            with spilling(path):
+                writer = writer or pa.ipc.new_stream(sink, batch.schema)
+                writer.write_batch(batch)
         if writer is not None:
-            writer.close()
+            with spilling(path):
+                writer.close()
     return _batches_of(path) if writer is not None else iter(())
 
 
 def _batches_of(path: Path) -> Iterator[pa.RecordBatch]:
-    with pa.OSFile(str(path), "rb") as source, pa.ipc.open_stream(source) as stream:
+    with ExitStack() as closing:
+        with spilling(path):
+            source = closing.enter_context(pa.OSFile(str(path), "rb"))
+            stream = closing.enter_context(pa.ipc.open_stream(source))
         yield from stream
 
 
@@ -118,8 +129,7 @@ class RunSpill:
             most_runs: the most runs that may be open at once; at least 2.
         """
         self.most_runs = most_runs
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._files = 0
+        self._folder = SpillFolder("paimon-runs-")
 
     def __enter__(self) -> RunSpill:
         return self
@@ -127,8 +137,7 @@ class RunSpill:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._folder is not None:
-            self._folder.cleanup()
+        self._folder.__exit__(kind, error, trace)
 
     def fewer(
         self, runs: Sequence[SizedRun], key_fields: Sequence[DataField], columns: Sequence[str], batch_rows: int
@@ -149,14 +158,9 @@ class RunSpill:
             spec = MergeSpec(tuple(key_fields), has_sequence=False, has_kind=False)
             rows = [run.batches for run in chosen]
             merged = merge_runs(rows, spec, columns, batch_rows, ordered=True, engine=every_row)
-            one = SizedRun(spilled_run(merged, self._new_file()), sum(run.rows for run in chosen))
+            one = SizedRun(spilled_run(merged, self._folder.new_file()), sum(run.rows for run in chosen))
             left[start : start + count] = [one]
         return [run.batches for run in left]
-
-    def _new_file(self) -> Path:
-        self._folder = self._folder or tempfile.TemporaryDirectory(prefix="paimon-runs-")
-        self._files += 1
-        return Path(self._folder.name, f"run-{self._files}")
 
 
 def _smallest(runs: Sequence[SizedRun], count: int) -> int:
@@ -185,8 +189,7 @@ class SortedChunks:
         """
         self._chunk_bytes = chunk_bytes
         self._left = memory_bytes
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._files = 0
+        self._folder = SpillFolder("paimon-chunks-")
 
     def __enter__(self) -> SortedChunks:
         return self
@@ -194,8 +197,7 @@ class SortedChunks:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._folder is not None:
-            self._folder.cleanup()
+        self._folder.__exit__(kind, error, trace)
 
     def sort(self, batches: Iterable[pa.RecordBatch], names: Sequence[str]) -> list[SizedRun]:
         """The rows as sorted runs; of equal rows the earlier one comes first.
@@ -228,9 +230,4 @@ class SortedChunks:
         if rows.nbytes <= self._left:
             self._left -= rows.nbytes
             return SizedRun(parts, rows.num_rows)
-        return SizedRun(spilled_run(parts, self._new_file()), rows.num_rows)
-
-    def _new_file(self) -> Path:
-        self._folder = self._folder or tempfile.TemporaryDirectory(prefix="paimon-chunks-")
-        self._files += 1
-        return Path(self._folder.name, f"chunk-{self._files}")
+        return SizedRun(spilled_run(parts, self._folder.new_file()), rows.num_rows)

@@ -31,6 +31,7 @@ from paimon_spark.store.metadata.postponed import bucket_number, needed_buckets,
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.file_rows import FileRequest, StoredFile, read_file
 from paimon_spark.store.storage.files import discard
+from paimon_spark.store.storage.parallel import submitted
 from paimon_spark.store.write.placement import writes_fixed_buckets
 from paimon_spark.store.write.table_write import TableWrite
 from paimon_spark.store.write.write_plan import WritePlan
@@ -168,7 +169,7 @@ def run_moves(
         CorruptFile: a postponed file is missing or damaged.
     """
     with ThreadPoolExecutor(workers) as threads:
-        running = [threads.submit(run_move, table, move, commit_user, plan, workers) for move in moves]
+        running = [submitted(threads, run_move, table, move, commit_user, plan, workers) for move in moves]
         try:
             return [message for result in running for message in result.result()]
         except BaseException:

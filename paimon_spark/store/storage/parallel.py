@@ -14,6 +14,8 @@ from contextlib import suppress
 from functools import cache
 from typing import Any, Generic, TypeVar
 
+from paimon_spark.errors import ResourcesExhausted, is_shortage
+
 A = TypeVar("A")
 B = TypeVar("B")
 READ_THREADS = 16
@@ -43,8 +45,7 @@ def map_parallel(function: Callable[[A], B], items: Iterable[A], most: int = REA
     jobs = _Jobs(function, given)
     helpers: list[Future[None]] = []
     try:
-        with suppress(RuntimeError):  # from submit: the interpreter is shutting down
-            helpers += (submitted(_threads(), jobs.work) for _ in range(min(most, len(given)) - 1))
+        helpers += (_offered(jobs.work) for _ in range(min(most, len(given)) - 1))
         jobs.work()
     finally:
         jobs.stop()
@@ -59,18 +60,31 @@ def submitted(executor: Executor, job: Callable[..., A], *arguments: Any) -> Fut
 
     Python raises KeyboardInterrupt between any two instructions of the main thread: within ``submit`` it can leave a
     lock taken, for which the executor then waits for ever at its end.
+
+    Raises:
+        ResourcesExhausted: no thread can be started. A thread of the executor, also one of later, may do the job still.
+        RuntimeError: the interpreter, or the executor, is shutting down.
     """
     before = signal.getsignal(signal.SIGINT)
     if before is None or threading.current_thread() is not threading.main_thread():
-        return executor.submit(job, *arguments)
+        return _submitted(executor, job, *arguments)
     came: list[int] = []
     signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
     try:
-        return executor.submit(job, *arguments)
+        return _submitted(executor, job, *arguments)
     finally:
         signal.signal(signal.SIGINT, before)
         if came:
             signal.raise_signal(signal.SIGINT)
+
+
+def _submitted(executor: Executor, job: Callable[..., A], *arguments: Any) -> Future[A]:
+    try:
+        return executor.submit(job, *arguments)
+    except RuntimeError as error:
+        if not is_shortage(error):
+            raise
+        raise ResourcesExhausted.of("starting a thread to work in", error) from error
 
 
 def together(is_far: bool, *jobs: Callable[[], Any]) -> list[Any]:
@@ -83,11 +97,29 @@ def begin(job: Callable[[], A]) -> Callable[[], A]:
 
     A job that no thread has begun by then is done by the caller, so that it waits for no other one.
     """
-    try:
-        future = submitted(_threads(), job)
-    except RuntimeError:  # the interpreter is shutting down
-        return job
+    future = _offered(job)
     return lambda: job() if future.cancel() else future.result()
+
+
+def _offered(job: Callable[[], A]) -> Future[A]:
+    """The future of a job that a thread does when there is one; it can be cancelled until then.
+
+    The future is not that of the executor: where no thread can be started, that keeps the job, and another thread may
+    do it at any time, beside a caller who does it too.
+    """
+    offered = Future[A]()
+    with suppress(RuntimeError, ResourcesExhausted):  # the interpreter is shutting down, or no thread can be started
+        submitted(_threads(), _do, offered, job)
+    return offered
+
+
+def _do(offered: Future[A], job: Callable[[], A]) -> None:
+    if not offered.set_running_or_notify_cancel():
+        return
+    try:
+        offered.set_result(job())
+    except BaseException as error:
+        offered.set_exception(error)
 
 
 class _Jobs(Generic[A, B]):

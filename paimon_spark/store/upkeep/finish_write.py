@@ -13,7 +13,7 @@ import logging
 import time
 from collections.abc import Iterable, Sequence
 
-from paimon_spark.errors import PaimonError, RowsNotVisible
+from paimon_spark.errors import PaimonError, RowsNotVisible, words_of
 from paimon_spark.format.bucket import Place
 from paimon_spark.merge.compaction.rules import needs_lookup
 from paimon_spark.store.commit.attempt import table_state
@@ -114,8 +114,10 @@ def report_partitions(table: Table, messages: Sequence[CommitMessage]) -> None:
             statistics = {"numRows": one.rows, "totalSize": one.bytes, "numFiles": one.files}
             statistics |= {"totalBuckets": one.total_buckets, "lastUpdateTime": now}
             keeper.report(table.location, one.spec, {key: str(number) for key, number in statistics.items()}, now)
-    except (PaimonError, OSError) as error:
-        _log.warning("the rows are committed to %s, but their numbers are not reported: %s", table.location, error)
+    except (PaimonError, OSError, MemoryError) as error:
+        _log.warning(
+            "the rows are committed to %s, but their numbers are not reported: %s", table.location, words_of(error)
+        )
 
 
 def compact_after_write(
@@ -166,14 +168,14 @@ def _compact(
         chosen = None if rules.full else places  # what earlier commits have written waits for it too
         metrics = compact_table(table.after_commit(), runner, full=full, places=chosen, budget=None if full else budget)
         waiting = _waiting_rows(table, messages, places) if hides_rows else 0
-    except (PaimonError, OSError) as error:
+    except (PaimonError, OSError, MemoryError) as error:
         if hides_rows:
-            raise RowsNotVisible(_not_visible(table, messages, str(error))) from error
+            raise RowsNotVisible(_not_visible(table, messages, words_of(error))) from error
         _log.warning(
             "the rows are committed to %s, but compacting the buckets failed; %s takes them: %s",
             table.location,
             _call(table),
-            error,
+            words_of(error),
         )
         return None
     if waiting and metrics.dropped:

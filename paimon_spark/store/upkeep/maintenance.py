@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
 
-from paimon_spark.errors import PaimonError
+from paimon_spark.errors import PaimonError, words_of
 from paimon_spark.store.clean.partition_expiry import expire_due_partitions
 from paimon_spark.store.expire.changelogs import expire_changelogs_by
 from paimon_spark.store.expire.snapshots import expire_snapshots_by
@@ -103,7 +103,7 @@ if hasattr(os, "register_at_fork"):  # all but Windows; a forked process has no 
 def _run_beside(table: Table) -> None:
     try:
         job = _worker().submit(_run_steps, table)
-    except RuntimeError:  # from submit: the interpreter is shutting down
+    except RuntimeError:  # from submit: the interpreter is shutting down, or can start no thread
         _run_steps(table)
     else:
         job.add_done_callback(partial(_tell_error, table.location))
@@ -124,5 +124,6 @@ def _run_steps(table: Table) -> None:
 def _run(step: _Step, table: Table) -> None:
     try:
         step.run(table)
-    except (PaimonError, OSError) as error:
-        _log.warning("%s of %s failed, and is tried again after the next commit: %s", step.what, table.location, error)
+    except (PaimonError, OSError, MemoryError) as error:
+        why = words_of(error)
+        _log.warning("%s of %s failed, and is tried again after the next commit: %s", step.what, table.location, why)

@@ -23,7 +23,14 @@ from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 from paimon_spark.arrow.predicates.literals import cast_literal, literal_of
-from paimon_spark.errors import OptionError, PaimonError, PartitionNotMarked, PredicateError, UnsupportedFeature
+from paimon_spark.errors import (
+    OptionError,
+    PaimonError,
+    PartitionNotMarked,
+    PredicateError,
+    UnsupportedFeature,
+    words_of,
+)
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.json_text import load_json
 from paimon_spark.format.options.upkeep_settings import PartitionSettings
@@ -98,11 +105,11 @@ def mark_written_partitions(table: Table, messages: Sequence[CommitMessage]) -> 
     try:
         values = [decode_arity_row(row, [f.type for f in fields]) for row in rows]
         _mark(table, list(dict.fromkeys(_path(table, one) for one in values)))
-    except (PaimonError, OSError) as error:
+    except (PaimonError, OSError, MemoryError) as error:
         _log.warning(
             "the rows are committed to %s, but marking their partitions done failed; mark_partition_done does it: %s",
             table.location,
-            error,
+            words_of(error),
         )
 
 

@@ -72,7 +72,7 @@ def test_the_smallest_neighbours_are_merged_and_their_files_go(tmp_path: Path, m
         assert len(fewer) == 3
         assert sorted(begun) == [1, 2, 3]
         assert sum(batch.num_rows for batch in fewer[1]) == 6
-        assert len(list(tmp_path.rglob("run-*"))) == 1
+        assert len(list(tmp_path.rglob("part-*"))) == 1
     assert list(tmp_path.iterdir()) == []
 
 

@@ -8,14 +8,25 @@ import itertools
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
 from support.faults.faulty_store import exit_code_of
 
-from paimon_spark.store.storage.parallel import LONG_WAIT, Background, map_parallel, map_parallel_if_slow, submitted
+from paimon_spark.errors import ResourcesExhausted
+from paimon_spark.store.storage import parallel
+from paimon_spark.store.storage.parallel import (
+    LONG_WAIT,
+    Background,
+    begin,
+    map_parallel,
+    map_parallel_if_slow,
+    submitted,
+)
 
 
 class Broken(Exception):
@@ -226,3 +237,50 @@ def test_ctrl_c_comes_behind_a_submit() -> None:
 def test_another_thread_submits_as_ever() -> None:
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(lambda: submitted(pool, len, "abc")).result().result() == 3
+
+
+@contextmanager
+def no_new_threads() -> Iterator[None]:
+    """No machine has room for such a stack, so that Python can start no thread."""
+    before = threading.stack_size(2**46)
+    try:
+        yield
+    finally:
+        threading.stack_size(before)
+
+
+def test_where_no_thread_can_be_started_the_caller_does_all() -> None:
+    parallel._threads.cache_clear()
+    with no_new_threads():
+        assert map_parallel(lambda n: n * n, range(100)) == [n * n for n in range(100)]
+        assert [begin(partial(pow, n, 2))() for n in range(3)] == [0, 1, 4]
+
+
+def test_a_job_is_done_once_though_the_executor_keeps_it() -> None:
+    """Python puts a job into its queue first, and starts a thread then: another thread finds the job there later."""
+    parallel._threads.cache_clear()
+    is_busy, may_end, done = threading.Event(), threading.Event(), list[int]()
+
+    def hold() -> None:
+        is_busy.set()
+        may_end.wait(30)
+
+    begin(hold)
+    assert is_busy.wait(30)
+    with no_new_threads():
+        end = begin(partial(done.append, 1))
+        end()
+    may_end.set()
+    parallel._threads().shutdown(wait=True)  # when all that is in the queue is done
+    parallel._threads.cache_clear()
+    assert done == [1]
+
+
+def test_a_job_in_the_background_for_which_there_is_no_thread() -> None:
+    done = list[int]()
+    with (
+        no_new_threads(),
+        pytest.raises(ResourcesExhausted, match=r"can start no thread .*; raise its limits of threads \(ulimit -u\)"),
+    ):
+        Background(2).run(partial(done.append, 1))
+    assert not done
