@@ -72,6 +72,7 @@ def join_columns(parts: Sequence[ManifestColumns]) -> ManifestColumns:
     counts = np.array([len(part) for part in parts], np.int64)
     places = np.array([len(part.buffer) for part in parts], np.int64)
     firsts, begins = np.cumsum(counts) - counts, np.cumsum(places) - places
+    moved_by = np.repeat(begins, counts)
     codes: dict[bytes, int] = {}
     partition_codes = [
         np.array([codes.setdefault(row, len(codes)) for row in part.partitions], np.int64)[part.partition_code]
@@ -82,22 +83,25 @@ def join_columns(parts: Sequence[ManifestColumns]) -> ManifestColumns:
         tuple(name for part in parts for name in part.files),
         np.concatenate([part.file_starts + first for part, first in zip(parts, firsts.tolist(), strict=True)]),
         b"".join(part.buffer for part in parts),
-        {path: _joined(path, parts, begins) for path in paths},
+        {path: _joined(path, parts, moved_by) for path in paths},
         list(codes),
         np.concatenate(partition_codes),
     )
 
 
-def _joined(path: Path, parts: Sequence[ManifestColumns], begins: Ints) -> Column:
+def _joined(path: Path, parts: Sequence[ManifestColumns], moved_by: Ints) -> Column:
+    """One column of all parts.
+
+    Args:
+        moved_by: by how much the buffer of each record begins later than before; the spans of nulls stay 0.
+    """
     columns = [part.columns.get(path) or absent_column(len(part)) for part in parts]
     valid = np.concatenate([column.valid for column in columns])
+    values = np.concatenate([column.values for column in columns])
     if not is_span(path):
-        values = np.concatenate([column.values for column in columns])
         return Column(values, values, valid)
-    moved = [_moved(column, begin) for column, begin in zip(columns, begins.tolist(), strict=True)]
-    return Column(
-        np.concatenate([column.values for column in moved]), np.concatenate([column.ends for column in moved]), valid
-    )
+    ends = np.concatenate([column.ends for column in columns])
+    return Column((values + moved_by) * valid, (ends + moved_by) * valid, valid)
 
 
 def _moved(column: Column, by: int) -> Column:
