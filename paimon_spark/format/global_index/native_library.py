@@ -1,15 +1,18 @@
-"""Libraries of the official system for files of indexes that searches use; they are loaded when they are needed."""
+"""What searches by index files share: the libraries of the official system, loaded when needed, and their answers."""
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeAlias
 
+import numpy as np
 from pyroaring import BitMap64
 
 from paimon_spark.errors import CorruptFile, UnsupportedFeature
 from paimon_spark.format.file_index.byte_reader import Bytes
-from paimon_spark.format.global_index.numbers import damaged
+from paimon_spark.format.global_index.numbers import Ints, damaged
+
+Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def loaded_library(module: str, what: str, extra: str) -> Any:
@@ -71,3 +74,13 @@ class NativeInput:
 def filter_bytes(wanted: BitMap64 | None) -> bytes | None:
     """Some rows of a file as the libraries take them; None: all."""
     return None if wanted is None else bytes(wanted.serialize())
+
+
+def best_first(ids: Ints, costs: Floats) -> tuple[Ints, Floats]:
+    """Rows that a search has found, in the order of their costs and then of their ids.
+
+    A row that is there several times, of one file or of two, is kept once, with its least cost.
+    """
+    order = np.lexsort((ids, costs))
+    first = np.sort(np.unique(ids[order], return_index=True)[1])
+    return ids[order][first], costs[order][first]

@@ -18,9 +18,14 @@ from pyroaring import BitMap64
 
 from paimon_spark.errors import DataError, OptionError
 from paimon_spark.format.file_index.byte_reader import Bytes
-from paimon_spark.format.global_index.native_library import NativeInput, filter_bytes, loaded_library
+from paimon_spark.format.global_index.native_library import (
+    Floats,
+    NativeInput,
+    best_first,
+    filter_bytes,
+    loaded_library,
+)
 from paimon_spark.format.global_index.numbers import Ints
-from paimon_spark.format.global_index.vectors import Floats
 from paimon_spark.format.json_text import load_json
 from paimon_spark.format.options.index_settings import TEXT_OPTIONS
 
@@ -158,6 +163,5 @@ class TextFile:
                 ) from None
             raise self._input.raise_for(error, self._where) from None
         ids, values = np.array(numbers, np.int64), np.array(scores, np.float64)
-        order = np.lexsort((ids, -values))
-        first = np.sort(np.unique(ids[order], return_index=True)[1])  # a file may have a row twice
-        return ids[order][first], values[order][first]
+        ids, costs = best_first(ids, -values)
+        return ids, -costs

@@ -19,7 +19,13 @@ from pyroaring import BitMap64
 
 from paimon_spark.errors import DataError, OptionError
 from paimon_spark.format.file_index.byte_reader import Bytes
-from paimon_spark.format.global_index.native_library import NativeInput, filter_bytes, loaded_library
+from paimon_spark.format.global_index.native_library import (
+    Floats,
+    NativeInput,
+    best_first,
+    filter_bytes,
+    loaded_library,
+)
 from paimon_spark.format.global_index.numbers import Ints, damaged
 from paimon_spark.format.options.index_settings import REFINE_KEYS, SAMPLE_KEY, VECTOR_OPTIONS
 
@@ -33,7 +39,6 @@ _ADDED_AT_ONCE = 10_000
 _FEWER = re.compile(r"native result length mismatch: ids=(\d+),")
 """The error of an IVF-PQ file that has no more in what was looked at."""
 _LARGEST_SQUARE, _LEAST_SQUARE = 1e37, 1e-30  # of lengths: FLOAT ends at 3.4e38, and has all its digits from 1.2e-38
-Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 Singles: TypeAlias = np.ndarray[Any, np.dtype[np.float32]]
 
 
@@ -268,9 +273,7 @@ class VectorFile:
         found, apart = self._searched(vector, params, filter_bytes(wanted))
         numbers: Ints = found[found >= 0]
         distances: Floats = apart[found >= 0].astype(np.float64)
-        order = np.lexsort((numbers, distances))
-        first = np.sort(np.unique(numbers[order], return_index=True)[1])  # a file may have a row twice
-        return numbers[order][first], distances[order][first]
+        return best_first(numbers, distances)
 
     def _searched(self, vector: Singles, params: Any, wanted: bytes | None) -> tuple[Ints, Singles]:
         try:

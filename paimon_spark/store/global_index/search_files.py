@@ -14,9 +14,10 @@ from pyroaring import BitMap64
 
 from paimon_spark.arrow.formats.patched_file import native
 from paimon_spark.errors import OptionError
+from paimon_spark.format.global_index.native_library import Floats
 from paimon_spark.format.global_index.numbers import Ints, damaged
 from paimon_spark.format.global_index.texts import FULL_TEXT, TextFile
-from paimon_spark.format.global_index.vectors import VECTOR_KINDS, Floats, Singles, VectorFile, Width
+from paimon_spark.format.global_index.vectors import VECTOR_KINDS, Singles, VectorFile, Width
 from paimon_spark.format.manifest import IndexManifestEntry
 from paimon_spark.format.paths import index_file_path
 from paimon_spark.store.global_index.index_files import opened_bytes

@@ -19,6 +19,7 @@ import pyarrow as pa
 from pyroaring import BitMap64
 
 from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.format.global_index.native_library import Floats, best_first
 from paimon_spark.format.global_index.texts import (
     FULL_TEXT,
     TextFile,
@@ -27,7 +28,6 @@ from paimon_spark.format.global_index.texts import (
     text_options,
     write_texts,
 )
-from paimon_spark.format.global_index.vectors import Floats
 from paimon_spark.format.options.index_settings import GlobalIndexSettings
 from paimon_spark.format.types import STRINGS, DataField
 from paimon_spark.store.global_index.search_files import (
@@ -109,9 +109,8 @@ def best_by_index(rows: SearchedRows, fields: tuple[DataField, ...], schema: pa.
     found = fitting_rows(table, files, query.query, query.count, wanted)
     ids = np.concatenate([np.empty(0, np.int64), *(each.ids for each in found)])
     scores = np.concatenate([np.empty(0), *(each.values for each in found)])
-    order = np.lexsort((ids, -scores))
-    first = np.sort(np.unique(ids[order], return_index=True)[1])[: query.count]  # a row may be in two files
-    ids, scores = ids[order][first], scores[order][first]
+    ids, costs = best_first(ids, -scores)
+    ids, scores = ids[: query.count], -costs[: query.count]
     shown = tuple(field for field in fields if field.name in schema.names)
     parts = [(rows.in_order(shown, ids), scores)] if len(ids) else []
     others = _searched(table, files, wanted) - BitMap64().union(*(each.covers for each in found))

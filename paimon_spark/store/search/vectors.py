@@ -16,13 +16,13 @@ from pyroaring import BitMap64
 
 from paimon_spark.errors import CorruptFile, DataError, MissingFile, OptionError, UnsupportedFeature
 from paimon_spark.format.global_index.blocks import row_numbers
+from paimon_spark.format.global_index.native_library import Floats, best_first
 from paimon_spark.format.global_index.numbers import Ints
 from paimon_spark.format.global_index.vectors import (
     GRAPH_WIDTH,
     METRICS,
     PROBES,
     VECTOR_KINDS,
-    Floats,
     Width,
     can_compare,
     normal_metric,
@@ -333,9 +333,8 @@ def _nearest_of(found: Sequence[Found], most: int) -> tuple[Ints, Floats]:
     if not found:
         return np.empty(0, np.int64), np.empty(0)
     ids, distances = np.concatenate([each.ids for each in found]), np.concatenate([each.values for each in found])
-    order = np.lexsort((ids, distances))
-    first = np.sort(np.unique(ids[order], return_index=True)[1])[:most]  # a row may be in two files
-    return ids[order][first], distances[order][first]
+    ids, distances = best_first(ids, distances)
+    return ids[:most], distances[:most]
 
 
 def _indexed_or_all(rows: SearchedRows, files: Sequence[SearchFile]) -> BitMap64:
