@@ -6,18 +6,28 @@ import logging
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.errors import AnalysisException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
+from support.faults.shortages import small_disk
+from support.oracles.checker import check_table
 
 from paimon_spark import PaimonTable, catalog
 from paimon_spark.arguments import checks
 from paimon_spark.arguments.checks import SETTING
-from paimon_spark.errors import DataError, OptionError, PaimonError, StreamPositionLost
+from paimon_spark.errors import (
+    DataError,
+    OptionError,
+    PaimonError,
+    ResourcesExhausted,
+    StorageError,
+    StreamPositionLost,
+)
 from paimon_spark.spark.adapters.errors import error_of_task, plainly
 from paimon_spark.store.stream_source.upcoming_snapshots import PositionExpired
 
@@ -189,3 +199,43 @@ def test_tasks_on_a_python_without_this_package(missing: str, monkeypatch: pytes
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     assert "install it on each" in (error_of_task(text) or (PaimonError, ""))[1]
     assert error_of_task(text.replace(missing, "model_of_the_user")) is None
+
+
+def test_a_task_without_memory() -> None:
+    """`spark.executor.pyspark.memory` limits that of a worker."""
+
+    def rows() -> Iterator[int]:
+        yield 1
+        raise pa.ArrowMemoryError("malloc of size 64 failed")
+
+    with pytest.raises(
+        ResourcesExhausted, match=r"no memory left \(malloc of size 64 failed\); give it more"
+    ) as caught:
+        list(plainly(rows)())
+    assert error_of_task(f"{type(caught.value).__module__}.ResourcesExhausted: {caught.value}") == (
+        ResourcesExhausted,
+        str(caught.value),
+    )
+
+
+def test_a_full_disk(spark: SparkSession, tmp_path: Path) -> None:
+    """Whether a task or the driver finds it; what was there is there, and the next write has room again."""
+    sentence = r"the disk is full \(No space left on device\); free space there, .* Nothing was committed"
+    rows = spark.range(5000).selectExpr("id", "sha2(cast(id as string), 512) v")
+    with small_disk(tmp_path / "disk") as disk:
+        cat = catalog(spark, str(disk.path / "lake"))
+        cat.sql("CREATE DATABASE db")
+        cat.sql("CREATE TABLE db.t (id BIGINT, v STRING)")
+        cat.sql("INSERT INTO db.t VALUES (1, 'a'), (2, 'b')")
+        place = str(disk.path / "lake" / "db.db" / "t")
+        with disk.full(1):
+            with pytest.raises(StorageError, match=sentence):
+                cat.sql("INSERT INTO db.t SELECT id, sha2(cast(id as string), 512) FROM range(5000)")
+            with pytest.raises(StorageError, match=sentence):
+                cat.sql("UPDATE db.t SET v = 'x' WHERE id = 1")
+            with pytest.raises(Exception, match=f"StorageError: .*{sentence}"):
+                rows.write.format("paimon").mode("append").save(place)
+        check_table(place)
+        rows.write.format("paimon").mode("append").save(place)
+        assert cat.sql("SELECT count(*), count_if(id = 1 AND v = 'a') FROM db.t").collect() == [(5002, 1)]
+        check_table(place)

@@ -6,8 +6,10 @@ CI tries each operation with some amounts of what is left; PAIMON_LONG=1 tries a
 from __future__ import annotations
 
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +20,13 @@ from support.long_runs import LONG
 from support.oracles.checker import check_table
 from support.oracles.orphaned import age
 from support.programs.command_line import command
+from support.tables.compacting import rows_of
+from support.tables.sorting import same, unordered
 
-from paimon_spark.errors import PaimonError
+from paimon_spark.errors import PaimonError, StorageError
+from paimon_spark.store.clustering.local import cluster_here
+from paimon_spark.store.clustering.sort_table import sort_table
+from paimon_spark.store.clustering.work import ClusterWork, GroupResult
 from paimon_spark.store.upkeep.copy_files import copy_table
 from paimon_spark.tables.open import WritableTable, create_table, open_table
 
@@ -201,6 +208,27 @@ def test_what_frees_space_needs_none(disk: SmallDisk, tables: dict[str, Path]) -
         assert [Path(path).name for path in gone.paths] == ["data-left-behind-0.parquet"]
         assert states(location) == before
         check_table(str(location))
+
+
+def test_a_sort_has_no_room_for_temporary_files(
+    disk: SmallDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk of the table has room: another directory is what helps."""
+    table, given = unordered(tmp_path / "t")
+    was = files(tmp_path / "t")
+    monkeypatch.setattr(tempfile, "tempdir", str(disk.path))
+    with disk.full(2), pytest.raises(StorageError) as raised:
+        sort_table(table, "order", ["k"], run=cluster_in_small_parts)
+    assert str(raised.value).startswith(f"keeping rows that wait, in temporary files in {disk.path}: {FULL}")
+    assert str(raised.value).endswith("or set TMPDIR to a directory on a disk with room")
+    assert (files(tmp_path / "t"), list(disk.path.iterdir())) == (was, [])
+    sort_table(table, "order", ["k"], run=cluster_in_small_parts)
+    assert same(rows_of(table), given)
+    assert not list(disk.path.iterdir())
+
+
+def cluster_in_small_parts(work: ClusterWork) -> list[GroupResult]:
+    return cluster_here(replace(work, range_bytes=4000, group_bytes=4000))
 
 
 @pytest.mark.parametrize("name", ACTIONS if LONG else ["append", "update", "compact by key", "expire", "stream"])
