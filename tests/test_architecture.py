@@ -45,6 +45,8 @@ DOORS = frozenset(
         "spark/spark_catalog/catalog_calls",
         "spark/spark_catalog/statement_parser",
         "spark/spark_catalog/table_calls",
+        "spark/spark_catalog/write_builder",
+        "spark/table/table_appends",
         "spark/stream_sink/writer",
         "spark/stream_source/stream_reader",
         "tables/open",
@@ -66,6 +68,7 @@ DOORS = frozenset(
         "store/system_tables/table",
         "store/write/data_writer",
         "store/write/file_layout",
+        "store/write/write_plan",
     )
 )
 

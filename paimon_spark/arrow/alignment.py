@@ -120,6 +120,28 @@ def align_batch(
     return batch_of(arrays, schema, batch.num_rows)
 
 
+def align_rows(
+    batch: pa.RecordBatch,
+    fields: Sequence[DataField],
+    omissible: frozenset[str] = frozenset(),
+    completes: bool = False,
+    rules: StoreRules = DEFAULT_RULES,
+) -> pa.RecordBatch:
+    """Rows brought to the columns of the table; they may lack the omissible ones.
+
+    Args:
+        completes: they may also lack fields of structs, and have texts for other values.
+        rules: as for align_batch.
+
+    Raises:
+        DataError: they do not fit.
+    """
+    timed = with_times(batch, fields)
+    if completes:
+        timed = complete_batch(timed, fields)
+    return align_batch(timed, fields, omissible, rules)
+
+
 def match_columns(names: Sequence[str], fields: Sequence[DataField]) -> dict[str, int]:
     """The position among the names of each table column that has one: the same name, else one in another case.
 

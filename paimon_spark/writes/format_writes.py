@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from paimon_spark.arrow.alignment import StoreRules
+from paimon_spark.arrow.alignment import StoreRules, align_rows
 from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.store.file_tables.format_table import FormatTable
@@ -32,7 +32,6 @@ from paimon_spark.store.write.absent_columns import omissible_columns
 from paimon_spark.writes.arrow_input import record_batches, valid_batches
 from paimon_spark.writes.options import WriteOptions
 from paimon_spark.writes.replaced_partitions import replaced_partitions
-from paimon_spark.writes.task_rows import align_rows
 from paimon_spark.writes.write_job import WriteResult
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from paimon_spark.arrow.alignment import align_rows
 from paimon_spark.errors import OptionError, TableNotFound, UnsupportedFeature
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.rules.supported import check_writable
@@ -27,7 +28,6 @@ from paimon_spark.writes.options import (
     WriteOptions,
 )
 from paimon_spark.writes.row_columns import RowColumns
-from paimon_spark.writes.task_rows import align_rows
 from paimon_spark.writes.write_job import Evolution, WriteJob
 
 if TYPE_CHECKING:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_spark.arrow.alignment import DEFAULT_RULES, StoreRules, align_batch, complete_batch, with_times
+from paimon_spark.arrow.alignment import align_rows
 from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.errors import DataError
 from paimon_spark.format.row_kind import KIND_TEXTS, Kinds
-from paimon_spark.format.types import DataField
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.write.task_write import open_task_write
 from paimon_spark.writes.write_job import WriteJob, nothing_committed
@@ -61,28 +60,6 @@ def job_rows(job: WriteJob, batch: pa.RecordBatch, zone_of: ZoneOf) -> tuple[pa.
 def _aligned(job: WriteJob, batch: pa.RecordBatch, zone_of: ZoneOf) -> pa.RecordBatch:
     rules = job.store_rules(zone_of(batch.schema))
     return align_rows(batch, job.row_fields(), job.omissible, job.completes, rules)
-
-
-def align_rows(
-    batch: pa.RecordBatch,
-    fields: Sequence[DataField],
-    omissible: frozenset[str] = frozenset(),
-    completes: bool = False,
-    rules: StoreRules = DEFAULT_RULES,
-) -> pa.RecordBatch:
-    """Rows brought to the columns of the table; they may lack the omissible ones.
-
-    Args:
-        completes: they may also lack fields of structs, and have texts for other values.
-        rules: as for align_batch.
-
-    Raises:
-        DataError: they do not fit.
-    """
-    timed = with_times(batch, fields)
-    if completes:
-        timed = complete_batch(timed, fields)
-    return align_batch(timed, fields, omissible, rules)
 
 
 def row_kinds(column: pa.Array, name: str) -> Kinds:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from paimon_spark.arrow.alignment import align_rows
 from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.arrow.zones import TimeZone
@@ -34,7 +35,7 @@ from paimon_spark.writes.end_write import commit_and_finish, find_committed, one
 from paimon_spark.writes.open_write import open_job
 from paimon_spark.writes.options import Once, write_options_of
 from paimon_spark.writes.row_columns import ArrowColumns
-from paimon_spark.writes.task_rows import align_rows, job_rows, write_rows
+from paimon_spark.writes.task_rows import job_rows, write_rows
 from paimon_spark.writes.write_job import WriteJob, WriteResult, nothing_committed, texts_as_they_are
 
 _OLD_PLACE = -1

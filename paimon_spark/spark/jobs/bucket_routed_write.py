@@ -25,7 +25,7 @@ from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.schema import VALUE_KIND
 from paimon_spark.spark.adapters.errors import job_errors, plainly
 from paimon_spark.spark.adapters.tasks import MESSAGE_ROWS, Task, collect_messages, message_rows
-from paimon_spark.spark.write.shuffle_write import OWNER, PLACE, SHUFFLE_PARTITIONS
+from paimon_spark.spark.write.shuffled_columns import OWNER, PLACE, SHUFFLE_PARTITIONS
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.rescale.postpone_compact import CompactPostponedResult, PostponeCompaction, compact_postponed

@@ -16,7 +16,7 @@ from pyspark.sql import functions as sf
 from paimon_spark.spark.adapters.errors import job_errors, plainly
 from paimon_spark.spark.adapters.tasks import Task
 from paimon_spark.spark.jobs.bucket_routed_write import BLOCK, MAX_READERS, bounded_batches
-from paimon_spark.spark.write.shuffle_write import SHUFFLE_PARTITIONS
+from paimon_spark.spark.write.shuffled_columns import SHUFFLE_PARTITIONS
 from paimon_spark.store.clustering.local import bounds_of
 from paimon_spark.store.clustering.rows import ranged_rows, sampled_keys, write_group
 from paimon_spark.store.clustering.work import Bounds, ClusterWork, GroupResult

@@ -23,7 +23,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from paimon_spark.arrow.alignment import StoreRules
+from paimon_spark.arrow.alignment import StoreRules, align_rows
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.schema import ROW_ID, SEQUENCE_NUMBER
@@ -50,7 +50,7 @@ from paimon_spark.store.rows.vector_columns import check_vector_columns
 from paimon_spark.writes.commit_write import abort_job
 from paimon_spark.writes.open_write import job_for
 from paimon_spark.writes.options import WriteOptions
-from paimon_spark.writes.task_rows import align_rows, write_rows
+from paimon_spark.writes.task_rows import write_rows
 from paimon_spark.writes.write_job import Texts, WriteJob, nothing_committed
 
 

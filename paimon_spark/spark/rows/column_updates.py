@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_spark.arrow.alignment import StoreRules
+from paimon_spark.arrow.alignment import StoreRules, align_rows
 from paimon_spark.errors import DataError
 from paimon_spark.format.rules.blobs import vector_file_columns
 from paimon_spark.format.types import DataField
@@ -32,7 +32,6 @@ from paimon_spark.store.rows.column_files import write_columns
 from paimon_spark.store.rows.live_files import column_tasks
 from paimon_spark.store.rows.rewrite_file import RowChanges
 from paimon_spark.writes.commit_write import abort_job
-from paimon_spark.writes.task_rows import align_rows
 from paimon_spark.writes.write_job import WriteJob, nothing_committed
 
 _DONE_SCHEMA = pa.schema([("messages", pa.binary()), ("updated", pa.int64()), ("stands_twice", pa.bool_())])

@@ -13,6 +13,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
+from paimon_spark.arrow.alignment import align_rows
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue
 from paimon_spark.format.bucket import Place
 from paimon_spark.format.quoting import quoted
@@ -43,7 +44,6 @@ from paimon_spark.store.rows.merged_buckets import BucketRewrite, by_place, repl
 from paimon_spark.writes.commit_write import abort_job
 from paimon_spark.writes.open_write import job_for
 from paimon_spark.writes.options import WriteOptions
-from paimon_spark.writes.task_rows import align_rows
 from paimon_spark.writes.write_job import WriteJob, nothing_committed, texts_as_they_are
 
 _NUMBER = "_paimon_bucket"

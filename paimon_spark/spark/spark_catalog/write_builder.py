@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from pyspark.sql import DataFrame, SparkSession
+
 from paimon_spark.arrow.predicates import predicate as p
 from paimon_spark.arrow.types import from_internal
 from paimon_spark.errors import OptionError, UnsupportedFeature
@@ -23,9 +25,12 @@ from paimon_spark.spark.spark_catalog.jvm_objects import Java, dict_of
 from paimon_spark.spark.spark_catalog.predicates import convert
 from paimon_spark.spark.spark_catalog.sessions import NamedTable
 from paimon_spark.spark.spark_catalog.spark_internals import data_frame, python_table, write_info
+from paimon_spark.spark.table.table_appends import TableAppends
 from paimon_spark.sql.text.literals import literal_text
 from paimon_spark.sql.text.names import TableName
-from paimon_spark.writes.options import DYNAMIC_OVERWRITE, OVERWRITE_WHERE
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.writes.options import DYNAMIC_OVERWRITE, OVERWRITE_WHERE, Once
+from paimon_spark.writes.write_job import WriteResult
 
 _WRITE = "org.apache.spark.sql.connector.write."
 INSERTABLE = "org.apache.spark.sql.sources.InsertableRelation"
@@ -120,11 +125,27 @@ class Write:
 
     def _insert(self, rows: Java) -> None:
         session = self.of.session
-        table, frame = session.table(self.of.name), data_frame(rows, session.spark)
+        session.open_any(self.of.name)
+        options = {**session.storage_options, **session.said_of(self.of.name).of_writes}
+        table = _Appends(session.spark, session.location(self.of.name), options)
+        frame = data_frame(rows, session.spark)
         if self.replaces is None:
             table.append(frame, self.options)
         else:
             table.overwrite(frame, options={**self.options, **self.replaces})
+
+
+class _Appends(TableAppends):
+    """A table that rows are written to; what changes rows in place is imported where a write has an `upsert-key`."""
+
+    def __init__(self, spark: SparkSession, path: str, options: Mapping[str, str]) -> None:
+        super().__init__(spark, path, options)
+        self._given = options
+
+    def _upsert(self, df: DataFrame, table: Table, once: Once | None) -> WriteResult:
+        from paimon_spark.spark.table.table_writes import TableWrites
+
+        return TableWrites(self._spark, self._path, self._given)._upsert(df, table, once)
 
 
 @dataclass(frozen=True)

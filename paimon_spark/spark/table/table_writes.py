@@ -1,4 +1,4 @@
-"""What PaimonTable does to rows: appends, overwrites, streams, row changes, and changes that follow a database.
+"""What PaimonTable does to rows beyond ``table_appends``: streams, row changes, and changes that follow a database.
 
 Writes take the road with a shuffle: one task owns a bucket, files are few and large.
 """
@@ -16,43 +16,28 @@ from pyspark.sql import functions as sf
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from paimon_spark.cdc.batches.decoding import DecodingOptions, decoding_of
-from paimon_spark.errors import OptionError, TableNotFound
+from paimon_spark.errors import OptionError
 from paimon_spark.format.quoting import quoted
 from paimon_spark.row_changes.attempts import RowChange
 from paimon_spark.row_changes.clauses import Action, When
 from paimon_spark.row_changes.result import RowChangeResult
-from paimon_spark.spark.adapters.batches import FrameColumns
-from paimon_spark.spark.adapters.dataframes import Rows, as_dataframe, held_rows
 from paimon_spark.spark.adapters.errors import named_batch
 from paimon_spark.spark.adapters.live_session import check_frame
-from paimon_spark.spark.adapters.options import (
-    OVERWRITE_MODE,
-    PATH,
-    SESSION_ZONE,
-    last_of,
-    path_in_session,
-    write_options,
-)
+from paimon_spark.spark.adapters.options import PATH, SESSION_ZONE, path_in_session
 from paimon_spark.spark.cdc.table_sync import SyncPlan, check_stream, sync_batch
-from paimon_spark.spark.jobs.format_job import write_format_table
-from paimon_spark.spark.jobs.write_run import run_write
 from paimon_spark.spark.merge_into.clauses import Clause, MergeBuilder
 from paimon_spark.spark.merge_into.merge import Merge, run_merge
 from paimon_spark.spark.rows.assignments import Expression
 from paimon_spark.spark.rows.job import Job
 from paimon_spark.spark.rows.statements import RowStatement, delete_where, update_where
 from paimon_spark.spark.stream_sink.options import stream_options
-from paimon_spark.spark.stream_sink.query import StreamIdentity, compute, local_query
+from paimon_spark.spark.stream_sink.query import StreamIdentity
 from paimon_spark.spark.table.each_batch import stream_writer
-from paimon_spark.spark.table.table_state import TableState
-from paimon_spark.spark.write.bucket_routing import how_computed
+from paimon_spark.spark.table.table_appends import TableAppends
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.rows.change_strategies import Statement
-from paimon_spark.store.storage.served import is_served
-from paimon_spark.writes.format_writes import find_format_table
-from paimon_spark.writes.open_write import open_job
-from paimon_spark.writes.options import DYNAMIC_OVERWRITE, OVERWRITE_WHERE, UNKNOWN_BATCH, Once, merging_of
+from paimon_spark.writes.options import UNKNOWN_BATCH, Once, merging_of
 from paimon_spark.writes.write_job import WriteResult
 
 _NO_OPTIONS: Mapping[str, str] = {}
@@ -63,87 +48,11 @@ _ALL_ROWS = "true"
 Changed = TypeVar("Changed", bound="TableWrites")
 
 
-class TableWrites(TableState):
+class TableWrites(TableAppends):
     """What changes the rows of a table."""
 
     _alias: str | None = None
     _refresh: Callable[[], None] | None = None
-
-    def append(
-        self,
-        df: Rows,
-        options: Mapping[str, str] = _NO_OPTIONS,
-        once: tuple[str, int] | None = None,
-        once_skips_older: bool = False,
-    ) -> WriteResult:
-        """Adds the rows, or upserts them if the table has a primary key.
-
-        Args:
-            df: a DataFrame of Spark or pandas, a pyarrow Table, a scan, or what else has Arrow's stream, such as a
-                DataFrame of Polars; this process holds all rows but those of Spark.
-            options: of this write; ``row-kind-column`` among them.
-            once: the name of an application and a number that grows from write to write, such as that of a batch: the
-                write happens once. It is looked up before a row is computed; a repeated call does nothing and says so
-                (``repeated``). Several writes of one batch need names of their own.
-            once_skips_older: whether a lower number than the last one is skipped; else it is an error.
-
-        Raises:
-            TableNotFound: the table was dropped; a write makes none.
-            StaleBatch: the application has written a later number; the message names the ways out.
-            CommitStateUnknown: an earlier call broke off, and the snapshots have expired that could tell whether it
-                was committed; the option `write.stream.unknown-batch` = skip or write decides.
-            PaimonError: the DataFrame, the options and the table do not fit, or the commit failed.
-        """
-        return self._write(df, options, False, Once.of(once, once_skips_older))
-
-    def overwrite(
-        self,
-        df: Rows,
-        where: str | None = None,
-        options: Mapping[str, str] = _NO_OPTIONS,
-        once: tuple[str, int] | None = None,
-        once_skips_older: bool = False,
-    ) -> WriteResult:
-        """Replaces all rows, or those of some partitions, in one snapshot.
-
-        In a session with ``spark.sql.sources.partitionOverwriteMode`` = ``dynamic`` and without a condition it replaces
-        the partitions that the DataFrame has rows of; the option ``dynamic-partition-overwrite`` decides otherwise.
-
-        Args:
-            df: as for append.
-            where: SQL text that gives partition columns their values, such as ``dt = '2026-11-01'``; rows of other
-                partitions are refused.
-            once, once_skips_older: as for append.
-        """
-        df = held_rows(df)
-        chosen = self._overwrite_of_session(options) if where is None else {OVERWRITE_WHERE: where}
-        return self._write(df, {**options, **chosen}, True, Once.of(once, once_skips_older))
-
-    def dynamic_partition_overwrite(
-        self,
-        df: Rows,
-        options: Mapping[str, str] = _NO_OPTIONS,
-        once: tuple[str, int] | None = None,
-        once_skips_older: bool = False,
-    ) -> WriteResult:
-        """Replaces the partitions that the rows belong to, and no other; arguments as for append.
-
-        Raises:
-            OptionError: the table has no partitions, so that all its rows would go.
-        """
-        df = held_rows(df)
-        if not self._open_any().schema.partition_keys:
-            raise OptionError(
-                f"dynamic_partition_overwrite of {self._path}: the table has no partitions; overwrite(df) replaces all "
-                "its rows"
-            )
-        return self._write(df, {**options, DYNAMIC_OVERWRITE: "true"}, True, Once.of(once, once_skips_older))
-
-    def _overwrite_of_session(self, options: Mapping[str, str]) -> Mapping[str, str]:
-        """What the session says of overwrites, as option, unless the call says something."""
-        says = any(key.lower() in (DYNAMIC_OVERWRITE, OVERWRITE_WHERE) for key in (*self._options, *options))
-        mode = self._spark.conf.get(OVERWRITE_MODE, "static") or "static"
-        return {DYNAMIC_OVERWRITE: "true"} if not says and mode.lower() == "dynamic" else _NO_OPTIONS
 
     def write_stream(
         self, df: DataFrame, checkpoint: str | None = None, options: Mapping[str, str] = _NO_OPTIONS
@@ -356,25 +265,6 @@ class TableWrites(TableState):
         change = RowChange(self._open, statement, once, self._unknown, name=self._alias or self._path)
         return Job(self._spark, change if self._refresh is None else replace(change, refresh=self._refresh))
 
-    def _write(self, rows: Rows, options: Mapping[str, str], overwrite: bool, once: Once | None) -> WriteResult:
-        rows = held_rows(rows)
-        df = as_dataframe(self._spark, rows)
-        given = self._in_session({**self._options, **options, PATH: self._path})
-        read = write_options({**given, UNKNOWN_BATCH: last_of(options, UNKNOWN_BATCH) or self._unknown})
-        write = read if once is None else replace(read, once=once)
-        if is_served(self._path):
-            found = find_format_table(write)
-            if found is not None:
-                return write_format_table(df, found, write, overwrite)
-        missing = None if write.creates else partial(_refuse_lost_table, self._path)
-        job = open_job(write, FrameColumns(df.schema), overwrite, missing, finds_keys=True, upserts=True)
-        if job.table.settings.upsert_key and not (overwrite or job.table.schema.primary_keys):
-            return self._upsert(df, job.table, once)
-        done = run_write(self._spark, df, job, here=how_computed(rows))
-        if done.repeated and local_query(self._spark) is not None:
-            compute(df)
-        return done
-
     def _upsert(self, df: DataFrame, table: Table, once: Once | None) -> WriteResult:
         """Replaces the rows with the same `upsert-key`, and adds the others (Java: RewriteUpsertTable)."""
         keys, sequence = table.settings.upsert_key, table.settings.sequence_field
@@ -385,25 +275,11 @@ class TableWrites(TableState):
             df = df.withColumn(_NEWEST, sf.row_number().over(newest)).where(f"{_NEWEST} = 1").drop(_NEWEST)
         condition = " AND ".join(f"{_ALIAS}.{quoted(key)} <=> {_SOURCE}.{quoted(key)}" for key in keys)
         newer = " AND ".join(f"{_ALIAS}.{quoted(name)} <= {_SOURCE}.{quoted(name)}" for name in sequence)
-        job = self._job(Statement.MERGE, once)
         update = Clause(When.MATCHED, Action.UPDATE, newer or None)
         insert = Clause(When.NOT_MATCHED, Action.INSERT, None)
-        done = run_merge(Merge(job, _ALIAS, df, _SOURCE, condition, (update, insert)))
+        done = run_merge(Merge(self._job(Statement.MERGE, once), _ALIAS, df, _SOURCE, condition, (update, insert)))
         rows = done.rows_updated + done.rows_inserted
         return WriteResult(rows, done.files_added, done.bytes, done.millis, done.snapshot_id, repeated=done.repeated)
-
-
-def _refuse_lost_table(path: str) -> None:
-    """A table that a write made of its rows would lack the keys and options of the one that the object was made for.
-
-    Raises:
-        TableNotFound: always.
-    """
-    raise TableNotFound(
-        f"writing to {path}: there is no table any more; it was dropped or renamed since this PaimonTable was made. "
-        f"Nothing was written. Create it again, with its keys and options; or let df.write.format('paimon')"
-        f".mode('append').save('{path}') make a table of the rows"
-    )
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
+from paimon_spark.arrow.alignment import align_rows
 from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.format.row_kind import Kinds
@@ -30,7 +31,7 @@ from paimon_spark.spark.adapters.tasks import (
 )
 from paimon_spark.spark.adapters.types import spark_type
 from paimon_spark.spark.write.dynamic_write import PlacedRows, by_owner, owned_buckets, owner_numbers, write_task
-from paimon_spark.spark.write.shuffle_write import OWNER, PLACE
+from paimon_spark.spark.write.shuffled_columns import OWNER, PLACE
 from paimon_spark.spark.write.task_session import zone_of_rows
 from paimon_spark.store.buckets.bucket_assigner import bucket_rules
 from paimon_spark.store.metadata.messages import CommitMessage
@@ -40,7 +41,7 @@ from paimon_spark.store.scan.stored_keys import key_columns, key_reader, plan_ke
 from paimon_spark.store.scan.time_travel import at_id
 from paimon_spark.store.write.cross_partition import NEW, CrossPartitionAssigner, KeyRows, check_cross_partition_job
 from paimon_spark.store.write.row_rules import row_rules
-from paimon_spark.writes.task_rows import align_rows, job_rows
+from paimon_spark.writes.task_rows import job_rows
 from paimon_spark.writes.write_job import WriteJob, texts_as_they_are
 
 HASH, BUCKET, KIND = "hash", "bucket", "kind"

@@ -29,7 +29,7 @@ from paimon_spark.spark.adapters.tasks import (
     with_given_names,
     with_plain_names,
 )
-from paimon_spark.spark.write.shuffle_write import OWNER, PLACE, SHUFFLE_PARTITIONS, column_of, stored_columns
+from paimon_spark.spark.write.shuffled_columns import OWNER, PLACE, SHUFFLE_PARTITIONS, column_of, stored_columns
 from paimon_spark.spark.write.task_session import current_task, zone_of_rows
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table

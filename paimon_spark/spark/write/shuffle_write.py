@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.functions import arrow_udf
 
@@ -30,19 +30,14 @@ from paimon_spark.spark.adapters.tasks import (
     with_given_names,
     with_plain_names,
 )
-from paimon_spark.spark.adapters.types import spark_type
+from paimon_spark.spark.write.shuffled_columns import OWNER, PLACE, SHUFFLE_PARTITIONS, column_of, stored_columns
 from paimon_spark.spark.write.task_session import current_task, zone_of_rows
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.write.placement import numbered_buckets, settled_number, stages_all, writes_fixed_buckets
-from paimon_spark.store.write.row_rules import row_rules
 from paimon_spark.store.write.write_rules import write_clustering
-from paimon_spark.writes.task_rows import align_rows, write_rows
+from paimon_spark.writes.task_rows import write_rows
 from paimon_spark.writes.write_job import WriteJob
-
-OWNER = "owner"
-PLACE = "place"
-SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 
 
 def write_shuffled(df: DataFrame, job: WriteJob) -> list[CommitMessage]:
@@ -112,14 +107,6 @@ def _place_of(job: WriteJob, clustering: Clustering) -> Callable[..., pa.Array]:
     return place
 
 
-def column_of(df: DataFrame, names: Sequence[str], field: DataField) -> Column:
-    """The DataFrame's column of that name, in any letter case as align_rows finds it; NULL if it has none."""
-    exact = [column for column, name in zip(df.columns, names, strict=True) if name == field.name]
-    alike = [column for column, name in zip(df.columns, names, strict=True) if name.lower() == field.name.lower()]
-    found = exact or alike
-    return sf.col(found[0]) if found else sf.lit(None).cast(spark_type(field.type))
-
-
 def _buckets(job: WriteJob) -> int:
     """The number of buckets of a table without partitions."""
     if job.table.bucket_mode is BucketMode.POSTPONE_MODE:
@@ -147,21 +134,6 @@ def _owner_of(job: WriteJob, keys: tuple[DataField, ...]) -> Callable[..., pa.Ar
         return pa.array(owners)
 
     return owner
-
-
-def stored_columns(job: WriteJob, fields: tuple[DataField, ...]) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
-    """A function that brings these columns of given rows to what will be stored of them.
-
-    Defaults are filled in as they will be when the row is written: its place depends on them.
-    """
-    table, wanted, store = job.table, job.row_fields(fields), job.store_rules()
-    rules = row_rules(table.location, table.schema, table.settings).of_columns([field.name for field in fields])
-
-    def stored(given: pa.RecordBatch) -> pa.RecordBatch:
-        rows, _ = rules.prepare(align_rows(given, wanted, rules=store), None)
-        return rows
-
-    return stored
 
 
 def _task(job: WriteJob, names: Sequence[str]) -> Task:

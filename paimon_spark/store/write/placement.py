@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -46,7 +46,9 @@ from paimon_spark.store.metadata.partition_stats import same_partition
 from paimon_spark.store.metadata.partitions import describe_partition
 from paimon_spark.store.metadata.postponed import positive
 from paimon_spark.store.metadata.table import BucketMode, Table
-from paimon_spark.store.write.write_plan import DynamicPlan, WritePlan
+
+if TYPE_CHECKING:
+    from paimon_spark.store.write.write_plan import DynamicPlan, WritePlan
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Group: TypeAlias = tuple[Partition, int, Indices]

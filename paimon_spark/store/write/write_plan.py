@@ -6,18 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from paimon_spark.errors import CorruptFile
 from paimon_spark.format.bucket import Partition
-from paimon_spark.format.manifest import FileKind
-from paimon_spark.format.manifests.columns import ManifestColumns
 from paimon_spark.format.paths import write_roots
-from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.store.buckets.hash_index_files import read_hash_files
 from paimon_spark.store.metadata.external_paths import check_external_path
-from paimon_spark.store.metadata.live_files import canonical_partitions, canonical_row, fold, group_by_bucket
-from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_manifest_columns
 from paimon_spark.store.metadata.partitions import describe_partition
 from paimon_spark.store.metadata.table import BucketMode, Table
 
@@ -44,8 +36,11 @@ class DynamicPlan:
         Raises:
             CorruptFile: a bucket of the partition has files and no HASH index.
         """
-        types = table.schema.partition_types
-        missing = self.unindexed.get(canonical_row(partition, types)) if self.unindexed else None
+        if not self.unindexed:
+            return
+        from paimon_spark.store.metadata.live_files import canonical_row
+
+        missing = self.unindexed.get(canonical_row(partition, table.schema.partition_types))
         if missing:
             numbers = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
             raise CorruptFile(
@@ -98,52 +93,8 @@ def plan_write(table: Table, overwrites: bool = False) -> WritePlan:
         return WritePlan(0, 0, overwrites=overwrites)
     if table.bucket_mode == BucketMode.BUCKET_UNAWARE:
         return WritePlan(latest.id, 0, overwrites=overwrites, base=latest.base_manifest_list)
-    manifests = read_data_manifests(table.file_io, table.location, latest)
-    columns = read_manifest_columns(table.file_io, table.location, manifests)
-    # Deleted files are included: a number above theirs does no harm, and no folding is needed.
-    first_sequence = int(columns.max_sequence_number.max(initial=-1)) + 1
-    dynamic = DynamicPlan()
-    if table.bucket_mode in (BucketMode.HASH_DYNAMIC, BucketMode.KEY_DYNAMIC) and not overwrites:
-        dynamic = _plan_dynamic(table, latest, columns)
-    buckets = {} if overwrites else _bucket_numbers(table, columns)
-    return WritePlan(latest.id, first_sequence, buckets, dynamic, overwrites, latest.base_manifest_list)
+    from paimon_spark.store.write.planned_files import read_planned_files
 
-
-def _bucket_numbers(table: Table, columns: ManifestColumns) -> dict[Partition, int]:
-    """The value of WritePlan.buckets. Files are folded only if the result may not be empty."""
-    if table.bucket_mode not in (BucketMode.POSTPONE_MODE, BucketMode.HASH_FIXED):
-        return {}
-    other = columns.total_buckets != table.settings.bucket  # postponed files say -2
-    if not (other & (columns.kind == FileKind.ADD)).any():
-        return {}
-    types = table.schema.partition_types
-    codes = canonical_partitions(columns, types)[columns.partition_code]
-    live = fold(columns, codes, np.flatnonzero(other & (columns.bucket >= 0) & (columns.total_buckets > 0)))
-    _, first = np.unique(codes[live], return_index=True)
-    return {
-        canonical_row(columns.partitions[codes[i]], types): int(columns.total_buckets[i]) for i in live[first].tolist()
-    }
-
-
-def _plan_dynamic(table: Table, latest: Snapshot, columns: ManifestColumns) -> DynamicPlan:
-    """The dynamic buckets of a snapshot.
-
-    Args:
-        table: a table with dynamic buckets.
-        columns: the entries of all manifests of the snapshot.
-
-    Raises:
-        CorruptFile: the index manifest is missing or damaged.
-    """
-    types = table.schema.partition_types
-    codes = canonical_partitions(columns, types)[columns.partition_code]
-    live = fold(columns, codes, np.flatnonzero(columns.bucket >= 0))
-    rows: dict[bytes, dict[int, int]] = {}
-    for group in group_by_bucket(columns, codes, live):
-        partition = canonical_row(columns.partitions[codes[group[0]]], types)
-        rows.setdefault(partition, {})[int(columns.bucket[group[0]])] = int(columns.row_count[group].sum())
-    if table.bucket_mode is BucketMode.KEY_DYNAMIC:
-        return DynamicPlan(rows=rows)
-    indexed = read_hash_files(table, latest.index_manifest)
-    missing = {part: tuple(sorted(found.keys() - indexed.get(part, {}).keys())) for part, found in rows.items()}
-    return DynamicPlan(latest.index_manifest, {part: buckets for part, buckets in missing.items() if buckets})
+    found = read_planned_files(table, latest, overwrites)
+    dynamic = DynamicPlan(found.index_manifest, found.unindexed, found.rows)
+    return WritePlan(latest.id, found.first_sequence, found.buckets, dynamic, overwrites, latest.base_manifest_list)

@@ -34,6 +34,14 @@ def test_rows_are_added_by_position_and_by_name(lake: Lake) -> None:
     ]
 
 
+def test_rows_replace_those_with_their_upsert_key(lake: Lake) -> None:
+    lake.sql("CREATE TABLE t (id BIGINT, a STRING) TBLPROPERTIES ('upsert-key' = 'id')")
+    frame = lake.spark.range(1, 4).select("id", F.lit("old").alias("a"))
+    frame.writeTo("lake.d.t").append()
+    frame.where("id > 1").withColumn("a", F.lit("new")).writeTo("lake.d.t").append()
+    assert lake.rows("SELECT * FROM t") == [(1, "old"), (2, "new"), (3, "new")]
+
+
 def test_overwrites_replace_what_they_name(lake: Lake) -> None:
     partitioned(lake)
     rows = "SELECT * FROM p"
