@@ -144,6 +144,8 @@ class Value:
                 problem += f"; a text is SQL, and {given!r:.40} itself would be {repr(given)!r:.44}"
             elif not isinstance(given, Expr):
                 problem = f"{given!r:.100} of the type {type(given).__name__} is no value of a column"
+                if callable(getattr(given, "encode", None)):  # a BlobDescriptor, a BlobView
+                    problem += ", and its encode() is one"
             raise PredicateError(f"{scope.what}: {problem}; {_WAY_OUT}") from None
 
     def of(self, rows: pa.RecordBatch) -> pa.Array:

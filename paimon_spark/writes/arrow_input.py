@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
@@ -65,6 +66,8 @@ def _advice(error: Exception) -> str:
     """What to do about an object that Arrow does not know, as a further part of a sentence."""
     if "with type VariantVal:" in str(error):
         return "; give {'value': v.value, 'metadata': v.metadata} of a VariantVal v"
+    if re.search(r"with type \w*Path:", str(error)):
+        return "; give BlobDescriptor(str(path)).encode() of the path of a file whose bytes a BLOB is to have"
     found = next((name for name in ("BlobDescriptor", "BlobView") if f"with type {name}:" in str(error)), None)
     return f"; give the value encode() of a {found}" if found else ""
 

@@ -23,7 +23,7 @@ from hypothesis import given, settings
 from support.long_runs import examples
 from support.oracles.checker import check_table
 
-from paimon_spark import RowChangeResult, col, create_table, open_table
+from paimon_spark import BlobDescriptor, RowChangeResult, col, create_table, open_table
 from paimon_spark.errors import (
     ArgumentError,
     DataError,
@@ -307,6 +307,8 @@ def test_default_is_the_default_value(tmp_path: Path) -> None:
         (lambda t: t.update("true", {"n": 2**40}), DataError, "does not fit into INT"),
         (lambda t: t.update("true", {"n": pc.field("n") + pa.scalar(2**31 - 1, pa.int32())}), DataError, "overflow"),
         (lambda t: t.update("true", {"n": col("n") == 1}), PredicateError, "is a condition, and stands"),
+        (lambda t: t.update("true", {"v": BlobDescriptor("/a")}), PredicateError, r"and its encode\(\) is one"),
+        (lambda t: t.create_global_index("n", "btree", options={}), ArgumentError, r"'options' .*; open_table\("),
         (lambda t: t.update("true", {"n": len}), PredicateError, "of the type builtin_function_or_method is no value"),
         (lambda t: t.update(where="true", set={"n": 1}), ArgumentError, "the first argument, says which rows"),
         (lambda t: t.merge({"id": [1]}, on="id"), ArgumentError, "says which columns are equal"),

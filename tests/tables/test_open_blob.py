@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_spark import BlobDescriptor, create_table, open_blob, open_table
-from paimon_spark.errors import CorruptFile, DataError
+from paimon_spark.errors import CorruptFile, DataError, PredicateError
 
 WHOLE = bytes(range(256)) * 2
 WAYS = (io.SEEK_SET, io.SEEK_CUR, io.SEEK_END)
@@ -59,6 +59,11 @@ def test_values_of_a_table_are_opened(tmp_path: Path) -> None:
     assert found[1] is None
     with pytest.raises(DataError, match="a value of 6 bytes is no reference; read the table with 'blob-as-descriptor'"):
         open_blob(b"abcdef")
+    for literal in ("X'61'", "'a'"):
+        with pytest.raises(PredicateError, match="values of this type are not compared here; IS NULL and"):
+            open_table(path).scan(["id"], f"b = {literal}")
+    with pytest.raises(DataError, match=r"; give BlobDescriptor\(str\(path\)\).encode\(\) of the path"):
+        open_table(path).append({"id": [4], "b": [tmp_path]})
     with pytest.raises(FileNotFoundError):
         open_blob(BlobDescriptor(str(tmp_path / "gone")))
 

@@ -140,7 +140,10 @@ def bind_comparison(column: Column, op: Op, literal: Literal, zone: dt.tzinfo) -
         literal = decimal_literal(decimal_of(int(literal.value or 0), 0)) if literal.value is not None else literal
     common = common_type(column.type, literal.type)
     if common is None:
-        raise PredicateError(f"cannot compare {column} with {_shown(literal)}: use a literal of the column's type")
+        way_out = "use a literal of the column's type"
+        if column.type.root in (Root.BLOB, Root.VARIANT):
+            way_out = "values of this type are not compared here; IS NULL and IS NOT NULL are conditions on the column"
+        raise PredicateError(f"cannot compare {column} with {_shown(literal)}: {way_out}")
     return bind_in_type(column, op, literal, common, zone)
 
 

@@ -32,6 +32,7 @@ from paimon_spark.format.options.index_settings import TEXT_OPTIONS
 FULL_TEXT = "full-text"
 _PREFIX = "full-text."
 _OF_POOL = "searcher-pool.max-size"  # of Java, for reads
+_QUERY = '{"match": {"query": "words"}}'
 _OF_QUERY = ("json error", "invalid query")  # how errors of the library begin that the query is to blame for
 
 
@@ -159,7 +160,8 @@ class TextFile:
         except RuntimeError as error:
             if self._input.error is None and str(error).startswith(_OF_QUERY):
                 raise OptionError(
-                    f"the query {query!r:.200} is not understood: {error}", arguments=("query",)
+                    f"the query {query!r:.200} is not understood: {error}; a query is JSON, such as {_QUERY}",
+                    arguments=("query",),
                 ) from None
             raise self._input.raise_for(error, self._where) from None
         ids, values = np.array(numbers, np.int64), np.array(scores, np.float64)

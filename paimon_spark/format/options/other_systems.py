@@ -367,6 +367,7 @@ _STATE_NAMES = "tag tag_name snapshot snapshot_id as_of at version_as_of timesta
 _COUNT = {"count=... is how many": "n limit num_rows"}
 _CHOICE_NAMES = {_CHOICE: "columns where filter filters select limit"}
 _WHICH_ROWS = 'condition="total > 10", or the first argument, says which rows'
+_OF_TABLE = {"open_table('<path>', {...}) takes the options": "options"}
 _ARGUMENTS: Mapping[str, Mapping[str, str]] = {
     "delete": {_WHICH_ROWS: "where filter predicate delete_filter"},
     "update": {
@@ -403,6 +404,8 @@ _ARGUMENTS: Mapping[str, Mapping[str, str]] = {
         "batch.slice(0, 1000) of pyarrow is a part of a batch that to_batches() gives": "batch_size",
     },
     "system_table": {_ROWS_WHERE: _FILTERS},
+    "compact": _OF_TABLE,
+    "create_global_index": _OF_TABLE,
     "head": _COUNT,
     "top": {**_COUNT, "descending=True takes the greatest values first": "ascending reverse desc"},
     **dict.fromkeys(("to_arrow", "to_pandas", "count"), _CHOICE_NAMES),

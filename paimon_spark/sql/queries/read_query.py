@@ -88,8 +88,8 @@ def _not_understood(text: str, tokens: Sequence[Token], blamed: Reference, error
     return error_at(
         text,
         min(stop - len(error.near), tokens[-1].end),
-        f"the query cannot be understood {near}; check its words there, and that all parentheses are closed. It names "
-        f"{name}, so it cannot be left to Spark",
+        f"the query cannot be understood {near}; check its words there, that all parentheses are closed, and that a "
+        f"name which is a word of SQL stands in backquotes. It names {name}, so it cannot be left to Spark",
     )
 
 

@@ -326,6 +326,7 @@ def test_names_of_which_rows_are_read(text: str, names: str) -> None:
     [
         ("SELECT 1 FROM paimon.a.t; SELECT 2", "line 1, column 27: one statement at a time: a second one begins here"),
         ("SELECT\n  a FROM paimon.a.t WHERE", "line 2, column 21: the query cannot be understood at its end"),
+        ("SELECT a FROM paimon.a.cross", "a name which is a word of SQL stands in backquotes"),
         ("SELECT (a FROM paimon.a.t", "line 1, column 11: the query cannot be understood at 'FROM'"),
         ("SELECT a FRM paimon.a.t x y", "line 1, column 14: the query cannot be understood at 'paimon'"),
         ("SELECT 'a FROM paimon.a.t", "line 1, column 8: the string 'a FROM paimon.a.t has no end"),

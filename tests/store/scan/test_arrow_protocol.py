@@ -88,7 +88,8 @@ def test_an_argument_of_another_library_is_answered(name: str, table: ReadableTa
     call, argument = name.removesuffix(")").split("(")
     scan = table.scan()
     owners: dict[str, list[Any]] = {"open_table": [paimon_spark], "table": [open_catalog(str(tmp_path))]}
-    owners |= {call: [table] for call in ("scan", "system_table", "delete", "update", "merge", "upsert")}
+    of_tables = ("scan", "system_table", "delete", "update", "merge", "upsert", "compact", "create_global_index")
+    owners |= {call: [table] for call in of_tables}
     own = {"open_table": table.location, "table": "shop.t", "system_table": "files", "top": "k"}.get(call)
     for owner in owners.get(call, [scan, table.system_table("files"), table.system_table("ro")]):
         with pytest.raises(ArgumentError) as raised:
