@@ -101,6 +101,19 @@ def test_statements_of_a_session(recorder: RecordedServer, spark: SparkSession) 
     assert cat.sql("SELECT count(*) FROM d.t").collect() == [(1002,)]
 
 
+def test_a_stream_that_waits(recorder: RecordedServer, location: str) -> None:
+    """A look asks for the snapshot that comes next, and `continuous.discovery-interval` is between two."""
+    stream = open_table(location, options(recorder)).stream(options={"continuous.discovery-interval": "0 s"})
+    while stream.poll() is not None:
+        pass
+    found = requests(recorder, lambda: [stream.poll() for _ in range(3)])
+    assert [(one.kind, one.target.rpartition("/")[2], one.status) for one in found] == [("GET", "snapshot-3", 404)] * 3
+    stream = open_table(location, options(recorder)).stream()
+    while stream.poll() is not None:
+        pass
+    assert len(requests(recorder, lambda: [stream.poll() for _ in range(100)])) <= 2, "the default is one in a second"
+
+
 def test_manifests_are_read_together(recorder: RecordedServer, storage_servers: RunningServers) -> None:
     server = storage_servers.get("versitygw")
     location = f"{server.root}/{uuid4().hex}/d.db/t"
