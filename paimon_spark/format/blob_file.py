@@ -216,16 +216,13 @@ class BlobDescriptor:
         """The reference as a value of a BLOB column.
 
         Raises:
-            DataError: the address is no text, or the place is none.
+            DataError: the address is no text, or the place is no number. A write looks whether it is in the file.
         """
         if not isinstance(self.uri, str):
             raise DataError(f"a reference to a blob: its uri is {self.uri!r}; give the address as a text")
-        for what, number, least in (("offset", self.offset, 0), ("length", self.length, -1)):
-            if not isinstance(number, Integral) or number < least:
-                raise DataError(
-                    f"a reference to a blob in {self.uri}: its {what} is {number!r}; give a whole number of at least "
-                    f"{least}"
-                )
+        for what, number in (("offset", self.offset), ("length", self.length)):
+            if not isinstance(number, Integral):
+                raise DataError(f"a reference to a blob in {self.uri}: its {what} is {number!r}; give a whole number")
         uri = self.uri.encode()
         head = _DESCRIPTOR_HEAD.pack(_DESCRIPTOR_VERSION, _DESCRIPTOR_MAGIC, len(uri))
         return head + uri + _DESCRIPTOR_PLACE.pack(self.offset, self.length)

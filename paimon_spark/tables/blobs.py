@@ -26,7 +26,7 @@ def open_blob(reference: bytes | BlobDescriptor, options: Mapping[str, str] = NO
         options: how to reach the storage (``s3.endpoint``, ...).
 
     Raises:
-        DataError: the value is no reference.
+        DataError: the value is no reference, or leads to a place that no value has.
         FileNotFoundError: there is no such file; some stores say so when it is read.
         CorruptFile: when it is read: the file ends before the bytes do.
     """
@@ -37,6 +37,11 @@ def open_blob(reference: bytes | BlobDescriptor, options: Mapping[str, str] = NO
                 "'blob-as-descriptor' = 'true', which gives references instead of bytes"
             )
         reference = decode_descriptor(reference, "a reference")
+    if reference.offset < 0 or reference.length < -1:
+        raise DataError(
+            f"opening a blob: the reference to {reference.uri} has the offset {reference.offset} and the length "
+            f"{reference.length}, which no value has; correct it"
+        )
     source = file_io_for(reference.uri, options).open_input(plain_location(reference.uri))
     return cast("IO[bytes]", io.BufferedReader(_Part(source, reference), _BUFFER))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import IO
 
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_spark.arrow.raw_values import to_numpy
-from paimon_spark.errors import CorruptFile, MissingFile, UnsupportedFeature
+from paimon_spark.errors import CorruptFile, DataError, MissingFile, UnsupportedFeature
 from paimon_spark.file_io import FileIO
 from paimon_spark.file_io.locate import is_same_store, plain_location
 from paimon_spark.format.blob_file import (
@@ -25,6 +26,7 @@ from paimon_spark.format.managed_blobs import Pack, pack_of
 CHUNK = 1 << 20
 """Bytes that are held of a value that is copied."""
 _OPEN_FILES = 64
+_WHOLE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*:")
 _PLACE = REFERENCE_FRAME - REFERENCE_URI  # bytes behind the address
 _LARGEST = 2**31 - 1
 _READ_OTHERWISE = "read with 'blob-as-descriptor' = 'true', which gives the references"
@@ -43,6 +45,7 @@ class ReferencedFiles:
             writes: whether the bytes are for a write, for messages.
         """
         self._file_io = file_io
+        self._writes = writes
         self._location = location
         self._doing = f"{'writing to' if writes else 'reading'} {location}"
         self._advice = _WRITE_OTHERWISE if writes else _READ_OTHERWISE
@@ -54,6 +57,7 @@ class ReferencedFiles:
         Raises:
             CorruptFile: no value has such a place, or the file ends before its bytes do.
             MissingFile: the file does not exist.
+            DataError: a write is given a relative path.
             UnsupportedFeature: it is in another store.
         """
         if reference.length > _LARGEST:
@@ -100,6 +104,11 @@ class ReferencedFiles:
             raise UnsupportedFeature(
                 f"{self._doing}: the blob at {reference.uri} is in another store than the table, from which this "
                 f"release does not read; {self._advice}"
+            )
+        if self._writes and not _WHOLE.match(reference.uri):
+            raise DataError(
+                f"{self._doing}: the path '{reference.uri}' of a blob is relative, and each task has a directory of "
+                "its own; give the whole path"
             )
         if reference.offset < 0 or reference.length < -1:
             raise self._no_place(reference)

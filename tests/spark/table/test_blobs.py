@@ -122,6 +122,11 @@ def test_references(cat: SessionCatalog, spark: SparkSession, tmp_path: Path) ->
     for statement, error, message in (
         ("INSERT INTO paimon.d.t VALUES (4, NULL, X'01')", DataError, "a value of 1 bytes is none"),
         ("INSERT INTO paimon.d.t SELECT 4, sys.path_to_descriptor('s3://b/x'), NULL", PaimonError, "in another store"),
+        (
+            "INSERT INTO paimon.d.t SELECT 4, sys.path_to_descriptor('a.png'), NULL",
+            DataError,
+            "'a.png' of a blob is rel",
+        ),
     ):
         with pytest.raises((error, PySparkException), match=message):
             cat.sql(statement)
