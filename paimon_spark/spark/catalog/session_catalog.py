@@ -17,20 +17,16 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from paimon_spark.arguments.checks import checked_with, checks_arguments
 from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.factory import open_catalog
-from paimon_spark.catalogs.identifier import Identifier, check_not_system
+from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.cdc.batches.decoding import DecodingOptions, decoding_of
 from paimon_spark.cdc.batches.routing import TableNames
 from paimon_spark.errors import NameTaken, OptionError, SqlError, UnsupportedMethod
 from paimon_spark.format.options.foreign_names import ForeignNames
 from paimon_spark.format.options.other_systems import CATALOG_ADVICE
 from paimon_spark.format.quoting import quoted
-from paimon_spark.format.schema import TableSchema
-from paimon_spark.spark.adapters.errors import named_batch
 from paimon_spark.spark.adapters.open_catalogs import add_catalog, catalog_options
-from paimon_spark.spark.adapters.options import PATH, path_in_session
+from paimon_spark.spark.adapters.options import PATH
 from paimon_spark.spark.adapters.types import declared_type
-from paimon_spark.spark.cdc.database_sync import DatabasePlan, DatabaseTarget, NewTables, sync_database_batch
-from paimon_spark.spark.cdc.table_sync import Once, check_stream
 from paimon_spark.spark.native.read_table import ReadExplanation
 from paimon_spark.spark.queries.asking import Args
 from paimon_spark.spark.queries.reading import read_statement
@@ -38,9 +34,6 @@ from paimon_spark.spark.queries.run_query import parse_view, plan_query, read_na
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.queries.temporary_views import create_temporary_view
 from paimon_spark.spark.statements.run import run_sql
-from paimon_spark.spark.stream_sink.query import StreamIdentity
-from paimon_spark.spark.table.table_api import PaimonTable
-from paimon_spark.spark.table.table_writes import TableTarget
 from paimon_spark.sql import statements as s
 from paimon_spark.sql.queries.query import Query, Travel, Use
 from paimon_spark.sql.statements import CreateView, Delete, Merge, Update
@@ -50,6 +43,9 @@ from paimon_spark.sql.text.names import TableName
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.storage.publishers import CONNECTION
 from paimon_spark.writes.write_job import WriteResult
+
+if TYPE_CHECKING:
+    from paimon_spark.spark.table.table_api import PaimonTable
 
 NAME = "paimon"
 _NO_OPTIONS: Mapping[str, str] = {}
@@ -293,7 +289,7 @@ class SessionCatalog(ForeignNames):
         options: Mapping[str, str] = _NO_OPTIONS,
         dead_letters: str | None = None,
         checkpoint: str | None = None,
-        once: Once | None = None,
+        once: tuple[str, int] | None = None,
         **decoding: Unpack[DecodingOptions],
     ) -> dict[str, WriteResult] | DataStreamWriter:
         """Makes tables of one database what those of a source have become, of one stream of change messages.
@@ -322,6 +318,8 @@ class SessionCatalog(ForeignNames):
         Raises:
             PaimonError: a message is malformed or of no known table, or changes do not fit a table.
         """
+        from paimon_spark.spark.catalog.database_messages import DatabasePlan, NewTables, keys_by_table, sync_messages
+
         plan = DatabasePlan(
             decoding_of(format, decoding, self._session.time_zone() or "UTC"),
             TableNames() if tables is None else tables,
@@ -389,62 +387,6 @@ def _by_metadata(read: ReadExplanation) -> list[str]:
     if read.from_metadata is not None:
         return [f"  answered by metadata: {read.from_metadata} files, of which none is opened"]
     return [f"  not answered by metadata, because {reason}" for reason in read.needs_rows]
-
-
-def sync_messages(
-    catalog: Catalog,
-    messages: DataFrame,
-    database: str,
-    plan: DatabasePlan,
-    dead_letters: str | None,
-    checkpoint: str | None,
-    once: Once | None,
-) -> dict[str, WriteResult] | DataStreamWriter:
-    """Writes a batch, or makes the writer of a stream.
-
-    Args:
-        database: of the catalog; it is made if it is missing.
-        dead_letters: the path of a table for them; None: there must be none.
-        checkpoint: of a stream.
-    """
-    check_stream(messages, checkpoint)
-    catalog.create_database(database, ignore_if_exists=True)
-    if not messages.isStreaming:
-        target = _target(messages.sparkSession, catalog, database, dead_letters)
-        return sync_database_batch(messages, plan, target, once)
-    identity = StreamIdentity(checkpoint)
-
-    def batch(frame: DataFrame, number: int) -> None:
-        spark = frame.sparkSession
-        with named_batch(number, f"the database {database}"):
-            target = _target(spark, catalog, database, dead_letters)
-            sync_database_batch(frame, plan, target, (identity.query(spark), number))
-
-    return messages.writeStream.foreachBatch(batch).option("checkpointLocation", checkpoint or "")
-
-
-def _target(spark: SparkSession, catalog: Catalog, database: str, dead_letters: str | None) -> DatabaseTarget:
-    options = catalog.table_options()
-
-    def opened(name: str) -> TableTarget:
-        return TableTarget(PaimonTable(spark, catalog.table_location(Identifier(database, name)), options))
-
-    def find(name: str) -> TableTarget | None:
-        check_not_system(Identifier(database, name), "writing change messages to")  # a message says the name
-        return None if catalog.find_table(Identifier(database, name)) is None else opened(name)
-
-    def create(name: str, schema: TableSchema) -> TableTarget:
-        catalog.create_table(Identifier(database, name), schema, ignore_if_exists=True)
-        return opened(name)
-
-    place = None if dead_letters is None else path_in_session(spark, dead_letters)
-    letters = None if place is None else TableTarget(PaimonTable(spark, place, options))
-    return DatabaseTarget(find, create, letters)
-
-
-def keys_by_table(keys: Mapping[str, Sequence[str]] | Sequence[str]) -> Mapping[str, Sequence[str]]:
-    """The keys by table; a list of columns is the key of all tables."""
-    return keys if isinstance(keys, Mapping) else {"*": keys} if keys else {}
 
 
 def publish(session: SqlSession, name: TableName, as_: str) -> None:

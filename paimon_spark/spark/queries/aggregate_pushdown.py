@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from paimon_spark.arrow.predicates.dialect import Dialect
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.native.aggregate_rows import aggregate_rows
 from paimon_spark.spark.native.table_reading import ReadExplanation, TableFrame
-from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.sql.queries.query import Totals, Use, fold
 from paimon_spark.sql.queries.totals import ROWS
 from paimon_spark.store.open import ReadableTable
+
+if TYPE_CHECKING:
+    from paimon_spark.spark.queries.session import SqlSession
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame
@@ -16,9 +16,11 @@ from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import SqlError, TableNotFound, UnsupportedFeature, similar_names
 from paimon_spark.spark.adapters.errors import without_plan
 from paimon_spark.spark.adapters.open_catalogs import of_another_catalog
-from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.sql.text.cursor import Cursor, column_path
 from paimon_spark.sql.text.lexer import tokenize
+
+if TYPE_CHECKING:
+    from paimon_spark.spark.queries.session import SqlSession
 
 Args = Mapping[str, Any] | Sequence[Any] | None
 _CONVERT = re.compile(r"\s*CONVERT\s+TO\b", re.IGNORECASE)

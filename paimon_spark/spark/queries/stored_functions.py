@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Lock
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 from weakref import WeakKeyDictionary
 
 from pyspark.sql import DataFrame, SparkSession
@@ -20,13 +20,15 @@ from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.types import declared_type
-from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.sql.queries.functions import Call, with_values
 from paimon_spark.sql.queries.read_query import QUERY_VERBS
 from paimon_spark.sql.queries.stored_calls import stored_calls
 from paimon_spark.sql.text.lexer import tokenize
 from paimon_spark.sql.text.literals import literal_text
 from paimon_spark.sql.text.names import Names
+
+if TYPE_CHECKING:
+    from paimon_spark.spark.queries.session import SqlSession
 
 DIALECT = "spark"
 """The name of the definition that Spark can call."""
@@ -58,7 +60,7 @@ class BodyFrames(Protocol):
         ...
 
 
-PlanBody: TypeAlias = Callable[[SqlSession, str | None, str], BodyFrames]
+PlanBody: TypeAlias = "Callable[[SqlSession, str | None, str], BodyFrames]"
 """Plans the query of a body: session, database of names without one (None: they are Spark's), text."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from paimon_spark.arrow.predicates.dialect import Dialect
 from paimon_spark.arrow.predicates.literal_text import parse_timestamp
@@ -17,7 +17,6 @@ from paimon_spark.spark.adapters.session_options import SessionOptions
 from paimon_spark.spark.native.read_table import ReadRequest
 from paimon_spark.spark.native.recorded_needs import first_rows
 from paimon_spark.spark.queries.full_scans import file_count, full_scan_refusal
-from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.source.readable import open_readable
 from paimon_spark.sql.queries.needs import is_whole_filter, needed_columns, pushed_filter
 from paimon_spark.sql.queries.query import Increment, Travel, Use
@@ -26,6 +25,9 @@ from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.pruning.top_n import TopN
 from paimon_spark.store.scan.time_travel import refuse_second_state
 from paimon_spark.writes.options import TIME_ZONE
+
+if TYPE_CHECKING:
+    from paimon_spark.spark.queries.session import SqlSession
 
 AUDIT_LOG = "audit_log"
 _INCREMENTS = {

@@ -37,14 +37,6 @@ _TITLE = len("Deterministic: ")
 _IS_BUILT_IN = "is the name of a function of Spark, which comes first: choose another one"
 
 
-def stored_functions(session: SqlSession, database: str) -> list[str]:
-    """The names of the functions that a catalog stores in a database; none of a catalog that stores none."""
-    try:
-        return session.catalog.list_functions(database)
-    except UnsupportedFeature:
-        return []
-
-
 def create_function(session: SqlSession, create: s.CreateFunction) -> DataFrame:
     """Stores a function, as the official connector stores it (Java: CreatePaimonSQLFunctionCommand).
 

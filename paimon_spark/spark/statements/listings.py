@@ -11,12 +11,11 @@ from pyspark.sql import DataFrame
 
 from paimon_spark.arrow.predicates.expressions import as_predicate
 from paimon_spark.catalogs.identifier import Identifier
-from paimon_spark.errors import SqlError
+from paimon_spark.errors import SqlError, UnsupportedFeature
 from paimon_spark.procedures.catalogue import PROCEDURES
 from paimon_spark.spark.adapters.dataframes import rows_frame, texts
 from paimon_spark.spark.adapters.types import spark_schema
 from paimon_spark.spark.queries.session import SqlSession
-from paimon_spark.spark.statements.functions import stored_functions
 from paimon_spark.spark.statements.partition_specs import find_partitions, required_values, the_partition
 from paimon_spark.spark.statements.table_words import create_statement, create_view_statement, shown_properties
 from paimon_spark.sql import listings as q
@@ -179,7 +178,7 @@ def show_functions(session: SqlSession, show: q.ShowFunctions) -> DataFrame:
         names += [f"{session.catalog.name}.sys.{name}" for name in own]
         if show.database != "sys":
             names += [
-                f"{session.catalog.name}.{show.database}.{name}" for name in stored_functions(session, show.database)
+                f"{session.catalog.name}.{show.database}.{name}" for name in _stored_functions(session, show.database)
             ]
     fitting = set(like([name.rpartition(".")[2] for name in names], show.pattern))
     rows = sorted((name,) for name in names if name.rpartition(".")[2] in fitting)
@@ -188,3 +187,11 @@ def show_functions(session: SqlSession, show: q.ShowFunctions) -> DataFrame:
 
 def _required(*names: str) -> pa.Schema:
     return pa.schema([pa.field(name, pa.string(), nullable=False) for name in names])
+
+
+def _stored_functions(session: SqlSession, database: str) -> list[str]:
+    """The names of the functions that a catalog stores in a database; none of a catalog that stores none."""
+    try:
+        return session.catalog.list_functions(database)
+    except UnsupportedFeature:
+        return []

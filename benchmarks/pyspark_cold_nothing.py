@@ -1,4 +1,7 @@
-"""A Python data source that does nothing: what Spark's own processes and imports cost (bench_cold)."""
+"""A Python data source that does nothing: what Spark's own processes and imports cost (bench_cold).
+
+Spark finds it by the name of this module, as it finds the data source of this package.
+"""
 
 from __future__ import annotations
 
@@ -50,3 +53,6 @@ class NothingSource(DataSource):
 
     def writer(self, schema: Any, overwrite: bool) -> NothingWriter:
         return NothingWriter()
+
+
+DefaultSource = NothingSource
