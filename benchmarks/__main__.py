@@ -7,6 +7,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import bench_ceilings
 import bench_cold
 import bench_columns
 import bench_compaction
@@ -56,6 +57,7 @@ PARTS = {
     "layout": bench_layout.run,
     "compaction": bench_compaction.run,
     "memory": bench_memory.run,
+    "ceilings": bench_ceilings.run,
 }
 
 

@@ -12,6 +12,7 @@ the value of its column, as Java casts it. Everything else is left to the store 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -159,8 +160,9 @@ def match_columns(names: Sequence[str], fields: Sequence[DataField]) -> dict[str
 
 def _positions(schema: pa.Schema, fields: Sequence[DataField], omissible: Collection[str]) -> dict[str, int]:
     """The position of each table column in the rows. Raises DataError with the list of all differences."""
-    found = match_columns(schema.names, fields)
-    repeated = sorted({name for name in schema.names if schema.names.count(name) > 1})
+    names = schema.names  # Arrow makes all of them anew each time
+    found = match_columns(names, fields)
+    repeated = sorted(name for name, count in Counter(names).items() if count > 1)
     differences = [f"column '{name}' appears more than once; rename or drop one of them" for name in repeated]
     could_be_null = False
     for field in fields:
@@ -174,9 +176,9 @@ def _positions(schema: pa.Schema, fields: Sequence[DataField], omissible: Collec
             could_be_null = True
             default = "" if field.default_value is None else f", whose default value is {field.default_value},"
             differences.append(f"column '{field.name}' {type_sql(field.type)}{default} is missing")
-    taken = {schema.names[position] for position in found.values()}
+    taken = {names[position] for position in found.values()}
     absent = [field.name for field in fields if field.name not in found]
-    unknown = [name for name in dict.fromkeys(schema.names) if name not in taken]
+    unknown = [name for name in dict.fromkeys(names) if name not in taken]
     extra = [f"column '{name}' is not in the table{did_you_mean(name, absent)}" for name in unknown]
     differences += extra
     if differences:

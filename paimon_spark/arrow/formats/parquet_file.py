@@ -57,9 +57,9 @@ class ParquetReader:
             self._schema: pa.Schema = self._file.schema_arrow
         self._metadata = self._file.metadata
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
-        return tuple(self._schema.names)
+        return tuple(self._schema.names)  # Arrow makes all of them anew each time
 
     @property
     def row_count(self) -> int:
@@ -88,7 +88,8 @@ class ParquetReader:
         rows: Sequence[RowRange] | None = None,
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
         schema = arrow_schema(columns)
-        present = [name for name in schema.names if name in self._schema.names]
+        known = set(self.names)
+        present = [name for name in schema.names if name in known]
         groups = groups_with(self.row_groups, row_groups, rows)
         if rows is not None:
             for group in groups:

@@ -236,14 +236,14 @@ def _columns(schema: TableSchema, task: FileTask, reader: FileReader) -> list[Da
     Raises:
         CorruptFile: the file lacks one that its writer knew (see ``open_file``).
     """
-    partition = {field.name for field in schema.partition_fields}
-    lacking = [field.name for field in schema.fields if field.name not in reader.names and field.name not in partition]
+    partition, known = {field.name for field in schema.partition_fields}, set(reader.names)
+    lacking = [field.name for field in schema.fields if field.name not in known and field.name not in partition]
     if lacking and schema.primary_keys and task.entry.file.write_cols is None:
         raise CorruptFile(
             f"it lacks the columns {', '.join(lacking)} of schema {schema.id}, it has {', '.join(reader.names)}; the "
             "file or that schema is damaged"
         )
-    return [field for field in schema.fields if field.name in reader.names or field.name not in partition]
+    return [field for field in schema.fields if field.name in known or field.name not in partition]
 
 
 def _readable(columns: Iterable[DataField], findings: Findings) -> list[DataField]:

@@ -95,14 +95,14 @@ def open_file(reader: FileReader, stored: StoredFile, request: FileRequest) -> O
     Files of append tables that were imported from Hive may lack partition columns, or columns that were added later.
     Files of primary-key tables are written by writers that know the schema, so a missing column is damage.
     """
-    mapping = map_fields(request.fields, stored.schema.fields)
-    lacking = {field.id: field for field in mapping.file_fields if field.name not in reader.names}
+    mapping, known = map_fields(request.fields, stored.schema.fields), set(reader.names)
+    lacking = {field.id: field for field in mapping.file_fields if field.name not in known}
     constants = {
         position: from_internal([stored.partition[field.name]], field.type)[0]
         for position, field in enumerate(request.fields)
         if field.id in lacking and field.name in stored.partition
     }
-    needed = [field.name for field in request.system if field.name not in reader.names]
+    needed = [field.name for field in request.system if field.name not in known]
     if stored.schema.primary_keys and stored.meta.write_cols is None:
         needed += [field.name for field in lacking.values() if field.name not in stored.partition]
     if needed:

@@ -236,6 +236,12 @@ def test_names_with_dots_are_not_paths() -> None:
     assert rows_of(read(file, fields)) == [[2, 3]]
 
 
+def test_the_names_of_the_columns_are_made_once() -> None:
+    """A read of 10,000 columns looks for each of them."""
+    reader = open_reader(pa.BufferReader(stored(pa.table({"a": [1]}))), "parquet", "data-1.parquet")
+    assert reader.names is reader.names
+
+
 def test_a_null_of_a_not_null_field_is_refused() -> None:
     row = DataType(Root.ROW, fields=(DataField(5, "a", INT.with_nullable(False)),))
     fields = fields_of(DataType(Root.ARRAY, element=row))
