@@ -215,9 +215,12 @@ def _timestamps(data_type: DataType, data: Bytes, places: Longs) -> tuple[pa.Arr
     if width_of(data_type) is None:
         nanos, places = _var_ints(data, places)
         per_milli = NANOS_PER_UNIT["ms"] // NANOS_PER_UNIT[unit]
-        if len(values) and int(np.abs(values).max()) > (2**63 - 1) // per_milli - 1:
+        found = values * per_milli + nanos // NANOS_PER_UNIT[unit]  # wraps around beyond 64 bits, and back again
+        too_far = (values < -(2**63) // per_milli) | (values > (2**63 - 1) // per_milli)
+        too_far |= np.where(values < 0, found > 2**62, found < 0)
+        if too_far.any():
             raise ValueError(f"a time is too far away for {unit}")
-        values = values * per_milli + nanos // NANOS_PER_UNIT[unit]
+        values = found
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)]), places
 
 

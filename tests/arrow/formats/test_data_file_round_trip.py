@@ -15,6 +15,7 @@ from support.draws.typed_batches import Limits, batches, rows_of
 from paimon_spark.arrow.formats.data_file import WriteSettings, open_reader, open_writer
 from paimon_spark.arrow.types import arrow_schema, from_internal
 from paimon_spark.errors import CorruptFile, DataError, OptionError, UnsupportedFeature
+from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import DataField, DataType, Root
 
 FORMATS = ("parquet", "orc", "avro")
@@ -66,6 +67,16 @@ def test_row(data: tuple[Any, pa.RecordBatch], batch_rows: int, block_size: int)
     some = [found for _, found in reader.read(half, batch_rows, rows=[(row, row + 1) for row in chosen])]
     wanted = batch.select([field.name for field in half]).take(pa.array(chosen, pa.int64()))
     assert rows_of(pa.Table.from_batches(some, arrow_schema(half))) == rows_of(wanted)
+
+
+def test_the_first_and_the_last_nanosecond_of_row_files() -> None:
+    """A file has milliseconds and a rest, and the milliseconds of the first nanosecond begin before it."""
+    fields = (DataField(0, "t", parse_type("TIMESTAMP(9)")),)
+    numbers = [-(2**63), -(2**63) + 1, -(2**63) + 2_000_000, -1, 0, 1, 2**63 - 1_000_000, 2**63 - 1]
+    column = pa.array(numbers, pa.int64()).cast(arrow_schema(fields).field("t").type)
+    batch = pa.RecordBatch.from_arrays([column], schema=arrow_schema(fields))
+    found = read(written(fields, [batch], "row"), fields, "row", 3)
+    assert found.column("t").cast(pa.int64()).to_pylist() == numbers
 
 
 @EXAMPLES
