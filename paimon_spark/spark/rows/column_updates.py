@@ -23,21 +23,20 @@ from paimon_spark.row_changes.update_rules import UPDATE
 from paimon_spark.spark.adapters.errors import job_errors, plainly
 from paimon_spark.spark.adapters.tasks import Task, message_rows
 from paimon_spark.spark.rows.changes import KIND, Changes
-from paimon_spark.spark.rows.file_rows import MAX_TASKS, FileRows, brought_to_owners, by_file, numbered
+from paimon_spark.spark.rows.file_rows import MAX_TASKS, FileRows, Owners, brought_to_owners, by_file, numbered
 from paimon_spark.spark.rows.target import Target, TargetRows
 from paimon_spark.store.compact.task import AppendTask
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.splits import fair_bins
 from paimon_spark.store.rows.column_files import write_columns
 from paimon_spark.store.rows.live_files import column_tasks
 from paimon_spark.store.rows.rewrite_file import RowChanges
 from paimon_spark.writes.commit_write import abort_job
 from paimon_spark.writes.write_job import WriteJob, nothing_committed
 
-_DONE_SCHEMA = pa.schema([("messages", pa.binary()), ("updated", pa.int64()), ("stands_twice", pa.bool_())])
-"""What a task tells of each file."""
 _DONE_ROWS = "messages binary, updated bigint, stands_twice boolean"
-"""The same for Spark."""
+"""What a task tells of each file."""
 
 
 def in_one_pass(table: Table, found: TargetRows, columns: Collection[str]) -> bool:
@@ -67,7 +66,7 @@ def write_in_one_pass(target: Target, changes: Changes, job: WriteJob) -> Outcom
         return Outcome(job, (), 0, 0, 0, changes.file_count)
     table, fields = target.table, _named(target.table, changes.columns)
     tasks = target.read.tasks(changes.files, column_tasks)
-    brought = brought_to_owners(changes.frame, numbered(tasks), [field.name for field in fields])
+    brought = brought_to_owners(changes.frame, _in_shares(table, tasks), [field.name for field in fields])
     with job_errors():
         done = brought.mapInArrow(plainly(_counting(table, tasks, fields)), _DONE_ROWS).collect()
     messages = tuple(message for row in done for message in pickle.loads(row["messages"]))
@@ -81,6 +80,18 @@ def write_in_one_pass(target: Target, changes: Changes, job: WriteJob) -> Outcom
             "counts; nothing was written. Make the source have one row for each"
         )
     return Outcome(job, messages, sum(row["updated"] for row in done), 0, 0, changes.file_count)
+
+
+def _in_shares(table: Table, tasks: Mapping[str, AppendTask]) -> Owners:
+    """The owners of files, as many as there are tasks of a read: most files may have no row that changes.
+
+    A task of Spark without rows takes longer than to write the columns of a small file.
+    """
+    scan = table.settings.scan
+    weights = [sum(max(file.file_size, scan.open_file_cost) for file in task.files) for task in tasks.values()]
+    shares = fair_bins(weights, scan.split_target_size, scan.open_file_cost)
+    owners = [number for number, (start, end) in enumerate(shares) for _ in range(start, end)]
+    return dict(zip(tasks, owners, strict=True))
 
 
 def writing_columns(table: Table, tasks: Mapping[str, AppendTask], fields: Sequence[DataField]) -> Task:

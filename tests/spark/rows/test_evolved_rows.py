@@ -267,3 +267,28 @@ def test_several_source_rows_for_one_row(quick_spark: SparkSession, tmp_path: Pa
     rows = sorted(map(tuple, catalog.sql("SELECT * FROM paimon.d.t").collect()))
     assert rows == [(1, "y", 10), (2, "z", 20), (3, "c", 31)]
     check_table(str(tmp_path / "d.db/t"))
+
+
+def test_small_files_share_tasks(quick_spark: SparkSession, tmp_path: Path) -> None:
+    """Most of them may have no row that changes: a statement begins as many tasks as a read, not one for each file."""
+    catalog = paimon_spark.catalog(quick_spark, str(tmp_path))
+    catalog.sql("CREATE DATABASE paimon.d")
+    catalog.sql(f"CREATE TABLE paimon.d.t (k INT, v INT, p INT) PARTITIONED BY (p) TBLPROPERTIES ({EVOLVED})")
+    catalog.sql("INSERT INTO paimon.d.t SELECT /*+ COALESCE(1) */ id DIV 24, 0, id % 24 FROM range(48)").collect()
+    assert len(files(tmp_path)) == 24  # from 33 on Spark lists them in tasks
+    tracker = quick_spark.sparkContext.statusTracker()
+    quick_spark.sparkContext.setJobGroup("an update", "")
+    try:
+        done = catalog.sql("UPDATE paimon.d.t SET v = 7 WHERE k = 1 AND abs(p - 12) < 2").collect()
+    finally:
+        quick_spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
+    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup("an update")]
+    stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
+    assert 0 < max(stage.numTasks for stage in stages if stage is not None) <= 12
+    assert tuple(done[0]) == (3,)
+    rows = sorted(map(tuple, catalog.sql("SELECT p, k FROM paimon.d.t WHERE v = 7").collect()))
+    assert rows == [(11, 1), (12, 1), (13, 1)]
+    catalog.sql("UPDATE paimon.d.t SET v = p + 100 * k").collect()
+    rows = sorted(map(tuple, catalog.sql("SELECT v, p, k FROM paimon.d.t").collect()))
+    assert rows == sorted((p + 100 * k, p, k) for p in range(24) for k in range(2))
+    check_table(str(tmp_path / "d.db/t"))
