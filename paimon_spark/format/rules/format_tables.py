@@ -31,6 +31,10 @@ ONLY_VALUE = "format-table.partition-path-only-value"
 _IMPLEMENTATION = "format-table.implementation"
 _DELIMITERS = ("sep", "delimiter")
 _NEAR_MISS = 0.8
+_LABEL = "user."
+"""How the name of a property of the user begins that looks like an option."""
+_OF_NULL_KEYS = frozenset({"json.map-null-key-mode", "json.map-null-key-literal"})
+"""What Java writes for a NULL among the keys of a map, which no row of Spark or Arrow has (Java: JsonOptions)."""
 _OPTIONS_OF_SPARK = """
 sep delimiter encoding charset codec inferschema enforceschema multiline locale ignoreleadingwhitespace
 ignoretrailingwhitespace emptyvalue nanvalue positiveinf negativeinf dateformat timestampformat timestampntzformat
@@ -133,29 +137,40 @@ def check_names_of_spark(doing: str, keys: Iterable[str]) -> None:
         )
 
 
-def check_names_of_lines(doing: str, keys: Iterable[str]) -> None:
+def check_names_of_lines(doing: str, options: Mapping[str, str]) -> None:
     """Refuses keys that look like options of files of lines and are none: lines would be read by the defaults.
 
     Args:
         doing: "creating ...", for messages.
-        keys: of the options of a new format table.
+        options: of a new format table.
 
     Raises:
-        OptionError: one of them begins as these options do, is nearly one of them, or is one without its beginning.
+        OptionError: one of them begins as the options of its format do, is nearly one of them, or is one without its
+            beginning.
     """
-    known = [option for settings in _SETTINGS.values() for option in settings.declared()]
+    file_format = TableSettings(options).files.format.lower()
+    if file_format not in _SETTINGS:
+        return
+    known = list(_SETTINGS[file_format].declared())
     names = {option.key for option in known}
     older = {name.lower() for option in known for name in option.older}
-    for key in keys:
-        plain = key.lower().replace("_", "-").replace(".", "-")
-        begins = key.lower().startswith(tuple(f"{file_format}." for file_format in _SETTINGS))
-        if key.lower() in names | older or (not begins and known_key(key) is not None):
+    for key in options:
+        lowered = key.lower()
+        begins = lowered.startswith(f"{file_format}.")
+        if lowered in names | older | _OF_NULL_KEYS or lowered.startswith(_LABEL):
             continue
-        near = [name for name in sorted(names) if name.partition(".")[2] == plain]
-        near = near or similar_names(key.replace("_", "-"), (*names, *older), cutoff=0.6 if begins else _NEAR_MISS)
+        if not begins and known_key(key) is not None:
+            continue
+        dashed = lowered.replace("_", "-")
+        plain = dashed.removeprefix(f"{file_format}.").replace(".", "-")
+        ends = {name: name.removeprefix(f"{file_format}.") for name in sorted(names)}
+        near = [name for name, end in ends.items() if plain == end or (begins and plain in end.split("-"))]
+        if not near:
+            near = similar_names(dashed, names if begins else (*names, *older), cutoff=0.6 if begins else _NEAR_MISS)
         if begins or near:
-            hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are {', '.join(sorted(names))}"
-            raise OptionError(f"{doing}: files of lines do not have the option '{key}'; {hint}")
+            hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are {', '.join(ends)}"
+            own = "" if begins else f" Or name it '{_LABEL}{key}' if it is a property of your own"
+            raise OptionError(f"{doing}: files of the format {file_format} do not have the option '{key}'; {hint}{own}")
 
 
 def file_fields(schema: TableSchema) -> tuple[DataField, ...]:
