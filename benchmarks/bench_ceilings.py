@@ -169,9 +169,9 @@ CEILINGS: tuple[tuple[str, Callable[[Path, int], str], int, dict[str, tuple[floa
         table_of_partitions,
         1_000_000,
         {
-            "plan of all": (60, 4000),
+            "plan of all": (180, 4000),
             "plan of one partition": (10, 1000),
-            "partitions": (60, 4000),
+            "partitions": (180, 4000),
             "commit": (30, 2000),
         },
     ),

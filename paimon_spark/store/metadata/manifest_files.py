@@ -5,6 +5,7 @@ The index files of the next snapshot (format sections 4.3, 4.4; Java: IndexManif
 
 from __future__ import annotations
 
+import math
 import uuid
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -216,16 +217,27 @@ class ManifestWriter:
     _counts: dict[str, int] = field(default_factory=dict)
 
     def write_manifests(self, entries: Sequence[ManifestEntry]) -> list[ManifestFileMeta]:
-        """Writes the entries in order, in files of about manifest.target-file-size; no file for no entries."""
+        """Writes the entries in order, in files that reach manifest.target-file-size, but the last.
+
+        A smaller one counts as one to be merged: if all were a little smaller, each commit would write all of them
+        again.
+        """
         if not entries:
             return []
-        data = encode_manifest(entries, self._compression)
-        parts = min(len(entries), -(-len(data) // max(1, self.settings.commits.manifest_target_file_size)))
-        if parts <= 1:
+        data, target = encode_manifest(entries, self._compression), self.settings.commits.manifest_target_file_size
+        step = max(1, math.ceil(len(entries) * target / len(data)))
+        if step >= len(entries):
             return [self._write_manifest(entries, data)]
-        size = -(-len(entries) // parts)
-        chunks = [entries[start : start + size] for start in range(0, len(entries), size)]
-        return [self._write_manifest(chunk, encode_manifest(chunk, self._compression)) for chunk in chunks]
+        made, start, stop = list[ManifestFileMeta](), 0, 0
+        while stop < len(entries):
+            start, stop = stop, min(stop + step, len(entries))
+            data = encode_manifest(entries[start:stop], self._compression)
+            while len(data) < target and stop < len(entries):
+                lacking = (stop - start) * (target - len(data)) / len(data)
+                stop = min(stop + math.ceil(1.02 * lacking), len(entries))
+                data = encode_manifest(entries[start:stop], self._compression)
+            made.append(self._write_manifest(entries[start:stop], data))
+        return made
 
     def join_manifests(
         self, metas: Sequence[ManifestFileMeta], files: Sequence[tuple[str, bytes]]

@@ -198,6 +198,18 @@ def test_manifests_roll_at_the_target_size(tmp_path: Path) -> None:
     assert read_manifests(IO, str(tmp_path), metas) == entries
 
 
+def test_what_was_written_in_files_of_the_target_size_is_not_merged_again(tmp_path: Path) -> None:
+    """Files that were all a little smaller would be: each commit of a large table would write all of its manifests."""
+    out = writer(tmp_path, target_file_size="60 kb", full_compaction_threshold_size="150 kb")
+    metas = write_all(out, [add(f"{number * 0x9E3779B97F4A7C15 % 2**64:016x}") for number in range(20_000)])
+    assert len(metas) > 3
+    assert all(60 << 10 <= meta.file_size < 72 << 10 for meta in metas[:-1])
+    read = Reads(tmp_path)
+    merged = merge([*metas, *write_all(out, [add("new")])], read, out)
+    assert (merged[: len(metas)], read.names) == (metas, set())
+    assert len(live(tmp_path, merged)) == 20_001
+
+
 def test_what_a_list_says_of_a_manifest(tmp_path: Path) -> None:
     out = writer(tmp_path)
     changes = [
