@@ -34,8 +34,8 @@ def kept_secrets(secrets: Mapping[str, str]) -> str:
         OptionError: the directory of the file has become one that other users can enter.
     """
     path = _path(os.getpid(), json.dumps(dict(sorted(secrets.items()))))
+    _make_again(path.parent)  # before a file there is believed
     if not path.exists():
-        _make_again(path.parent)
         begun = path.with_name(f"{path.name}.{os.urandom(4).hex()}")
         with open(os.open(begun, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             json.dump(dict(secrets), file)
@@ -45,6 +45,8 @@ def kept_secrets(secrets: Mapping[str, str]) -> str:
 
 def _make_again(directory: Path) -> None:
     """Makes the directory where something that cleans up has removed it; its name is known by now, to others as well.
+
+    One of others may have a file with options of theirs, such as another address of the catalog.
 
     Raises:
         OptionError: as of kept_secrets.

@@ -40,7 +40,7 @@ def test_a_file_that_was_removed() -> None:
 
 
 def test_a_directory_that_others_can_enter() -> None:
-    """One of that name that somebody makes where the own one was removed gets no password."""
+    """One of that name that somebody makes where the own one was removed gets no password, and gives none."""
     path = Path(kept_secrets(SECRETS))
     shutil.rmtree(path.parent)
     path.parent.mkdir()
@@ -48,5 +48,8 @@ def test_a_directory_that_others_can_enter() -> None:
     with pytest.raises(OptionError, match=r"cannot be kept in .* Open the catalog in a new process"):
         kept_secrets(SECRETS)
     assert list(path.parent.iterdir()) == []
-    path.parent.rmdir()
+    path.write_text(json.dumps({**SECRETS, "uri": "jdbc:postgresql://theirs/x"}))
+    with pytest.raises(OptionError, match="cannot be kept in"):
+        kept_secrets(SECRETS)
+    shutil.rmtree(path.parent)
     assert kept_secrets(SECRETS) == str(path)
