@@ -102,14 +102,17 @@ def test_columns_in_any_order_and_columns_the_file_lacks(table: GoldenTable, tmp
     fields = schema_of(root).fields
     absent = DataField(999, "absent", DataType(Root.MAP, key=DataType(Root.INT, False), element=DataType(Root.DATE)))
     wanted = (absent, *reversed(fields))
-    (path,) = data_files(root)
-    whole, turned = read_all(path, fields), read_all(path, wanted)
-    assert turned["absent"].null_count == whole.num_rows
-    assert comparable(turned.select([f.name for f in fields])) == comparable(whole)
+    for path in data_files(root):
+        whole, turned = read_all(path, fields), read_all(path, wanted)
+        assert turned["absent"].null_count == whole.num_rows
+        assert comparable(turned.select([f.name for f in fields])) == comparable(whole)
 
 
 @pytest.mark.parametrize("table", [t for t in APPEND if t.name.startswith("types_")], ids=str)
 def test_no_columns_still_count_rows(table: GoldenTable, tmp_path: Path) -> None:
-    (path,) = data_files(table.unpack(tmp_path))
-    reader = open_reader(pa.OSFile(str(path)), path.suffix[1:], str(path))
-    assert sum(batch.num_rows for _, batch in reader.read((), 2)) == reader.row_count > 1
+    found = 0
+    for path in data_files(table.unpack(tmp_path)):
+        reader = open_reader(pa.OSFile(str(path)), path.suffix[1:], str(path))
+        assert sum(batch.num_rows for _, batch in reader.read((), 2)) == reader.row_count
+        found += reader.row_count
+    assert found > 1

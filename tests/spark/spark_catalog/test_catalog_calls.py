@@ -40,7 +40,7 @@ def test_a_table_is_made_as_the_catalog_of_this_package_makes_it(lake: Lake) -> 
         ("(id INT) STORED AS ORC", r"ROW FORMAT describe tables of Hive; .*'file\.format' = 'orc'"),
         ("(v STRING) DEFAULT COLLATION UTF8_LCASE", "a table stores no collation"),
         ("(`` INT)", "a column has no name"),
-        ("(id INT) USING parquet", "leave USING out, or write USING paimon"),
+        ("(id INT) USING parquet", "a Hive or REST catalog has format tables"),
         ("(ts TIMESTAMP) PARTITIONED BY (days(ts))", r"PARTITIONED BY days\(ts\): .* by the values of whole columns"),
         ("(st STRUCT<x: INT>) PARTITIONED BY (st.x)", r"PARTITIONED BY st\.x: .* by the values of whole columns"),
         ("(id INT, st STRUCT<x: INT>) PARTITIONED BY (id, st.x)", r"PARTITIONED BY st\.x: "),
