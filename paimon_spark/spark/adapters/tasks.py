@@ -91,16 +91,27 @@ def with_given_names(batch: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBa
 def message_rows(messages: Sequence[CommitMessage]) -> Iterator[pa.RecordBatch]:
     """What a task hands to the driver."""
     if messages:
-        yield pa.RecordBatch.from_arrays([pa.array([pickle.dumps(list(messages))], pa.binary())], names=[_MESSAGES])
+        yield pa.RecordBatch.from_arrays([pa.array([packed(messages)], pa.binary())], names=[_MESSAGES])
+
+
+def packed(messages: Sequence[CommitMessage]) -> bytes:
+    """Messages as a value of a row that a task hands to the driver."""
+    return pickle.dumps(list(messages))
+
+
+def unpacked(value: bytes) -> list[CommitMessage]:
+    """The messages that a task of this job has packed."""
+    found: list[CommitMessage] = pickle.loads(value)
+    return found
 
 
 def collect_messages(tasks: DataFrame) -> list[CommitMessage]:
     """Runs the tasks, whose rows are MESSAGE_ROWS."""
-    return [message for row in tasks.collect() for message in pickle.loads(row[_MESSAGES])]
+    return [message for row in tasks.collect() for message in unpacked(row[_MESSAGES])]
 
 
 def run_here(task: Task, rows: pa.Table) -> Iterator[CommitMessage]:
     """Runs a task that makes message_rows in this process, on all its rows in one batch."""
     for batch in task(iter(rows.combine_chunks().to_batches())):
         for row in batch.column(0).to_pylist():
-            yield from pickle.loads(row)
+            yield from unpacked(row)

@@ -6,7 +6,6 @@ the rows go there from where they are found, and Spark keeps none of them.
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -21,7 +20,7 @@ from paimon_spark.format.types import DataField
 from paimon_spark.row_changes.result import Outcome
 from paimon_spark.row_changes.update_rules import UPDATE
 from paimon_spark.spark.adapters.errors import job_errors, plainly
-from paimon_spark.spark.adapters.tasks import Task, message_rows
+from paimon_spark.spark.adapters.tasks import Task, message_rows, packed, unpacked
 from paimon_spark.spark.rows.changes import KIND, Changes
 from paimon_spark.spark.rows.file_rows import MAX_TASKS, FileRows, Owners, brought_to_owners, by_file, numbered
 from paimon_spark.spark.rows.target import Target, TargetRows
@@ -69,7 +68,7 @@ def write_in_one_pass(target: Target, changes: Changes, job: WriteJob) -> Outcom
     brought = brought_to_owners(changes.frame, _in_shares(table, tasks), [field.name for field in fields])
     with job_errors():
         done = brought.mapInArrow(plainly(_counting(table, tasks, fields)), _DONE_ROWS).collect()
-    messages = tuple(message for row in done for message in pickle.loads(row["messages"]))
+    messages = tuple(message for row in done for message in unpacked(row["messages"]))
     if any(row["stands_twice"] for row in done):
         abort_job(job, messages)
         if changes.checked is not None:
@@ -130,7 +129,7 @@ def _counting(table: Table, tasks: Mapping[str, AppendTask], fields: Sequence[Da
 
 def _done_row(messages: Sequence[CommitMessage], updated: int, stands_twice: bool) -> pa.RecordBatch:
     columns = [
-        pa.array([pickle.dumps(messages)], pa.binary()),
+        pa.array([packed(messages)], pa.binary()),
         pa.array([updated], pa.int64()),
         pa.array([stands_twice]),
     ]
