@@ -39,6 +39,15 @@ def one_a_task(spark: SparkSession, things: Sequence[object]) -> DataFrame:
     return rows.repartitionById(len(numbered), sf.col("number")).select("thing")
 
 
+def by_number(rows: DataFrame, column: str, tasks: int) -> DataFrame:
+    """The rows in so many tasks, those of a number in one; a hash of it would give some tasks several, and others none.
+
+    Args:
+        column: with whole numbers from 0 on.
+    """
+    return rows.repartitionById(tasks, (sf.col(column) % tasks).cast("int"))
+
+
 def rows_of_tasks(
     spark: SparkSession,
     pieces: Sequence[Piece],

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as sf
 
 from paimon_spark.arrow.predicates.predicate import Predicate
 from paimon_spark.arrow.row_buckets import Buckets, assign_buckets
@@ -24,7 +23,7 @@ from paimon_spark.format.options.option import MB
 from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.schema import VALUE_KIND
 from paimon_spark.spark.adapters.errors import job_errors, plainly
-from paimon_spark.spark.adapters.tasks import MESSAGE_ROWS, Task, collect_messages, message_rows
+from paimon_spark.spark.adapters.tasks import MESSAGE_ROWS, Task, by_number, collect_messages, message_rows
 from paimon_spark.spark.write.shuffled_columns import OWNER, PLACE, SHUFFLE_PARTITIONS
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
@@ -64,7 +63,7 @@ def rewrite_with_spark(spark: SparkSession, rewrite: Rewrite) -> list[CommitMess
     tasks = min(rewrite.owners, int(spark.conf.get(SHUFFLE_PARTITIONS) or 1))
     numbers = spark.range(0, len(rewrite.sources), 1, min(len(rewrite.sources), MAX_READERS))
     blocks = numbers.mapInArrow(plainly(_reading(rewrite)), f"{OWNER} bigint, {PLACE} bigint, {BLOCK} binary")
-    shuffled = blocks.repartitionById(tasks, (sf.col(OWNER) % tasks).cast("int")).sortWithinPartitions(OWNER, PLACE)
+    shuffled = by_number(blocks, OWNER, tasks).sortWithinPartitions(OWNER, PLACE)
     with bounded_batches(spark):
         return collect_messages(shuffled.mapInArrow(plainly(_writing(rewrite)), MESSAGE_ROWS))
 

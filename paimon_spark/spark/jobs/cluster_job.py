@@ -11,10 +11,9 @@ from itertools import groupby
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as sf
 
 from paimon_spark.spark.adapters.errors import job_errors, plainly
-from paimon_spark.spark.adapters.tasks import Task
+from paimon_spark.spark.adapters.tasks import Task, by_number
 from paimon_spark.spark.jobs.bucket_routed_write import BLOCK, MAX_READERS, bounded_batches
 from paimon_spark.spark.write.shuffled_columns import SHUFFLE_PARTITIONS
 from paimon_spark.store.clustering.local import bounds_of
@@ -41,7 +40,7 @@ def cluster_with_spark(spark: SparkSession, work: ClusterWork) -> list[GroupResu
     numbers = spark.range(0, len(sources), 1, min(len(sources), MAX_READERS))
     blocks = numbers.mapInArrow(plainly(_reading(work, bounds)), _BLOCK_ROWS)
     tasks = min(len(work.groups), int(spark.conf.get(SHUFFLE_PARTITIONS) or 1))
-    shuffled = blocks.repartitionById(tasks, (sf.col(_GROUP) % tasks).cast("int"))
+    shuffled = by_number(blocks, _GROUP, tasks)
     ordered = shuffled.sortWithinPartitions(_GROUP, _RANGE)
     with bounded_batches(spark):
         rows = ordered.mapInArrow(plainly(_writing(work)), f"{_OUTCOME} binary").collect()

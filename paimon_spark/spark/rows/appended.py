@@ -23,7 +23,6 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from paimon_spark.arrow.alignment import StoreRules, align_rows
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.schema import ROW_ID, SEQUENCE_NUMBER
@@ -34,8 +33,16 @@ from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.tasks import MESSAGE_ROWS, Task, collect_messages, message_rows, run_here
 from paimon_spark.spark.native.parquet_scan import ROW_FILE
 from paimon_spark.spark.rows.changes import KIND, Changes
-from paimon_spark.spark.rows.column_updates import write_in_one_pass, writing_columns
-from paimon_spark.spark.rows.file_rows import FileRows, Owners, brought_to_owners, by_file, numbered, placed_here
+from paimon_spark.spark.rows.column_updates import assigned_fields, write_in_one_pass, writing_columns
+from paimon_spark.spark.rows.file_rows import (
+    FileRows,
+    Owners,
+    brought_to_owners,
+    by_file,
+    new_values,
+    numbered,
+    placed_here,
+)
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.spark.write.bucket_routing import rows_here, write_by_bucket, writes_here
 from paimon_spark.spark.write.task_session import zone_of_rows
@@ -228,8 +235,7 @@ def _row_changes(changed: FileRows, table: Table, names: Sequence[str], moves: b
     if not names or moves:
         return RowChanges(positions, np.zeros(len(positions), np.bool_), _no_rows(table))
     stays = pc.equal(rows.column(0), UPDATE)
-    named = pa.RecordBatch.from_arrays(rows.columns[1:], names=list(names))
-    new = align_rows(named.filter(stays), table.schema.fields, rules=StoreRules(pads=False))
+    new = new_values(rows.select(range(1, rows.num_columns)).filter(stays), table.schema.fields)
     return RowChanges(positions, stays.to_numpy(zero_copy_only=False), new)
 
 
@@ -288,7 +294,7 @@ def _evolve(target: Target, kept: _Kept, counts: Counts, changes: Changes) -> It
     tasks = target.read.tasks(_touched(changes, counts, UPDATE), column_tasks)
     if tasks:
         check_vector_columns(table, tasks, changes.columns)
-        fields = [field for field in table.schema.fields if field.name in changes.columns]
+        fields = assigned_fields(table, changes.columns)
         names = [field.name for field in fields]
         yield from kept.by_owner(numbered(tasks), [KIND, *names], writing_columns(table, tasks, fields))
     deleted = target.read.tasks(_touched(changes, counts, DELETE))

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_spark.arrow.alignment import StoreRules, align_rows
 from paimon_spark.errors import DataError
 from paimon_spark.format.rules.blobs import vector_file_columns
 from paimon_spark.format.types import DataField
@@ -22,7 +20,15 @@ from paimon_spark.row_changes.update_rules import UPDATE
 from paimon_spark.spark.adapters.errors import job_errors, plainly
 from paimon_spark.spark.adapters.tasks import Task, message_rows, packed, unpacked
 from paimon_spark.spark.rows.changes import KIND, Changes
-from paimon_spark.spark.rows.file_rows import MAX_TASKS, FileRows, Owners, brought_to_owners, by_file, numbered
+from paimon_spark.spark.rows.file_rows import (
+    MAX_TASKS,
+    FileRows,
+    Owners,
+    brought_to_owners,
+    by_file,
+    new_values,
+    numbered,
+)
 from paimon_spark.spark.rows.target import Target, TargetRows
 from paimon_spark.store.compact.task import AppendTask
 from paimon_spark.store.metadata.messages import CommitMessage
@@ -48,7 +54,7 @@ def in_one_pass(table: Table, found: TargetRows, columns: Collection[str]) -> bo
         found: the rows with places, of which some change.
         columns: those that get new values.
     """
-    return len(found.files) <= MAX_TASKS and not vector_file_columns(_named(table, columns), table.settings)
+    return len(found.files) <= MAX_TASKS and not vector_file_columns(assigned_fields(table, columns), table.settings)
 
 
 def write_in_one_pass(target: Target, changes: Changes, job: WriteJob) -> Outcome:
@@ -63,7 +69,7 @@ def write_in_one_pass(target: Target, changes: Changes, job: WriteJob) -> Outcom
     """
     if not changes.files:
         return Outcome(job, (), 0, 0, 0, changes.file_count)
-    table, fields = target.table, _named(target.table, changes.columns)
+    table, fields = target.table, assigned_fields(target.table, changes.columns)
     tasks = target.read.tasks(changes.files, column_tasks)
     brought = brought_to_owners(changes.frame, _in_shares(table, tasks), [field.name for field in fields])
     with job_errors():
@@ -100,7 +106,7 @@ def writing_columns(table: Table, tasks: Mapping[str, AppendTask], fields: Seque
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with nothing_committed():
             for name, parts in by_file(batches, owners):
-                updates = (_updated(*part) for part in parts)
+                updates = map(_updated, parts)
                 changes = (_column_values(rows, fields) for rows in updates if len(rows[0]))
                 yield from message_rows([write_columns(table, tasks[name], fields, changes)])
 
@@ -157,21 +163,20 @@ class _Counted(Iterator[RowChanges]):
         return change
 
 
-def _named(table: Table, columns: Collection[str]) -> list[DataField]:
+def assigned_fields(table: Table, columns: Collection[str]) -> list[DataField]:
+    """The columns that get new values, in the order of the table."""
     return [field for field in table.schema.fields if field.name in columns]
 
 
-def _updated(positions: npt.NDArray[np.int64], rows: pa.RecordBatch) -> FileRows:
-    """The rows that are updated, without KIND."""
-    updated = pc.equal(rows.column(0), UPDATE)
-    values = rows.select(range(1, rows.num_columns)).filter(updated)
-    return positions[updated.to_numpy(zero_copy_only=False)], values
+def _updated(changed: FileRows) -> FileRows:
+    """Those of the rows that are updated; the first of their columns is KIND, and goes."""
+    positions, rows = changed
+    are_updated = pc.equal(rows.column(0), UPDATE)
+    values = rows.select(range(1, rows.num_columns)).filter(are_updated)
+    return positions[are_updated.to_numpy(zero_copy_only=False)], values
 
 
 def _column_values(changed: FileRows, fields: Sequence[DataField]) -> RowChanges:
     """The new values of rows."""
     positions, rows = changed
-    named = pa.RecordBatch.from_arrays(rows.columns, names=[field.name for field in fields])
-    return RowChanges(
-        positions, np.ones(rows.num_rows, np.bool_), align_rows(named, fields, rules=StoreRules(pads=False))
-    )
+    return RowChanges(positions, np.ones(rows.num_rows, np.bool_), new_values(rows, fields))

@@ -17,12 +17,13 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
+from paimon_spark.arrow.alignment import StoreRules, align_rows
 from paimon_spark.format.quoting import quoted
-from paimon_spark.spark.adapters.tasks import with_plain_names
+from paimon_spark.format.types import DataField
+from paimon_spark.spark.adapters.tasks import by_number, with_plain_names
 from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER
 
 MAX_TASKS = 1000  # of one rewrite: many small files share a task
-VALUES = 1  # the first column of what a task gets behind the place
 _OWNER, _NUMBER, _PLACE = "_paimon_owner", "_paimon_number", "_paimon_place"
 _ROW_BITS = 40  # of a place; those above are of the number of the file
 Owners: TypeAlias = Mapping[str, int]
@@ -48,7 +49,7 @@ def brought_to_owners(rows: DataFrame, owners: Owners, columns: Sequence[str]) -
     place = sf.shiftleft(_NUMBER, _ROW_BITS).bitwiseOR(sf.col(ROW_NUMBER)).alias(_PLACE)
     owned = rows.join(sf.broadcast(known), ROW_FILE).select(_OWNER, place, *map(quoted, columns))
     count = min(len(set(owners.values())), MAX_TASKS)
-    brought = owned.repartitionById(count, (sf.col(_OWNER) % count).cast("int")).drop(_OWNER)
+    brought = by_number(owned, _OWNER, count).drop(_OWNER)
     return with_plain_names(brought.sortWithinPartitions(_PLACE))
 
 
@@ -80,4 +81,10 @@ def _pieces(batch: pa.RecordBatch) -> Iterator[tuple[int, npt.NDArray[np.int64],
     cuts = (np.flatnonzero(np.diff(numbers)) + 1).tolist()
     for start, end in itertools.pairwise([0, *cuts, len(places)] if len(places) else []):
         rows = batch.slice(start, end - start)
-        yield int(numbers[start]), positions[start:end], rows.select(range(VALUES, batch.num_columns))
+        yield int(numbers[start]), positions[start:end], rows.select(range(1, batch.num_columns))  # without the place
+
+
+def new_values(rows: pa.RecordBatch, fields: Sequence[DataField]) -> pa.RecordBatch:
+    """The values of rows as they are stored; these have the columns of the fields, in their order."""
+    named = pa.RecordBatch.from_arrays(rows.columns, names=[field.name for field in fields])
+    return align_rows(named, fields, rules=StoreRules(pads=False))

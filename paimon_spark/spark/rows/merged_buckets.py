@@ -25,6 +25,7 @@ from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.tasks import (
     MESSAGE_ROWS,
     Task,
+    by_number,
     collect_messages,
     message_rows,
     with_given_names,
@@ -93,9 +94,7 @@ def delete_from_buckets(target: Target, condition: Expression | None, alias: str
     rows = rows if tells_changes(table) else rows.where(~sf.col(_GOES))
     rows = rows.select(*(stored_column(field).alias(field.name) for field in table.schema.fields), _NUMBER, _GOES)
     keys = [quoted(field.name) for field in table.schema.key_fields]
-    brought = rows.repartitionById(len(touched), (sf.col(_NUMBER) % len(touched)).cast("int")).sortWithinPartitions(
-        _NUMBER, *keys
-    )
+    brought = by_number(rows, _NUMBER, len(touched)).sortWithinPartitions(_NUMBER, *keys)
     task = _rewriting(job, places, brought.columns)
     written = collect_messages(with_plain_names(brought).mapInArrow(plainly(task), MESSAGE_ROWS))
     try:

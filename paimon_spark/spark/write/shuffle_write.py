@@ -25,6 +25,7 @@ from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.tasks import (
     MESSAGE_ROWS,
     Task,
+    by_number,
     collect_messages,
     message_rows,
     with_given_names,
@@ -80,7 +81,7 @@ def _owned(df: DataFrame, names: Sequence[str], job: WriteJob, keys: tuple[DataF
         shuffled = placed.repartition(OWNER)
     else:
         tasks = min(_buckets(job), int(df.sparkSession.conf.get(SHUFFLE_PARTITIONS) or 1))
-        shuffled = placed.repartitionById(tasks, (sf.col(OWNER) % tasks).cast("int"))
+        shuffled = by_number(placed, OWNER, tasks)
     return shuffled.sortWithinPartitions(OWNER, PLACE)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import IO
 
@@ -13,7 +12,7 @@ import pyarrow.compute as pc
 from paimon_spark.arrow.raw_values import to_numpy
 from paimon_spark.errors import CorruptFile, DataError, MissingFile, UnsupportedFeature
 from paimon_spark.file_io import FileIO
-from paimon_spark.file_io.locate import is_same_store, plain_location
+from paimon_spark.file_io.locate import is_relative, is_same_store, plain_location
 from paimon_spark.format.blob_file import (
     REFERENCE_FRAME,
     REFERENCE_START,
@@ -26,7 +25,6 @@ from paimon_spark.format.managed_blobs import Pack, pack_of
 CHUNK = 1 << 20
 """Bytes that are held of a value that is copied."""
 _OPEN_FILES = 64
-_WHOLE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*:")
 _PLACE = REFERENCE_FRAME - REFERENCE_URI  # bytes behind the address
 _LARGEST = 2**31 - 1
 _READ_OTHERWISE = "read with 'blob-as-descriptor' = 'true', which gives the references"
@@ -105,7 +103,7 @@ class ReferencedFiles:
                 f"{self._doing}: the blob at {reference.uri} is in another store than the table, from which this "
                 f"release does not read; {self._advice}"
             )
-        if self._writes and not _WHOLE.match(reference.uri):
+        if self._writes and is_relative(reference.uri):
             raise DataError(
                 f"{self._doing}: the path '{reference.uri}' of a blob is relative, and each task has a directory of "
                 "its own; give the whole path"
