@@ -186,7 +186,7 @@ def test_what_an_error_is_too() -> None:
     table = (DOCS / "reference" / "errors.md").read_text(encoding="utf-8")
     said = re.findall(r"^\| `(\w+)` \|.* It is an? (.*) too\. \|$", table, re.MULTILINE)
     assert len(said) >= 5
-    builtin = {"TypeError": TypeError, "AttributeError": AttributeError}
+    builtin = {"TypeError": TypeError, "AttributeError": AttributeError, "MemoryError": MemoryError}
     for name, others in said:
         for other in re.findall(r"`(\w+)`", others):
             assert issubclass(getattr(errors, name), builtin.get(other) or getattr(errors, other)), (name, other)

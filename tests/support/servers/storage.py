@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from email.utils import formatdate
 from pathlib import Path
@@ -73,11 +73,15 @@ class StorageServer:
 
 
 @contextmanager
-def versitygw() -> Iterator[StorageServer]:
-    """The S3 gateway of Versity over a folder: locks and extended attributes of the file system."""
+def versitygw(kept: Path | None = None) -> Iterator[StorageServer]:
+    """The S3 gateway of Versity over a folder: locks and extended attributes of the file system.
+
+    Args:
+        kept: the folder, which stays; None: one that goes when the block ends.
+    """
     program, domain = str(go_program(*VERSITYGW)), "store.test"
-    with _folder() as folder, free_port() as port:
-        (folder / "data").mkdir()
+    with _folder() if kept is None else nullcontext(kept) as folder, free_port() as port:
+        (folder / "data").mkdir(parents=True)
         command = [
             *(program, "--port", f"127.0.0.1:{port}", "--access", _ACCESS, "--secret", _SECRET, "--quiet"),
             *("--keep-alive", "--region", _REGION, "--virtual-domain", domain),

@@ -1,0 +1,70 @@
+"""Where a soak runs, as all of its processes know it: a folder on the local disk, and the tables on a storage."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from paimon_spark import open_table
+
+_SETTINGS = "soak.json"
+_PAUSE = "pause"
+
+
+@dataclass(frozen=True)
+class Place:
+    """What each process of a soak is settings.
+
+    Attributes:
+        folder: of journals and logs, on the local disk.
+        root: below it lie the tables.
+        options: of the storage.
+        seed: of all choices.
+        owners: how many processes write rows; each has one of so many shares of the keys.
+        java: the number of the owner that is the genuine Java; None: there is none.
+        shared_with_java: whether Java writes tables of others too. It cannot where its commits are no conditional puts.
+    """
+
+    folder: Path
+    root: str
+    options: Mapping[str, str]
+    seed: int
+    owners: int
+    java: int | None = None
+    shared_with_java: bool = False
+
+    def save(self) -> None:
+        (self.folder / "journals").mkdir(parents=True, exist_ok=True)
+        (self.folder / _SETTINGS).write_text(json.dumps({**asdict(self), "folder": str(self.folder)}))
+
+    @staticmethod
+    def load(folder: Path) -> Place:
+        settings: dict[str, Any] = json.loads((folder / _SETTINGS).read_text())
+        return Place(**{**settings, "folder": folder})
+
+    def location(self, table: str) -> str:
+        return f"{self.root}/{table}"
+
+    def open(self, table: str, version: int | str | None = None) -> Any:
+        """The table as it is now, or at a snapshot or tag."""
+        return open_table(self.location(table), dict(self.options), version=version)
+
+    def journal(self, process: str) -> Path:
+        return self.folder / "journals" / f"{process}.jsonl"
+
+    def log(self, process: str) -> Path:
+        return self.folder / f"{process}.log"
+
+    @property
+    def is_paused(self) -> bool:
+        """True if the processes are to end after their operation."""
+        return (self.folder / _PAUSE).exists()
+
+    def pause(self) -> None:
+        (self.folder / _PAUSE).touch()
+
+    def go_on(self) -> None:
+        (self.folder / _PAUSE).unlink(missing_ok=True)
