@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import bench_plan
@@ -125,7 +125,7 @@ def lived(path: Path, snapshots: int, files: int) -> Table:
         gone, live = live[:each], live[each:]
         new = [_entry(files + number * each + i) for i in range(each)]
         _store(table, new)
-        _commit(table, number, [*(replace(entry, kind=FileKind.DELETE) for entry in gone), *new])
+        _commit(table, number, [*(entry._replace(kind=FileKind.DELETE) for entry in gone), *new])
         live += new
     return table
 

@@ -10,7 +10,6 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -58,7 +57,7 @@ def table_of_files(root: Path, files: int) -> Table:
         (split,) = table.scan().plan().splits
         assert isinstance(split, Split)
         (file,) = split.raw_files
-        more = tuple(replace(file, file_name=f"data-{number:036}-0.parquet") for number in range(1, files))
+        more = tuple(file._replace(file_name=f"data-{number:036}-0.parquet") for number in range(1, files))
         for copy in more:
             shutil.copyfile(f"{split.bucket_path}/{file.file_name}", f"{split.bucket_path}/{copy.file_name}")
         TableCommit(table, "files").append([CommitMessage(split.partition, 0, -1, new_files=more)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import data
@@ -69,7 +68,7 @@ def data_file(number: int) -> DataFileMeta:
         delete_row_count=0,
         file_source=0,
     )
-    return replace(empty, value_stats_cols=("id", "s1", "s2", "l1", "l2"))
+    return empty._replace(value_stats_cols=("id", "s1", "s2", "l1", "l2"))
 
 
 def run(results: Results, root: Path, scale: float) -> None:

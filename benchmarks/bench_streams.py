@@ -13,7 +13,6 @@ import shutil
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +68,7 @@ def add_files(table: Path, files: int) -> None:
 def data_file(number: int) -> DataFileMeta:
     keys = [encode_arity_row((key,), (BIGINT,)) for key in (number * 10, number * 10 + 9)]
     rows = [encode_arity_row((key, 7, "text-1"), (BIGINT, BIGINT, STRING)) for key in (number * 10, number * 10 + 9)]
-    return replace(
-        bench_plan.data_file(number),
+    return bench_plan.data_file(number)._replace(
         min_key=keys[0],
         max_key=keys[1],
         key_stats=SimpleStats(*keys, (0,)),

@@ -1,13 +1,15 @@
 """What manifests hold (format section 4; Java: ManifestFileMeta, ManifestEntry, DataFileMeta, IndexManifestEntry).
 
 All ``bytes`` called a row here are arity-prefixed BinaryRows (format section 5.2). They are kept encoded, because most
-are never decoded.
+are never decoded. What a table has one of for each data file is a named tuple: planning makes one for each file, which
+takes a sixth of the time of a dataclass.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 EMPTY_ROW = bytes(12)  # arity 0, then the 8 header bytes
 
@@ -22,8 +24,7 @@ class FileSource(IntEnum):
     COMPACT = 1
 
 
-@dataclass(frozen=True, slots=True)
-class SimpleStats:
+class SimpleStats(NamedTuple):
     """Minimum and maximum rows and null counts. A null count of None, or null_counts None, means unknown."""
 
     min_values: bytes = EMPTY_ROW
@@ -34,8 +35,7 @@ class SimpleStats:
 EMPTY_STATS = SimpleStats()
 
 
-@dataclass(frozen=True, slots=True)
-class DataFileMeta:
+class DataFileMeta(NamedTuple):
     """One data file (``_FILE`` of a manifest entry). creation_time: the writer's wall clock in millis, as if UTC."""
 
     file_name: str
@@ -61,8 +61,7 @@ class DataFileMeta:
     write_cols_sequences: tuple[int, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestEntry:
+class ManifestEntry(NamedTuple):
     kind: int
     partition: bytes
     bucket: int

@@ -45,7 +45,7 @@ def place_outside(table: ReadableTable, bucket: Path) -> ReadableTable:
     name = next(Path(table.location).glob("bucket-0/data-*")).name
 
     def change(entry: ManifestEntry) -> list[ManifestEntry]:
-        return [replace(entry, file=replace(entry.file, external_path=f"file:{bucket}/{name}"))]
+        return [entry._replace(file=entry.file._replace(external_path=f"file:{bucket}/{name}"))]
 
     shutil.move(Path(table.location, "bucket-0", name), bucket / name)
     change_entries(Path(table.location), change)

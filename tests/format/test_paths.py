@@ -260,7 +260,7 @@ def test_buckets_and_data_files() -> None:
         == "/t/data/k=v/bucket-3"
     )
     assert paths.data_file_path("/t/bucket-0", FILE) == "/t/bucket-0/data-u-0.parquet"
-    elsewhere = replace(FILE, external_path="s3://b/x/data-u-0.parquet")
+    elsewhere = FILE._replace(external_path="s3://b/x/data-u-0.parquet")
     assert paths.data_file_path("/t/bucket-0", elsewhere) == "s3://b/x/data-u-0.parquet"
     assert paths.extra_file_path("/t/bucket-0", FILE, "a.index") == "/t/bucket-0/a.index"
     assert paths.extra_file_path("/t/bucket-0", elsewhere, "a.index") == "s3://b/x/a.index"

@@ -6,7 +6,6 @@ import random
 import shutil
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -72,7 +71,7 @@ def _mutate(table: Path, chance: random.Random, kind: str) -> str:
 
 def _sized(name: str, size: int, entry: ManifestEntry) -> list[ManifestEntry]:
     is_it = entry.file.file_name == name
-    return [replace(entry, file=replace(entry.file, file_size=size)) if is_it else entry]
+    return [entry._replace(file=entry.file._replace(file_size=size)) if is_it else entry]
 
 
 def _rows(table: Table) -> list[str]:

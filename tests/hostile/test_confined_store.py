@@ -6,7 +6,6 @@ import os
 import pickle
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -120,7 +119,7 @@ def moved_out(table: Table, to: Path) -> Path:
     def change(entry: ManifestEntry) -> list[ManifestEntry]:
         if entry.file.file_name != name:
             return [entry]
-        return [replace(entry, file=replace(entry.file, external_path=f"file:{to}/bucket-0/{name}"))]
+        return [entry._replace(file=entry.file._replace(external_path=f"file:{to}/bucket-0/{name}"))]
 
     (to / "bucket-0").mkdir(parents=True)
     shutil.move(Path(table.location, "bucket-0", name), to / "bucket-0" / name)
@@ -236,7 +235,7 @@ def test_external_places_that_no_writer_chooses(place: str, tmp_path: Path) -> N
 
     def change(entry: ManifestEntry) -> list[ManifestEntry]:
         path = place.format(far=tmp_path / "far", name=entry.file.file_name)
-        return [replace(entry, file=replace(entry.file, external_path=path))]
+        return [entry._replace(file=entry.file._replace(external_path=path))]
 
     change_entries(Path(table.location), change)
     with pytest.raises(CorruptFile, match=r"manifest/manifest-.*field '_EXTERNAL_PATH' is"):
@@ -252,7 +251,7 @@ def test_external_places_that_writers_choose(place: str, tmp_path: Path) -> None
     live_on(table, "w")
 
     def change(entry: ManifestEntry) -> list[ManifestEntry]:
-        return [replace(entry, file=replace(entry.file, external_path=f"{place}/{entry.file.file_name}"))]
+        return [entry._replace(file=entry.file._replace(external_path=f"{place}/{entry.file.file_name}"))]
 
     change_entries(Path(table.location), change)
     assert [file.external_path for file in live_files(open_table(table.location))] == [

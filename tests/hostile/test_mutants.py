@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import random
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +67,7 @@ def changed(tmp_path: Path, golden: GoldenTable, **values: Any) -> Table:
     table = golden.unpack(tmp_path)
     of_file = {key: value for key, value in values.items() if key in DataFileMeta.__slots__}
     of_entry = {key: value for key, value in values.items() if key not in of_file}
-    change_entries(table, lambda entry: [replace(entry, **of_entry, file=replace(entry.file, **of_file))])
+    change_entries(table, lambda entry: [entry._replace(**of_entry, file=entry.file._replace(**of_file))])
     return open_table(str(table))
 
 

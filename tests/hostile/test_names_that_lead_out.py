@@ -68,7 +68,7 @@ def _data_file(table: Path, name: str) -> None:
         if old != min(victims):
             return [entry]
         _to_victim(table, next(iter(table.rglob(old)), table))
-        return [replace(entry, file=replace(entry.file, file_name=name))]
+        return [entry._replace(file=entry.file._replace(file_name=name))]
 
     change_entries(table, change)
 
@@ -78,7 +78,7 @@ def _extra_file(table: Path, name: str) -> None:
         if not entry.file.extra_files:
             return [entry]
         _to_victim(table, next(iter(table.rglob(entry.file.extra_files[0])), table))
-        return [replace(entry, file=replace(entry.file, extra_files=(name,)))]
+        return [entry._replace(file=entry.file._replace(extra_files=(name,)))]
 
     change_entries(table, change)
 

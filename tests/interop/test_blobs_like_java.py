@@ -6,7 +6,6 @@ And those that we write: the same files as Java's, byte by byte.
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from shutil import copytree
@@ -82,7 +81,7 @@ def described(path: str) -> list[tuple[Any, ...]]:
     for file in sorted(
         live_files(open_table(path)), key=lambda f: (f.first_row_id or 0, f.write_cols or (), f.row_count)
     ):
-        meta = replace(file, file_name="", file_size=0, creation_time=None)
+        meta = file._replace(file_name="", file_size=0, creation_time=None)
         data = next(Path(path).rglob(file.file_name)).read_bytes() if file.file_name.endswith(".blob") else b""
         found.append((meta, data))
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -109,9 +108,9 @@ def described(path: str) -> list[tuple[Any, ...]]:
     found = []
     for file in live_files(open_table(path)):
         name = file.file_name[len("data-") :].partition(".")[2]
-        meta = replace(file, file_name="", file_size=0, creation_time=None)
+        meta = file._replace(file_name="", file_size=0, creation_time=None)
         if name.endswith(".avro"):  # Java counts the NULLs of vectors in such files
-            meta = replace(meta, value_stats=EMPTY_STATS, value_stats_cols=None)
+            meta = meta._replace(value_stats=EMPTY_STATS, value_stats_cols=None)
         found.append((name, meta))
     return sorted(found, key=repr)
 

@@ -25,6 +25,7 @@ MAGIC = b"Obj\x01"
 SYNC_SIZE = 16
 MAX_BLOCK_BYTES = 2**28  # of one decompressed block; writers make blocks of some 64 kB
 _SLICE = 2**13
+_MOST_AT_ONCE = 2**24  # decompressed bytes of a block that are taken on its word
 _SCHEMAS, _MOST_REMEMBERED = 16, 2**15  # that are remembered; bytes of one
 
 # names of the compression options of tables, and of Avro itself -> codec name in the header
@@ -139,11 +140,23 @@ def scan_container(data: bytes, where: str) -> PackedContainer:
             raise BlockError(f"the codec '{codec}' is not known")
         sync = data[at : at + SYNC_SIZE]
         at += SYNC_SIZE
-        blocks = []
-        while at < len(data) or len(sync) < SYNC_SIZE:
-            count, at = read_varint(data, at)
-            start, at = _skip_bytes(data, at)
-            if data[at : at + SYNC_SIZE] != sync or len(sync) < SYNC_SIZE:
+        if len(sync) < SYNC_SIZE:
+            raise BlockError("it ends within its header")
+        blocks, end = list[tuple[int, int, int]](), len(data)
+        while at < end:
+            # A large table has a block for some ten files: integers of one and two bytes are decoded here.
+            count = data[at]
+            if count < 0x80:
+                count, at = (count >> 1) ^ -(count & 1), at + 1
+            else:
+                count, at = read_varint(data, at)
+            low, high = data[at : at + 2] if at + 2 <= end else (0xFF, 0xFF)
+            if low >= 0x80 > high and not low & 1:
+                start = at + 2
+                at = start + (((high << 7) | (low & 0x7F)) >> 1)
+            else:
+                start, at = _skip_bytes(data, at)
+            if not data.startswith(sync, at):
                 raise BlockError(f"there is no sync marker at byte {at}")
             blocks.append((count, start, at))
             at += SYNC_SIZE
@@ -242,6 +255,11 @@ def _zstandard() -> Callable[[bytes], bytes]:
     context = zstandard.ZstdDecompressor()
 
     def decompress(payload: bytes) -> bytes:
+        try:  # a frame that tells its size takes one call
+            if 0 < zstandard.frame_content_size(payload) <= _MOST_AT_ONCE:
+                return context.decompress(payload, allow_extra_data=False)
+        except zstandard.ZstdError:
+            pass  # the error is raised below
         frame = context.decompressobj()
         pieces, total = [], 0
         for start in range(0, len(payload), _SLICE):  # in slices, so that a damaged frame cannot fill the memory

@@ -99,8 +99,15 @@ def decode_lanes(files: Sequence[Container], wanted: Mapping[Path, Kind]) -> Dec
         lanes = group[np.argsort(-counts[group], kind="stable")]
         run = _Run(buffer, starts[lanes], (starts + sizes)[lanes], counts[lanes], firsts[lanes])
         run.decode(plan)
+        order, valid = np.empty(total, np.int64), np.ones(total, np.bool_)
+        if len(lanes) == len(blocks):
+            order[run.all_records] = np.arange(total)
         for path, kept in run.kept.items():
-            columns[path] = _merge(columns.get(path), kept, run.records_of(kept), total)
+            records = run.records_of(kept)
+            if len(lanes) == len(blocks) and records is run.all_records:
+                columns[path] = _whole(kept, order, valid)
+            else:
+                columns[path] = _merge(columns.get(path), kept, records, total)
     return Decoded(buffer, total, columns)
 
 
@@ -133,6 +140,17 @@ def _merge(before: Column | None, kept: _Kept, records: Ints, total: int) -> Col
         before.ends[records] = np.concatenate(kept.ends)
     before.valid[records] = True
     return before
+
+
+def _whole(kept: _Kept, order: Ints, valid: Bools) -> Column:
+    """The column of a field that all records have.
+
+    Args:
+        order: for each record, which of the values is its own.
+        valid: True for each record; all such columns share it.
+    """
+    values = np.concatenate(kept.values).take(order)
+    return Column(values, np.concatenate(kept.ends).take(order) if kept.ends else values, valid)
 
 
 class _Run:

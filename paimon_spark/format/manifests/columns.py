@@ -6,13 +6,12 @@ The entries equal those of ``codec.decode_manifest``, which also reads the files
 from __future__ import annotations
 
 import gc
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -43,10 +42,12 @@ from paimon_spark.format.manifests.codec import (
 )
 from paimon_spark.format.names import are_names, checked_external_path, checked_name
 
-T = TypeVar("T")
+T = TypeVar("T", bound=NamedTuple)
 
 _MOST_TURNS = 2**14
 """Records of a block: lanes take a turn, and some kB, for each. Writers put some hundred into one."""
+_WORD, _MOST_COMPARED = 8, 512
+"""Bytes: of a word, and of partition rows that are compared word by word."""
 _INTEGER, _BYTES = Kind.INTEGER, Kind.BYTES
 _VERSION: Path = ("_VERSION",)
 _PARTITION: Path = ("_PARTITION",)
@@ -176,7 +177,7 @@ class ManifestColumns:
             "file": self.data_files(chosen),
         }
         with _collector_paused():
-            return _instances(ManifestEntry, len(chosen), values)
+            return _instances(ManifestEntry, values)
 
     def data_files(self, indices: Sequence[int] | Ints, stats: bool = True, keys: bool = True) -> list[DataFileMeta]:
         """The files of the entries of these numbers, in this order.
@@ -189,11 +190,11 @@ class ManifestColumns:
         Raises:
             CorruptFile: a text is not UTF-8, or a file name is not valid (see format/names.py).
         """
-        left_out: dict[str, Iterable[Any]] = {}
+        left_out, count = dict[str, Iterable[Any]](), len(indices)
         if not stats:
-            left_out |= dict.fromkeys(_STATS, repeat(EMPTY_STATS)) | {"value_stats_cols": repeat(())}
+            left_out |= {name: repeat(EMPTY_STATS, count) for name in _STATS} | {"value_stats_cols": repeat((), count)}
         if not keys:
-            left_out |= dict.fromkeys(("min_key", "max_key"), repeat(EMPTY_ROW))
+            left_out |= {name: repeat(EMPTY_ROW, count) for name in ("min_key", "max_key")}
         with _collector_paused():
             return self._data_files(np.asarray(indices, np.int64), left_out)
 
@@ -217,7 +218,7 @@ class ManifestColumns:
         for attribute, path in _STATS.items():
             if attribute not in left_out:
                 values[attribute] = self._stats(path, chosen)
-        return _instances(DataFileMeta, len(chosen), values)
+        return _instances(DataFileMeta, values)
 
     def _stats(self, path: Path, chosen: Ints) -> list[SimpleStats]:
         values: dict[str, Iterable[Any]] = {
@@ -225,7 +226,7 @@ class ManifestColumns:
             "max_values": self._slices((*path, "_MAX_VALUES"), chosen),
             "null_counts": self._arrays((*path, "_NULL_COUNTS"), Kind.COUNTS, chosen),
         }
-        return _instances(SimpleStats, len(chosen), values)
+        return _instances(SimpleStats, values)
 
     def stats_shapes(self, indices: Ints) -> tuple[Ints, list[tuple[int, tuple[str, ...] | None]]]:
         """The columns that the value statistics of entries are about.
@@ -346,10 +347,8 @@ def decode_manifests(manifests: Sequence[tuple[str, bytes]]) -> ManifestColumns:
             f"cannot read {_file_of(names, starts, other)}: its records have version {versions[other]}, this release "
             f"knows {MANIFEST_VERSION} only"
         )
-    rows = _cut(decoded.buffer, columns[_PARTITION], np.arange(decoded.count))
-    codes = {row: code for code, row in enumerate(dict.fromkeys(rows))}
-    partition_code = np.fromiter(map(codes.__getitem__, rows), np.int64, len(rows))
-    return ManifestColumns(names, starts, decoded.buffer, columns, list(codes), partition_code)
+    partitions, partition_code = _distinct(decoded.buffer, columns[_PARTITION])
+    return ManifestColumns(names, starts, decoded.buffer, columns, partitions, partition_code)
 
 
 def _covered_container(data: bytes, name: str, budget: Budget, covered: set[int]) -> Container:
@@ -392,6 +391,28 @@ def _file_of(names: Sequence[str], starts: Ints, entry: int) -> str:
 def _cut(buffer: bytes, column: Column, chosen: Ints) -> list[bytes]:
     spans = zip(column.values[chosen].tolist(), column.ends[chosen].tolist(), strict=True)
     return [buffer[start:end] for start, end in spans]
+
+
+def _distinct(buffer: bytes, column: Column) -> tuple[list[bytes], Ints]:
+    """The distinct rows of a column in the order in which they come first, and the number of that of each record."""
+    heads = _heads(buffer, column)
+    rows = _cut(buffer, column, heads)
+    codes = {row: code for code, row in enumerate(dict.fromkeys(rows))}
+    of_heads = np.fromiter(map(codes.__getitem__, rows), np.int64, len(rows))
+    return list(codes), np.repeat(of_heads, np.diff(heads, append=len(column.values)))
+
+
+def _heads(buffer: bytes, column: Column) -> Ints:
+    """The records whose row may differ from that of the record before: files of a partition mostly stand together."""
+    sizes = column.ends - column.values
+    if not len(sizes) or sizes.min() < _WORD or sizes.max() > _MOST_COMPARED:
+        return np.arange(len(sizes))
+    words = np.ndarray((len(buffer) - _WORD + 1,), np.uint64, buffer, strides=(1,))
+    differs = sizes[1:] != sizes[:-1]
+    for start in range(0, int(sizes.max()), _WORD):  # the last word of each row ends where the row does
+        word = words[column.values + np.minimum(start, sizes - _WORD)]
+        differs |= word[1:] != word[:-1]
+    return np.flatnonzero(np.concatenate([[True], differs]))
 
 
 def _with_nulls(values: list[Any], valid: Bools) -> list[Any]:
@@ -444,13 +465,7 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _instances(cls: type[T], count: int, values: Mapping[str, Iterable[Any]]) -> list[T]:
-    """Instances of a frozen dataclass with slots, from one iterable for each field.
-
-    Its own __init__ sets field by field through object.__setattr__. Filling the slots column by column takes half the
-    time, and planning makes an instance for each file of a table.
-    """
-    instances = list(map(object.__new__, repeat(cls, count)))
-    for name, column in values.items():
-        deque(map(getattr(cls, name).__set__, instances, column), maxlen=0)
-    return instances
+def _instances(cls: type[T], values: Mapping[str, Iterable[Any]]) -> list[T]:
+    """Named tuples from one iterable for each field, all of one length. No Python code runs for each of them."""
+    columns = [values[name] for name in cls._fields]
+    return list(map(tuple.__new__, repeat(cls), zip(*columns, strict=True)))

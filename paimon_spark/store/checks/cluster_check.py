@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import pyarrow as pa
 
@@ -57,7 +56,7 @@ class ClusterCheck:
         except CorruptFile as error:
             yield Rule.KEY_RANGE, f"the recorded first and last values of {names} cannot be read: {error}"
             return
-        if recorded != values(replace(self._meta, min_key=self._first, max_key=self._last)):
+        if recorded != values(self._meta._replace(min_key=self._first, max_key=self._last)):
             yield Rule.KEY_RANGE, f"the first and last values of {names} are not those that are recorded"
 
     def _row(self, batch: pa.RecordBatch, row: int) -> bytes:

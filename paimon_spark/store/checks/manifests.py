@@ -76,8 +76,8 @@ class ManifestReader:
             return None
 
     def _without_statistics(self, entry: ManifestEntry) -> ManifestEntry:
-        file = replace(entry.file, key_stats=EMPTY_STATS, value_stats=EMPTY_STATS, value_stats_cols=None)
-        return replace(entry, partition=self._canonical(entry.partition), file=file)
+        file = entry.file._replace(key_stats=EMPTY_STATS, value_stats=EMPTY_STATS, value_stats_cols=None)
+        return entry._replace(partition=self._canonical(entry.partition), file=file)
 
 
 def manifest_faults(

@@ -12,7 +12,7 @@ import itertools
 import time
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from paimon_spark.errors import OptionError, SnapshotNotFound
 from paimon_spark.format.bucket import Place
@@ -115,7 +115,7 @@ class _Removal:
         entries = _live_of(state, self._lost)
         if not entries:
             return Proposal(None, ())
-        gone = tuple(replace(entry, kind=FileKind.DELETE) for entry in entries)
+        gone = tuple(entry._replace(kind=FileKind.DELETE) for entry in entries)
         return Proposal(CommitChanges(gone, index=self._vectors_without(state, entries)), entries)
 
     def _vectors_without(self, state: TableState, entries: Sequence[ManifestEntry]) -> tuple[IndexManifestEntry, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import groupby, pairwise
 
 import numpy as np
@@ -89,7 +88,7 @@ def write_group(work: ClusterWork, group: int, parts: Iterable[tuple[int, pa.Rec
                 output.write(batch)
         output.end_files()
         files, _ = output.wait()
-        files = [replace(file, level=level) for file in files]
+        files = [file._replace(level=level) for file in files]
         return GroupResult(unit, group, tuple(files), tuple(output.created), output.rows_written)
 
 

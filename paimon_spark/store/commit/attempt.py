@@ -160,7 +160,7 @@ def overwritten(state: TableState, new: CommitChanges, replaced: PartitionFilter
     live = [entry for entry in state.live_entries(replaced) if entry.bucket >= 0 or postponed]
     index = [entry for entry in state.index_entries if replaced is None or replaced.matches(entry.partition)]
     return CommitChanges(
-        files=(*(replace(entry, kind=FileKind.DELETE) for entry in live), *new.files),
+        files=(*(entry._replace(kind=FileKind.DELETE) for entry in live), *new.files),
         index=(*(replace(entry, kind=FileKind.DELETE) for entry in index), *new.index),
     )
 

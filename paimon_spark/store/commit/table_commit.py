@@ -322,6 +322,6 @@ def upgraded(
     for found in buckets.values():
         ranges = sorted(key_range(e.file) for e in found)
         if all(last < first for (_, last), (first, _) in itertools.pairwise(ranges)):
-            found = [replace(e, file=replace(e.file, level=max_level)) for e in found]
+            found = [e._replace(file=e.file._replace(level=max_level)) for e in found]
         result += found
     return tuple(result)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from types import TracebackType
 
 import numpy as np
@@ -91,7 +90,7 @@ class BlobOutput:
 def numbered(files: Sequence[DataFileMeta], first_row_id: int) -> list[DataFileMeta]:
     """The files of one column of consecutive rows, with the ids of their rows."""
     ends = np.cumsum([file.row_count for file in files]).tolist()
-    return [replace(f, first_row_id=first_row_id + end - f.row_count) for f, end in zip(files, ends, strict=True)]
+    return [f._replace(first_row_id=first_row_id + end - f.row_count) for f, end in zip(files, ends, strict=True)]
 
 
 def join_blobs(table: Table, task: AppendTask, progress: Progress | None = None) -> CompactTaskResult:
@@ -123,8 +122,7 @@ def join_blobs(table: Table, task: AppendTask, progress: Progress | None = None)
         undo.pop_all()
     if progress is not None:
         progress(end - first)
-    after = replace(
-        blob_meta(_layout(table, task.files[0]), name, size, end - first),
+    after = blob_meta(_layout(table, task.files[0]), name, size, end - first)._replace(
         file_source=FileSource.COMPACT,
         external_path=external_path,
         first_row_id=first,

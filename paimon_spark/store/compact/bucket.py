@@ -133,7 +133,7 @@ class _MergeRun:
                     for batch in self._merged(section):
                         self._output.write(batch)
             if not step.rewrites:
-                moved.extend(replace(file, level=task.output_level) for file in step.files)
+                moved.extend(file._replace(level=task.output_level) for file in step.files)
             self._output.end_files()
         written, changelog = self._output.wait()
         superseded = {

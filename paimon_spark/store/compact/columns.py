@@ -59,8 +59,7 @@ def join_columns(table: Table, task: AppendTask, progress: Progress | None = Non
         output.end_files()
         (file,), _ = output.wait()
         deleted = _deleted_rows(table, task)
-    after = replace(
-        file,
+    after = file._replace(
         first_row_id=min(map(first_id, task.files)),
         min_sequence_number=min(old.min_sequence_number for old in task.files),
         max_sequence_number=max(old.max_sequence_number for old in task.files),
@@ -111,7 +110,7 @@ def leave_out_deleted(table: Table, task: AppendTask, progress: Progress | None 
         bucket=task.bucket,
         total_buckets=task.total_buckets,
         before=task.files,
-        after=tuple(replace(file, min_sequence_number=0, max_sequence_number=0) for file in files),
+        after=tuple(file._replace(min_sequence_number=0, max_sequence_number=0) for file in files),
         created=tuple(output.created),
         rows_read=read,
         rows_written=output.rows_written,

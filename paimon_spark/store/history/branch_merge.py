@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from paimon_spark.errors import OptionError, SchemaError, SnapshotNotFound, UnsupportedFeature
 from paimon_spark.format.manifest import ManifestEntry
@@ -93,7 +93,7 @@ def _merge(what: str, theirs: TableState, ours: Table, latest: Snapshot, began: 
         return _merged(None, entries, began)
     _check_schemas(what, theirs.table, ours, {entry.file.schema_id for entry in entries})
     # in the target their rows get ids of its own numbering
-    added = tuple(replace(entry, file=replace(entry.file, first_row_id=None)) for entry in entries)
+    added = tuple(entry._replace(file=entry.file._replace(first_row_id=None)) for entry in entries)
     proposal = Proposal(CommitChanges(files=added), None)
     request = CommitRequest(str(uuid.uuid4()), 0, CommitKind.APPEND, None, lambda state: proposal, checks_files=True)
     snapshot = commit_request(ours, request, latest.id).published

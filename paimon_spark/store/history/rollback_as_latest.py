@@ -114,7 +114,7 @@ def _changes(state: TableState, target: Snapshot) -> CommitChanges:
     known, back = {e.identity for e in now}, {e.identity for e in wanted}
     return CommitChanges(
         files=(
-            *(replace(e, kind=FileKind.DELETE) for e in now if e.identity not in back),
+            *(e._replace(kind=FileKind.DELETE) for e in now if e.identity not in back),
             *(e for e in wanted if e.identity not in known),
         ),
         index=_index_changes(state.index_entries, then.index_entries),

@@ -6,7 +6,7 @@ The changes of a commit: the messages of its tasks as manifest entries (Java: Ma
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from paimon_spark.format.manifest import DataFileMeta, FileKind, FileSource, IndexManifestEntry, ManifestEntry
 from paimon_spark.format.schema import ROW_ID
@@ -134,9 +134,9 @@ def numbered_by_snapshot(files: Sequence[ManifestEntry], snapshot_id: int) -> tu
     """The entries with the id of the snapshot as sequence number of added files (`sequence.snapshot-ordering`)."""
 
     def numbered(file: DataFileMeta) -> DataFileMeta:
-        return replace(file, min_sequence_number=snapshot_id, max_sequence_number=snapshot_id)
+        return file._replace(min_sequence_number=snapshot_id, max_sequence_number=snapshot_id)
 
-    return tuple(e if e.kind == FileKind.DELETE else replace(e, file=numbered(e.file)) for e in files)
+    return tuple(e if e.kind == FileKind.DELETE else e._replace(file=numbered(e.file)) for e in files)
 
 
 @dataclass(frozen=True)
@@ -180,15 +180,15 @@ def tracked_files(
                 else:
                     start = first = next_row_id
                     of_parts, next_row_id = {}, next_row_id + file.row_count
-                file = replace(file, first_row_id=start)
-        found.append(replace(entry, file=file))
+                file = file._replace(first_row_id=start)
+        found.append(entry._replace(file=file))
     return TrackedFiles(tuple(found), next_row_id)
 
 
 def _numbered_rows(file: DataFileMeta, snapshot_id: int) -> DataFileMeta:
     if file.min_sequence_number == 0:
-        return replace(file, min_sequence_number=snapshot_id, max_sequence_number=snapshot_id)
-    return replace(file, max_sequence_number=snapshot_id) if file.max_sequence_number == 0 else file
+        return file._replace(min_sequence_number=snapshot_id, max_sequence_number=snapshot_id)
+    return file._replace(max_sequence_number=snapshot_id) if file.max_sequence_number == 0 else file
 
 
 def _holds_ids(file: DataFileMeta) -> bool:

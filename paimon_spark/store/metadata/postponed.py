@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
 from paimon_spark.errors import OptionError
@@ -57,7 +57,7 @@ def created_at(entries: Sequence[ManifestEntry], millis: int) -> tuple[ManifestE
         millis: creation time, as local wall time.
     """
     return tuple(
-        replace(e, file=replace(e.file, creation_time=millis))
+        e._replace(file=e.file._replace(creation_time=millis))
         if e.bucket == POSTPONE_BUCKET and e.kind == FileKind.ADD
         else e
         for e in entries

@@ -6,7 +6,7 @@ Java: SimpleStatsEvolution.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
@@ -154,7 +154,7 @@ class ColumnStatistics:
         files = (*group.wide, *group.parts)
         newest = max(files, key=lambda file: file.schema_id)
         held = frozenset[int]().union(*map(self._ids, files))
-        return bool(group.wide) and self._ids(replace(newest, write_cols=None)) <= held
+        return bool(group.wide) and self._ids(newest._replace(write_cols=None)) <= held
 
     def _ids(self, file: DataFileMeta) -> frozenset[int]:
         key = (file.schema_id, file.write_cols)

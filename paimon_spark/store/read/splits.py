@@ -131,7 +131,7 @@ def selection_name(section: Section) -> str:
 
 
 def _without_statistics(file: DataFileMeta) -> DataFileMeta:
-    return replace(file, value_stats=EMPTY_STATS, value_stats_cols=None, embedded_index=None)
+    return file._replace(value_stats=EMPTY_STATS, value_stats_cols=None, embedded_index=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,9 @@ def pack_parts(
         open_cost: the least bytes that a file or section counts as.
         counts_blobs: False: a file of a BLOB column counts as open_cost (Java: DataEvolutionSplitGenerator).
     """
-    weights = [max(file.file_size, open_cost) for file in files]
+    weights = [
+        file.file_size if file.file_size > open_cost else open_cost for file in files
+    ]  # max() takes twice as long
     for section in sections:
         sizes = (
             file.file_size if counts_blobs or not is_blob_file(file) else open_cost

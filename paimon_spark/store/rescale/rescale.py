@@ -215,7 +215,7 @@ def commit_rescale(table: Table, plan: RescalePlan, messages: Sequence[CommitMes
                 f"rescaling {table.location}: other jobs have changed {words} since snapshot {rewrite.plan.since}, "
                 "which was read; nothing was replaced. Run it again when nobody writes there"
             )
-        gone = (replace(entry, kind=FileKind.DELETE) for entry in live)
+        gone = (entry._replace(kind=FileKind.DELETE) for entry in live)
         without = tuple(replace(e, kind=FileKind.DELETE) for e in index)
         return Proposal(CommitChanges((*gone, *new.files), index=without), None)
 

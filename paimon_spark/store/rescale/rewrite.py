@@ -108,7 +108,7 @@ class Rewrite:
             return replace(message, new_files=result.after)
         sections = partition_sections(message.new_files, [f.type for f in table.schema.key_fields])
         if all(len(section) == 1 for section in sections):
-            return replace(message, new_files=tuple(replace(f, level=level) for f in message.new_files))
+            return replace(message, new_files=tuple(f._replace(level=level) for f in message.new_files))
         steps = (CompactStep(tuple(sections), rewrites=True, changelog=False),)
         task = MergeTask(message.partition, message.bucket, message.total_buckets, level, True, steps)
         rules = compact_rules(table.schema, table.settings, level, drop_deletes=not table.settings.chain_table_enabled)

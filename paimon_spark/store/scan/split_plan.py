@@ -345,7 +345,10 @@ def _splits(
     for place, kept in zip(buckets, left, strict=True):
         for part in pack_parts(*kept.parts, target, open_cost, counts_blobs):
             split = Split(place.partition, place.bucket, place.directory, *part, snapshot_id=snapshot.id)
-            splits.append(replace(split, deletions=_of(split, place.deletions), selections=_of(split, kept.selections)))
+            if place.deletions or kept.selections:
+                vectors, rows = _of(split, place.deletions), _of(split, kept.selections)
+                split = replace(split, deletions=vectors, selections=rows)
+            splits.append(split)
     skipped = sum(kept.skipped for kept in left)
     return (splits, skipped, 0) if by_order is None else (splits, 0, skipped)
 

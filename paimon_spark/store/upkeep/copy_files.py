@@ -237,7 +237,7 @@ def _plan(
     for number, entry in enumerate(entries):
         new_name = names[entry.file.file_name] = _new_name(entry, prefix, f"{drawn}-{number}")
         copied = _renamed(entry.file, new_name, schema_ids[entry.file.schema_id])
-        made.append(replace(entry, kind=FileKind.ADD, file=copied))
+        made.append(entry._replace(kind=FileKind.ADD, file=copied))
         files += _file_copies(source, target.table, entry, copied)
     made_indexes: list[IndexManifestEntry] = []
     for number, index in enumerate(indexes):
@@ -268,7 +268,7 @@ def _new_name(entry: ManifestEntry, prefix: str, drawn: str) -> str:
 
 def _renamed(file: DataFileMeta, name: str, schema_id: int) -> DataFileMeta:
     extra = tuple(_extra_name(file.file_name, other, name) for other in file.extra_files)
-    return replace(file, file_name=name, schema_id=schema_id, extra_files=extra, external_path=None)
+    return file._replace(file_name=name, schema_id=schema_id, extra_files=extra, external_path=None)
 
 
 def _extra_name(old: str, extra: str, new: str) -> str:

@@ -275,7 +275,7 @@ def _manifests(
         if moved[place].any():
             ids = zip(columns.entries(place), moved[place].tolist(), new[place].tolist(), strict=True)
             manifests[meta.file_name] = [
-                replace(entry, file=replace(entry.file, first_row_id=number)) if is_moved else entry
+                entry._replace(file=entry.file._replace(first_row_id=number)) if is_moved else entry
                 for entry, is_moved, number in ids
             ]
     return manifests, int((moved & (columns.kind == FileKind.ADD)).sum())

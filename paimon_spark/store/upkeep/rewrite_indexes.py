@@ -176,12 +176,12 @@ def _with_new_index(
         return file
     others = tuple(name for name in file.extra_files if not name.endswith(INDEX_SUFFIX))
     if len(data) <= table.settings.files.index_in_manifest_threshold:
-        return replace(file, extra_files=others, embedded_index=data or None)
+        return file._replace(extra_files=others, embedded_index=data or None)
     name = f"{file.file_name}-{uuid.uuid4()}{INDEX_SUFFIX}"  # another job may be making one too
     path = extra_file_path(directory, file, name)
     created.append(path)
     table.file_io.write_bytes(path, data)
-    return replace(file, extra_files=(*others, name), embedded_index=None)
+    return file._replace(extra_files=(*others, name), embedded_index=None)
 
 
 def _old_index(table: Table, directory: str, file: DataFileMeta) -> dict[str, dict[str, bytes | None]]:

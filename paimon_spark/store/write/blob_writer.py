@@ -280,7 +280,7 @@ class BlobWriter:
         self._file = None
         self._sources.close()
         meta = blob_meta(self._layout, file.name, size, len(file.lengths))
-        self.files.append(replace(meta, external_path=file.place.external_path))
+        self.files.append(meta._replace(external_path=file.place.external_path))
 
 
 def value_parts(values: pa.Array) -> list[memoryview]:

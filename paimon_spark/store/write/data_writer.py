@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -271,7 +271,7 @@ class BucketWriter:
             return meta
         data = file.index.finish()
         if len(data) <= self._layout.most_embedded:
-            return replace(meta, embedded_index=data)
+            return meta._replace(embedded_index=data)
         return self._with_file_beside(file, meta, INDEX_SUFFIX, data)
 
     def _with_packs(self, file: _OpenFile, meta: DataFileMeta) -> DataFileMeta:
@@ -285,7 +285,7 @@ class BucketWriter:
         path = f"{file.place.path}{suffix}"
         self.begun.append(path)
         self._closing.run(partial(self._file_io.write_bytes, path, data))
-        return replace(meta, extra_files=(*meta.extra_files, f"{file.name}{suffix}"))
+        return meta._replace(extra_files=(*meta.extra_files, f"{file.name}{suffix}"))
 
     def _meta(self, file: _OpenFile, size: int) -> DataFileMeta:
         found = file.writer.stats()

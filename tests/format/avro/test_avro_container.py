@@ -10,6 +10,7 @@ from typing import Any
 
 import fastavro
 import pytest
+import zstandard
 from support.draws.format_values import BYTES, damaged, decoded_or_named_error
 
 from paimon_spark.errors import CorruptFile
@@ -174,3 +175,32 @@ def test_integers_of_all_sizes(number: int) -> None:
 def test_integers_without_an_end_are_refused(data: bytes) -> None:
     with pytest.raises(BlockError):
         read_varint(data, 0)
+
+
+@pytest.mark.parametrize("trailing", [b"\x00", zstandard.compress(b"y"), b"\x50\x2a\x4d\x18\x01\x00\x00\x00z"])
+@pytest.mark.parametrize("tells_size", [True, False])
+def test_what_follows_a_frame_in_its_block_is_refused(trailing: bytes, tells_size: bool) -> None:
+    frame = zstandard.ZstdCompressor(write_content_size=tells_size).compress(b"\x0e\x02x")
+    assert list(read_records(one_block("zstandard", 1, frame), "f")) == [{"a": 7, "b": "x"}]
+    with pytest.raises(CorruptFile, match="f as Avro"):
+        read_container(one_block("zstandard", 1, frame + trailing), "f")
+
+
+@pytest.mark.parametrize("told", [4, 2**20, 2**32])
+def test_a_frame_of_another_size_than_it_tells_is_refused(told: int) -> None:
+    frame = bytearray(zstandard.ZstdCompressor(write_content_size=False).compress(b"\x0e\x02x"))
+    parameters = zstandard.get_frame_parameters(bytes(frame))
+    assert parameters.content_size == zstandard.CONTENTSIZE_UNKNOWN
+    sized = frame[:4] + bytes([0xE0]) + told.to_bytes(8, "little") + frame[6:]  # a single segment has no window
+    assert zstandard.frame_content_size(bytes(sized)) == told
+    with pytest.raises(CorruptFile, match="f as Avro"):
+        read_container(one_block("zstandard", 1, bytes(sized)), "f")
+
+
+@pytest.mark.parametrize("size", [0, 1, 62, 63, 64, 8190, 8191, 8192, 2**20])
+def test_blocks_of_all_lengths(size: int) -> None:
+    """Their length is an integer of one, two or more bytes."""
+    records = [{"a": 1, "b": "x" * size}, {"a": 2, "b": "y"}]
+    sink = io.BytesIO()
+    fastavro.writer(sink, SCHEMA, records, codec="null", sync_interval=1)
+    assert list(read_records(sink.getvalue(), "f")) == records

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -173,7 +172,7 @@ def longs(schema: Any) -> Any:
 
 
 def test_creation_times_no_calendar_holds_stay_integers() -> None:
-    entry = replace(ENTRY, file=replace(FILE, creation_time=2**62))
+    entry = ENTRY._replace(file=FILE._replace(creation_time=2**62))
     assert decode_manifest(encode_manifest([entry]), "m") == [entry]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -76,6 +75,18 @@ def test_random_manifests(manifests: list[list[Any]], compression: str) -> None:
     assert_equal_to_reference(decode_manifests(files), [entry for manifest in manifests for entry in manifest])
 
 
+near = st.tuples(st.integers(8, 40), st.lists(st.tuples(st.integers(0, 39), st.integers(0, 2)), max_size=2))
+
+
+@given(st.lists(near, max_size=12))
+@settings(max_examples=examples(60))
+def test_partitions_that_differ_in_one_byte(rows: list[tuple[int, list[tuple[int, int]]]]) -> None:
+    """Rows of neighbours are compared word by word; a row that ends within a word has its last byte in another one."""
+    partitions = [bytes(dict(marks).get(place, 7) for place in range(size)) for size, marks in rows]
+    expected = [ManifestEntry(0, partition, 0, 1, BARE) for partition in partitions]
+    assert_equal_to_reference(decode_manifests([("m", encode_manifest(expected))]), expected)
+
+
 @given(st.lists(st.lists(entries, max_size=4), max_size=4))
 @settings(max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_columns_that_are_split_and_joined_again(manifests: list[list[Any]]) -> None:
@@ -113,7 +124,7 @@ def test_files_with_and_without_statistics() -> None:
     columns = decode_manifests([("m", encode_manifest(ENTRIES))])
     files = [entry.file for entry in ENTRIES]
     assert columns.data_files([2, 1, 0]) == files[::-1]
-    bare = [replace(f, key_stats=EMPTY_STATS, value_stats=EMPTY_STATS, value_stats_cols=()) for f in files]
+    bare = [f._replace(key_stats=EMPTY_STATS, value_stats=EMPTY_STATS, value_stats_cols=()) for f in files]
     assert columns.data_files(range(3), stats=False) == bare
 
 
@@ -227,7 +238,7 @@ def test_a_manifest_cut_anywhere_is_refused(compression: str) -> None:
 
 @pytest.mark.parametrize("compression", ["null", "zstd"])
 def test_changed_bytes_give_an_error_or_what_the_reference_reads(compression: str) -> None:
-    data = encode_manifest([*ENTRIES[:2], replace(ENTRIES[2], bucket=7)], compression)
+    data = encode_manifest([*ENTRIES[:2], ENTRIES[2]._replace(bucket=7)], compression)
     for at in range(0, len(data), 1 if LONG else CI_SHARE):
         changed = data[:at] + bytes([data[at] ^ 0x05]) + data[at + 1 :]
         lanes, reference = read_both(changed)

@@ -117,7 +117,7 @@ def file_of(
 ) -> DataFileMeta:
     stored = fields if cols is None else tuple(f for f in fields if f.name in cols)
     low = [minimum if f.id == 1 else ("" if f.name == "v" else 0) for f in stored]
-    return replace(a_file("f"), schema_id=schema_id, value_stats=stats_of(stored, low), value_stats_cols=cols)
+    return a_file("f")._replace(schema_id=schema_id, value_stats=stats_of(stored, low), value_stats_cols=cols)
 
 
 def is_expired(
@@ -139,7 +139,7 @@ def test_statistics_of_some_columns() -> None:
     assert is_expired(file_of(NOW - 11, cols=("t",)))
     assert not is_expired(file_of(NOW - 11, cols=("k", "v")))
     assert not is_expired(file_of(NOW - 11, cols=()))
-    assert is_expired(replace(file_of(NOW - 11, cols=("t",)), value_stats_cols=None, write_cols=("t",)))
+    assert is_expired(file_of(NOW - 11, cols=("t",))._replace(value_stats_cols=None, write_cols=("t",)))
 
 
 def test_no_statistics_at_all() -> None:
@@ -150,8 +150,8 @@ def test_columns_that_came_and_went() -> None:
     today = (COLUMNS[0], DataField(3, "new", parse_type("INT")), replace(COLUMNS[1], name="renamed"), COLUMNS[2])
     schemas = {0: COLUMNS, 1: today, 2: (COLUMNS[0], DataField(9, "t", parse_type("INT")))}
     assert is_expired(file_of(NOW - 11), schemas=schemas)
-    assert is_expired(replace(file_of(NOW - 11, today, 1), value_stats_cols=None), schemas=schemas)
-    assert not is_expired(replace(file_of(0, schemas[2], 2), value_stats_cols=None), schemas=schemas)
+    assert is_expired(file_of(NOW - 11, today, 1)._replace(value_stats_cols=None), schemas=schemas)
+    assert not is_expired(file_of(0, schemas[2], 2)._replace(value_stats_cols=None), schemas=schemas)
     assert not is_expired(file_of(NOW - 11, cols=("t", "k")), schemas={0: today})
 
 

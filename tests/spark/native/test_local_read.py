@@ -125,7 +125,7 @@ def test_a_large_file_is_not_searched_for_a_key_here(tmp_path: Path) -> None:
     assert isinstance(split, Split)
 
     def grown(size: int) -> list[Split]:
-        return [replace(split, raw_files=tuple(replace(file, file_size=size) for file in split.raw_files))]
+        return [replace(split, raw_files=tuple(file._replace(file_size=size) for file in split.raw_files))]
 
     assert local_read.is_key_lookup(scan.table, scan.predicate, grown(local_read.MOST_BYTES))
     assert not local_read.is_key_lookup(scan.table, scan.predicate, grown(local_read.MOST_BYTES + 1))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -50,8 +49,7 @@ def test_files_imported_from_hive_have_their_partition(spark: SparkSession, tmp_
     pq.write_table(pa.table({"v": [3, 4]}), directory / "part-0.parquet")
     pq.write_table(pa.table({"v": [5, 6], "p": ["a", "a"]}), directory / "part-1.parquet")
     imported = [
-        replace(
-            file(f"part-{n}.parquet", rows=2, max_sequence_number=0),
+        file(f"part-{n}.parquet", rows=2, max_sequence_number=0)._replace(
             file_size=(directory / f"part-{n}.parquet").stat().st_size,
         )
         for n in range(2)

@@ -164,14 +164,14 @@ def test_no_table(tmp_path: Path) -> None:
 
 def test_a_problem_of_a_bucket_names_it(tmp_path: Path) -> None:
     table = golden("pk_dedup", tmp_path)
-    change_entries(table, lambda e: [replace(e, file=replace(e.file, level=1))])
+    change_entries(table, lambda e: [e._replace(file=e.file._replace(level=1))])
     found = {p.where for p in check(str(table)).problems if p.rule == Rule.LEVELS}
     assert found == {"the table, bucket 0"}
 
 
 def test_metadata_alone(tmp_path: Path) -> None:
     table = golden("pk_dedup", tmp_path)
-    change_entries(table, lambda e: [replace(e, file=replace(e.file, min_sequence_number=-1))])
+    change_entries(table, lambda e: [e._replace(file=e.file._replace(min_sequence_number=-1))])
     report = check(str(table), read_files=False)
     assert report.is_good
     assert report.files_read == 0

@@ -68,7 +68,7 @@ def file(at: int | None = None, **changes: Callable[[Any], Any]) -> Callable[[Pa
         if at is not None and entry.file.level != at:
             return [entry]
         new = {name: value(getattr(entry.file, name)) for name, value in changes.items()}
-        return [replace(entry, file=replace(entry.file, **new))]
+        return [entry._replace(file=entry.file._replace(**new))]
 
     return lambda table: change_entries(table, changed)
 
@@ -80,7 +80,7 @@ def column_file(**changes: Callable[[Any], Any]) -> Callable[[Path], object]:
         if entry.file.write_cols is None:
             return [entry]
         new = {name: value(getattr(entry.file, name)) for name, value in changes.items()}
-        return [replace(entry, file=replace(entry.file, **new))]
+        return [entry._replace(file=entry.file._replace(**new))]
 
     return lambda table: change_entries(table, changed)
 
@@ -107,8 +107,8 @@ def added_twice(table: Path) -> None:
 
 
 def deleted_unknown(table: Path) -> None:
-    gone = replace(_live(table)[0], kind=FileKind.DELETE)
-    stranger = replace(gone, file=replace(gone.file, file_name="data-stranger.parquet", row_count=0))
+    gone = _live(table)[0]._replace(kind=FileKind.DELETE)
+    stranger = gone._replace(file=gone.file._replace(file_name="data-stranger.parquet", row_count=0))
     seen: list[bool] = []
 
     def once(entry: ManifestEntry) -> list[ManifestEntry]:
@@ -131,13 +131,13 @@ def moved_to_bucket(table: Path) -> None:
     (old,) = table.rglob(entry.file.file_name)
     (old.parent.parent / "bucket-1").mkdir(exist_ok=True)
     old.rename(old.parent.parent / "bucket-1" / old.name)
-    change_entries(table, lambda e: [replace(e, bucket=1) if e.file.file_name == entry.file.file_name else e])
+    change_entries(table, lambda e: [e._replace(bucket=1) if e.file.file_name == entry.file.file_name else e])
 
 
 def other_number(table: Path) -> None:
     """Of the files of one bucket alone the manifests say that their partition had another number of buckets."""
     place = next((e.partition, e.bucket) for e in _live(table))
-    change_entries(table, lambda e: [replace(e, total_buckets=8) if (e.partition, e.bucket) == place else e])
+    change_entries(table, lambda e: [e._replace(total_buckets=8) if (e.partition, e.bucket) == place else e])
 
 
 def unknown_key(table: Path) -> None:
@@ -223,7 +223,7 @@ def live_on_two_levels(table: Path) -> None:
 
     def changed(entry: ManifestEntry) -> list[ManifestEntry]:
         if entry.kind == FileKind.ADD and entry.file.file_name in names:
-            return [entry, replace(entry, file=replace(entry.file, level=5))]
+            return [entry, entry._replace(file=entry.file._replace(level=5))]
         return [entry]
 
     change_entries(table, changed)
@@ -236,8 +236,8 @@ def two_sizes(table: Path) -> None:
     def changed(entry: ManifestEntry) -> list[ManifestEntry]:
         if entry != last:
             return [entry]
-        gone = replace(entry, kind=FileKind.DELETE)
-        return [entry, gone, replace(entry, file=replace(entry.file, file_size=77))]
+        gone = entry._replace(kind=FileKind.DELETE)
+        return [entry, gone, entry._replace(file=entry.file._replace(file_size=77))]
 
     change_entries(table, changed)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +99,7 @@ def test_index_files_keep(tmp_path: Path, in_bucket: str, directory: str) -> Non
 
 def entries_of(table: Table, kind: FileKind) -> list[ManifestEntry]:
     buckets = live_buckets(table, table.snapshots.latest())
-    return [replace(entry, kind=kind) for bucket in buckets for entry in bucket.entries]
+    return [entry._replace(kind=kind) for bucket in buckets for entry in bucket.entries]
 
 
 def change(table: Table, entries: list[ManifestEntry]) -> None:
@@ -112,8 +111,8 @@ def change(table: Table, entries: list[ManifestEntry]) -> None:
 def with_file(table: Table, **more: Any) -> DataFileMeta:
     """Commits a file of some metadata in place of the one of the table."""
     (gone,) = entries_of(table, FileKind.DELETE)
-    file = replace(gone.file, **more)
-    change(table, [gone, replace(gone, kind=FileKind.ADD, file=file)])
+    file = gone.file._replace(**more)
+    change(table, [gone, gone._replace(kind=FileKind.ADD, file=file)])
     return file
 
 

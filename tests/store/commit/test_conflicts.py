@@ -30,7 +30,7 @@ def test_replacing_live_files_is_fine() -> None:
 
 def test_an_upgrade_without_rewriting_is_fine() -> None:
     old = file("a", keys=(1, 5))
-    check([entry(ADD, old)], [entry(DELETE, old), entry(ADD, replace(old, level=5))])
+    check([entry(ADD, old)], [entry(DELETE, old), entry(ADD, old._replace(level=5))])
 
 
 def test_deleting_a_file_that_is_gone() -> None:
@@ -44,7 +44,7 @@ def test_a_file_of_another_bucket_or_partition_is_another_file(change: dict[str,
     rules = replace(RULES, canonical=same_partition((STRING,)))
     live = entry(ADD, a, part=partition("y"))
     with pytest.raises(CommitConflict, match="no longer live"):
-        check_conflicts(rules, SNAPSHOT, [live], [replace(live, kind=DELETE, **_named(change))], CommitKind.COMPACT)
+        check_conflicts(rules, SNAPSHOT, [live], [live._replace(kind=DELETE, **_named(change))], CommitKind.COMPACT)
 
 
 def _named(change: dict[str, object]) -> dict[str, object]:
@@ -54,7 +54,7 @@ def _named(change: dict[str, object]) -> dict[str, object]:
 def test_a_file_of_another_level_is_another_file() -> None:
     a = file("a", keys=(1, 5))
     with pytest.raises(CommitConflict, match="no longer live"):
-        check([entry(ADD, a)], [entry(DELETE, replace(a, level=3))])
+        check([entry(ADD, a)], [entry(DELETE, a._replace(level=3))])
 
 
 def test_adding_a_file_that_is_there() -> None:
@@ -68,7 +68,7 @@ def test_adding_a_file_that_is_there() -> None:
 def test_deleting_and_adding_one_file_in_one_commit() -> None:
     a = entry(ADD, file("a", keys=(1, 5)))
     with pytest.raises(CommitConflict):
-        check([a], [replace(a, kind=DELETE), a])
+        check([a], [a._replace(kind=DELETE), a])
 
 
 @pytest.mark.parametrize(
@@ -123,9 +123,9 @@ def test_partitions_may_have_different_numbers_of_buckets() -> None:
 def test_fold() -> None:
     a, b = entry(ADD, file("a")), entry(ADD, file("b"))
     gone = entry(DELETE, file("elsewhere"))
-    assert fold_entries([a, b, replace(a, kind=DELETE), gone]) == [b, gone]
+    assert fold_entries([a, b, a._replace(kind=DELETE), gone]) == [b, gone]
     assert fold_entries([]) == []
     with pytest.raises(AddedTwice):
         fold_entries([a, a])
-    assert record_count([a, b, replace(a, kind=DELETE)]) == 10
+    assert record_count([a, b, a._replace(kind=DELETE)]) == 10
     assert a.partition == EMPTY_ROW

@@ -54,7 +54,7 @@ def add(name: str, part: str = "p", **more: object) -> ManifestEntry:
 
 
 def delete(name: str, part: str = "p") -> ManifestEntry:
-    return replace(add(name, part), kind=DELETE)
+    return add(name, part)._replace(kind=DELETE)
 
 
 def write_all(out: ManifestWriter, *manifests: Sequence[ManifestEntry]) -> list[ManifestFileMeta]:
@@ -95,7 +95,7 @@ def test_enough_small_manifests_are_joined(tmp_path: Path) -> None:
 def test_big_manifests_are_copied_and_small_ones_encoded_anew(tmp_path: Path, compression: str) -> None:
     """The joined list says the same as if everything had been written at once."""
     out, read = writer(tmp_path, merge_min_count="2", compression=compression), Reads(tmp_path)
-    entries = [replace(add(f"f{n}", f"p{n % 7}", level=n % 3, schema_id=n % 2), bucket=n % 5) for n in range(400)]
+    entries = [add(f"f{n}", f"p{n % 7}", level=n % 3, schema_id=n % 2)._replace(bucket=n % 5) for n in range(400)]
     metas = write_all(out, entries[:300], entries[300:301], entries[301:302], entries[302:])
     (merged,) = merge(metas, read, out)
     (expected,) = write_all(out, entries)
@@ -180,7 +180,7 @@ def test_random_histories_keep_their_live_files(tmp_path_factory: pytest.TempPat
     for _ in range(data.draw(st.integers(1, 12))):
         changes = []
         for name in data.draw(st.sets(st.sampled_from(sorted(expected)))) if expected else ():
-            changes.append(replace(expected.pop(name), kind=DELETE))
+            changes.append(expected.pop(name)._replace(kind=DELETE))
         for part in data.draw(st.lists(st.sampled_from("pqr"), max_size=12)):
             counter += 1
             changes.append(add(f"{part}-{counter:040}", part))
@@ -213,10 +213,10 @@ def test_what_was_written_in_files_of_the_target_size_is_not_merged_again(tmp_pa
 def test_what_a_list_says_of_a_manifest(tmp_path: Path) -> None:
     out = writer(tmp_path)
     changes = [
-        replace(add("a", "x", level=5, schema_id=3), bucket=4),
-        replace(add("b", "é"), bucket=2),
+        add("a", "x", level=5, schema_id=3)._replace(bucket=4),
+        add("b", "é")._replace(bucket=2),
         delete("c", "a"),
-        replace(add("d"), partition=partition(None)),
+        add("d")._replace(partition=partition(None)),
     ]
     name, size = out.write_list(out.write_manifests(changes))
     out.flush()

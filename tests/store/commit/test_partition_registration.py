@@ -235,7 +235,7 @@ def test_what_a_commit_changes_in_each_partition(tmp_path: Path) -> None:
     table, _ = table_of(tmp_path)
 
     def entry(kind: FileKind, part: str, rows: int, size: int, millis: int | None, total: int) -> ManifestEntry:
-        meta = replace(file("f"), row_count=rows, file_size=size, creation_time=millis)
+        meta = file("f")._replace(row_count=rows, file_size=size, creation_time=millis)
         return ManifestEntry(kind, partition(part), 0, total, meta)
 
     found = partition_changes(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +93,6 @@ def test_compacted_files_keep_the_numbers_of_their_rows_and_old_ones_are_refused
     commit(table, written(table, 5, [(1, 10, None)]))
     (file,) = (f for s in table.scan().plan().splits for f in s.files)
     assert snapshot_sequence(table.settings, "p", file) == 1
-    assert snapshot_sequence(table.settings, "p", replace(file, file_source=FileSource.COMPACT)) is None
+    assert snapshot_sequence(table.settings, "p", file._replace(file_source=FileSource.COMPACT)) is None
     with pytest.raises(UnsupportedFeature, match="for tables that had it from the start"):
-        snapshot_sequence(table.settings, "p", replace(file, file_source=None))
+        snapshot_sequence(table.settings, "p", file._replace(file_source=None))

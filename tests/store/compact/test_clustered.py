@@ -274,7 +274,7 @@ def test_a_writer_merges_what_overlaps_or_is_small() -> None:
     small, large = 10, 60
 
     def sorted_file(name: str, first: int, last: int, size: int) -> DataFileMeta:
-        return replace(file(name, level=1, keys=(first, last)), file_size=size)
+        return file(name, level=1, keys=(first, last))._replace(file_size=size)
 
     files = [
         file("new 2", min_sequence_number=5, max_sequence_number=6),

@@ -132,7 +132,7 @@ def test_large_files_that_meet_no_other_only_move(tmp_path: Path) -> None:
     (result,) = compact(table)
     assert result.created == ()
     assert (result.rows_read, result.rows_written) == (0, 0)
-    assert sorted(result.after, key=lambda f: f.file_name) == [replace(file, level=5) for file in old]
+    assert sorted(result.after, key=lambda f: f.file_name) == [file._replace(level=5) for file in old]
     assert live_files(table) == list(result.after)
     check_table(table.location)
 

@@ -70,7 +70,7 @@ def test_one_snapshot_for_all_buckets(tmp_path: Path) -> None:
     table = keyed_table(tmp_path)
     append(table, A, B)
     append(table, A, bucket=1, part=Y)
-    up = replace(A, level=5)
+    up = A._replace(level=5)
     made = commit(table, 2, result(table, [A, B], [AB]), result(table, [A], [up], Y, 1))
     assert (made.snapshot_id, made.dropped) == (3, {})
     assert [(m.partition, m.bucket) for m in made.messages] == [(X, 0), (Y, 1)]
@@ -86,7 +86,7 @@ def test_the_results_of_one_bucket_become_one(tmp_path: Path) -> None:
     table = keyed_table(tmp_path)
     one, other = file("one", keys=(1, 2)), file("other", keys=(7, 8))
     append(table, one, other)
-    up = replace(one, level=5), replace(other, level=5)
+    up = one._replace(level=5), replace(other, level=5)
     made = commit(table, 1, result(table, [one], up[:1]), result(table, [other], up[1:]))
     assert len(made.messages) == 1
     assert made.messages[0].compact_after == up
@@ -127,7 +127,7 @@ def test_a_rival_at_the_last_moment(tmp_path: Path) -> None:
     append(table, A, B)
     append(table, A, bucket=1)
     rows = result(table, [A, B], [AB]), result(table, [A], [file("mine", level=5, keys=(1, 5))], bucket=1)
-    late = with_rivals(table, lambda: compact_by_another(table, [A], [replace(A, level=4)]))
+    late = with_rivals(table, lambda: compact_by_another(table, [A], [A._replace(level=4)]))
     made = commit(late, 2, *rows)
     assert (made.snapshot_id, list(made.dropped)) == (4, [(X, 0)])
     assert live(table) == {"a", "b", "mine"}
@@ -146,8 +146,8 @@ def test_keys_that_would_overlap_on_a_level(tmp_path: Path) -> None:
     """Another job put files on the level between: the bucket is left out, the commit does not fail."""
     table = keyed_table(tmp_path)
     append(table, A, B)
-    rows = result(table, [A], [replace(A, level=5)])
-    compact_by_another(table, [B], [replace(B, level=5)])
+    rows = result(table, [A], [A._replace(level=5)])
+    compact_by_another(table, [B], [B._replace(level=5)])
     assert "overlap" in commit(table, 1, rows).dropped[X, 0]
     assert live(table) == {"a", "b"}
 
@@ -158,11 +158,11 @@ def test_levels_that_were_looked_up_must_be_the_same(tmp_path: Path) -> None:
     far = file("far", keys=(50, 60))
     append(table, A, far)
     base, upper = latest(table), {place_of(table, X, 0): frozenset[tuple[str, int]]()}
-    compact_by_another(table, [far], [replace(far, level=5)])
-    made = commit_compaction(table, base, upper, [result(table, [A], [replace(A, level=4)])])
+    compact_by_another(table, [far], [far._replace(level=5)])
+    made = commit_compaction(table, base, upper, [result(table, [A], [A._replace(level=4)])])
     assert made.dropped == {(X, 0): "another job has compacted the bucket meanwhile"}
     upper = {place_of(table, X, 0): frozenset({("far", 5)})}
-    made = commit_compaction(table, latest(table), upper, [result(table, [A], [replace(A, level=4)])])
+    made = commit_compaction(table, latest(table), upper, [result(table, [A], [A._replace(level=4)])])
     assert made.dropped == {}
 
 
@@ -240,26 +240,26 @@ def test_moved_files_are_never_deleted(tmp_path: Path) -> None:
     append(whole, A)
     path = f"{bucket_directory(whole, X, 0)}/a"
     whole.file_io.write_bytes(path, b"rows")
-    message = CommitMessage(X, 0, 2, compact_before=(A,), compact_after=(replace(A, level=5),))
+    message = CommitMessage(X, 0, 2, compact_before=(A,), compact_after=(A._replace(level=5),))
     TableCommit(whole, "me").abort([message])
     store = FaultyFileIO(LocalFileIO(), 1, When.BEFORE, named="!write")
     with pytest.raises(InjectedFault):
-        commit(replace(whole, file_io=store), 1, result(whole, [A], [replace(A, level=5)]))
-    compact_by_another(whole, [A], [replace(A, level=4)])
-    assert commit(whole, 1, result(whole, [A], [replace(A, level=5)])).snapshot_id is None
+        commit(replace(whole, file_io=store), 1, result(whole, [A], [A._replace(level=5)]))
+    compact_by_another(whole, [A], [A._replace(level=4)])
+    assert commit(whole, 1, result(whole, [A], [A._replace(level=5)])).snapshot_id is None
     assert whole.file_io.exists(path)
 
 
 def test_positions_of_several_parts_are_merged(tmp_path: Path) -> None:
     table = table_with_vectors(tmp_path)
-    append(table, replace(A, level=5), B)
+    append(table, A._replace(level=5), B)
     append(table, file("c", keys=(100, 100)))
 
     def part(*positions: int) -> CompactTaskResult:
         found = np.array(positions, "<i8").tobytes()
         return CompactTaskResult(X, 0, 2, (), (), superseded={"a": found})
 
-    moved = result(table, [B], [replace(B, level=4)])
+    moved = result(table, [B], [B._replace(level=4)])
     made = commit(table, 2, part(7, 1), moved, part(1, 3))
     (entry,) = made.messages[0].compact_index_entries
     assert [(r.data_file, r.cardinality) for r in entry.deletion_ranges or ()] == [("a", 3)]
@@ -269,9 +269,9 @@ def test_positions_of_several_parts_are_merged(tmp_path: Path) -> None:
 def test_vectors_that_changed_concurrently(tmp_path: Path) -> None:
     """The rows that another job deleted in the files we replace would come back."""
     table = table_with_vectors(tmp_path)
-    append(table, replace(A, level=5), B)
-    theirs = CompactTaskResult(X, 0, 2, (B,), (replace(B, level=4),), superseded={"a": np.array([2], "<i8").tobytes()})
-    mine = result(table, [replace(A, level=5)], [file("mine", level=5, keys=(1, 5))])
+    append(table, A._replace(level=5), B)
+    theirs = CompactTaskResult(X, 0, 2, (B,), (B._replace(level=4),), superseded={"a": np.array([2], "<i8").tobytes()})
+    mine = result(table, [A._replace(level=5)], [file("mine", level=5, keys=(1, 5))])
     assert commit(table, 1, theirs).dropped == {}
     assert "deletion vectors" in commit(table, 1, mine).dropped[X, 0]
     assert live(table) == {"a", "b"}
@@ -283,7 +283,7 @@ def test_vectors_that_changed_concurrently(tmp_path: Path) -> None:
 def test_users_get_the_prefix_of_the_table(tmp_path: Path) -> None:
     table = make(tmp_path / "t", ("part", "id"), ("part",), {"bucket": "2", "commit.user-prefix": "nightly"})
     append(table, A)
-    commit(table, 1, result(table, [A], [replace(A, level=5)]))
+    commit(table, 1, result(table, [A], [A._replace(level=5)]))
     assert latest(table).commit_user.startswith("nightly_")
     assert new_user(keyed_table(tmp_path / "other")).count("_") == 0
 

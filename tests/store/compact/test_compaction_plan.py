@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -42,7 +41,7 @@ def table_of(path: Path, options: Mapping[str, str] = NO_OPTIONS) -> Table:
 
 
 def sized(name: str, size: int, keys: tuple[int, int] = (0, 9), level: int = 0, **more: Any) -> DataFileMeta:
-    return replace(file(name, level=level, keys=keys, **more), file_size=size)
+    return file(name, level=level, keys=keys, **more)._replace(file_size=size)
 
 
 def append(table: Table, *files: DataFileMeta, part: bytes = X, bucket: int = 0) -> None:
@@ -231,7 +230,7 @@ def test_a_big_bucket_is_cut_between_sections(tmp_path: Path) -> None:
 
 def sections(sizes: Sequence[int]) -> list[tuple[SortedRun, ...]]:
     files = [sized(f"f{i}", size, (10 * i, 10 * i + 5)) for i, size in enumerate(sizes)]
-    twice = [replace(f, file_name=f.file_name + "'", file_size=0) for f in files]
+    twice = [f._replace(file_name=f.file_name + "'", file_size=0) for f in files]
     return partition_sections([*files, *twice], BIGINT)
 
 

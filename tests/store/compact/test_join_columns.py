@@ -54,8 +54,8 @@ class Here:
 
 def columns(first: int, count: int, size: int = 1, number: int = 1, **more: Any) -> DataFileMeta:
     name = f"{first}-{number}"
-    return replace(
-        data_file(name), file_size=size, row_count=count, first_row_id=first, max_sequence_number=number, **more
+    return data_file(name)._replace(
+        file_size=size, row_count=count, first_row_id=first, max_sequence_number=number, **more
     )
 
 
@@ -308,7 +308,7 @@ def test_vectors_of_files_of_their_own_are_refused(tmp_path: Path) -> None:
     put(table, 1)
     (message,) = changed(table, "v", {1: "a"})
     (file,) = message.new_files
-    apart = replace(file, file_name=file.file_name.replace("data-", "data-1.vector."))
+    apart = file._replace(file_name=file.file_name.replace("data-", "data-1.vector."))
     delete_ids(table, 0)
     TableCommit(table, "java").append([replace(message, new_files=(apart,))])
     with pytest.raises(UnsupportedFeature, match="get no new ids, neither here nor in the official system"):
@@ -350,7 +350,7 @@ def test_columns_that_lie_apart_are_left_to_the_official_system(tmp_path: Path) 
     put(table, 1)
     (message,) = changed(table, "v", {1: "a"})
     (file,) = message.new_files
-    apart = replace(file, file_name=file.file_name.replace("data-", "data-1.vector."))
+    apart = file._replace(file_name=file.file_name.replace("data-", "data-1.vector."))
     TableCommit(table, "java").append([replace(message, new_files=(apart,))])
     with pytest.raises(UnsupportedFeature, match="apart from the others, and the table has no option"):
         tasks_of(table)

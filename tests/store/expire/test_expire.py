@@ -251,7 +251,7 @@ def compact_branch(table: Table) -> None:
 
 def deletes_all(table: Table, kind: FileKind, commit: CommitKind) -> None:
     def propose(found: TableState) -> Proposal[None]:
-        entries = (replace(entry, kind=kind) for entry in found.live_entries(None))
+        entries = (entry._replace(kind=kind) for entry in found.live_entries(None))
         return Proposal(CommitChanges(tuple(entries)), None)
 
     commit_request(table, CommitRequest("user", 1, commit, None, propose, True), None)
@@ -263,7 +263,7 @@ def test_files_that_a_rollback_took_up_stay(tmp_path: Path) -> None:
 
     def remember(found: TableState) -> Proposal[None]:
         first.extend(found.live_entries(None))
-        return Proposal(CommitChanges(tuple(replace(entry, kind=FileKind.DELETE) for entry in first)), None)
+        return Proposal(CommitChanges(tuple(entry._replace(kind=FileKind.DELETE) for entry in first)), None)
 
     def revive(found: TableState) -> Proposal[None]:
         return Proposal(CommitChanges(tuple(first)), None)

@@ -58,7 +58,7 @@ def empties(table: Table) -> None:
     """A change that deletes all files of the latest state."""
 
     def propose(found: TableState) -> Proposal[None]:
-        gone = (replace(entry, kind=FileKind.DELETE) for entry in found.live_entries(None))
+        gone = (entry._replace(kind=FileKind.DELETE) for entry in found.live_entries(None))
         return Proposal(CommitChanges(tuple(gone)), None)
 
     commit_request(table, CommitRequest("user", 1, CommitKind.OVERWRITE, None, propose, True), None)

@@ -346,7 +346,7 @@ def test_changelogs_that_flink_joined_are_refused_by_name(tmp_path: Path) -> Non
     path = make(tmp_path / "t", changelog_producer="input")
     table, user = open_table(path, {"write-only": "true"}), "u"
     (message,) = messages(table, user, [inserts(("x", 1, 1, "a"))])
-    joined = replace(message.changelog_files[0], file_name="compacted-changelog-7$0-100-50-20.cc-parquet")
+    joined = message.changelog_files[0]._replace(file_name="compacted-changelog-7$0-100-50-20.cc-parquet")
     TableCommit(table, user).append([replace(message, changelog_files=(joined,))])
     with pytest.raises(UnsupportedFeature, match=r"compacted-changelog-7\$0-100-50-20.cc-parquet was joined"):
         change(path, 0, 1)

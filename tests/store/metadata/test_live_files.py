@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -31,7 +30,7 @@ def entry(
 ) -> ManifestEntry:
     if elsewhere is not None:
         more["external_path"] = f"{elsewhere}/bucket-{bucket}/{name}"
-    return ManifestEntry(kind, partition, bucket, 4, replace(FILE, file_name=name, level=level, **more))
+    return ManifestEntry(kind, partition, bucket, 4, FILE._replace(file_name=name, level=level, **more))
 
 
 entries = st.lists(
@@ -105,8 +104,8 @@ def test_a_delete_with_other_bytes_of_the_same_partition() -> None:
 
 def test_a_file_replaced_by_itself_with_an_index() -> None:
     old, new = entry(0, PLAIN_NULL, 0, "a", 0), entry(0, PLAIN_NULL, 0, "a", 0, extra_files=("a.index",))
-    assert live(columns_of([old, replace(old, kind=1), new], 1)) == [new]
-    assert live(columns_of([old, new, replace(old, kind=1)], 1)) == [new]
+    assert live(columns_of([old, old._replace(kind=1), new], 1)) == [new]
+    assert live(columns_of([old, new, old._replace(kind=1)], 1)) == [new]
 
 
 def test_a_deletion_of_a_file_added_elsewhere_is_no_file() -> None:

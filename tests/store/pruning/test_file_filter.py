@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +114,7 @@ def test_keys_are_judged_by_the_condition_on_keys_alone(schemas: SchemaStore) ->
 
 
 def test_dense_statistics(schemas: SchemaStore) -> None:
-    dense = replace(FILE, value_stats=stats((TEXT, INT), ("ba", 5), ("bz", 9), (0, 0)), value_stats_cols=("t", "k"))
+    dense = FILE._replace(value_stats=stats((TEXT, INT), ("ba", 5), ("bz", 9), (0, 0)), value_stats_cols=("t", "k"))
     assert not FileFilter(compare("t", Op.EQ, "c"), NEW, schemas).matching_values([dense])
     assert not FileFilter(compare("k", Op.EQ, 4), NEW, schemas).matching_values([dense])
     assert FileFilter(compare("w", Op.EQ, -1), NEW, schemas).matching_values([dense])  # not collected
@@ -126,19 +125,19 @@ def test_dense_statistics(schemas: SchemaStore) -> None:
     "value_stats",
     [
         EMPTY_STATS,  # mode none, or a writer without statistics
-        replace(FILE.value_stats, min_values=encode_arity_row((5, 100), (INT, INT))),  # another shape
+        FILE.value_stats._replace(min_values=encode_arity_row((5, 100), (INT, INT))),  # another shape
         stats((INT, INT, TEXT, INT), (None,) * 4, (None,) * 4, (None,) * 4),
     ],
 )
 def test_unknown_statistics_keep_the_file(value_stats: SimpleStats, schemas: SchemaStore) -> None:
-    file = replace(FILE, value_stats=value_stats)
+    file = FILE._replace(value_stats=value_stats)
     assert FileFilter(compare("w", Op.EQ, -1), NEW, schemas).matching_values([file])
     assert FileFilter(IsNull(("t",)), NEW, schemas).matching_values([file])
 
 
 @pytest.mark.parametrize("null_counts", [None, (), (0, 0)])
 def test_unknown_null_counts(null_counts: tuple[int, ...] | None, schemas: SchemaStore) -> None:
-    file = replace(FILE, value_stats=replace(FILE.value_stats, null_counts=null_counts))
+    file = FILE._replace(value_stats=FILE.value_stats._replace(null_counts=null_counts))
     assert FileFilter(IsNull(("t",)), NEW, schemas).matching_values([file])
     assert not FileFilter(compare("w", Op.GT, 200), NEW, schemas).matching_values([file])
 
@@ -147,20 +146,20 @@ def test_a_null_count_below_zero_is_unknown_as_are_the_bounds_beside_it(schemas:
     """Releases before 2.0 store the -1 of a parquet footer that has no statistics of long texts."""
     counts = FILE.value_stats.null_counts
     assert counts is not None
-    unknown = replace(FILE.value_stats, null_counts=(-1,) * len(counts))
-    file = replace(FILE, value_stats=unknown)
+    unknown = FILE.value_stats._replace(null_counts=(-1,) * len(counts))
+    file = FILE._replace(value_stats=unknown)
     assert FileFilter(IsNull(("t",)), NEW, schemas).matching_values([file])
     assert FileFilter(compare("w", Op.GT, 200), NEW, schemas).matching_values([file])
 
 
 def test_columns_no_schema_explains_keep_the_file(schemas: SchemaStore) -> None:
-    file = replace(FILE, write_cols=("k", "_ROW_ID"))
+    file = FILE._replace(write_cols=("k", "_ROW_ID"))
     assert FileFilter(compare("w", Op.EQ, -1), NEW, schemas).matching_values([file])
 
 
 def test_damaged_statistics_are_named(schemas: SchemaStore) -> None:
     low = FILE.value_stats.min_values
-    file = replace(FILE, value_stats=replace(FILE.value_stats, min_values=low[:20]))
+    file = FILE._replace(value_stats=FILE.value_stats._replace(min_values=low[:20]))
     with pytest.raises(CorruptFile, match=r"data-1\.parquet"):
         FileFilter(compare("w", Op.EQ, -1), NEW, schemas).matching_values([file])
 
@@ -189,7 +188,7 @@ def test_what_formats_do_to_bounds(
     data_type: DataType, name: str, low: Any, high: Any, value: Any, kept: bool, schemas: SchemaStore
 ) -> None:
     schema = TableSchema(0, (DataField(0, "c", data_type),), 0)
-    file = replace(FILE, file_name=f"data-1.{name}", value_stats=stats((data_type,), (low,), (high,), (0,)))
+    file = FILE._replace(file_name=f"data-1.{name}", value_stats=stats((data_type,), (low,), (high,), (0,)))
     assert bool(FileFilter(compare("c", Op.EQ, value), schema, schemas).matching_values([file])) is kept
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +99,7 @@ def test_agrees_with_the_full_filter(
     found: list[DataFileMeta], parts: list[Predicate], only_keys: bool, schemas: SchemaStore
 ) -> None:
     where = And(tuple(parts)) if len(parts) > 1 else parts[0]
-    named = [replace(file, file_name=f"{i}.parquet") for i, file in enumerate(found)]
+    named = [file._replace(file_name=f"{i}.parquet") for i, file in enumerate(found)]
     entries = [ManifestEntry(0, EMPTY_ROW, 0, 1, file) for file in named]
     columns = decode_manifests([("m", encode_manifest(entries))])
     live = np.arange(len(entries))

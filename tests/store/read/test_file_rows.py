@@ -152,7 +152,7 @@ def test_a_primary_key_file_that_lacks_a_column_is_damaged(tmp_path: Path) -> No
     with pytest.raises(CorruptFile, match="lacks the columns b of schema 0, it has a, c"):
         read(keyed, FileRequest((A, B)))
     assert read(keyed, FileRequest((A, C, P))).num_rows == 3
-    partial = replace(keyed, meta=replace(keyed.meta, write_cols=("a", "c")))
+    partial = replace(keyed, meta=keyed.meta._replace(write_cols=("a", "c")))
     assert read(partial, FileRequest((B,))).to_pydict() == {"b": [None] * 3}
 
 
@@ -174,7 +174,7 @@ def test_system_columns_follow_the_fields(tmp_path: Path) -> None:
 def test_another_number_of_rows_than_the_manifest_says(count: int, tmp_path: Path) -> None:
     file = numbers(tmp_path)
     with pytest.raises(CorruptFile, match=f"holds 100 rows, the manifest says {count}"):
-        read(replace(file, meta=replace(file.meta, row_count=count)), FileRequest((A,)))
+        read(replace(file, meta=file.meta._replace(row_count=count)), FileRequest((A,)))
 
 
 def test_a_deletion_vector_of_a_longer_file(tmp_path: Path) -> None:

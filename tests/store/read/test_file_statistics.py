@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,7 +22,7 @@ def bounds(text: str, name: str, low: Any, high: Any) -> tuple[Any, Any]:
     data_type = parse_type(text)
     schema = TableSchema(0, (DataField(0, "v", data_type),), 0)
     stats = SimpleStats(encode_arity_row((low,), (data_type,)), encode_arity_row((high,), (data_type,)), (0,))
-    found = FileStatistics(["v"], schema, lambda _: schema).of_values(replace(file(name), value_stats=stats))["v"]
+    found = FileStatistics(["v"], schema, lambda _: schema).of_values(file(name)._replace(value_stats=stats))["v"]
     return found.minimum, found.maximum
 
 

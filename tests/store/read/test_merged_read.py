@@ -104,7 +104,7 @@ def test_an_old_writer_did_not_count_its_retractions(path: str) -> None:
     table = open_table(path)
     (message,) = written(table, "a", [(1, 10), (2, 20)], [DELETE, INSERT])
     (file,) = message.new_files
-    TableCommit(table, "a").append([replace(message, new_files=(replace(file, delete_row_count=None),))])
+    TableCommit(table, "a").append([replace(message, new_files=(file._replace(delete_row_count=None),))])
     assert read(path) == [(2, 20)]
     assert open_table(path).scan().count() == 1
 
@@ -140,7 +140,7 @@ def upgraded(path: str, user: str, rows: Sequence[tuple[int, Any]], level: int) 
     """A file at a higher level, as a compaction leaves it."""
     table = open_table(path)
     (message,) = written(table, user, rows)
-    (file,) = (replace(f, level=level, file_source=1) for f in message.new_files)
+    (file,) = (f._replace(level=level, file_source=1) for f in message.new_files)
     TableCommit(table, user).append([CommitMessage(message.partition, 0, 1, compact_after=(file,))])
     return file
 

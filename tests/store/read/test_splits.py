@@ -169,12 +169,12 @@ def test_two_states_are_compared_as_a_whole() -> None:
 def test_what_travels_to_a_task_has_no_statistics() -> None:
     """Plans need them, and readers do not; all else stays."""
     full = SimpleStats(b"min", b"max", (1,))
-    rich = [replace(file(name), value_stats=full, value_stats_cols=("a",), embedded_index=b"index") for name in "abc"]
+    rich = [file(name)._replace(value_stats=full, value_stats_cols=("a",), embedded_index=b"index") for name in "abc"]
     deletions, selections = {"a": DeletionFile("i", 1, 2, 3)}, {"a": b"rows"}
     sections = ((SortedRun((rich[1],)), SortedRun((rich[2],))),)
     split = Split(EMPTY_ROW, 1, "/t/bucket-1", (rich[0],), sections, deletions, 7, "b", selections)
     found = split.without_statistics()
-    plain = [replace(one, value_stats=EMPTY_STATS, value_stats_cols=None, embedded_index=None) for one in rich]
+    plain = [one._replace(value_stats=EMPTY_STATS, value_stats_cols=None, embedded_index=None) for one in rich]
     assert list(found.files) == plain
     assert replace(found, raw_files=split.raw_files, sections=sections) == split
     assert [[run.files for run in section] for section in found.sections] == [[(plain[1],), (plain[2],)]]

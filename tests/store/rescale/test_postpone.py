@@ -106,8 +106,8 @@ def _comparable(entry: ManifestEntry) -> ManifestEntry:
     head, tail = name[: name.index("-w-") + 3], name[name.index("-w-") + 39 :]
     number = tail.removeprefix("-").split(".")[0]
     assert tail == f"-{number}.avro"
-    file = replace(entry.file, file_name=head, file_size=0, creation_time=0)
-    return replace(entry, file=file)
+    file = entry.file._replace(file_name=head, file_size=0, creation_time=0)
+    return entry._replace(file=file)
 
 
 def _records(table: Table, entry: ManifestEntry) -> tuple[Any, list[Any]]:

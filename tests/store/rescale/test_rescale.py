@@ -320,7 +320,7 @@ def test_histories_of_writes_and_rescales(tmp_path_factory: pytest.TempPathFacto
 def test_buckets_of_all_partitions_are_numbered_one_after_the_other(tmp_path: Path) -> None:
     table = make(tmp_path / "t")
     x, y = partition("x"), partition("y")
-    files = [replace(file(name), file_size=size) for name, size in (("a", SOURCE_BYTES), ("b", 1), ("c", 1))]
+    files = [file(name)._replace(file_size=size) for name, size in (("a", SOURCE_BYTES), ("b", 1), ("c", 1))]
     rewrite = postponed_rewrite(table, "user", plan_write(table), {x: files, y: files[1:]}, {x: 3, y: 2})
     assert (rewrite.first_owners, rewrite.owners) == ({x: 0, y: 3}, 5)
     assert [rewrite.partition_of(source) for source in rewrite.sources] == [x, x, y]
@@ -378,7 +378,7 @@ def test_rows_that_move_are_older_than_what_others_write(tmp_path: Path) -> None
 def _written_on(table: Table, first: int) -> None:
     """Files from a snapshot on are those of a job that goes on with 4 buckets, as Java's writers do after a rescale."""
     added = {file.file_name for file in _added(table, first - 1)}
-    change_entries(Path(table.location), lambda e: [e if e.file.file_name in added else replace(e, total_buckets=4)])
+    change_entries(Path(table.location), lambda e: [e if e.file.file_name in added else e._replace(total_buckets=4)])
 
 
 def test_a_key_may_have_rows_in_buckets_of_two_numbers(tmp_path: Path) -> None:

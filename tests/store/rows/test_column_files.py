@@ -284,7 +284,7 @@ def test_ranges_that_overlap_in_part(tmp_path: Path) -> None:
     (live,) = changed(table, "w", {1: 1})
 
     def entry(message: CommitMessage, **facts: int) -> ManifestEntry:
-        return ManifestEntry(FileKind.ADD, message.partition, 0, -1, replace(message.new_files[0], **facts))
+        return ManifestEntry(FileKind.ADD, message.partition, 0, -1, message.new_files[0]._replace(**facts))
 
     whole, part = entry(live), entry(message, row_count=2)
     check_row_ids("this", lambda row: row, [whole], [entry(message)], [whole, entry(message)], CommitKind.APPEND)

@@ -363,6 +363,6 @@ def test_a_file_that_says_no_ids_is_reported(tmp_path: Path) -> None:
     put(table, 1)
     opened = open_table(table.location)
     (split,) = (split for split in opened.scan(["_ROW_ID"]).plan().splits if isinstance(split, Split))
-    bare = replace(split, raw_files=tuple(replace(file, first_row_id=None) for file in split.raw_files))
+    bare = replace(split, raw_files=tuple(file._replace(first_row_id=None) for file in split.raw_files))
     with pytest.raises(CorruptFile, match="which row ids it has"):
         list(opened.scan(["_ROW_ID"]).reader().read(bare))

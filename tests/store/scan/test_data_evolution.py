@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +107,7 @@ def test_ids_of_rows_go_on_where_the_first_file_of_a_group_begins(path: str) -> 
     """As of a table whose first hundred rows were deleted."""
 
     def moved(old: ManifestEntry) -> list[ManifestEntry]:
-        return [replace(old, file=replace(old.file, first_row_id=(old.file.first_row_id or 0) + 100))]
+        return [old._replace(file=old.file._replace(first_row_id=(old.file.first_row_id or 0) + 100))]
 
     change_entries(Path(path), moved)
     found = open_table(path).scan(["id", "name", "_ROW_ID"]).to_arrow().to_pylist()

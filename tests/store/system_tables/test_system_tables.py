@@ -142,11 +142,11 @@ def test_statistics_of_files(tmp_path: Path) -> None:
     )
     some = SimpleStats(encode_arity_row((5,), (BIGINT,)), encode_arity_row((6,), (BIGINT,)), (1,))
     files = (
-        replace(file("data-0-0.orc"), value_stats=whole),
-        replace(file("data-1-0.orc"), value_stats=some, value_stats_cols=("id",)),
+        file("data-0-0.orc")._replace(value_stats=whole),
+        file("data-1-0.orc")._replace(value_stats=some, value_stats_cols=("id",)),
         file("data-2-0.orc", value_stats_cols=()),
-        replace(
-            file("data-3-0.zst.parquet", rows=4, write_cols=("id",), first_row_id=8, file_source=1), value_stats=some
+        file("data-3-0.zst.parquet", rows=4, write_cols=("id",), first_row_id=8, file_source=1)._replace(
+            value_stats=some
         ),
         file("data-4-0.orc", external_path="s3://other/bucket-0/data-4-0.orc"),
     )

@@ -59,7 +59,7 @@ def test_what_a_copy_tells_and_makes(table: Table, tmp_path: Path) -> None:
 
 def alike(file: DataFileMeta) -> DataFileMeta:
     """All that a copy must not change."""
-    return replace(file, file_name="", extra_files=(), external_path=None, schema_id=0)
+    return file._replace(file_name="", extra_files=(), external_path=None, schema_id=0)
 
 
 @pytest.mark.parametrize("golden", GOLDEN[:: 1 if LONG else 6], ids=str)
@@ -191,7 +191,7 @@ def test_sidecars_are_copied(tmp_path: Path) -> None:
         path.with_name(name).write_text(name)
     entry = next(e for e in table_state(table, latest(table)).live_entries(None) if e.file == file)
     place = (entry.partition, entry.bucket, entry.total_buckets)
-    message = CommitMessage(*place, compact_before=(file,), compact_after=(replace(file, extra_files=extra),))
+    message = CommitMessage(*place, compact_before=(file,), compact_after=(file._replace(extra_files=extra),))
     TableCommit(table, "indexes").append([message])
     made = copied_beside(table)
     (copy,) = (found for found in live_files(made) if found.extra_files)
@@ -227,7 +227,7 @@ def test_options_of_places_and_branches_are_left_out(tmp_path: Path) -> None:
     outside = Path(tmp_path, "outside", "bucket-0", file.file_name)
     outside.parent.mkdir(parents=True)
     next(Path(table.location).rglob(file.file_name)).rename(outside)
-    moved = replace(file, external_path=f"file:{outside}")
+    moved = file._replace(external_path=f"file:{outside}")
     place = (entry.partition, entry.bucket, entry.total_buckets)
     TableCommit(table, "outside").append([CommitMessage(*place, new_files=(moved,), deleted_files=(file,))])
     own = {

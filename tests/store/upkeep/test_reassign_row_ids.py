@@ -174,7 +174,7 @@ def test_what_has_no_ids_to_change(tmp_path: Path) -> None:
     place = encode_arity_row([OF_ONE], table.schema.partition_types)
 
     def added(**facts: object) -> Sequence[CommitMessage]:
-        held = replace(data_file("held"), row_count=1, **facts)  # type: ignore[arg-type]  # of several attributes
+        held = data_file("held")._replace(row_count=1, **facts)  # type: ignore[arg-type]  # of several attributes
         return [CommitMessage(place, 0, -1, new_files=(held,))]
 
     TableCommit(table, new_user(table)).append(added(write_cols=("k", "_ROW_ID"), first_row_id=None))

@@ -228,7 +228,7 @@ def test_a_row_written_since_the_plan_is_a_conflict(tmp_path: Path) -> None:
     with pytest.raises(CommitConflict, match=r"the job of user a \(snapshot 1\) may have written keys of this job"):
         write(table, "b", 0)
     (file,) = message.new_files
-    moved = replace(message, new_files=(), compact_before=(file,), compact_after=(replace(file, level=1),))
+    moved = replace(message, new_files=(), compact_before=(file,), compact_after=(file._replace(level=1),))
     TableCommit(table, "compactor").append([moved])
     write(table, "b", 1)  # a compaction moves no key
     assert table.snapshots.latest_id() == 3
@@ -240,7 +240,7 @@ def test_what_nobody_can_tell_is_a_conflict(tmp_path: Path) -> None:
     table = made(tmp_path / "t")
     (message,) = write(table, "a", 0)
     (file,) = message.new_files
-    moved = replace(message, new_files=(), compact_before=(file,), compact_after=(replace(file, level=1),))
+    moved = replace(message, new_files=(), compact_before=(file,), compact_after=(file._replace(level=1),))
     TableCommit(table, "compactor").append([moved])
     (tmp_path / "t" / "snapshot" / "snapshot-1").unlink()
     with pytest.raises(CommitConflict, match="between snapshots 0 and 2, of which some have expired"):

@@ -62,7 +62,7 @@ _files_of_tables = st.builds(
     write_cols_sequences=st.none() | st.lists(int64, max_size=3).map(tuple),
 )
 _external_files = st.builds(
-    lambda file, root, bucket: replace(file, external_path=f"{root}/bucket-{bucket}/{file.file_name}"),
+    lambda file, root, bucket: file._replace(external_path=f"{root}/bucket-{bucket}/{file.file_name}"),
     _files_of_tables,
     roots,
     int32 | st.just("postpone"),

@@ -104,6 +104,6 @@ def rewrite_data_file(table: Path, name: str, change: Callable[[pa.Table], pa.Ta
     def with_size(entry: ManifestEntry) -> list[ManifestEntry]:
         if entry.file.file_name != name:
             return [entry]
-        return [replace(entry, file=replace(entry.file, file_size=path.stat().st_size))]
+        return [entry._replace(file=entry.file._replace(file_size=path.stat().st_size))]
 
     change_entries(table, with_size)
