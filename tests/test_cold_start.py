@@ -49,14 +49,22 @@ def test_formats_and_engines_that_a_table_does_not_have_stay_away(steps: dict[st
 
 
 # What a catalog of Spark imports before its first read, and before its first write, at most: somewhat more than now.
-READS_OWN, SQL_OWN, WRITES_OWN = 262, 300, 405
+READS_OWN, SQL_OWN, WRITES_OWN, CALL_OWN = 262, 300, 405, 380
 READS = "paimon_spark.register_catalog"
 WRITES = f"{READS}; import paimon_spark.spark.spark_catalog.write_builder"
+CALL = f"""{READS}; import paimon_spark.spark.spark_catalog.procedure_calls
+from paimon_spark.spark.statements.calls import bind, run_call; bind('create_tag', ['t', 'first'])"""
 OF_OTHER_DOORS = (
     "cdc.", "merge.engines.aggregation", "procedures", "row_changes", "spark.cdc", "spark.merge_into", "spark.rows",
     "spark.statements.runners", "spark.table.table_api", "store.checks", "store.clean.orphans",
 )  # fmt: skip
 OF_SQL = ("spark.queries.run_query", "spark.statements.run", "sql.parse", "sql.read_")
+OF_OTHER_CALLS = (
+    "merge.engines.aggregation", "procedures.databases", "procedures.orphan_files", "procedures.rewrites",
+    "procedures.snapshots", "spark.jobs.compact_job", "spark.jobs.engine_work", "spark.statements.inserts",
+    "spark.statements.runners", "spark.table.table_api", "store.clean", "store.compact", "store.expire.snapshots",
+    "store.indexing", "store.rescale",
+)  # fmt: skip
 OF_WRITES = ("spark.jobs", "spark.table", "store.clean", "store.commit.attempt", "store.compact", "store.expire")
 
 
@@ -65,9 +73,10 @@ OF_WRITES = ("spark.jobs", "spark.table", "store.clean", "store.commit.attempt",
     [
         (READS, READS_OWN, (*OF_OTHER_DOORS, *OF_SQL, *OF_WRITES), {"sqlglot", "tenacity"}),
         (WRITES, WRITES_OWN, (*OF_OTHER_DOORS, *OF_SQL), {"sqlglot"}),
+        (CALL, CALL_OWN, OF_OTHER_CALLS, {"pandas", "tenacity"}),
         ("paimon_spark.catalog", SQL_OWN, (*OF_OTHER_DOORS[1:], *OF_WRITES), {"pandas", "tenacity"}),
     ],
-    ids=["read", "write", "sql"],
+    ids=["read", "write", "call", "sql"],
 )
 def test_a_catalog_of_spark_imports_what_it_needs(
     use: str, most: int, others: tuple[str, ...], libraries: set[str]

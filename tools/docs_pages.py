@@ -33,7 +33,7 @@ from paimon_spark.format.options.catalogue import CATALOGUE, IMMUTABLE_OPTIONS, 
 from paimon_spark.format.options.described import choices_of, default_text, option_type  # noqa: E402
 from paimon_spark.format.options.option import Moment  # noqa: E402
 from paimon_spark.format.options.table_settings import TABLE_OPTIONS  # noqa: E402
-from paimon_spark.procedures.catalogue import DATABASE_PROCEDURES, GROUPS  # noqa: E402
+from paimon_spark.procedures.catalogue import DATABASE_PROCEDURES, GROUPS, PROCEDURES  # noqa: E402
 from paimon_spark.procedures.procedure import (  # noqa: E402  # noqa: E402
     OPTIONS,
     Declaration,
@@ -296,10 +296,10 @@ def default_of_flag(parameter: Any) -> str:
 
 def procedures_page() -> str:
     lines = [(PAGES / "reference" / "_procedures_head.txt").read_text(encoding="utf-8")]
-    for heading, procedures in GROUPS.items():
+    for heading, names in GROUPS.items():
         lines += [f"## {heading}", ""]
-        for procedure in procedures:
-            lines += procedure_text(procedure)
+        for name in names:
+            lines += procedure_text(PROCEDURES[name])
     lines += ["## Many tables", "", "Only SQL has these.", ""]
     for of_databases in DATABASE_PROCEDURES.values():
         lines += procedure_text(of_databases)

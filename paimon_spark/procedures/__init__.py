@@ -8,5 +8,6 @@ of an ``Engine``: ``LocalEngine`` works in this process, the Spark package has o
 May import: ``store.indexing``, ``store.upkeep``. No Spark, no ``cli``.
 Invariants: the name of a procedure, and the names and order of its arguments in SQL, are those of the official system
 where that has the procedure. A module with declarations imports no other one of them (but ``databases`` runs
-``orphan_files``), so that a command imports only what it runs; ``catalogue`` and ``table_procedures`` import them all.
+``orphan_files``), so that a command imports only what it runs; ``catalogue`` imports each when it is asked for,
+``table_procedures`` all.
 """

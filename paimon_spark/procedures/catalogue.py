@@ -1,113 +1,111 @@
-"""All procedures by their names."""
+"""All procedures by their names, each imported when it is asked for: a session waits for the first that it calls."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from paimon_spark.procedures.analysis import Analyze
-from paimon_spark.procedures.branches import CreateBranch, DeleteBranch, FastForward, RenameBranch
-from paimon_spark.procedures.databases import (
-    AlterFunction,
-    AlterViewDialect,
-    CompactDatabase,
-    CreateFunction,
-    DatabaseProcedure,
-    DropFunction,
-    MigrateDatabase,
-    MigrateTable,
-    RefreshMaterializedTable,
-    Repair,
-)
-from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
-from paimon_spark.procedures.partitions import ExpirePartitions, MarkPartitionDone
-from paimon_spark.procedures.procedure import Procedure, name_of
-from paimon_spark.procedures.rewrites import (
-    Compact,
-    CompactChainTable,
-    CompactManifest,
-    Copy,
-    MaterializeDeletionVectors,
-    ReassignRowId,
-    Rescale,
-    RewriteFileIndex,
-)
-from paimon_spark.procedures.rollbacks import (
-    MergeBranch,
-    Rollback,
-    RollbackToAsLatest,
-    RollbackToTimestamp,
-    RollbackToWatermark,
-)
-from paimon_spark.procedures.row_removal import DropPartitions, PurgeFiles, RemoveUnexistingFiles, Truncate
-from paimon_spark.procedures.snapshots import (
-    ClearConsumers,
-    ExpireChangelogs,
-    ExpireSnapshots,
-    RepairEarliestSnapshot,
-    ResetConsumer,
-)
-from paimon_spark.procedures.table_indexes import CreateGlobalIndex, DropGlobalIndex
-from paimon_spark.procedures.tags import (
-    CreateTag,
-    CreateTagFromTimestamp,
-    DeleteTag,
-    ExpireTags,
-    RenameTag,
-    ReplaceTag,
-    TriggerTagAutomaticCreation,
-)
+if TYPE_CHECKING:
+    from paimon_spark.procedures.databases import DatabaseProcedure
+    from paimon_spark.procedures.procedure import Declaration, Procedure
 
-GROUPS: Mapping[str, tuple[type[Procedure[Any]], ...]] = MappingProxyType(
+D = TypeVar("D", bound="Declaration")
+_ROOM = "paimon_spark.procedures"
+_MODULES: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
-        "Compaction": (
-            Compact,
-            CompactManifest,
-            CompactChainTable,
-            Rescale,
-            RewriteFileIndex,
-            MaterializeDeletionVectors,
-            ReassignRowId,
-        ),
-        "Indexes of the table": (CreateGlobalIndex, DropGlobalIndex),
-        "Expiry": (ExpireSnapshots, ExpireChangelogs, ExpirePartitions, MarkPartitionDone),
-        "Rows": (Truncate, DropPartitions),
-        "Tags": (
-            CreateTag,
-            CreateTagFromTimestamp,
-            ReplaceTag,
-            RenameTag,
-            DeleteTag,
-            ExpireTags,
-            TriggerTagAutomaticCreation,
-        ),
-        "Going back": (Rollback, RollbackToTimestamp, RollbackToWatermark, RollbackToAsLatest),
-        "Branches": (CreateBranch, RenameBranch, DeleteBranch, FastForward, MergeBranch),
-        "Consumers": (ResetConsumer, ClearConsumers),
-        "Copies and statistics": (Copy, Analyze),
-        "Cleaning and repair": (RemoveOrphanFiles, PurgeFiles, RemoveUnexistingFiles, RepairEarliestSnapshot),
+        "Compaction": {
+            "compact": "rewrites",
+            "compact_manifest": "rewrites",
+            "compact_chain_table": "rewrites",
+            "rescale": "rewrites",
+            "rewrite_file_index": "rewrites",
+            "materialize_deletion_vectors": "rewrites",
+            "reassign_row_id": "rewrites",
+        },
+        "Indexes of the table": {"create_global_index": "table_indexes", "drop_global_index": "table_indexes"},
+        "Expiry": {
+            "expire_snapshots": "snapshots",
+            "expire_changelogs": "snapshots",
+            "expire_partitions": "partitions",
+            "mark_partition_done": "partitions",
+        },
+        "Rows": {"truncate": "row_removal", "drop_partitions": "row_removal"},
+        "Tags": {
+            "create_tag": "tags",
+            "create_tag_from_timestamp": "tags",
+            "replace_tag": "tags",
+            "rename_tag": "tags",
+            "delete_tag": "tags",
+            "expire_tags": "tags",
+            "trigger_tag_automatic_creation": "tags",
+        },
+        "Going back": {
+            "rollback": "rollbacks",
+            "rollback_to_timestamp": "rollbacks",
+            "rollback_to_watermark": "rollbacks",
+            "rollback_to_as_latest": "rollbacks",
+        },
+        "Branches": {
+            "create_branch": "branches",
+            "rename_branch": "branches",
+            "delete_branch": "branches",
+            "fast_forward": "branches",
+            "merge_branch": "rollbacks",
+        },
+        "Consumers": {"reset_consumer": "snapshots", "clear_consumers": "snapshots"},
+        "Copies and statistics": {"copy": "rewrites", "analyze": "analysis"},
+        "Cleaning and repair": {
+            "remove_orphan_files": "orphan_files",
+            "purge_files": "row_removal",
+            "remove_unexisting_files": "row_removal",
+            "repair_earliest_snapshot": "snapshots",
+        },
     }
 )
-"""The procedures of one table under the headings of the documentation."""
+"""The module of each procedure of one table, under the headings of the documentation."""
+_OF_DATABASES = (
+    "compact_database",
+    "repair",
+    "alter_view_dialect",
+    "migrate_table",
+    "migrate_database",
+    "refresh_materialized_table",
+    "create_function",
+    "alter_function",
+    "drop_function",
+)
 
-PROCEDURES: Mapping[str, type[Procedure[Any]]] = MappingProxyType(
-    {name_of(procedure): procedure for group in GROUPS.values() for procedure in group}
+
+class _Declared(Mapping[str, type[D]], Generic[D]):
+    """Procedures by their names in SQL. What asks for names alone imports none."""
+
+    def __init__(self, modules: Mapping[str, str]) -> None:
+        self._modules = modules
+
+    def __getitem__(self, name: str) -> type[D]:
+        module = import_module(f"{_ROOM}.{self._modules[name]}")
+        declared: type[D] = getattr(module, "".join(part.capitalize() for part in name.split("_")))
+        return declared
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._modules
+
+
+GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType({heading: tuple(named) for heading, named in _MODULES.items()})
+"""The names of the procedures of one table under the headings of the documentation."""
+
+PROCEDURES: Mapping[str, type[Procedure[Any]]] = _Declared(
+    {name: module for named in _MODULES.values() for name, module in named.items()}
 )
 """The procedures of one table by their names in SQL."""
 
-_OF_DATABASES = (
-    CompactDatabase,
-    Repair,
-    AlterViewDialect,
-    MigrateTable,
-    MigrateDatabase,
-    RefreshMaterializedTable,
-    CreateFunction,
-    AlterFunction,
-    DropFunction,
-)
-DATABASE_PROCEDURES: Mapping[str, type[DatabaseProcedure[Any]]] = MappingProxyType(
-    {name_of(procedure): procedure for procedure in _OF_DATABASES}
-)
+DATABASE_PROCEDURES: Mapping[str, type[DatabaseProcedure[Any]]] = _Declared(dict.fromkeys(_OF_DATABASES, "databases"))
 """The procedures of many tables by their names in SQL."""

@@ -20,7 +20,7 @@ BETWEEN_TASKS = {  # what one process of a job hands to another of the same job,
     "spark/jobs/cluster_job.py",
     "spark/jobs/compact_job.py",
     "spark/jobs/format_job.py",
-    "spark/jobs/spark_engine.py",
+    "spark/jobs/engine_work.py",
     "spark/write/cross_partition_write.py",
 }
 STARTS_PROGRAMS = {"spark/console/quiet_session.py"}  # takes a constant of it: where the output of Spark's JVM goes

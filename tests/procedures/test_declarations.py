@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import pkgutil
 import re
 from collections.abc import Callable
 from typing import Any, get_type_hints
@@ -11,8 +13,9 @@ import pytest
 from pyspark.sql import SparkSession
 from support.official_procedures import official_procedures
 
-from paimon_spark import PaimonTable
-from paimon_spark.procedures.catalogue import DATABASE_PROCEDURES, PROCEDURES
+from paimon_spark import PaimonTable, procedures
+from paimon_spark.procedures.call.results import SHAPES
+from paimon_spark.procedures.catalogue import DATABASE_PROCEDURES, GROUPS, PROCEDURES
 from paimon_spark.procedures.databases import DatabaseProcedure, RemoveDatabaseOrphanFiles
 from paimon_spark.procedures.procedure import (
     Argument,
@@ -22,6 +25,7 @@ from paimon_spark.procedures.procedure import (
     arguments_of,
     docstring,
     kind_of,
+    name_of,
     sql_signature,
 )
 from paimon_spark.spark.table.table_api import TableOptimizer
@@ -144,9 +148,19 @@ def test_no_two_arguments_have_one_name_in_sql(name: str) -> None:
 
 
 def test_every_procedure_is_in_the_catalogue() -> None:
+    for module in pkgutil.iter_modules(procedures.__path__, f"{procedures.__name__}."):
+        importlib.import_module(module.name)
     assert set(Procedure.__subclasses__()) == set(PROCEDURES.values())
     others = {RemoveDatabaseOrphanFiles}  # which is called by the name of the procedure of one table
     assert set(DatabaseProcedure.__subclasses__()) - others == set(DATABASE_PROCEDURES.values())
+    known: dict[str, type[Declaration]] = {**PROCEDURES, **DATABASE_PROCEDURES}
+    assert {name: name_of(procedure) for name, procedure in known.items()} == {name: name for name in known}
+    assert [name for names in GROUPS.values() for name in names] == list(PROCEDURES)
+
+
+def test_each_shape_of_rows_is_of_a_procedure() -> None:
+    of_databases = {name_of(RemoveDatabaseOrphanFiles)}
+    assert SHAPES.keys() - PROCEDURES.keys() - DATABASE_PROCEDURES.keys() == of_databases
 
 
 def test_a_type_that_sql_cannot_give_is_refused_when_it_is_declared() -> None:

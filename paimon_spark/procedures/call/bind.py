@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from paimon_spark.arguments import kinds
 from paimon_spark.errors import OptionError, similar_names
 from paimon_spark.procedures.catalogue import DATABASE_PROCEDURES, PROCEDURES
-from paimon_spark.procedures.databases import DatabaseProcedure, RemoveDatabaseOrphanFiles
-from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.procedure import (
     OPTIONS,
     Declaration,
@@ -26,6 +24,10 @@ from paimon_spark.procedures.procedure import (
     name_of,
 )
 
+if TYPE_CHECKING:
+    from paimon_spark.procedures.databases import DatabaseProcedure
+
+_ORPHANS = "remove_orphan_files"
 _ALL_TABLES = ".*"  # behind the name of a database
 _NOTHING: Mapping[str, object] = {}
 OTHER_NAMES: Mapping[str, str] = MappingProxyType(
@@ -94,20 +96,27 @@ def bind(name: str, positional: Sequence[object] = (), named: Mapping[str, objec
     Raises:
         OptionError: there is no such procedure or argument, one is missing or given twice, or a value does not fit.
     """
-    known: Mapping[str, type[Declaration]] = {**PROCEDURES, **DATABASE_PROCEDURES}
     wanted = name.lower()
     if wanted in OTHER_NAMES:
         raise OptionError(f"there is no procedure '{name}'; what it does is CALL sys.{OTHER_NAMES[wanted]}")
-    if wanted not in known:
-        raise OptionError(f"there is no procedure '{name}'{_meant(name, known)}")
-    arguments = _Binding(known[wanted]).bound(positional, named)
     if wanted in DATABASE_PROCEDURES:
-        return DatabaseCall(DATABASE_PROCEDURES[wanted](**arguments.fields))
-    procedure = PROCEDURES[wanted](**arguments.fields)
-    if isinstance(procedure, RemoveOrphanFiles) and arguments.table.endswith(_ALL_TABLES):
-        database = arguments.table.removesuffix(_ALL_TABLES)
-        return DatabaseCall(RemoveDatabaseOrphanFiles(database, procedure, arguments.options))
-    return Call(arguments.table, arguments.options, procedure)
+        of_databases = DATABASE_PROCEDURES[wanted]
+        return DatabaseCall(of_databases(**_Binding(of_databases).bound(positional, named).fields))
+    if wanted not in PROCEDURES:
+        raise OptionError(f"there is no procedure '{name}'{_meant(name, (*PROCEDURES, *DATABASE_PROCEDURES))}")
+    of_table = PROCEDURES[wanted]
+    arguments = _Binding(of_table).bound(positional, named)
+    if wanted == _ORPHANS and arguments.table.endswith(_ALL_TABLES):
+        return _orphans_of_database(arguments)
+    return Call(arguments.table, arguments.options, of_table(**arguments.fields))
+
+
+def _orphans_of_database(arguments: _Arguments) -> DatabaseCall:
+    from paimon_spark.procedures.databases import RemoveDatabaseOrphanFiles
+    from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
+
+    database = arguments.table.removesuffix(_ALL_TABLES)
+    return DatabaseCall(RemoveDatabaseOrphanFiles(database, RemoveOrphanFiles(**arguments.fields), arguments.options))
 
 
 @dataclass(frozen=True)

@@ -5,43 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType, NoneType, UnionType
-from typing import Any, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
 
 from paimon_spark.format.paths import unescape
-from paimon_spark.procedures.databases import (
-    CompactDatabase,
-    CompactDatabaseResult,
-    DatabaseProcedure,
-    MigrateDatabase,
-    MigrateDatabaseResult,
-    RemoveDatabaseOrphanFiles,
-    RemoveDatabaseOrphanFilesResult,
-)
-from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
-from paimon_spark.procedures.partitions import ExpirePartitions
-from paimon_spark.procedures.procedure import Declaration, Procedure
-from paimon_spark.procedures.rewrites import (
-    CompactChainTable,
-    MaterializeDeletionVectors,
-    ReassignRowId,
-    RewriteFileIndex,
-)
-from paimon_spark.procedures.rollbacks import Rollback, RollbackToTimestamp, RollbackToWatermark
-from paimon_spark.procedures.row_removal import PurgeFiles, RemoveUnexistingFiles
-from paimon_spark.procedures.snapshots import ClearConsumers, ExpireSnapshots, RepairEarliestSnapshot
-from paimon_spark.procedures.table_indexes import DropGlobalIndex
-from paimon_spark.procedures.tags import CreateTagFromTimestamp, DeleteTag, ExpireTags
-from paimon_spark.store.clean.lost_files import RemoveUnexistingFilesResult, RepairEarliestSnapshotResult
-from paimon_spark.store.clean.orphans import RemoveOrphanFilesResult
-from paimon_spark.store.clean.partition_expiry import ExpirePartitionsResult
-from paimon_spark.store.expire.snapshots import ExpireSnapshotsResult
-from paimon_spark.store.history.rollback import RollbackResult
-from paimon_spark.store.history.tag_deletion import DeleteTagResult
-from paimon_spark.store.history.tags import CreateTagResult
-from paimon_spark.store.indexing.indexes import DropGlobalIndexResult
-from paimon_spark.store.upkeep.reassign_row_ids import ReassignRowIdResult
+from paimon_spark.procedures.procedure import Procedure, name_of
+
+if TYPE_CHECKING:  # a CALL imports the procedure that it names, and no other
+    from paimon_spark.procedures.databases import (
+        CompactDatabaseResult,
+        DatabaseProcedure,
+        MigrateDatabaseResult,
+        RemoveDatabaseOrphanFilesResult,
+    )
+    from paimon_spark.store.clean.lost_files import RemoveUnexistingFilesResult, RepairEarliestSnapshotResult
+    from paimon_spark.store.clean.orphans import RemoveOrphanFilesResult
+    from paimon_spark.store.clean.partition_expiry import ExpirePartitionsResult
+    from paimon_spark.store.expire.snapshots import ExpireSnapshotsResult
+    from paimon_spark.store.history.rollback import RollbackResult
+    from paimon_spark.store.history.tag_deletion import DeleteTagResult
+    from paimon_spark.store.history.tags import CreateTagResult
+    from paimon_spark.store.indexing.indexes import DropGlobalIndexResult
+    from paimon_spark.store.upkeep.reassign_row_ids import ReassignRowIdResult
 
 R = TypeVar("R")
 Row: TypeAlias = tuple[Any, ...]
@@ -65,7 +51,7 @@ def call_result(procedure: Procedure[R] | DatabaseProcedure[R], result: R) -> tu
         procedure: what was done.
         result: what its ``run`` returned.
     """
-    shape = _SHAPES.get(type(procedure))
+    shape = SHAPES.get(name_of(type(procedure)))
     if not procedure.official and shape is None:
         return _fields_of(result)
     if getattr(procedure, "dry_run", False) and "dry_run" not in procedure.official:
@@ -150,6 +136,7 @@ def _migrated(result: MigrateDatabaseResult) -> list[Row]:
 
 _DONE = _Shape(pa.schema([pa.field("result", pa.bool_())]), lambda result: [(True,)])
 _ANY_DONE = _Shape(_DONE.schema, lambda result: [(bool(result.names),)])
+_SURELY = pa.schema([_required("result", pa.bool_())])
 _TEXT = pa.schema([pa.field("result", pa.string())])
 _ORPHANS = pa.schema([pa.field("deletedFileCount", pa.int64()), pa.field("deletedFileTotalLenInBytes", pa.int64())])
 _ROLLED_BACK = _Shape(
@@ -170,29 +157,31 @@ _REPAIRED = pa.schema(
 
 _DROPPED = pa.schema([pa.field("result", pa.bool_()), pa.field("dropped_file_count", pa.int64())])
 _INDEXED = pa.schema([_required("written_partitions", pa.int32()), _required("written_indexes", pa.int32())])
-_SHAPES: Mapping[type[Declaration], _Shape] = MappingProxyType(
+SHAPES: Mapping[str, _Shape] = MappingProxyType(
     {
-        ClearConsumers: _ANY_DONE,
-        CompactDatabase: _Shape(_TEXT, _compacted),
-        CreateTagFromTimestamp: _Shape(_TAGGED, _tagged),
-        DeleteTag: _ANY_DONE,
-        DropGlobalIndex: _Shape(_DROPPED, _dropped_index),
-        ExpirePartitions: _Shape(pa.schema([pa.field("expired_partitions", pa.string())]), _expired_partitions),
-        ExpireSnapshots: _Shape(pa.schema([_required("deleted_snapshots_count", pa.int32())]), _expired_snapshots),
-        ExpireTags: _Shape(pa.schema([_required("expired_tags", pa.string())]), _expired_tags),
-        CompactChainTable: _Shape(pa.schema([_required("result", pa.bool_())]), lambda result: [(result.compacted,)]),
-        MaterializeDeletionVectors: _Shape(pa.schema([_required("result", pa.bool_())]), _DONE.rows),
-        MigrateDatabase: _Shape(_TEXT, _migrated),
-        PurgeFiles: _Shape(_TEXT, lambda result: [("Success",)]),
-        ReassignRowId: _Shape(_TEXT, _reassigned),
-        RemoveDatabaseOrphanFiles: _Shape(_ORPHANS, _orphans_of_database),
-        RemoveOrphanFiles: _Shape(_ORPHANS, lambda result: _orphans([result])),
-        RemoveUnexistingFiles: _Shape(pa.schema([_required("fileName", pa.string())]), _lost_files),
-        RepairEarliestSnapshot: _Shape(_REPAIRED, _repaired),
-        RewriteFileIndex: _Shape(_INDEXED, lambda result: [(result.written_partitions, result.written_indexes)]),
-        Rollback: _ROLLED_BACK,
-        RollbackToTimestamp: _ROLLED_BACK,
-        RollbackToWatermark: _ROLLED_BACK,
+        "clear_consumers": _ANY_DONE,
+        "compact_database": _Shape(_TEXT, _compacted),
+        "create_tag_from_timestamp": _Shape(_TAGGED, _tagged),
+        "delete_tag": _ANY_DONE,
+        "drop_global_index": _Shape(_DROPPED, _dropped_index),
+        "expire_partitions": _Shape(pa.schema([pa.field("expired_partitions", pa.string())]), _expired_partitions),
+        "expire_snapshots": _Shape(pa.schema([_required("deleted_snapshots_count", pa.int32())]), _expired_snapshots),
+        "expire_tags": _Shape(pa.schema([_required("expired_tags", pa.string())]), _expired_tags),
+        "compact_chain_table": _Shape(
+            pa.schema([_required("result", pa.bool_())]), lambda result: [(result.compacted,)]
+        ),
+        "materialize_deletion_vectors": _Shape(_SURELY, _DONE.rows),
+        "migrate_database": _Shape(_TEXT, _migrated),
+        "purge_files": _Shape(_TEXT, lambda result: [("Success",)]),
+        "reassign_row_id": _Shape(_TEXT, _reassigned),
+        "remove_database_orphan_files": _Shape(_ORPHANS, _orphans_of_database),
+        "remove_orphan_files": _Shape(_ORPHANS, lambda result: _orphans([result])),
+        "remove_unexisting_files": _Shape(pa.schema([_required("fileName", pa.string())]), _lost_files),
+        "repair_earliest_snapshot": _Shape(_REPAIRED, _repaired),
+        "rewrite_file_index": _Shape(_INDEXED, lambda result: [(result.written_partitions, result.written_indexes)]),
+        "rollback": _ROLLED_BACK,
+        "rollback_to_timestamp": _ROLLED_BACK,
+        "rollback_to_watermark": _ROLLED_BACK,
     }
 )
 """Where the official procedure returns something else than ``result BOOLEAN``, true, or does so for nothing done."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyspark.sql import DataFrame
 
@@ -15,18 +15,19 @@ from paimon_spark.format.options.read_settings import ScanSettings
 from paimon_spark.format.types import DataField
 from paimon_spark.procedures.call.bind import Call, DatabaseCall, bind
 from paimon_spark.procedures.call.results import call_result
-from paimon_spark.procedures.databases import RefreshMaterializedTableResult
 from paimon_spark.procedures.procedure import TABLE
 from paimon_spark.spark.adapters.dataframes import rows_frame
 from paimon_spark.spark.jobs.spark_engine import SparkEngine
 from paimon_spark.spark.queries.session import SqlSession
-from paimon_spark.spark.table.table_api import PaimonTable
 from paimon_spark.sql import statements as s
 from paimon_spark.sql.text.names import TableName
-from paimon_spark.store.compact.partition_choice import Partitions
 from paimon_spark.store.metadata.table import Table
 
-Refresh: TypeAlias = Callable[[SqlSession, TableName, Partitions | None], RefreshMaterializedTableResult]
+if TYPE_CHECKING:  # a CALL waits for the procedure that it names, and for what that uses
+    from paimon_spark.procedures.databases import RefreshMaterializedTableResult
+    from paimon_spark.store.compact.partition_choice import Partitions
+
+Refresh: TypeAlias = "Callable[[SqlSession, TableName, Partitions | None], RefreshMaterializedTableResult]"
 """Replaces the rows of a materialized table by those of its query: of one partition, or all."""
 
 
@@ -58,9 +59,11 @@ def run_call_by_tag(session: SqlSession, given: s.CallByTag, refresh: Refresh) -
 
 def _run(session: SqlSession, call: Call, name: TableName) -> Any:
     said = {**session.said_of(name).of_writes, **call.options}
-    frames = PaimonTable(session.spark, session.location(name), {**session.storage_options, **said})
 
     def rows_of(columns: Sequence[str], snapshot_id: int) -> DataFrame:
+        from paimon_spark.spark.table.table_api import PaimonTable
+
+        frames = PaimonTable(session.spark, session.location(name), {**session.storage_options, **said})
         return frames.toDF(columns, options={ScanSettings.snapshot_id.key: str(snapshot_id)})
 
     return call.procedure.run(session.open(name, said), SparkEngine(session.spark, rows_of))

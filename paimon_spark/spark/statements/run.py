@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pyspark.sql import DataFrame
 
 from paimon_spark.errors import DatabaseNotFound, TableNotFound
@@ -12,6 +14,11 @@ from paimon_spark.spark.queries.run_query import run_query, run_untouched
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.sql import statements as s
 from paimon_spark.sql.queries.query import Query
+
+if TYPE_CHECKING:
+    from paimon_spark.procedures.databases import RefreshMaterializedTableResult
+    from paimon_spark.sql.text.names import TableName
+    from paimon_spark.store.compact.partition_choice import Partitions
 
 
 def run_sql(session: SqlSession, text: str, args: Args = None) -> DataFrame:
@@ -46,6 +53,16 @@ def run_statement(session: SqlSession, statement: s.Statement, args: Args = None
         return run_query(session, statement, args)
     if isinstance(statement, s.Untouched):
         return run_untouched(session, statement, args)
+    if isinstance(statement, s.Call):
+        from paimon_spark.spark.statements.calls import run_call  # without what does the other statements
+
+        return run_call(session, statement, _refresh)
     from paimon_spark.spark.statements.runners import run_change  # a session that only asks does not wait for it
 
     return run_change(session, statement, args, read_statement)
+
+
+def _refresh(session: SqlSession, name: TableName, partition: Partitions | None) -> RefreshMaterializedTableResult:
+    from paimon_spark.spark.statements.refreshes import refresh
+
+    return refresh(read_statement, session, name, partition)

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from paimon_spark.spark.queries.asking import Args
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements import alters, descriptions, functions, listings, tables, views
-from paimon_spark.spark.statements.calls import run_call, run_call_by_tag
+from paimon_spark.spark.statements.calls import run_call_by_tag
 from paimon_spark.spark.statements.copies import run_copy
 from paimon_spark.spark.statements.inserts import run_insert, run_inserts
 from paimon_spark.spark.statements.new_tables import run_create_table
@@ -28,16 +28,14 @@ RunnerWithArgs = Callable[[SqlSession, Any, Args], DataFrame]
 def run_change(
     session: SqlSession, statement: s.Statement, args: Args, read: Callable[[SqlSession, str], s.Statement]
 ) -> DataFrame:
-    """Does a statement that is no query; see run_sql.
+    """Does a statement that is no query and no CALL; see run_sql.
 
     Args:
         read: tells what a text asks for.
     """
     kind = type(statement)
-    if isinstance(statement, s.Call):
-        return run_call(session, statement, refresh=partial(refresh, read))
     if isinstance(statement, s.CallByTag):
-        return run_call_by_tag(session, statement, refresh=partial(refresh, read))
+        return run_call_by_tag(session, statement, partial(refresh, read))
     with_args = _WITH_ARGS.get(kind)
     return _RUNNERS[kind](session, statement) if with_args is None else with_args(session, statement, args)
 

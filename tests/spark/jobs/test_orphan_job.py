@@ -11,7 +11,7 @@ from support.oracles.orphaned import NotingFileIO, put
 from support.tables.expiring import live_on, new_table
 
 from paimon_spark import PaimonTable
-from paimon_spark.spark.jobs.spark_engine import SparkWork
+from paimon_spark.spark.jobs.engine_work import SparkWork
 from paimon_spark.store.clean.orphans import remove_orphan_files
 from paimon_spark.store.metadata.table import Table
 

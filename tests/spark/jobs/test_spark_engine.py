@@ -6,7 +6,7 @@ import pytest
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
-from paimon_spark.spark.jobs.spark_engine import run_pieces
+from paimon_spark.spark.jobs.engine_work import run_pieces
 
 pytestmark = pytest.mark.spark
 

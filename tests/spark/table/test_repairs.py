@@ -11,7 +11,7 @@ from support.oracles.checker import check_table
 from paimon_spark import PaimonTable
 from paimon_spark.errors import CorruptFile
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.spark.jobs.spark_engine import copy_with_spark
+from paimon_spark.spark.jobs.engine_work import copy_with_spark
 from paimon_spark.store.upkeep.copy_files import FileCopy
 
 pytestmark = pytest.mark.spark
