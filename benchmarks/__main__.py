@@ -1,8 +1,9 @@
-"""``./dev bench``: run the benchmarks and write benchmarks/RESULTS.md."""
+"""``./dev bench``: run the benchmarks and write benchmarks/RESULTS.md, or compare a short set with another commit."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -31,6 +32,7 @@ import bench_system
 import bench_tpch
 import bench_variants
 import bench_write
+from compare import run_compare
 from measure import Results, write_results
 
 PARTS = {
@@ -66,7 +68,12 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="which parts to run; all without a name")
     parser.add_argument("--scale", type=float, default=1.0, help="factor on row and file counts (0.1: a quick look)")
     parser.add_argument("--dir", type=Path, help="where tables are kept between runs (default: a temporary directory)")
+    parser.add_argument(
+        "--compare", metavar="COMMIT", help="run the short set in turns with this commit; fail if slower"
+    )
     chosen = parser.parse_args()
+    if chosen.compare:
+        sys.exit(0 if run_compare(chosen.compare) else 1)
     began, results = time.perf_counter(), Results()
     with tempfile.TemporaryDirectory() as temporary:
         root = (chosen.dir or Path(temporary)).resolve()
