@@ -17,6 +17,7 @@ from paimon_spark.file_io.base import (
     create_locked,
     identity_of,
     named_location,
+    version_of,
 )
 from paimon_spark.file_io.confined import ConfinedFileIO
 from paimon_spark.file_io.local import LocalFileIO, local_path
@@ -52,4 +53,5 @@ __all__ = [
     "local_path",
     "named_location",
     "plain_location",
+    "version_of",
 ]

@@ -195,6 +195,16 @@ def identity_of(store: FileIO) -> Hashable:
     return found
 
 
+def version_of(store: FileIO, path: str) -> Hashable | None:
+    """What tells the content of a file apart from any other one that its name had or will have.
+
+    Returns:
+        None: the store does not tell, there is no such file, or it is so young that the next one may look alike.
+    """
+    find: Callable[[str], Hashable | None] | None = getattr(store, "version", None)
+    return None if find is None else find(path)
+
+
 class Publisher(Protocol):
     """Creates the files that make a change of a table real, in the place of its store; picklable."""
 

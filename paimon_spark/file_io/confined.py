@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import IO, Protocol
 
 from paimon_spark.errors import OutsideTable
-from paimon_spark.file_io.base import FileIO, FileStatus, OutputStream, Publisher, identity_of
+from paimon_spark.file_io.base import FileIO, FileStatus, OutputStream, Publisher, identity_of, version_of
 from paimon_spark.file_io.locate import file_io_for, is_same_store, plain_location
 
 
@@ -52,6 +52,9 @@ class ConfinedFileIO:
     @property
     def identity(self) -> Hashable:
         return identity_of(self.inner)
+
+    def version(self, path: str) -> Hashable | None:
+        return version_of(self._of(path), path)
 
     def read_bytes(self, path: str) -> bytes:
         return self._of(path).read_bytes(path)

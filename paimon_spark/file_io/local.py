@@ -8,7 +8,7 @@ import os
 import stat
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from paimon_spark.file_io.base import FileStatus, NotCreated, WholeOrNothing, ch
 _DIRECTORY_TRIES = 5
 _LEAST_MAPPED = 1 << 23
 """Bytes of a file of which what is read need not stay in memory; smaller ones take longer to map than to read."""
+_YOUNG_NANOS = 5_000_000_000  # how coarse the times of a mounted file system may be, and how far its clock may be off
 _RIVAL_SECONDS = 5.0
 _RIVAL_PAUSE_SECONDS = 0.0005
 _STAYS = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EBUSY})  # a link to one, or a mounted one
@@ -89,6 +90,16 @@ class LocalFileIO:
         _check_regular(found, path)
         check_size(found.st_size, path)
         return Path(plain).read_bytes()
+
+    def version(self, path: str) -> Hashable | None:
+        """See version_of. No program can set the time of the last change (ctime) of a file."""
+        try:
+            found = os.stat(local_path(path))
+        except OSError:  # the read that follows raises it
+            return None
+        if abs(time.time_ns() - found.st_ctime_ns) < _YOUNG_NANOS:
+            return None
+        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
     @names_faults("reading")
     def open_input(self, path: str, size: int | None = None) -> IO[bytes]:

@@ -149,8 +149,13 @@ def _whole(kept: _Kept, order: Ints, valid: Bools) -> Column:
         order: for each record, which of the values is its own.
         valid: True for each record; all such columns share it.
     """
-    values = np.concatenate(kept.values).take(order)
-    return Column(values, np.concatenate(kept.ends).take(order) if kept.ends else values, valid)
+    values = np.concatenate(kept.values)
+    if not kept.ends:
+        whole = values.take(order)
+        return Column(whole, whole, valid)
+    ends = np.concatenate(kept.ends)
+    kind: Any = np.int32 if ends.max(initial=0) < 2**31 else np.int64  # half the memory
+    return Column(values.astype(kind).take(order), ends.astype(kind).take(order), valid)
 
 
 class _Run:

@@ -137,5 +137,7 @@ def _part(whole: ManifestColumns, number: int, start: int, end: int) -> Manifest
 
 def held_bytes(columns: ManifestColumns) -> int:
     """About how much memory they take. Most manifests are small, and their arrays take less than the array objects."""
-    arrays = sum(c.values.nbytes + c.ends.nbytes + c.valid.nbytes + _COLUMN_BYTES for c in columns.columns.values())
-    return len(columns.buffer) + arrays + columns.partition_code.nbytes + sum(map(len, columns.partitions))
+    arrays = {id(a): a.nbytes for c in columns.columns.values() for a in (c.values, c.ends, c.valid)}
+    objects = _COLUMN_BYTES * len(columns.columns)
+    rows = columns.partition_code.nbytes + sum(map(len, columns.partitions))
+    return len(columns.buffer) + sum(arrays.values()) + objects + rows

@@ -25,7 +25,7 @@ from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField
 from paimon_spark.store.metadata.messages import DELETION_VECTORS
 from paimon_spark.store.metadata.partition_stats import joined_stats, partition_stats
-from paimon_spark.store.metadata.remembered import memory_in_use, remembered
+from paimon_spark.store.metadata.remembered import memory_in_use, remembered, remembered_nearby
 from paimon_spark.store.storage.files import discard, with_way_out
 from paimon_spark.store.storage.parallel import FAR_THREADS, READ_THREADS, map_parallel
 
@@ -136,6 +136,22 @@ def read_manifest_columns(file_io: FileIO, table: str, metas: Sequence[ManifestF
         memory.keep(name, part, held_bytes(part))
         known[name] = part
     return read if len(new) == len(metas) else join_columns([known[name] for name in names])
+
+
+def planned_manifest_columns(file_io: FileIO, table: str, metas: Sequence[ManifestFileMeta]) -> ManifestColumns:
+    """As read_manifest_columns, for plans: a session plans the same state many times, and decodes it once.
+
+    Nobody may change the arrays of the result.
+    """
+    if memory_in_use(table) is not None:
+        return read_manifest_columns(file_io, table, metas)
+
+    def read() -> tuple[ManifestColumns, int]:
+        found = read_manifest_columns(file_io, table, metas)
+        return found, held_bytes(found)
+
+    paths = [manifest_path(table, meta.file_name) for meta in metas]
+    return remembered_nearby(file_io, paths, tuple(meta.file_size for meta in metas), read)
 
 
 def read_index_manifest(file_io: FileIO, table: str, name: str | None) -> list[IndexManifestEntry]:

@@ -1,4 +1,5 @@
-"""What a process remembers of metadata files: between the batches of a stream, and in a store that is far always.
+"""What a process remembers of metadata files: between the batches of a stream, in a store that is far always, and of a
+local disk what plans read again and again, as long as the files are the same.
 
 Only of files whose names are given once: manifests, manifest lists and index manifests have a random number in theirs.
 Snapshots are not among them, because their numbers are given again after a rollback. A schema file is remembered by its
@@ -7,18 +8,20 @@ name, size and time, which the listing tells that finds the newest one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
-from paimon_spark.file_io import FileIO, FileStatus, Memory, forget_objects, identity_of, is_far
+from paimon_spark.file_io import FileIO, FileStatus, Memory, forget_objects, identity_of, is_far, version_of
 from paimon_spark.store.storage.local_time import now_millis
 
 _CLOCK_MILLIS = 5_000  # how coarse the time of a file may be, and how far the clock of a store may be off
 T = TypeVar("T")
 
 _of_process = Memory()
+_of_plans = Memory(3 * 2**26)
+"""Manifests as columns take some 600 bytes for each file: those of up to 150,000 files are kept, if they fit."""
 _used: ContextVar[Memory | None] = ContextVar("metadata_memory", default=None)
 
 
@@ -50,6 +53,7 @@ def memory_in_use(location: str) -> Memory | None:
 def forget_all() -> None:
     """Lets this process read everything anew, for callers that look whether what is stored is whole."""
     _of_process.clear()
+    _of_plans.clear()
     forget_objects()
 
 
@@ -69,6 +73,27 @@ def remembered(store: FileIO, name: str, read: Callable[[], tuple[T, int]]) -> T
     if found is None:
         found, size = read()
         memory.keep(key, found, size)
+    return found
+
+
+def remembered_nearby(store: FileIO, paths: Sequence[str], what: Hashable, read: Callable[[], tuple[T, int]]) -> T:
+    """What is made of files of a local disk, made again if one of them is another file than before, or may be.
+
+    Args:
+        store: of the files.
+        paths: all that it is made of.
+        what: tells it apart from what else is made of them.
+        read: as of remembered.
+    """
+    versions = tuple(version_of(store, path) for path in paths)
+    if not paths or None in versions:
+        return read()[0]
+    _of_plans.begin_block()
+    key = (what, tuple(paths), versions)
+    found: T | None = _of_plans.find(key)
+    if found is None:
+        found, size = read()
+        _of_plans.keep(key, found, size)
     return found
 
 

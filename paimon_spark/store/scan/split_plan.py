@@ -35,7 +35,7 @@ from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.merge.compaction.rules import compaction_rules
 from paimon_spark.merge.keys.sections import partition_sections
 from paimon_spark.store.metadata.live_files import Indices, canonical_partitions, canonical_row, fold, group_by_bucket
-from paimon_spark.store.metadata.manifest_files import read_manifest_columns, read_manifest_lists
+from paimon_spark.store.metadata.manifest_files import planned_manifest_columns, read_manifest_lists
 from paimon_spark.store.metadata.postponed import in_write_order
 from paimon_spark.store.metadata.schemas import schema_of_file
 from paimon_spark.store.metadata.table import Table
@@ -187,7 +187,7 @@ def read_entries(
         for meta in read_manifest_lists(table.file_io, table.location, lists)
         if may_hold is None or may_hold(meta.partition_stats)
     ]
-    columns = read_manifest_columns(table.file_io, table.location, manifests)
+    columns = planned_manifest_columns(table.file_io, table.location, manifests)
     canonical = canonical_partitions(columns, table.schema.partition_types)
     partition_codes = canonical[columns.partition_code]
     mask = _entry_mask(table, spec, columns, canonical, partition_codes)

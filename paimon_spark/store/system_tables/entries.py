@@ -17,7 +17,7 @@ from paimon_spark.format.paths import POSTPONE_BUCKET
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField
 from paimon_spark.store.metadata.live_files import Indices, canonical_partitions, fold
-from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_manifest_columns
+from paimon_spark.store.metadata.manifest_files import planned_manifest_columns, read_data_manifests
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.system_tables.request import Request, shown_state
 
@@ -86,7 +86,7 @@ def read_state(request: Request, texts: PartitionTexts = braced_texts, postponed
         if snapshot is None:
             return None
         metas = read_data_manifests(table.file_io, table.location, snapshot)
-        columns = read_manifest_columns(table.file_io, table.location, metas)
+        columns = planned_manifest_columns(table.file_io, table.location, metas)
     canonical = canonical_partitions(columns, [field.type for field in fields])
     codes = canonical[columns.partition_code]
     shown = texts(columns.partitions, fields)

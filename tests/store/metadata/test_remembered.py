@@ -6,17 +6,19 @@ import gc
 import os
 import time
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from support.tables.compacted_tables import append, new_table
 
-from paimon_spark.errors import CorruptFile
+from paimon_spark.errors import CorruptFile, MissingFile
 from paimon_spark.file_io import LocalFileIO, Memory
 from paimon_spark.file_io.memory import UNUSED_BLOCKS, UNUSED_SECONDS
+from paimon_spark.format.manifests.columns import ManifestColumns
 from paimon_spark.store.history.rollback import rollback
-from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_manifests
-from paimon_spark.store.metadata.remembered import remembered, remembering
+from paimon_spark.store.metadata.manifest_files import planned_manifest_columns, read_data_manifests, read_manifests
+from paimon_spark.store.metadata.remembered import forget_all, remembered, remembered_nearby, remembering
 from paimon_spark.store.metadata.schemas import SchemaStore
 
 
@@ -130,3 +132,67 @@ def test_snapshots_are_not_remembered(tmp_path: Path) -> None:
         rollback(table, 1)
         append(table, [(5, 5, "a")])
         assert table.snapshots.load(2) != before
+
+
+@pytest.fixture
+def aged(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Sets the clock so many seconds ahead: files are kept of which the last change is some seconds ago."""
+    began = time.time_ns()
+    return lambda seconds: monkeypatch.setattr(time, "time_ns", lambda: began + int(seconds * 1e9))
+
+
+def test_plans_of_a_local_table_decode_its_manifests_once(tmp_path: Path, aged: Callable[[float], None]) -> None:
+    table = new_table(tmp_path / "t")
+    append(table, [(1, 1, "a")])
+    snapshot = table.snapshots.latest()
+    assert snapshot is not None
+    metas = read_data_manifests(table.file_io, table.location, snapshot)
+
+    def planned() -> ManifestColumns:
+        return planned_manifest_columns(table.file_io, table.location, metas)
+
+    assert planned() is not planned(), "its files are young, and may still be replaced by others of the same time"
+    aged(60)
+    found = planned()
+    assert planned() is found
+    forget_all()
+    again = planned()
+    assert again is not found
+    assert again.entries(range(len(again))) == found.entries(range(len(found)))
+
+
+def test_a_local_manifest_that_is_another_one_is_read_again(tmp_path: Path, aged: Callable[[float], None]) -> None:
+    table = new_table(tmp_path / "t")
+    append(table, [(1, 1, "a")])
+    aged(60)
+    assert table.scan().to_arrow().num_rows == 1
+    file = next((tmp_path / "t" / "manifest").glob("manifest-[0-9a-f]*"))
+    whole, times = file.read_bytes(), os.stat(file)
+    file.write_bytes(whole[:-20] + bytes([whole[-20] ^ 1]) + whole[-19:])
+    os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+    for seconds in (0, 120):
+        aged(seconds)
+        with pytest.raises(CorruptFile):
+            table.scan().plan()
+    file.write_bytes(whole)
+    assert table.scan().to_arrow().num_rows == 1
+    file.unlink()
+    for seconds in (0, 180):
+        aged(seconds)
+        with pytest.raises(MissingFile):
+            table.scan().plan()
+
+
+def test_a_larger_table_than_the_memory_is_planned_without_it(tmp_path: Path, aged: Callable[[float], None]) -> None:
+    aged(60)
+    path = tmp_path / "f"
+    path.write_bytes(b"x")
+    made: list[int] = []
+
+    def read() -> tuple[list[int], int]:
+        made.append(len(made))
+        return made, 2**40
+
+    for _ in range(2):
+        assert remembered_nearby(LocalFileIO(), [str(path)], "x", read) is made
+    assert made == [0, 1]
