@@ -27,7 +27,7 @@ from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.format.binary_row import encode_arity_row
 from paimon_spark.format.manifest import DataFileMeta, FileKind, ManifestEntry
 from paimon_spark.format.snapshot import CommitKind
-from paimon_spark.store.commit.attempt import CommitRequest
+from paimon_spark.store.commit.attempt import CommitRequest, Proposal
 from paimon_spark.store.commit.table_commit import commit_request
 from paimon_spark.store.expire.snapshots import ExpireSnapshotsResult, expire_snapshots
 from paimon_spark.store.metadata.file_paths import bucket_directory
@@ -144,6 +144,6 @@ def _store(table: Table, entries: list[ManifestEntry]) -> None:
 
 
 def _commit(table: Table, number: int, entries: list[ManifestEntry]) -> None:
-    changes = CommitChanges(tuple(entries))
-    request = CommitRequest("bench", number, CommitKind.APPEND, None, lambda state: changes, checks_files=False)
+    proposal = Proposal(CommitChanges(tuple(entries)), None)
+    request = CommitRequest("bench", number, CommitKind.APPEND, None, lambda state: proposal, checks_files=False)
     commit_request(table, request, None)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import wraps
 from types import TracebackType
-from typing import IO, Any, Protocol, Self, TypeVar, cast
+from typing import IO, Any, NamedTuple, Protocol, Self, TypeVar, cast
 
 from paimon_spark.errors import CorruptFile, StorageError, UnsupportedFeature
 from paimon_spark.limits import ADVICE, MAX_FILE_BYTES
@@ -18,8 +17,7 @@ DEFAULT_HOST = "default"
 """Stands in an address of Hadoop for the host of its default file system."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileStatus:
+class FileStatus(NamedTuple):
     """One entry of a directory.
 
     Attributes:

@@ -8,7 +8,7 @@ import os
 import stat
 import time
 import uuid
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -160,7 +160,7 @@ class LocalFileIO:
     def list(self, path: str) -> list[FileStatus]:
         try:
             with os.scandir(local_path(path)) as entries:
-                return [found for entry in entries if (found := _status(path, entry)) is not None]
+                return list(_statuses(path, entries))
         except FileNotFoundError:
             return []
 
@@ -298,18 +298,16 @@ def _check_regular(found: os.stat_result, path: str) -> None:
         raise CorruptFile(f"cannot read {path}: it is no regular file, but a pipe, a socket or a device")
 
 
-def _status(directory: str, entry: os.DirEntry[str]) -> FileStatus | None:
-    try:
-        found = entry.stat()
-    except FileNotFoundError:  # removed since the directory was read
-        return None
-    return FileStatus(
-        path=f"{directory.rstrip('/')}/{entry.name}",
-        name=entry.name,
-        size=0 if stat.S_ISDIR(found.st_mode) else found.st_size,
-        is_directory=stat.S_ISDIR(found.st_mode),
-        modified_millis=found.st_mtime_ns // 1_000_000,
-    )
+def _statuses(directory: str, entries: Iterable[os.DirEntry[str]]) -> Iterator[FileStatus]:
+    start = f"{directory.rstrip('/')}/"
+    for entry in entries:
+        try:
+            found = entry.stat()
+        except FileNotFoundError:  # removed since the directory was read
+            continue
+        is_directory, name = stat.S_ISDIR(found.st_mode), entry.name
+        size = 0 if is_directory else found.st_size
+        yield FileStatus(start + name, name, size, is_directory, found.st_mtime_ns // 1_000_000)
 
 
 def _unlink(plain: str) -> None:

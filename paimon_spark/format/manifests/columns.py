@@ -158,6 +158,21 @@ class ManifestColumns:
         """The names of the data files."""
         return self._texts(_FILE["file_name"][0], np.arange(len(self)))
 
+    def distinct_file_names(self) -> list[str]:
+        """The names of the data files, each once, in any order: an older manifest and one that replaced it have many.
+
+        Raises:
+            CorruptFile: a text is not UTF-8, or a file name is not valid (see format/names.py).
+        """
+        path = _FILE["file_name"][0]
+        entries = dict(zip(_cut(self.buffer, self.columns[path], np.arange(len(self))), range(len(self)), strict=True))
+        return self._texts(path, np.fromiter(entries.values(), np.int64, len(entries)))
+
+    def with_extra_files(self) -> Ints:
+        """The numbers of the entries whose files have sidecars."""
+        column = self.attribute("extra_files")
+        return np.flatnonzero(column.ends - column.values > 1)  # one byte is the end of an array
+
     def entry(self, index: int) -> ManifestEntry:
         """The entry of this number. Raises CorruptFile if a text is not UTF-8, or a file name is not valid."""
         return self.entries([index])[0]

@@ -151,8 +151,11 @@ def list_directory(file_io: FileIO, path: str) -> Listing:
     """Lists one directory; files without a modification time are left out. Raises StorageError."""
     listed = file_io.list(path)
     directories = [Found(s.name, 0, s.modified_millis) for s in listed if s.is_directory]
-    dated = (s for s in listed if not s.is_directory and s.modified_millis > 0)
-    files = (Found(s.name, s.size, s.modified_millis) for s in dated if not s.name.endswith(_MANAGED_BLOBS))
+    files = [
+        Found(name, size, modified_millis)
+        for _, name, size, is_directory, modified_millis in listed
+        if not is_directory and modified_millis > 0 and not name.endswith(_MANAGED_BLOBS)
+    ]
     return Listing(path, len(listed), tuple(directories), tuple(files))
 
 
@@ -186,18 +189,20 @@ def find_candidates(
             progress("directories", len(directories), len(directories))
 
     for listing in _leaves(roots, len(table.schema.partition_keys), list_all, found):
-        data = (file for file in listing.files if not (is_split and file.name == SUCCESS))
-        found.files += (_candidate(listing, file, Stage.DATA, before) for file in data)
+        found.files += [
+            Candidate(listing.path, name, size, Stage.DATA, millis < before)
+            for name, size, millis in listing.files
+            if not (is_split and name == SUCCESS)
+        ]
     places = _metadata_places(table, branches)
     for listing in list_all(list(places)):
         stage_of = places[listing.path]
-        staged = ((file, stage_of(file.name)) for file in listing.files)
-        found.files += (_candidate(listing, file, stage, before) for file, stage in staged if stage is not None)
+        found.files += [
+            Candidate(listing.path, name, size, stage, millis < before)
+            for name, size, millis in listing.files
+            if (stage := stage_of(name)) is not None
+        ]
     return found
-
-
-def _candidate(listing: Listing, file: Found, stage: Stage, before: int) -> Candidate:
-    return Candidate(listing.path, file.name, file.size, stage, file.modified_millis < before)
 
 
 def _leaves(

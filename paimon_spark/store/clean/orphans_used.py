@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
-import numpy as np
-
 from paimon_spark.errors import CorruptFile
 from paimon_spark.file_io import FileIO
 from paimon_spark.format.manifests.columns import decode_manifests
@@ -300,8 +298,8 @@ class _Reader:
             present = [(name, path, data) for (name, path), data in zip(paths, found, strict=True) if data is not None]
             if present:
                 columns = decode_manifests([(path, data) for _, path, data in present])
-                self._add(columns.file_names)
-                for extra in columns.lists(_EXTRA_FILES, np.arange(len(columns))):
+                self._add(columns.distinct_file_names())
+                for extra in columns.lists(_EXTRA_FILES, columns.with_extra_files()):
                     self._add(extra or ())
                 self._manifests.update(name for name, _, _ in present)
         if wanted:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,8 +23,7 @@ from paimon_spark.store.metadata.table import Table
 _CHUNK = 64  # changes decoded at a time
 
 
-@dataclass(frozen=True)
-class FileToDelete:
+class FileToDelete(NamedTuple):
     """A data or changelog file that nothing needs.
 
     Attributes:
@@ -182,7 +182,9 @@ class FileFinder:
 
     def _file_to_delete(self, file: DataFileMeta, place: StoredPlace) -> FileToDelete:
         directory = self._directory(place)
-        paths = (data_file_path(directory, file), *(extra_file_path(directory, file, n) for n in file.extra_files))
+        paths: tuple[str, ...] = (data_file_path(directory, file),)
+        if file.extra_files:
+            paths += tuple(extra_file_path(directory, file, name) for name in file.extra_files)
         return FileToDelete(file.file_name, place, file.file_size, paths)
 
     def _directory(self, place: StoredPlace) -> str:

@@ -50,6 +50,8 @@ def assert_equal_to_reference(columns: ManifestColumns, expected: Sequence[Manif
     assert columns.needed_integers("min_sequence_number").tolist() == [e.file.min_sequence_number for e in expected]
     assert columns.max_sequence_number.tolist() == [e.file.max_sequence_number for e in expected]
     assert columns.file_names == [e.file.file_name for e in expected]
+    assert sorted(columns.distinct_file_names()) == sorted({e.file.file_name for e in expected})
+    assert columns.with_extra_files().tolist() == [i for i, e in enumerate(expected) if e.file.extra_files]
     assert [columns.partitions[code] for code in columns.partition_code] == [e.partition for e in expected]
     assert len(set(columns.partitions)) == len(columns.partitions)
 

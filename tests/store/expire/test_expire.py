@@ -331,7 +331,7 @@ def test_who_was_killed_holds_a_quiet_table_for_a_day(
                 young = time.time() * 1000 - 3_600_000
                 late = clock_of_store * 86_400_000
                 return [
-                    replace(s, modified_millis=s.modified_millis + (late if s.modified_millis > young else 0))
+                    s._replace(modified_millis=s.modified_millis + (late if s.modified_millis > young else 0))
                     for s in listed
                 ]
 

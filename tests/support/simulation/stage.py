@@ -15,7 +15,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import IO, Any, NoReturn
 from unittest import mock
 
@@ -195,7 +195,7 @@ class StagedFileIO:
     def _listed(self, path: str) -> list[FileStatus]:
         found = sorted(self.stored.inner.list(path), key=lambda status: status.name)
         modified = self.stored.modified
-        return [s if s.is_directory else replace(s, modified_millis=modified.get(s.path, 0)) for s in found]
+        return [s if s.is_directory else s._replace(modified_millis=modified.get(s.path, 0)) for s in found]
 
     def list(self, path: str) -> list[FileStatus]:
         self.actor.pause("list", path)
