@@ -65,7 +65,7 @@ def test_a_seed_makes_the_same_mutant_again(seed: int, tmp_path: Path) -> None:
 def changed(tmp_path: Path, golden: GoldenTable, **values: Any) -> Table:
     """The table with values of all entries of its manifests, and of their data files, changed."""
     table = golden.unpack(tmp_path)
-    of_file = {key: value for key, value in values.items() if key in DataFileMeta.__slots__}
+    of_file = {key: value for key, value in values.items() if key in DataFileMeta._fields}
     of_entry = {key: value for key, value in values.items() if key not in of_file}
     change_entries(table, lambda entry: [entry._replace(**of_entry, file=entry.file._replace(**of_file))])
     return open_table(str(table))
