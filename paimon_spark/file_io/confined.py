@@ -152,8 +152,21 @@ def _is_below(root: str, path: str) -> bool:
         return False
     if not base.startswith("/"):
         return True
-    behind, real = os.path.realpath(base), os.path.realpath(os.path.dirname(plain))
+    directory = os.path.dirname(plain)
+    if not _has_link(base, directory):
+        return True
+    behind, real = os.path.realpath(base), os.path.realpath(directory)
     return real == behind or real.startswith(f"{behind.rstrip('/')}/")
+
+
+def _has_link(base: str, directory: str) -> bool:
+    """True if a directory below the base, on the way to this one, is a link. The base and what is above it may be."""
+    way = base
+    for part in directory[len(base) + 1 :].split("/") if directory != base else ():
+        way = f"{way}/{part}"
+        if os.path.islink(way):
+            return True
+    return False
 
 
 def _is_normal(path: str) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import pyarrow as pa
 from pyarrow import types as pt
@@ -23,6 +24,11 @@ _COUNT = DataType(Root.INT, nullable=False)
 
 def parquet_schema(fields: Sequence[DataField]) -> pa.Schema:
     """``arrow_schema`` with field ids; precisions above 6 as INT96."""
+    return _parquet_schema(tuple(fields))
+
+
+@lru_cache(64)  # the files of a table have one
+def _parquet_schema(fields: tuple[DataField, ...]) -> pa.Schema:
     return _Physical("PARQUET:field_id", _parquet_leaf, _parquet_variant, has_vectors=True).schema(fields)
 
 

@@ -15,7 +15,7 @@ from paimon_spark.store.metadata.file_paths import BucketPlaces
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.storage.files import discard
 from paimon_spark.store.storage.parallel import Background
-from paimon_spark.store.write.data_writer import BucketWriter, file_batch
+from paimon_spark.store.write.data_writer import MOST_SHORT, SHORT_BYTES, BucketWriter, file_batch
 from paimon_spark.store.write.file_layout import FileLayout, changelog_layout, file_layout
 
 
@@ -51,11 +51,12 @@ class CompactOutput:
         else:
             level = task.output_level
         self.rows_written = 0
+        self._has_changelog = False
         self._table = table
         self._uuid = str(uuid.uuid4())
         self._names = 0
-        self._writing = Background(limit=3)
-        self._closing = Background(limit=64)
+        self._writing = Background(limit=3, most_short=MOST_SHORT)
+        self._closing = Background(limit=64, most_short=1)
         places = BucketPlaces(table, task.partition, task.bucket)
         self._layout = layout or file_layout(table.schema.with_tracking, table.settings, level, source)
         self._changelog_layout = changelog_layout(table.schema, table.settings, level)
@@ -83,16 +84,18 @@ class CompactOutput:
         for a table with keys sequence number and kind."""
         self.rows_written += rows.num_rows
         part = file_batch(self._layout, rows) if self._layout.keys else rows
-        self._writing.run(partial(self._data.write, part))
+        self._writing.run(partial(self._data.write, part), is_short=part.nbytes <= SHORT_BYTES)
 
     def write_changelog(self, rows: pa.RecordBatch) -> None:
         """Appends rows to the changelog files, in the same columns."""
+        self._has_changelog = True
         self._writing.run(partial(self._changelog.write, file_batch(self._changelog_layout, rows)))
 
     def end_files(self) -> None:
         """Ends the open files; the next rows begin new files."""
-        self._writing.run(self._data.end_file)
-        self._writing.run(self._changelog.end_file)
+        self._writing.run(self._data.end_file, is_short=True)
+        if self._has_changelog:
+            self._writing.run(self._changelog.end_file, is_short=True)
 
     def wait(self) -> tuple[list[DataFileMeta], list[DataFileMeta]]:
         """The data and the changelog files so far; ended files are complete and durable."""

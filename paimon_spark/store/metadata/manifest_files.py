@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from paimon_spark.errors import CommitConflict, MissingFile
-from paimon_spark.file_io import FileIO, identity_of, is_far
+from paimon_spark.file_io import FileIO, Memory, identity_of, is_far
 from paimon_spark.format.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
 from paimon_spark.format.manifests.codec import check_size, decode_manifest_list, encode_manifest, encode_manifest_list
 from paimon_spark.format.manifests.columns import ManifestColumns, decode_manifests
@@ -25,13 +25,15 @@ from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField
 from paimon_spark.store.metadata.messages import DELETION_VECTORS
 from paimon_spark.store.metadata.partition_stats import joined_stats, partition_stats
-from paimon_spark.store.metadata.remembered import memory_in_use, remembered, remembered_nearby
+from paimon_spark.store.metadata.remembered import memory_in_use, remember, remembered, remembered_nearby
 from paimon_spark.store.storage.files import discard, with_way_out
 from paimon_spark.store.storage.parallel import FAR_THREADS, READ_THREADS, map_parallel
 
 WRITE_THREADS = 8
 WAITING_BYTES = 32 * MB
 _META_BYTES = 3500  # of a record of a list in memory, about
+_NAME_BYTES = 500  # of the name under which a manifest is remembered, about
+_LAST = "joined"  # names no manifest
 HASH = "HASH"
 _WAY_OUT = (
     "restore it from a backup, or read an older snapshot or a tag that does not need it: `paimon-spark check` tells "
@@ -61,7 +63,12 @@ def read_manifest_list(file_io: FileIO, table: str, name: str, size: int | None 
             found = decode_manifest_list(data, path)
         return found, len(found) * _META_BYTES
 
-    return list(remembered(file_io, f"{path}?{size}", read))
+    return list(remembered(file_io, _list_name(path, size), read))
+
+
+def _list_name(path: str, size: int | None) -> str:
+    """The name under which the manifests of a list are remembered."""
+    return f"{path}?{size}"
 
 
 def read_data_manifests(file_io: FileIO, table: str, snapshot: Snapshot) -> list[ManifestFileMeta]:
@@ -129,13 +136,34 @@ def read_manifest_columns(file_io: FileIO, table: str, metas: Sequence[ManifestF
         return decode_manifests(read_manifest_bytes(file_io, table, metas))
     identity = identity_of(file_io)
     names = [(identity, f"{manifest_path(table, meta.file_name)}?{meta.file_size}") for meta in metas]
+    # A commit adds manifests behind those that were read before it, so what was joined last is a part of the next.
+    last = (identity, manifest_path(table, _LAST))
+    joined: tuple[Sequence[Hashable], ManifestColumns] | None = memory.find(last)
+    if joined is None or names[: len(joined[0])] != joined[0]:
+        found = join_columns(_manifest_parts(memory, file_io, table, names, metas))
+    else:
+        begun = len(joined[0])
+        found = join_columns([joined[1], *_manifest_parts(memory, file_io, table, names[begun:], metas[begun:])])
+    if len(names) > 1 and (joined is None or found is not joined[1]):
+        memory.forget(last)
+        memory.keep(last, (names, found), held_bytes(found) + _NAME_BYTES * len(names))
+    return found
+
+
+def _manifest_parts(
+    memory: Memory, file_io: FileIO, table: str, names: Sequence[Hashable], metas: Sequence[ManifestFileMeta]
+) -> list[ManifestColumns]:
+    """The entries of manifests in order, from the memory if they are there under their names, else kept there."""
     known: dict[Hashable, ManifestColumns] = {name: found for name in names if (found := memory.find(name)) is not None}
     new = {name: meta for name, meta in zip(names, metas, strict=True) if name not in known}
-    read = decode_manifests(read_manifest_bytes(file_io, table, list(new.values())))  # all at once, which is faster
-    for name, part in zip(new, split_columns(read), strict=True):
-        memory.keep(name, part, held_bytes(part))
-        known[name] = part
-    return read if len(new) == len(metas) else join_columns([known[name] for name in names])
+    if new:
+        read = decode_manifests(read_manifest_bytes(file_io, table, list(new.values())))  # all at once, which is faster
+        for name, part in zip(new, split_columns(read), strict=True):
+            memory.keep(name, part, held_bytes(part))
+            known[name] = part
+        if len(new) == len(metas):
+            return [read]
+    return [known[name] for name in names]
 
 
 def planned_manifest_columns(file_io: FileIO, table: str, metas: Sequence[ManifestFileMeta]) -> ManifestColumns:
@@ -229,6 +257,7 @@ class ManifestWriter:
     partition_fields: Sequence[DataField]
     written: list[str] = field(default_factory=list)
     _waiting: list[tuple[str, bytes]] = field(default_factory=list)
+    _lists: list[tuple[str, list[ManifestFileMeta]]] = field(default_factory=list)
     _uuid: str = field(default_factory=lambda: str(uuid.uuid4()))
     _counts: dict[str, int] = field(default_factory=dict)
 
@@ -270,18 +299,23 @@ class ManifestWriter:
 
     def write_list(self, metas: Iterable[ManifestFileMeta]) -> tuple[str, int]:
         """Writes a new manifest list, even for no manifests; returns (name, size in bytes)."""
-        data = encode_manifest_list(metas, self._compression)
-        return self._write("manifest-list", data), len(data)
+        named = list(metas)
+        data = encode_manifest_list(named, self._compression)
+        name = self._write("manifest-list", data)
+        self._lists.append((_list_name(manifest_path(self.table, name), len(data)), named))
+        return name, len(data)
 
     def write_index_manifest(self, entries: Sequence[IndexManifestEntry]) -> str:
         """Writes a new index manifest that holds exactly these entries; returns its name."""
         return self._write("index-manifest", encode_index_manifest(entries, self._compression))
 
     def flush(self) -> None:
-        """Writes the buffered files; all are durable on return."""
+        """Writes the buffered files; all are durable on return. Lists are read again by the next commit, and kept."""
         waiting, self._waiting = self._waiting, []
         self.written += [path for path, _ in waiting]  # before the write: one that fails half-way leaves a file too
         map_parallel(lambda file: self.file_io.write_bytes(*file), waiting, WRITE_THREADS)
+        for name, metas in self._lists:
+            remember(self.file_io, name, metas, len(metas) * _META_BYTES)
 
     def discard(self) -> None:
         """Deletes the files of this attempt."""

@@ -97,6 +97,13 @@ def remembered_nearby(store: FileIO, paths: Sequence[str], what: Hashable, read:
     return found
 
 
+def remember(store: FileIO, name: str, value: object, size: int) -> None:
+    """Keeps what ``remembered`` would make of a file that this process has written; arguments as there."""
+    memory = memory_in_use(name)
+    if memory is not None:
+        memory.keep((identity_of(store), name), value, size)
+
+
 def file_version(status: FileStatus) -> str | None:
     """What distinguishes a file from another one of its name; None: it is too young for that, and may be replaced."""
     age = now_millis() - status.modified_millis

@@ -37,6 +37,7 @@ class SchemaStore:
         self.branch = branch
         self._opened = opened
         self._loaded: dict[int, TableSchema] = {}
+        self._held: tuple[bytes, TableSchema] | None = None
         self._newest_id: int | None = None
         self._follows_commit = False
 
@@ -90,9 +91,14 @@ class SchemaStore:
         """
         path = schema_path(self.table, schema.id, self.branch)
         try:
-            return decode_schema(self.file_io.read_bytes(path), path) == schema
+            data = self.file_io.read_bytes(path)
         except FileNotFoundError:
             return False
+        if self._held != (data, schema):
+            if decode_schema(data, path) != schema:
+                return False
+            self._held = data, schema
+        return True
 
     def load(self, schema_id: int) -> TableSchema:
         """The schema with this id.

@@ -178,6 +178,8 @@ def check_dynamic_options(schema: TableSchema, dynamic: Mapping[str, str]) -> No
         OptionError: a value cannot be parsed, cannot differ from the table's for one read or write, or asks for
             something that this release does not do.
     """
+    if not dynamic:
+        return
     check_call(dynamic)
     stored, given = TableSettings(schema.options), TableSettings(dynamic)
     _check_units(dynamic, stored)

@@ -201,42 +201,68 @@ class Background:
     """One thread that runs jobs in the order of submission. Only one thread may submit jobs.
 
     The first error of a job is raised by every later call, so the caller cannot continue as if the job had succeeded.
+
+    A few short jobs are not worth a thread: to start one takes longer than to encode some rows. They are kept until
+    there are more jobs, or until the caller waits, who does them then.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, most_short: int = 0) -> None:
         """Starts no thread yet.
 
         Args:
             limit: the most jobs that may be queued or running; submitting one more blocks, which bounds their memory.
+            most_short: the most short jobs that are kept without a thread.
         """
         self._limit = limit
+        self._most_short = most_short
         self._threads: ThreadPoolExecutor | None = None
+        self._short: deque[Callable[[], None]] = deque()  # not begun; none as soon as there is a thread
         self._jobs: deque[Future[None]] = deque()
         self._error: BaseException | None = None
 
-    def run(self, job: Callable[[], None]) -> None:
-        """Submits a job; returns before it is done."""
-        while len(self._jobs) >= self._limit:
-            self._wait_for_one()
+    def run(self, job: Callable[[], None], is_short: bool = False) -> None:
+        """Submits a job; returns before it is done.
+
+        Args:
+            is_short: whether it takes about as long as a thread takes to start.
+        """
         self._raise_error()
+        if is_short and self._threads is None and len(self._short) < self._most_short:
+            self._short.append(job)
+            return
         if self._threads is None:
             self._threads = ThreadPoolExecutor(1)
-        self._jobs.append(submitted(self._threads, self._guarded, job))
+        while self._short:
+            self._submit(self._threads, self._short.popleft())
+        self._submit(self._threads, job)
 
     def wait(self) -> None:
         """Returns when all jobs are done."""
+        self._raise_error()
+        while self._short:
+            try:
+                self._short.popleft()()
+            except BaseException as error:
+                self._error = error
+                raise
         while self._jobs:
             self._wait_for_one()
         self._raise_error()
 
     def stop(self) -> None:
         """Returns when no job is running; queued jobs are not begun. Raises nothing."""
+        self._short.clear()
         for job in self._jobs:
             job.cancel()
         self._jobs.clear()
         if self._threads is not None:
             self._threads.shutdown(wait=True)
             self._threads = None
+
+    def _submit(self, threads: ThreadPoolExecutor, job: Callable[[], None]) -> None:
+        while len(self._jobs) >= self._limit:
+            self._wait_for_one()
+        self._jobs.append(submitted(threads, self._guarded, job))
 
     def _guarded(self, job: Callable[[], None]) -> None:
         if self._error is None:  # jobs after a failed one are not run

@@ -18,7 +18,7 @@ from paimon_spark.store.metadata.partition_times import check_of_partitions
 from paimon_spark.store.metadata.partitions import describe_partition
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.storage.parallel import Background
-from paimon_spark.store.write.data_writer import BucketWriter
+from paimon_spark.store.write.data_writer import MOST_SHORT, SHORT_BYTES, BucketWriter
 from paimon_spark.store.write.file_layout import FileLayout
 
 MAX_OPEN_FILES = 16  # an open file holds up to a row group in memory
@@ -28,8 +28,8 @@ class WriterThreads:
     """The threads of one task: one encodes rows, others make finished files durable."""
 
     def __init__(self) -> None:
-        self.encoding = Background(limit=3)
-        self.closing = Background(limit=64)
+        self.encoding = Background(limit=3, most_short=MOST_SHORT)
+        self.closing = Background(limit=64, most_short=1)
 
     def wait(self) -> None:
         """Returns when all is done. Raises what a thread raised."""
@@ -81,13 +81,13 @@ class BucketFiles:
         while len(self._open) >= MAX_OPEN_FILES:
             self.end_file(next(iter(self._open)))
         self._open[place] = None
-        self._threads.encoding.run(partial(writer.write, batch))
+        self._threads.encoding.run(partial(writer.write, batch), is_short=batch.nbytes <= SHORT_BYTES)
 
     def end_file(self, place: Place) -> None:
         """Completes the open file of a bucket, if there is one; the next rows begin another."""
         if place in self._open:
             del self._open[place]
-            self._threads.encoding.run(self._writers[place].end_file)
+            self._threads.encoding.run(self._writers[place].end_file, is_short=True)
 
     def end_files(self) -> None:
         """Completes all open files."""

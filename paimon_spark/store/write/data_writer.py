@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 
 SLICE_ROWS = 1 << 16
 _LEAST_SLICE_ROWS = 1 << 10
+SHORT_BYTES = 1 << 18
+"""Rows of so many bytes are encoded, and a file of so many is made durable, in about the time that a thread starts."""
+MOST_SHORT = 8
+"""Of jobs that encode so few rows."""
 
 
 class _Indexing:
@@ -245,7 +249,7 @@ class BucketWriter:
     def _finish(self, file: _OpenFile) -> None:
         file.writer.close()
         size = file.stream.tell()
-        self._closing.run(file.stream.close)
+        self._closing.run(file.stream.close, is_short=size <= SHORT_BYTES)
         self._file = None
         self.files.append(self._with_packs(file, self._with_index(file, self._meta(file, size))))
         parts: list[BlobWriter | BucketWriter] = [*self._blobs]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import gc
 import os
+import random
 import time
 import tracemalloc
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.faults.counting_store import CountingStore
 from support.tables.compacted_tables import append, new_table
 
 from paimon_spark.errors import CorruptFile, MissingFile
@@ -196,3 +199,32 @@ def test_a_larger_table_than_the_memory_is_planned_without_it(tmp_path: Path, ag
     for _ in range(2):
         assert remembered_nearby(LocalFileIO(), [str(path)], "x", read) is made
     assert made == [0, 1]
+
+
+def test_what_is_joined_is_what_all_manifests_say(tmp_path: Path) -> None:
+    """Each read goes on from the one before it; others read some of the manifests, in another order, between them."""
+    table = new_table(tmp_path / "t", {"manifest.merge-min-count": "4"})
+    chance = random.Random(5)
+    with remembering(Memory()):
+        for number in range(14):
+            append(table, [(number, number, "a")])
+            snapshot = table.snapshots.load(number + 1)
+            metas = read_data_manifests(table.file_io, table.location, snapshot)
+            some = chance.sample(metas, chance.randint(0, len(metas)))
+            for chosen in (metas, some, metas, metas[:1]):
+                with remembering(Memory()):
+                    expected = read_manifests(table.file_io, table.location, chosen)
+                assert read_manifests(table.file_io, table.location, chosen) == expected
+
+
+def test_a_commit_reads_no_list_that_this_process_has_written(tmp_path: Path) -> None:
+    table = new_table(tmp_path / "t")
+    with remembering(Memory()):
+        append(table, [(1, 1, "a")])
+        store = CountingStore(table.file_io)
+        append(replace(table, file_io=store), [(2, 2, "b")])
+        lists = [path for path in store.opened if "manifest-list" in path]
+        assert lists == []
+        metas = read_data_manifests(table.file_io, table.location, table.snapshots.load(2))
+    assert read_data_manifests(table.file_io, table.location, table.snapshots.load(2)) == metas
+    assert len(metas) == 2

@@ -193,6 +193,50 @@ def test_an_error_stays_and_what_follows_is_not_done() -> None:
     assert done == []
 
 
+def test_a_few_short_jobs_are_done_by_the_caller_who_waits() -> None:
+    done: list[tuple[int, str]] = []
+    work = Background(limit=3, most_short=2)
+    for number in range(2):
+        work.run(lambda number=number: done.append((number, threading.current_thread().name)), is_short=True)
+    assert done == []
+    work.wait()
+    assert done == [(0, threading.current_thread().name), (1, threading.current_thread().name)]
+
+
+@pytest.mark.parametrize("is_short", [True, False], ids=["one more", "a long one"])
+def test_short_jobs_keep_their_place_before_others(is_short: bool) -> None:
+    done: list[tuple[int, str]] = []
+    work = Background(limit=1, most_short=3)
+    for number in range(6):
+        short = number != 2 or is_short
+        work.run(lambda number=number: done.append((number, threading.current_thread().name)), is_short=short)
+    work.wait()
+    assert [number for number, _ in done] == list(range(6))
+    assert threading.current_thread().name not in {name for _, name in done}
+    work.stop()
+
+
+def test_an_error_of_a_short_job_stays() -> None:
+    done: list[int] = []
+    work = Background(limit=3, most_short=3)
+    work.run(fail, is_short=True)
+    work.run(lambda: done.append(1), is_short=True)
+    for _ in range(2):
+        with pytest.raises(Broken):
+            work.wait()
+    with pytest.raises(Broken):
+        work.run(lambda: done.append(2), is_short=True)
+    work.stop()
+    assert done == []
+
+
+def test_stopped_short_jobs_are_not_done() -> None:
+    work = Background(limit=3, most_short=3)
+    work.run(fail, is_short=True)
+    work.stop()
+    work.wait()
+
+
 def test_stop_waits_for_the_running_job_only() -> None:
     started, gate, done = threading.Event(), threading.Event(), []
 
