@@ -44,6 +44,7 @@ _CHECKED = (
     "expire_changelogs",
     "expire_snapshots",
     "open_blob",
+    "open_catalog",
     "open_table",
     "register",
     "register_catalog",

@@ -142,7 +142,8 @@ def _instance(cls: type, value: Any) -> Any:
     same = ((c.__name__, c.__module__.partition(".")[0]) for c in type(value).__mro__)
     if not isinstance(value, cls) and (cls.__name__, "pyspark") not in same:
         if cls.__name__ == "Identifier" and isinstance(value, str):
-            raise Misfit(wanted=f"an Identifier; catalog['{value}'] opens the table of a text")
+            found = f"catalog['{value}'] opens the table of a text, and new_table('{value}', ...) makes it"
+            raise Misfit(wanted=f"an Identifier('<database>', '<table>'); {found}")
         if cls.__name__ == "Table" and isinstance(value, str | PathLike):
             raise Misfit(wanted=f"what open_table('{fspath(value)}') returns")
         if cls.__name__ == "DataFrame" and isinstance(value, str):

@@ -91,7 +91,11 @@ def check_clauses(clauses: Sequence[Clause[Any]], what: str) -> None:
         SqlError: there is no clause, or one without a condition stands before another for the same rows.
     """
     if not clauses:
-        raise SqlError(f"{what}: no clause says what is to be done; add one, such as whenMatchedUpdateAll")
+        raise SqlError(
+            f"{what}: no clause says what is to be done; add one that updates, inserts or deletes rows, such as WHEN "
+            "MATCHED THEN UPDATE SET *, which is whenMatchedUpdateAll() of PaimonTable and when_matched_update_all() "
+            "without Spark"
+        )
     for when in When:
         for clause in [clause for clause in clauses if clause.when is when][:-1]:
             if clause.condition is None:

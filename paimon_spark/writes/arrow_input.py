@@ -54,16 +54,19 @@ def record_batches(rows: Any) -> pa.RecordBatchReader:
     except pa.ArrowMemoryError:
         raise
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise DataError(
-            f"writing rows given as {type(rows).__name__}: Arrow makes no columns of them: {error}{_advice(error)}"
-        ) from None
+        found = f"writing rows given as {type(rows).__name__}: Arrow makes no columns of them: {error}"
+        raise DataError(f"{found}{_advice(rows, error)}") from None
     if isinstance(rows, Iterable) and not isinstance(rows, str | bytes):
         return _reader_of(rows)
     raise _unread(rows)
 
 
-def _advice(error: Exception) -> str:
-    """What to do about an object that Arrow does not know, as a further part of a sentence."""
+def _advice(rows: Any, error: Exception) -> str:
+    """What to do about rows that Arrow does not know, as a further part of a sentence."""
+    if isinstance(rows, dict) and any(isinstance(one, str) or not hasattr(one, "__len__") for one in rows.values()):
+        return "; give each column a list of values; [row] is a row given as a dictionary"
+    if "expected length" in str(error):
+        return "; give each column as many values"
     if "with type VariantVal:" in str(error):
         return "; give {'value': v.value, 'metadata': v.metadata} of a VariantVal v"
     if re.search(r"with type \w*Path:", str(error)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import pickle
+import re
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,7 @@ from hypothesis import given, settings
 from paimon_spark import create_table, open_catalog, open_table
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import DataError, OptionError, StaleBatch, TableNotFound, UnsupportedMethod
+from paimon_spark.format.options.other_systems import READER_ADVICE
 from paimon_spark.store.open import open_data_table
 from paimon_spark.tables.open import WritableTable
 
@@ -125,16 +127,30 @@ def test_a_scan_of_one_table_is_written_to_another(tmp_path: Path) -> None:
         ([], "makes a Table of rows"),
         (pa.array([1]), "makes a Table of a column"),
         (pa.chunked_array([[1]]), "makes a Table of a column"),
-        ({"id": [1], "dt": [1, 2]}, "Arrow makes no columns of them"),
+        ({"id": [1], "dt": [1, 2]}, "Arrow makes no columns of them.*; give each column as many values$"),
+        (
+            {"id": 1, "dt": "a", "v": "x"},
+            r"; give each column a list of values; \[row\] is a row given as a dictionary$",
+        ),
         (pd.DataFrame([[1, 2]], columns=["id", "id"]), "two columns have one name"),
     ],
-    ids=["path", "number", "tuples", "nothing", "array", "chunks", "uneven", "alike"],
+    ids=["path", "number", "tuples", "nothing", "array", "chunks", "uneven", "one row", "alike"],
 )
 def test_what_nobody_reads_is_refused(tmp_path: Path, rows: Any, message: str) -> None:
     table = made(tmp_path / "t")
     with pytest.raises(DataError, match=message):
         table.append(rows)
     assert table.history().num_rows == 0
+
+
+@pytest.mark.parametrize("name", READER_ADVICE)
+def test_a_name_of_another_library_is_answered_with_what_is_there(name: str, tmp_path: Path) -> None:
+    table = made(tmp_path / "t")
+    with pytest.raises(UnsupportedMethod, match=f"^a table of open_table has no '{name}': ") as refused:
+        getattr(table, name)
+    advice = re.sub(r"open_table\([^)]*\)", "", str(refused.value).partition(": ")[2])
+    there = {*dir(table), *dir(table.scan())}
+    assert there.issuperset(re.findall(r"(?<![\w.])(\w+)\(", advice))
 
 
 @pytest.mark.parametrize(

@@ -274,7 +274,7 @@ _MODULE_NAMES: Mapping[str, str] = MappingProxyType(
         _OPENED: "load_table load read read_table scan StaticTable",
         _CATALOG: "Catalog SessionCatalog load_catalog CatalogFactory connect create_catalog",
         "PaimonTable.create(spark) makes a table, create_table('<path>', ...) one without Spark": "create",
-        "open_table('<path>') has append, overwrite, update, delete, merge, ...": ("write write_deltalake"),
+        "open_table('<path>') has append, overwrite, update, delete, merge, ...": "write write_table write_deltalake",
         "a session needs no jar and no setting": "configure_spark_with_delta_pip",
     }
 )
@@ -312,8 +312,23 @@ _NAMES: Mapping[str, str] = MappingProxyType(
         "scan().count() is the number of rows": "num_rows count_rows shape height",
         "scan().arrow_schema is the names and types of the columns in Arrow": "arrow_schema dtypes",
         "schema.names are the names of the columns": "columns column_names names",
-        _HISTORY: "current_snapshot version",
+        _HISTORY: "current_snapshot version snapshot_manager",
         _COMPACTS: "optimize",
+        "rollback(version) goes back to a snapshot or tag and deletes what came later, rollback_to_as_latest(version) "
+        "deletes nothing": "restore restore_to_version manage_snapshots rollback_to",
+        "update_schema() changes columns, in a with block": "alter add_column add_columns drop_column rename_column",
+        "drop_table of its catalog drops a table; truncate() removes its rows": "drop drop_table",
+        "location is its directory": "table_uri uri path identifier",
+        "schema tells its columns, keys and options": "metadata properties options detail describe",
+        "each read and each write looks for the newest snapshot; open_table('<path>') has the newest columns": (
+            "refresh reload update_incremental"
+        ),
+        "system_table('files').to_arrow() shows its files": "file_uris get_add_actions",
+        "system_table('<name>') shows its metadata: files, manifests, partitions, snapshots, ...": "inspect",
+        "expire_snapshots() drops old snapshots with their files": "vacuum cleanup_metadata",
+        "its metadata need no checkpoint; leave it out": "create_checkpoint",
+        "each call is a commit, and once=('<name>', number) makes it happen once": "transaction new_transaction",
+        "with_options({...}) has further options": "copy",
     }
 )
 READER_ADVICE: Mapping[str, str] = MappingProxyType(
@@ -324,7 +339,6 @@ READER_ADVICE: Mapping[str, str] = MappingProxyType(
             for name in ("files", "partitions", "tags", "branches", "manifests", "consumers", "buckets")
         },
         "load_as_version": "open_table('<path>', version=3) reads snapshot 3, version='<tag>' a tag",
-        "vacuum": "expire_snapshots() drops old snapshots with their files",
     }
 )
 """Method or attribute of another system's table, or of a DataFrame -> what a table of open_table has in its place."""
@@ -335,7 +349,7 @@ _FIRST = "head(20) is the first rows that are read, top('<column>', 20) those th
 _SCAN_NAMES: Mapping[str, str] = MappingProxyType(
     {
         _CHOICE: "where select filter columns with_columns drop withColumn project with_filter with_projection",
-        _ROWS: "collect fetchall execute read rows to_list to_pylist to_dicts to_table toDF df iter",
+        _ROWS: "collect fetchall execute read new_read rows to_list to_pylist to_dicts to_table toDF df iter",
         _FIRST: "show limit take first tail fetchone sort order_by orderBy sort_by sort_values",
         "arrow_schema is the names and types of the columns": (
             "schema dtypes printSchema print_schema describe column_names names"
@@ -458,7 +472,8 @@ _STORE_NAMES: Mapping[str, str] = MappingProxyType(
         ),
         "create_database('<database>') creates a database": "create_namespace",
         "drop_database('<database>') drops a database": "drop_namespace",
-        "paimon_spark.catalog(spark, ...).sql('...') runs a statement, as paimon-spark sql does": "sql query execute",
+        "paimon_spark.catalog(spark, ...).sql('...') runs a statement, as paimon-spark sql does; without Spark DuckDB "
+        "has SQL for orders = catalog['<database>.<table>'].scan().to_dataset()": "sql query execute",
         "a name has its database: '<database>.<table>'": "use current_database set_current_database",
         _WRITES: "append write overwrite insert upsert delete update merge save write_table",
     }
