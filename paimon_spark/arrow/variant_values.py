@@ -55,7 +55,7 @@ class Buffer:
 
     def __init__(self, data: Bytes) -> None:
         self.bytes: Bytes = np.concatenate((data, np.zeros(_PADDING, np.uint8)))
-        self.size = len(data)
+        self.size: int = len(data)
 
     def numbers(self, places: Int64s, dtype: str) -> npt.NDArray[Any]:
         """The number of a type at each place."""
@@ -174,8 +174,8 @@ class VariantValues:
 
     def _put(self, values: pa.Array, present: Booleans, owners: Int64s, names: Dictionary) -> None:
         data, bounds = _binary(values)
-        self.buffer = Buffer(data)
-        self.places = Places(np.where(present, bounds[:-1], -1), bounds[1:], owners)
+        self.buffer: Buffer = Buffer(data)
+        self.places: Places = Places(np.where(present, bounds[:-1], -1), bounds[1:], owners)
         self.names = names
 
     def kinds(self, places: Places) -> npt.NDArray[np.uint8]:

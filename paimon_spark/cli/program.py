@@ -22,7 +22,7 @@ from difflib import get_close_matches
 from importlib import import_module, metadata
 from platform import python_version
 from types import FrameType
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any, Final, TextIO
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -180,7 +180,7 @@ def write_no_more() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-app = typer.Typer(
+app: Final = typer.Typer(
     cls=Commands,
     name=NAME,
     no_args_is_help=True,

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO
+from typing import TYPE_CHECKING, Annotated, BinaryIO, Final
 
 import typer
 
@@ -25,7 +25,7 @@ from paimon_spark.sql.text.script import ScriptStatement, split_script
 if TYPE_CHECKING:
     from paimon_spark.spark.console.statement_thread import StatementThread
 
-app = typer.Typer()
+app: Final = typer.Typer()
 
 Pairs = list[str] | None
 Text = Annotated[

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import webbrowser
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -18,7 +18,7 @@ from paimon_spark.errors import OptionError
 from paimon_spark.store.open import find_stored_table
 from paimon_spark.ui.source import CatalogTables, OneTable, Place, Source
 
-app = typer.Typer()
+app: Final = typer.Typer()
 _EXTRA = ("plotly", "starlette", "uvicorn")
 
 Shown = Annotated[

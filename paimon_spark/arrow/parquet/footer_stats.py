@@ -38,7 +38,7 @@ class FooterTree:
 
     def __init__(self, footer: bytes) -> None:
         """Raises ValueError if the footer is damaged."""
-        self.tree = decode_struct(footer)
+        self.tree: Struct = decode_struct(footer)
 
     @cached_property
     def encoded_rest(self) -> list[Field]:
@@ -66,7 +66,7 @@ class FooterStats:
     """
 
     def __init__(self, footer: bytes, schema: pa.Schema) -> None:
-        self.footer = _footer_tree(footer)
+        self.footer: FooterTree = _footer_tree(footer)
         self.by_java = (find(self.footer.tree, _CREATED_BY) or b"").startswith(_JAVA_WRITER)
         self._schema = schema
         row_groups = find(self.footer.tree, _ROW_GROUPS)

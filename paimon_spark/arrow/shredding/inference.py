@@ -186,7 +186,7 @@ class Room:
     """How many more columns the shapes of a file may have."""
 
     def __init__(self, columns: int) -> None:
-        self.left = columns
+        self.left: int = columns
 
     def take(self) -> None:
         self.left -= 1

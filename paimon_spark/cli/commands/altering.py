@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -17,7 +17,7 @@ from paimon_spark.store.evolution.schema_update import SchemaUpdate
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_data_table
 
-app = typer.Typer()
+app: Final = typer.Typer()
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -20,7 +20,7 @@ from paimon_spark.store.history.branches import CreateBranchResult, DeleteBranch
 from paimon_spark.store.history.fast_forward import FastForwardResult
 from paimon_spark.store.open import open_data_table
 
-app = typer.Typer()
+app: Final = typer.Typer()
 
 
 @app.command("create-branch")

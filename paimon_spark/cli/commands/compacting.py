@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -23,7 +23,7 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Progress
 from paimon_spark.store.upkeep.manifest_compaction import CompactManifestResult
 
-app = typer.Typer()
+app: Final = typer.Typer()
 _LEFT = (
     "snapshots that were committed stay, all else is as it was; files that were being written are deleted, what could "
     "not be is an orphan"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 import typer
 
@@ -16,7 +17,7 @@ from paimon_spark.procedures.local_engine import LocalEngine
 from paimon_spark.procedures.rewrites import Copy
 from paimon_spark.store.upkeep.copy_files import CopyResult
 
-app = typer.Typer()
+app: Final = typer.Typer()
 
 
 @app.command()

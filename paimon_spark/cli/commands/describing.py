@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Annotated
+from typing import Annotated, Final
 
 import pyarrow as pa
 import typer
@@ -36,7 +36,7 @@ from paimon_spark.format.type_text import type_sql
 from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.storage.local_time import iso_time
 
-app = typer.Typer()
+app: Final = typer.Typer()
 _MARKUP = re.compile(r"\[([^\]]+)\]\([^)]*\)|`")  # of the descriptions, which the documentation shows too
 _KNOWN = pa.schema([(name, pa.string()) for name in ("option", "status", "type", "default", "meaning")])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import typer
 
 from paimon_spark.cli.commands.removal import removes
@@ -13,7 +15,7 @@ from paimon_spark.store.clean.lost_files import RemoveUnexistingFilesResult
 from paimon_spark.store.clean.partition_expiry import ExpirePartitionsResult
 from paimon_spark.store.clean.purge import PurgeFilesResult
 
-app = typer.Typer()
+app: Final = typer.Typer()
 _LEFT = "what is committed is committed, all else is as it was"
 
 

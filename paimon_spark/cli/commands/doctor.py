@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -20,7 +20,7 @@ from paimon_spark.file_io.doctor import Finding, Outcome, examine
 from paimon_spark.store.metadata.table_options import split_storage_options
 from paimon_spark.store.open import find_stored_table
 
-app = typer.Typer()
+app: Final = typer.Typer()
 PROBLEMS = 1
 _PACKAGES = ("paimon-spark", "pyspark", "pyarrow", "obstore", "hdfs-native")
 

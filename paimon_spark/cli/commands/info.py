@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 from rich.text import Text
@@ -32,7 +32,7 @@ from paimon_spark.errors import OptionError
 from paimon_spark.store.checks.table import check as check_table
 from paimon_spark.store.holds.consumer_files import ConsumerLag
 
-app = typer.Typer()
+app: Final = typer.Typer()
 _SHOWN = 8  # tags, columns, branches: more do not help on one screen
 _ALL = 2**31 - 1
 PROBLEMS = 1

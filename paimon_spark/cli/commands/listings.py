@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import pyarrow as pa
 import typer
@@ -27,7 +27,7 @@ from paimon_spark.cli.facts import find_system_scan
 from paimon_spark.cli.tables import columns_of, print_json, print_rows, rows_of
 from paimon_spark.cli.values import json_rows, print_csv
 
-app = typer.Typer()
+app: Final = typer.Typer()
 Limit = Annotated[
     int | None,
     typer.Option(

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
 from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -38,7 +38,7 @@ from paimon_spark.store.scan.table_scan import Scan
 from paimon_spark.store.system_tables.names import NAMES, is_of_warehouse
 from paimon_spark.store.system_tables.table import SystemScan
 
-app = typer.Typer()
+app: Final = typer.Typer()
 SHOWN = 100
 """Rows that text shows by default; JSON and CSV have all of them."""
 Limit = Annotated[

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Final
 
 import pyarrow as pa
 import typer
@@ -27,7 +27,7 @@ from paimon_spark.store.open import open_data_table
 from paimon_spark.store.stream_source.settings import split_stream_options
 from paimon_spark.store.stream_source.stream_read import StreamRead, stream_read
 
-app = typer.Typer()
+app: Final = typer.Typer()
 _LOOKS = 1.0  # seconds between two looks for a new snapshot
 
 RowKinds = Annotated[

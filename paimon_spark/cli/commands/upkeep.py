@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -45,7 +45,7 @@ from paimon_spark.store.holds.tag_holds import tags_being_deleted
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_data_table
 
-app = typer.Typer()
+app: Final = typer.Typer()
 _LEFT_TAGS = "the tags that are still listed are whole; call it again for the others"
 
 

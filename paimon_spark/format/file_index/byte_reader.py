@@ -32,7 +32,7 @@ class ByteReader:
         self._where = where
         self._start = start
         self._end = len(data) if end is None else end
-        self.position = 0
+        self.position: int = 0
 
     @property
     def rest(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Final
 
 from paimon_spark.format.options.option import MB, Option, Settings, boolean, choice, memory
 from paimon_spark.format.options.value_texts import parse_choice, parse_int
@@ -47,9 +48,10 @@ TEXT_OPTIONS = (
 class GlobalIndexSettings(Settings):
     """How indexes of a whole table are made, used and kept."""
 
-    enabled = boolean("global-index.enabled", True,
+    enabled: Final = boolean("global-index.enabled", True,
         "`false`: reads do without indexes of the whole table. See [global indexes](../guides/global-indexes.md).")
-    update_action = choice("global-index.column-update-action", ("THROW_ERROR", "DROP_PARTITION_INDEX", "IGNORE"),
+    update_action: Final = choice("global-index.column-update-action",
+        ("THROW_ERROR", "DROP_PARTITION_INDEX", "IGNORE"),
         "What an UPDATE or MERGE of a column that a global index is over does: `THROW_ERROR` (it is refused), "
         "`DROP_PARTITION_INDEX` (the index files of the partitions that change go, in the same snapshot) or `IGNORE` "
         "(the index stays as it is; reads with this value do without it, because it may have old values).")
@@ -62,16 +64,17 @@ class GlobalIndexSettings(Settings):
         "The same, for searches of vectors.")
     text_search_mode: Option[str | None] = Option("full-text-index.search-mode", None, _MODES,
         "The same, for searches of texts.")
-    btree_block_size = memory("btree-index.block-size", 64 * 1024, "The size of a block of keys of a `btree` index.")
-    btree_compression = choice("btree-index.compression", ("none", "zstd", "lz4"),
+    btree_block_size: Final = memory("btree-index.block-size", 64 * 1024,
+        "The size of a block of keys of a `btree` index.")
+    btree_compression: Final = choice("btree-index.compression", ("none", "zstd", "lz4"),
         "How the blocks of a `btree` index are compressed.")
-    btree_fallback = memory("btree-index.fallback-scan-max-size", 256 * MB,
+    btree_fallback: Final = memory("btree-index.fallback-scan-max-size", 256 * MB,
         "A condition that needs a range of keys uses a `btree` index of at most this size. 0: none.")
-    bitmap_block_size = memory("bitmap-index.dictionary-block-size", 16 * 1024,
+    bitmap_block_size: Final = memory("bitmap-index.dictionary-block-size", 16 * 1024,
         "The size of a block of keys of a `bitmap` index.")
-    bitmap_compression = choice("bitmap-index.compression", ("none", "zstd", "lz4"),
+    bitmap_compression: Final = choice("bitmap-index.compression", ("none", "zstd", "lz4"),
         "How the blocks of keys of a `bitmap` index are compressed.")
-    bitmap_fallback = memory("bitmap-index.fallback-scan-max-size", 256 * MB,
+    bitmap_fallback: Final = memory("bitmap-index.fallback-scan-max-size", 256 * MB,
         "A condition that needs a range of keys uses a `bitmap` index of at most this size. 0: none.")
     records_per_range: Option[int] = Option("sorted-index.records-per-range", 10_000_000, parse_int,
         "About how many rows one file of a `btree` or `bitmap` index is over.",

@@ -5,6 +5,8 @@ Only format tables have such files. The older names are those of other systems, 
 
 from __future__ import annotations
 
+from typing import Final
+
 from paimon_spark.format.options.option import Option, Settings, boolean, choice
 
 
@@ -30,14 +32,14 @@ def _end_of_lines(file_format: str, *older: str) -> Option[str]:
 class TextSettings(Settings):
     """The options of files of the format `text`."""
 
-    line_delimiter = _end_of_lines("text", "lineSep")
+    line_delimiter: Final = _end_of_lines("text", "lineSep")
 
 
 class JsonSettings(Settings):
     """The options of files with a JSON object in each line."""
 
-    line_delimiter = _end_of_lines("json")
-    ignore_errors = boolean(
+    line_delimiter: Final = _end_of_lines("json")
+    ignore_errors: Final = boolean(
         "json.ignore-parse-errors", False, "`true` reads a wrong value as NULL, and passes over a line without object."
     )
 
@@ -45,15 +47,19 @@ class JsonSettings(Settings):
 class CsvSettings(Settings):
     """The options of files with values between delimiters."""
 
-    field_delimiter = Option(
+    field_delimiter: Final = Option(
         "csv.field-delimiter", ",", _character, "What stands between two values.", ("field-delimiter", "seq")
     )
-    line_delimiter = _end_of_lines("csv", "lineSep")
-    quote = Option("csv.quote-character", '"', _character, "What stands around a value.", ("quote",))
-    escape = Option("csv.escape-character", "\\", _character, "What stands before a quote in a value.", ("escape",))
-    header = boolean("csv.include-header", False, "The first line of a file names the columns.", older=("header",))
-    null_literal = Option("csv.null-literal", "", str, "The text that is NULL.", ("nullvalue",))
-    mode = choice(
+    line_delimiter: Final = _end_of_lines("csv", "lineSep")
+    quote: Final = Option("csv.quote-character", '"', _character, "What stands around a value.", ("quote",))
+    escape: Final = Option(
+        "csv.escape-character", "\\", _character, "What stands before a quote in a value.", ("escape",)
+    )
+    header: Final = boolean(
+        "csv.include-header", False, "The first line of a file names the columns.", older=("header",)
+    )
+    null_literal: Final = Option("csv.null-literal", "", str, "The text that is NULL.", ("nullvalue",))
+    mode: Final = choice(
         "csv.mode",
         ("permissive", "dropmalformed", "failfast"),
         "What a value that is not of its column does: it and those behind it are NULL, the row is left out, or an "

@@ -41,7 +41,7 @@ class Stopped(Exception):
 
     def __init__(self, error: BaseException | None) -> None:
         super().__init__("stopped")
-        self.is_done = error is None
+        self.is_done: bool = error is None
         self.error = error
 
 

@@ -54,7 +54,7 @@ class SqlSession:
         self.spark = spark
         self._is_alone = is_alone
         self.catalog = catalog
-        self.opened = OpenCatalog(catalog, catalog.default_database)
+        self.opened: OpenCatalog = OpenCatalog(catalog, catalog.default_database)
         self._settings: dict[str, str] | None = None
         self._dialect: Dialect | None = None
         self._times: dict[str, int] = {}

@@ -112,7 +112,7 @@ class JvmObjects:
         context: Any = spark.sparkContext
         ensure_callback_server_started(context._gateway)
         self._client = context._gateway._gateway_client
-        self.keeps_threads = isinstance(context._gateway, ClientServer)
+        self.keeps_threads: bool = isinstance(context._gateway, ClientServer)
         self._types: dict[str, Java] = {}
         self._statics: dict[str, Java] = {}
         self.loader: Java = self.static("java.lang.Thread.currentThread")().getContextClassLoader()

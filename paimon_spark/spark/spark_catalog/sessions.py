@@ -115,7 +115,7 @@ class CatalogSessions:
     """
 
     def __init__(self, spark: SparkSession, objects: JvmObjects, catalog: Catalog) -> None:
-        self.catalog = catalog
+        self.catalog: Catalog = catalog
         self.objects = objects
         self._first = spark
         self._first_id = str(spark._jsparkSession.sessionUUID())

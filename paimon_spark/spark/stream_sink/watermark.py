@@ -36,7 +36,7 @@ class EventTimes:
     """
 
     def __init__(self, column: str | None) -> None:
-        self.rows = 0
+        self.rows: int = 0
         self.latest: int | None = None
         self._column = column
 

@@ -26,7 +26,7 @@ class Cursor:
         self.text = text
         self.tokens = tokens
         self.names = names
-        self.at = 0
+        self.at: int = 0
 
     # ----------------------------------------------------------------------------------------------------------- words
 

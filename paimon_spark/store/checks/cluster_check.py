@@ -34,7 +34,7 @@ class ClusterCheck:
         """
         self.fields = fields
         self._meta = meta
-        self.is_sorted = True
+        self.is_sorted: bool = True
         self._order = RowOrder(fields)
         self._first: bytes | None = None
         self._last = b""

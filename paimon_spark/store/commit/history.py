@@ -67,7 +67,7 @@ class CommitHistory:
             since: the first look returns snapshots after this id; 0: from the first one; None: all existing ones.
         """
         self.latest: Snapshot | None = None
-        self.is_sure = False
+        self.is_sure: bool = False
         self._snapshots = snapshots
         self._seen = since
         self._has_looked = False

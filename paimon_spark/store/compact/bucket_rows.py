@@ -56,7 +56,7 @@ class BucketRows:
             task: the task, with the bucket and its deletion vectors.
             progress: called for every batch with its number of rows.
         """
-        self.rows_read = 0
+        self.rows_read: int = 0
         self._table = table
         self._deletions = task.deletions
         self._directory = bucket_directory(table, task.partition, task.bucket)

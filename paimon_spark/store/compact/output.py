@@ -50,7 +50,7 @@ class CompactOutput:
             first_sequence = task.files[0].min_sequence_number
         else:
             level = task.output_level
-        self.rows_written = 0
+        self.rows_written: int = 0
         self._has_changelog = False
         self._table = table
         self._uuid = str(uuid.uuid4())

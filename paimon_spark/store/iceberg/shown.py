@@ -55,7 +55,7 @@ class ShownFiles:
         self._table = table = directory.table
         self._snapshot = snapshot
         settings = table.settings
-        self.with_vectors = shows_vectors(settings)
+        self.with_vectors: bool = shows_vectors(settings)
         self._max_level = (settings.compaction.num_levels or settings.compaction.trigger + 1) - 1
         self._schema = cache(table.schemas.load)
         self._bucket = cache(bucket_directory)

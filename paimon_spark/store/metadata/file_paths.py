@@ -103,7 +103,7 @@ class BucketPlaces:
             OptionError: the options of external paths do not fit each other.
         """
         self._settings = table.settings
-        self.location = table.location
+        self.location: str = table.location
         self._directory = bucket_directory(table, partition, bucket)
         self._next_root = _chooser(table.settings)
 

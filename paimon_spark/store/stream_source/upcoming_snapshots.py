@@ -30,7 +30,7 @@ class UpcomingSnapshots:
         self._table = table
         self.store: SnapshotStore = table.snapshots
         self._has_changelog = table.settings.changelog_producer != ChangelogProducer.NONE
-        self.is_decoupled = retention_rules(table.settings).is_decoupled
+        self.is_decoupled: bool = retention_rules(table.settings).is_decoupled
 
     def earliest_id(self) -> int | None:
         """The oldest snapshot whose changes can be read; None for a table without snapshots."""

@@ -28,8 +28,8 @@ class WriterThreads:
     """The threads of one task: one encodes rows, others make finished files durable."""
 
     def __init__(self) -> None:
-        self.encoding = Background(limit=3, most_short=MOST_SHORT)
-        self.closing = Background(limit=64, most_short=1)
+        self.encoding: Background = Background(limit=3, most_short=MOST_SHORT)
+        self.closing: Background = Background(limit=64, most_short=1)
 
     def wait(self) -> None:
         """Returns when all is done. Raises what a thread raised."""
