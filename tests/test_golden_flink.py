@@ -16,6 +16,7 @@ WRITER = "flink-2.0.0"
 TABLES = [table for table in golden_tables() if table.writer == WRITER]
 STEP_MILLIS = 600_000  # of the time of neighbours in the source of stream_watermark
 DELAY_MILLIS = 5_000  # of its watermark
+BATCH = 2**63 - 1  # the identifier of a commit that belongs to no checkpoint
 
 
 def unpacked(name: str, folder: Path) -> Any:
@@ -58,6 +59,51 @@ def test_tags_by_watermark(tmp_path: Path) -> None:
         hour = int(name.removeprefix("1970-01-01 "))
         rows = open_table(str(tmp_path / "stream_watermark"), {"scan.tag-name": name}).scan().to_arrow()
         assert max(rows["n"].to_pylist()) >= 6 * (hour + 1)
+
+
+def commits(name: str, folder: Path) -> list[tuple[str, int, str, int | None]]:
+    """Of each snapshot its kind, identifier, user and watermark."""
+    table = unpacked(name, folder / name)
+    snapshots = [table.snapshots.load(number) for number in range(1, table.snapshots.latest_id() + 1)]
+    return [(one.commit_kind, one.commit_identifier, one.commit_user, one.watermark) for one in snapshots]
+
+
+@pytest.mark.parametrize("name", ["stream_watermark", "dynamic_bucket"])
+def test_checkpoints_are_the_identifiers_of_a_job(name: str, tmp_path: Path) -> None:
+    """Features 12: one user, checkpoints from 1, and a last commit where the source ends."""
+    found = commits(name, tmp_path)
+    assert [identifier for _, identifier, *_ in found] == [1, 2, 3, 4, BATCH]
+    assert len({user for _, _, user, _ in found}) == 1
+
+
+def test_each_statement_in_batch_mode_is_a_user(tmp_path: Path) -> None:
+    """Features 12."""
+    found = commits("cl_none", tmp_path)
+    assert {identifier for _, identifier, *_ in found} == {BATCH}
+    assert len({user for _, _, user, _ in found}) == len(found)
+
+
+@pytest.mark.parametrize("name", ["stream_aggregation", "stream_vectors"])
+def test_a_checkpoint_of_a_writer_that_compacts_is_two_snapshots(name: str, tmp_path: Path) -> None:
+    """Features 12."""
+    kinds = [(kind, identifier) for kind, identifier, *_ in commits(name, tmp_path)]
+    assert kinds[:6] == [(kind, checkpoint) for checkpoint in (1, 2, 3) for kind in ("APPEND", "COMPACT")]
+
+
+def test_a_dedicated_compaction_is_a_user_of_its_own(tmp_path: Path) -> None:
+    """Features 12."""
+    found = commits("postpone", tmp_path)
+    (compaction,) = [user for kind, _, user, _ in found if kind == "COMPACT"]
+    assert compaction not in {user for kind, _, user, _ in found if kind == "APPEND"}
+
+
+def test_a_commit_without_a_watermark_keeps_the_last_one(tmp_path: Path) -> None:
+    """Features 12: the last snapshot is of INSERT OVERWRITE in batch mode; one without is the least number."""
+    marks = [mark for *_, mark in commits("append_partitioned", tmp_path)]
+    assert marks[-1] == marks[-2] == max(mark for mark in marks if mark is not None) > 0
+    assert {mark for *_, mark in commits("cl_none", tmp_path)} == {None}
+    stored = json.loads((tmp_path / "cl_none" / "cl_none" / "snapshot" / "snapshot-1").read_text())
+    assert stored["watermark"] == -(2**63)
 
 
 def test_the_consumer_of_a_stream(tmp_path: Path) -> None:
