@@ -97,7 +97,7 @@ class Work:
     def _tag(self, table: Any, name: str) -> None:
         if name in table.system_table("tags", "tag_name").to_arrow()["tag_name"].to_pylist():
             table.delete_tag(name)
-        else:
+        elif table.snapshots.latest_id() is not None:  # the first job may not have committed yet
             table.create_tag(name)
 
     def stream(self) -> None:
