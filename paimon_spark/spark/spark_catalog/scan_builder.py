@@ -38,13 +38,20 @@ from paimon_spark.spark.native.session_settings import session_settings
 from paimon_spark.spark.native.table_reading import undivided_reason
 from paimon_spark.spark.queries.full_scans import full_scan_refusal
 from paimon_spark.spark.source.filters import NotPushed
-from paimon_spark.spark.spark_catalog.aggregates import Aggregates, aggregated_rows, asked_aggregates
+from paimon_spark.spark.spark_catalog.aggregates import (
+    Aggregates,
+    AskedPartials,
+    aggregated_rows,
+    asked_aggregates,
+    asked_partials,
+)
 from paimon_spark.spark.spark_catalog.bucketing import Bucketing, bucketing, keyed_files
 from paimon_spark.spark.spark_catalog.driver_calls import chosen, parsed, statistics
 from paimon_spark.spark.spark_catalog.jvm_objects import Java
 from paimon_spark.spark.spark_catalog.predicates import column_name, convert
 from paimon_spark.spark.spark_catalog.runtime_filters import RuntimeFilter, filter_columns
 from paimon_spark.spark.spark_catalog.scans import (
+    AggregatingReader,
     PlannedReader,
     ScanTraits,
     local_scan,
@@ -100,6 +107,8 @@ class ScanBuilder:
         self._skips: list[tuple[int, p.Predicate]] = []
         self._first: TopN | None = None
         self._aggregates: Aggregates | None = None
+        self._partials: AskedPartials | None = None
+        self._means = False
         self._extractions: Java = None
         self._planned: dict[str, Java] = {}
         self._held: list[Java] = []
@@ -146,6 +155,9 @@ class ScanBuilder:
         return True
 
     def supportCompletePushDown(self, aggregation: Java) -> bool:
+        self._means = self._means or any(
+            function.getClass().getSimpleName() == "Avg" for function in aggregation.aggregateExpressions()
+        )
         if self._left or undivided_reason(self._table) is not None:
             return False
         asked = asked_aggregates(self._table, aggregation)
@@ -158,7 +170,12 @@ class ScanBuilder:
         return True
 
     def pushAggregation(self, aggregation: Java) -> bool:
-        return self._aggregates is not None or self.supportCompletePushDown(aggregation)
+        if self._aggregates is not None or self.supportCompletePushDown(aggregation):
+            return True
+        if self._left or self._means or self._aggregates_by_spark:
+            return False
+        self._partials = asked_partials(self._table, aggregation)
+        return self._partials is not None
 
     def pushVariantExtractions(self, asked: Java) -> Java:
         """Parts of VARIANT values in their place: all of them, if Spark's own scan reads all files, or none."""
@@ -182,6 +199,8 @@ class ScanBuilder:
         )
         if refusal:
             raise OptionError(refusal)
+        if self._partials is not None:
+            return self._aggregated(self._partials, description)
         scan, plan = self._scan(self._read_names), self._plan
         if self._is_divisible:
             here = None if self._extractions is not None else self._shared("here", lambda: self._rows_here(scan))
@@ -367,6 +386,24 @@ class ScanBuilder:
         runtime = self._runtime(batch, len(plan.splits) if has_plan else None)
         traits = ScanTraits(text, description, size, self, runtime, self._bucketing, has_plan)
         return python_scan(spark, objects, lambda: batch(plan), shown, traits)
+
+    def _aggregated(self, asked: AskedPartials, description: str) -> Java:
+        """A scan of partial aggregates, which Spark finishes."""
+        self._names = asked.columns
+        spark, objects, scan, plan = self.of.session.spark, self.of.objects, self._scan(self._read_names), self._plan
+        planned = PlannedReader(scan.tasks_of(plan.splits), scan.reader(), spark_arrow_schema(self._shown))
+        reader = AggregatingReader(planned, asked.made)
+        text = f"{description}, {len(plan.splits)} splits, partial aggregates"
+        traits = ScanTraits(f"{text} {self._identity} {asked.made}", text, statistics(objects, 1, 1), self)
+        batch = lambda: task_batch(spark, objects, reader, asked.schema, traits)  # noqa: E731
+        return python_scan(spark, objects, batch, asked.schema, traits)
+
+    @property
+    def _aggregates_by_spark(self) -> bool:
+        """True if our tasks do not read the rows, or there are none."""
+        if not self._is_divisible or not self._splits or (self._may_be_here and self._is_small):
+            return True
+        return self._may_spark_read and self._native_files(self._scan(self._table.schema.names)) is not None
 
     @cached_property
     def _bucketing(self) -> Bucketing | None:

@@ -14,6 +14,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from paimon_spark.spark.adapters.batches import conformed
 from paimon_spark.spark.adapters.errors import plainly
+from paimon_spark.spark.native.partial_aggregates import PartialAggregates
 from paimon_spark.spark.source.reader import SplitPartition
 from paimon_spark.spark.source.source import PaimonDataSource
 from paimon_spark.spark.spark_catalog.bucketing import Bucketing, keyed_batch
@@ -81,6 +82,30 @@ class PlannedReader(DataSourceReader):
 
 
 @dataclass(frozen=True)
+class AggregatingReader(DataSourceReader):
+    """A planned read whose tasks give partial aggregates of their rows.
+
+    Attributes:
+        planned: the read.
+        made: of its rows.
+    """
+
+    planned: PlannedReader
+    made: PartialAggregates
+
+    @property
+    def tasks(self) -> Sequence[tuple[Any, ...]]:
+        return self.planned.tasks
+
+    def partitions(self) -> list[InputPartition]:
+        return self.planned.partitions()
+
+    @plainly
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return self.made.of(self.planned.read(partition))
+
+
+@dataclass(frozen=True)
 class ScanTraits:
     """What a scan says of itself.
 
@@ -122,7 +147,11 @@ def python_scan(
 
 
 def task_batch(
-    spark: SparkSession, objects: JvmObjects, reader: PlannedReader, shown: st.StructType, traits: ScanTraits
+    spark: SparkSession,
+    objects: JvmObjects,
+    reader: PlannedReader | AggregatingReader,
+    shown: st.StructType,
+    traits: ScanTraits,
 ) -> Java:
     """The batch of a planned read."""
     partitions, factory = python_batch(spark, objects, reader, PaimonDataSource({}), shown)

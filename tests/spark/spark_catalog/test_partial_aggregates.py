@@ -1,0 +1,141 @@
+"""Aggregates of which our tasks make a part have the results of Spark over the same rows in a file of its own.
+
+``PAIMON_AGGREGATES`` sets how many queries are tried.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkException
+from support.long_runs import draws, tries
+
+from conftest import Lake
+
+QUERIES = tries("PAIMON_AGGREGATES", ci=24, long=5000)
+PARTIAL = "partial aggregates"
+COLUMNS = {
+    "g": "STRING", "v": "VARCHAR(5)", "c": "CHAR(4)", "t": "TINYINT", "s": "SMALLINT", "i": "INT", "l": "BIGINT",
+    "d": "DECIMAL(6,2)", "w": "DECIMAL(38,6)", "m": "DECIMAL(20,0)", "day": "DATE", "ts": "TIMESTAMP",
+    "tn": "TIMESTAMP_NTZ", "b": "BOOLEAN", "f": "FLOAT", "x": "DOUBLE", "y": "BINARY", "a": "ARRAY<INT>", "p": "STRING",
+}  # fmt: skip
+NUMBERS = ("t", "s", "i", "l", "d", "w", "m")
+ENDS = (*NUMBERS, "day", "ts", "tn", "b", "g", "x", "c", "p")
+GROUPS = ("g", "v", "c", "t", "s", "d", "day", "tn", "b", "x", "p", "f", "id", "t + 1")
+CONDITIONS = (
+    "",
+    "",
+    "WHERE i > 0",
+    "WHERE p = 'a'",
+    "WHERE g LIKE 'g%' OR t IS NULL",
+    "WHERE id % 3 = 1",
+    "WHERE 1 = 0",
+)
+_ENDS_OF = {
+    "t": "tinyint(r * 250 - 125)", "s": "smallint(r * 60000 - 30000)", "i": "int(r * 4e9 - 2e9)",
+    "l": "bigint((r - 0.5) * {huge})", "d": "cast((r - 0.5) * 19000 AS DECIMAL(6,2))",
+    "w": "cast((r - 0.5) * {huge} AS DECIMAL(38,6)) * 1000000000000", "m": "cast((r - 0.5) * 1e19 AS DECIMAL(20,0))",
+}  # fmt: skip
+
+
+def make(lake: Lake, folder: Path, seed: int, huge: str) -> None:
+    """A table `t` of two partitions whose rows are in several files each, and a view `copied` of the same rows."""
+    number = {name: text.replace("{huge}", huge) for name, text in _ENDS_OF.items()}
+    values = {
+        **number, "g": "element_at(array('g', 'g ', 'ü', '', 'gg'), 1 + int(r * 5))", "v": "string(int(r * 20))",
+        "c": "element_at(array('a', 'ab', 'abcd', ' '), 1 + int(r * 4))",
+        "day": "date_add(DATE'2026-01-01', int(r * 9))",
+        "ts": "timestamp_millis(bigint(r * 2e12))", "tn": "TIMESTAMP_NTZ'2026-01-01 00:00:00'", "b": "r < 0.5",
+        "f": "if(r < 0.2, float('NaN'), if(r < 0.4, -0.0F, float(int(r * 4))))", "x": "if(r < 0.2, -0.0D, r)",
+        "y": "cast(string(r) AS BINARY)", "a": "array(int(r * 3))", "p": "if(id % 2 = 0, 'a', 'b')",
+    }  # fmt: skip
+    columns = [f"{name} {kind}{' NOT NULL' * (name == 'p')}" for name, kind in COLUMNS.items()]
+    lake.sql(
+        f"CREATE TABLE t (id INT NOT NULL, {', '.join(columns)}) PARTITIONED BY (p) "
+        "TBLPROPERTIES ('primary-key' = 'id, p', 'bucket' = '2', 'write-only' = 'true')"
+    )
+    for run, (first, count) in enumerate([(0, 300), (100, 300), (50, 20)]):
+        shown = [
+            f"cast({text} AS {COLUMNS[name]}) {name}" if name == "p" else
+            f"cast(if(pmod(hash(id, '{name}', {run}), 7) = 0, NULL, {text}) AS {COLUMNS[name]}) {name}"
+            for name, text in ((name, values[name]) for name in COLUMNS)
+        ]  # fmt: skip
+        rows = f"SELECT int(id) id, rand({seed + run}) r FROM range({first}, {first + count}, 1, 1)"
+        lake.sql(f"INSERT INTO t SELECT id, {', '.join(shown)} FROM ({rows})")
+    lake.sql("SELECT * FROM t").write.parquet(str(folder / "copied"))
+    shown = ", ".join(f"rpad({n}, 4, ' ') {n}" if n == "c" else n for n in ["id", *COLUMNS])
+    lake.spark.read.parquet(str(folder / "copied")).createOrReplaceTempView("all_rows")
+    lake.sql(f"SELECT {shown} FROM all_rows").createOrReplaceTempView("copied")
+
+
+def query(draw: random.Random) -> str:
+    groups = draw.sample(GROUPS, draw.choice([0, 0, 1, 1, 2, 3]))
+    functions = [function(draw) for _ in range(draw.choice([1, 1, 2, 4]))]
+    items = [*groups, *(f"{text} AS f{number}" for number, text in enumerate(functions))]
+    by = f"GROUP BY {', '.join(groups)}" if groups else ""
+    having = f"HAVING count(*) > {draw.randrange(4)}" if draw.random() < 0.2 else ""
+    text = f"SELECT {', '.join(items)} FROM {{}} {draw.choice(CONDITIONS)} {by} {having}"
+    return f"SELECT count(*), max(f0) FROM ({text})" if draw.random() < 0.1 else text
+
+
+def function(draw: random.Random) -> str:
+    kind = draw.choice(["count(*)", "count", "sum", "sum", "min", "max", "avg", "distinct", "filter", "expression"])
+    match kind:
+        case "count(*)":
+            return kind
+        case "count":
+            return f"count({draw.choice([*COLUMNS])})"
+        case "min" | "max":
+            return f"{kind}({draw.choice(ENDS)})"
+        case "distinct":
+            return f"{draw.choice(['count', 'sum'])}(DISTINCT {draw.choice(NUMBERS[:5])})"
+        case "filter":
+            return f"{draw.choice(['count', 'sum', 'max'])}({draw.choice(NUMBERS)}) FILTER (WHERE t > 0)"
+        case "expression":
+            return f"{draw.choice(['sum', 'max'])}({draw.choice(['t + 1', 'd * (1 - d)', '-i', 'if(b, s, 0)'])})"
+    return f"{kind}({draw.choice(NUMBERS)})"
+
+
+def result(lake: Lake, text: str) -> object:
+    """The rows and their types; or the kind of the error of Spark."""
+    try:
+        frame = lake.sql(text)
+        return frame.dtypes, lake.rows(frame)
+    except PySparkException as error:
+        return re.findall(r"\[([A-Z_.]+)\]", str(error))[:1]
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+@pytest.mark.parametrize("huge", ["1e6", "1.8e19"], ids=["small", "huge"])
+def test_results_are_those_of_spark(lake: Lake, tmp_path: Path, ansi: str, huge: str) -> None:
+    draw = random.Random(f"{draws().random()} {ansi} {huge}")
+    lake.spark.conf.set("spark.paimon.read.local", "false")
+    make(lake, tmp_path, draw.randrange(1000), huge)
+    lake.spark.conf.set("spark.sql.ansi.enabled", ansi)
+    try:
+        pushed = 0
+        for _ in range(QUERIES // 4):
+            text = query(draw)
+            expected = result(lake, text.replace("{}", "copied"))
+            assert result(lake, text.replace("{}", "t")) == expected, text
+            pushed += PARTIAL in lake.sql(f"EXPLAIN {text.replace('{}', 't')}").collect()[0][0]
+        assert pushed or QUERIES < 100
+    finally:
+        lake.spark.conf.unset("spark.sql.ansi.enabled")
+
+
+def test_what_spark_leaves_to_the_tasks(lake: Lake, tmp_path: Path) -> None:
+    """Sums of integers and decimals, counts and ends, by columns whose equal values are one group for Spark too."""
+    lake.spark.conf.set("spark.paimon.read.local", "false")
+    make(lake, tmp_path, 1, "1e6")
+    of = "{} FROM t WHERE i > 0 GROUP BY {}"
+    for items, groups in (("g, sum(i)", "g"), ("tn, count(a), min(w)", "tn"), ("v, d, max(ts)", "v, d"), ("b", "b")):
+        assert PARTIAL in lake.sql(f"EXPLAIN SELECT {of.format(items, groups)}").collect()[0][0], items
+    for items, groups in (
+        ("g, sum(x)", "g"), ("x, count(*)", "x"), ("c, count(*)", "c"), ("g, min(f)", "g"), ("g, avg(i)", "g"),
+        ("id, sum(l)", "id"), ("g, count(DISTINCT i)", "g"), ("g, sum(i + 1)", "g"), ("g, max(v)", "g"),
+    ):  # fmt: skip
+        assert PARTIAL not in lake.sql(f"EXPLAIN SELECT {of.format(items, groups)}").collect()[0][0], items
