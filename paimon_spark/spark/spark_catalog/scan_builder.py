@@ -400,10 +400,15 @@ class ScanBuilder:
 
     @property
     def _aggregates_by_spark(self) -> bool:
-        """True if our tasks do not read the rows, or there are none."""
+        """True if our tasks read less than half of the rows, or there are none."""
         if not self._is_divisible or not self._splits or (self._may_be_here and self._is_small):
             return True
-        return self._may_spark_read and self._native_files(self._scan(self._table.schema.names)) is not None
+        if self._native is False:
+            return False
+        hybrid = self._hybrid(self._scan(self._table.schema.names))
+        where, refusal = hybrid.condition
+        rest = sum(split.row_count for split in hybrid.classified(self._splits, refusal, where).rest)
+        return 2 * rest < sum(split.row_count for split in self._splits)
 
     @cached_property
     def _bucketing(self) -> Bucketing | None:

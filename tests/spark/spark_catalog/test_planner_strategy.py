@@ -57,7 +57,7 @@ def test_files_are_read_each_as_it_may_be(lake: Lake, kind: str, adaptive: str) 
             frame = lake.sql(query.replace("{}", "t"))
             assert lake.rows(frame) == lake.rows(query.replace("{}", "copied")), query
             assert lake.rows(frame) == lake.rows(frame)
-            assert SCAN not in plan_of(frame), query
+            assert SCAN not in plan_of(frame) or "partial aggregates" in plan_of(frame), query
     finally:
         lake.spark.conf.unset("spark.sql.adaptive.enabled")
 
