@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-_END_OF_HEAD = b"\r\n\r\n"
+END_OF_HEAD = b"\r\n\r\n"
 _LIMIT = 2**26
 _SLOW_DOWN = (
     b"<?xml version='1.0' encoding='UTF-8'?><Error><Code>SlowDown</Code><Message>reduce your rate</Message></Error>"
@@ -57,13 +57,13 @@ async def _relay(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, server: Ends, delay: float, refusal: Callable[[], str]
 ) -> tuple[dict[str, object], bytes]:
     """What was asked, and the answer."""
-    head = await reader.readuntil(_END_OF_HEAD)
+    head = await reader.readuntil(END_OF_HEAD)
     began = time.time()
     method, target, _ = head.split(b"\r\n", 1)[0].decode().split(" ", 2)
-    if _header(head, b"expect"):
+    if header(head, b"expect"):
         writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         head = b"\r\n".join(line for line in head.split(b"\r\n") if not line.lower().startswith(b"expect:"))
-    body = await _body(reader, head)
+    body = await body_of(reader, head)
     await asyncio.sleep(delay)
     refused = refusal()
     if refused:
@@ -71,17 +71,18 @@ async def _relay(
         status, content = int(refused.split()[0]), b"" if method == "HEAD" else _SLOW_DOWN
     else:
         server[1].write(head + body)
-        answer = await server[0].readuntil(_END_OF_HEAD)
+        answer = await server[0].readuntil(END_OF_HEAD)
         status = int(answer.split(b" ", 2)[1])
         has_body = method != "HEAD" and status not in (204, 304)
-        content = await _body(server[0], answer) if has_body else b""
+        content = await body_of(server[0], answer) if has_body else b""
     ended = time.time()
     kind = "LIST" if method == "GET" and ("list-type=2" in target or "prefix=" in target) else method
-    found = {"kind": kind, "target": target, "range": _header(head, b"range"), "status": status}
+    found = {"kind": kind, "target": target, "range": header(head, b"range"), "status": status}
     return {**found, "began": began, "ended": ended, "received": len(content)}, answer + content
 
 
-def _header(head: bytes, name: bytes) -> str:
+def header(head: bytes, name: bytes) -> str:
+    """The value of a header; "": there is none."""
     for line in head.split(b"\r\n")[1:]:
         key, _, value = line.partition(b":")
         if key.strip().lower() == name:
@@ -89,9 +90,10 @@ def _header(head: bytes, name: bytes) -> str:
     return ""
 
 
-async def _body(reader: asyncio.StreamReader, head: bytes) -> bytes:
-    if _header(head, b"transfer-encoding").lower() != "chunked":
-        return await reader.readexactly(int(_header(head, b"content-length") or 0))
+async def body_of(reader: asyncio.StreamReader, head: bytes) -> bytes:
+    """The body that follows a head, as it was sent."""
+    if header(head, b"transfer-encoding").lower() != "chunked":
+        return await reader.readexactly(int(header(head, b"content-length") or 0))
     content = b""
     while True:
         line = await reader.readuntil(b"\r\n")
