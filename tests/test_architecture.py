@@ -32,6 +32,7 @@ DOORS = frozenset(
         "catalogs/factory",
         "file_io/local",
         "file_io/locate",
+        "file_io/object_store",
         "format/file_index/bloom",
         "format/file_index/bloom",
         "format/java/text",

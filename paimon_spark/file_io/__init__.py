@@ -1,9 +1,11 @@
 """Stored bytes: the only package that reads, writes, lists or deletes files of tables.
 
-``file_io_for`` imports the modules object_store, hadoop and native_hdfs only for tables in these stores.
+``file_io_for`` imports the modules object_store, hadoop and native_hdfs only for tables in these stores, and
+object_store imports aws_credentials only where a profile or a role of AWS is asked for.
 
 May import: ``limits``.
-Libraries: ``obstore`` in ``object_faults``, ``object_store``; ``hdfs_native`` in ``native_hdfs``.
+Libraries: ``obstore`` in ``object_faults``, ``object_store``; ``botocore`` in ``aws_credentials``; ``hdfs_native`` in
+``native_hdfs``.
 """
 
 from paimon_spark.file_io.base import (

@@ -71,14 +71,26 @@ def promises_conditions(scheme: str, settings: Mapping[str, str]) -> bool:
         scheme: "s3", "gs" or "az", in which stores of one kind are together.
         settings: those of the client.
     """
-    if scheme == "s3":
-        address = settings.get("endpoint") or _first(_S3_ADDRESSES)
-        return not address or _host(address).endswith((".amazonaws.com", ".amazonaws.com.cn"))
+    address = store_address(scheme, settings)
+    if not address:
+        return True
+    host = _host(address)
     if scheme == "gs":
-        address = settings.get("base_url") or _first(_GCS_ADDRESSES) or _address_in_key_file(settings)
-        return not address or _host(address) == "storage.googleapis.com"
-    address = settings.get("endpoint") or _first(_AZURE_ADDRESSES)
-    return not address or _host(address).endswith(".core.windows.net")
+        return host == "storage.googleapis.com"
+    return host.endswith((".amazonaws.com", ".amazonaws.com.cn") if scheme == "s3" else ".core.windows.net")
+
+
+def store_address(scheme: str, settings: Mapping[str, str]) -> str:
+    """Where a store is, by the settings, the environment or a file of credentials; "": at the address of the cloud.
+
+    Args:
+        scheme, settings: as for promises_conditions.
+    """
+    if scheme == "s3":
+        return settings.get("endpoint") or _first(_S3_ADDRESSES)
+    if scheme == "gs":
+        return settings.get("base_url") or _first(_GCS_ADDRESSES) or _address_in_key_file(settings)
+    return settings.get("endpoint") or _first(_AZURE_ADDRESSES)
 
 
 def is_proved(

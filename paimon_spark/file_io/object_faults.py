@@ -34,15 +34,16 @@ class _Service:
     endpoint: str = ""
 
 
-_S3 = _Service(
-    "the options s3.access-key and s3.secret-key, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment",
-    "s3.endpoint",
+S3_CREDENTIALS = (
+    "the options s3.access-key and s3.secret-key, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment"
 )
+_S3 = _Service(S3_CREDENTIALS, "s3.endpoint")
 _GCS = _Service(
     "the option fs.gs.auth.service.account.json.keyfile, or GOOGLE_APPLICATION_CREDENTIALS in the environment"
 )
 _AZURE = _Service(
-    "the option fs.azure.account.key.<account>.dfs.core.windows.net, or AZURE_STORAGE_ACCOUNT_KEY in the environment"
+    "the option fs.azure.account.key.<account>.dfs.core.windows.net or fs.azure.sas.fixed.token.<account>.dfs.core."
+    "windows.net, or AZURE_STORAGE_ACCOUNT_KEY in the environment"
 )
 _KIN = {
     "oss": _Service("the options fs.oss.accessKeyId and fs.oss.accessKeySecret", "fs.oss.endpoint"),
@@ -50,11 +51,17 @@ _KIN = {
     "obs": _Service("the options fs.obs.access.key and fs.obs.secret.key", "fs.obs.endpoint"),
 }
 
+# What aws_credentials says, as the client hands it on.
+_SDK = re.compile(r"External AWS credential provider: \w+: (.*?)(?:\n\nDebug source|$)", re.DOTALL)
 # The places where a virtual machine or a container is asked for credentials of its own, when none are given.
-_MACHINE = re.compile(r"//(169\.254\.169\.254|169\.254\.170\.2|metadata\.google\.internal)\b")
+_MACHINE = re.compile(
+    r"//(169\.254\.169\.254|169\.254\.170\.2|metadata\.google\.internal)\b"
+    r"|//[^/\s]+/(latest/(api/token|meta-data)|computeMetadata/v1|metadata/identity)/?"
+)
 _ADDRESS = re.compile(r"Error performing [A-Z]+ (https?://[^/\s?]+)")
 _STATUS = re.compile(r"non-2xx status code: (\d+)")
 _NO_ANSWER = re.compile(r"error sending request|operation timed out|HTTP error:|connection closed", re.IGNORECASE)
+_OLD_SIGNATURE = "Signature not valid in the specified time frame"  # what Azure says in detail of AuthenticationFailed
 _REGION = re.compile(r"expecting '([\w-]+)'")
 
 
@@ -105,6 +112,14 @@ def _expired(refusal: _Refusal) -> str:
     )
 
 
+def _unknown_token(refusal: _Refusal) -> str:
+    return (
+        f"{refusal.address} does not know the token of the credentials ({refusal.words}): check the option "
+        f"s3.session-token, or AWS_SESSION_TOKEN, and leave it out for keys without one; else set "
+        f"{refusal.service.credentials}"
+    )
+
+
 def _wrong_clock(refusal: _Refusal) -> str:
     return f"the clock of this machine is not that of the store ({refusal.words}): set it right"
 
@@ -131,6 +146,8 @@ _CODES: dict[str, tuple[Callable[[_Refusal], str], bool]] = {
     "AuthenticationFailed": (_wrong_secret, True),
     "ExpiredToken": (_expired, True),
     "TokenRefreshRequired": (_expired, True),
+    "InvalidToken": (_unknown_token, True),
+    "InvalidTokenId": (_unknown_token, True),
     "RequestTimeTooSkewed": (_wrong_clock, True),
     "AuthorizationHeaderMalformed": (_wrong_region, False),
     "PermanentRedirect": (_wrong_region, False),
@@ -209,6 +226,9 @@ def words_of(error: Exception) -> str:
 
 def _whole_store(refusal: _Refusal, is_denied: bool) -> tuple[str, bool]:
     """What is wrong with the store as a whole, and whether access was denied; "": it may be the object alone."""
+    reported = _SDK.search(refusal.whole)
+    if reported:
+        return f"{reported[1]} ({_PAGE})", True
     if _MACHINE.search(refusal.whole):
         return f"no credentials are given: set {refusal.service.credentials} ({_PAGE})", True
     if refusal.code in _CODES:
@@ -228,7 +248,7 @@ def _whole_store(refusal: _Refusal, is_denied: bool) -> tuple[str, bool]:
 
 
 def _refusal(path: str, error: Exception) -> _Refusal:
-    code, _ = _answer(error)
+    code = "ExpiredToken" if _OLD_SIGNATURE in str(error) else _answer(error)[0]
     bucket = path.partition("://")[2].partition("/")[0].partition("@")[0]
     return _Refusal(_service(path), bucket, code, words_of(error), str(error))
 

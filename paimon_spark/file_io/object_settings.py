@@ -13,7 +13,7 @@ from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.file_io.s3_options import S3_OPTIONS, S3_PREFIXES
 
 Settings = tuple[tuple[str, str], ...]
-"""Sorted; beside the names of the client, path_style and credentials_provider."""
+"""Sorted; beside the names of the client, those of S3_OPTIONS, and of Azure names with the host of an account."""
 
 S3_SCHEMES = ("s3", "s3a", "s3n")
 AZURE_SCHEMES = ("az", "abfs", "abfss")
@@ -27,15 +27,29 @@ _GCS_OPTIONS: Mapping[str, str] = {
     "google.cloud.auth.service.account.json.keyfile": "service_account",
     "fs.gs.storage.root.url": "base_url",
 }
+_GCS_TYPE, _GCS_KEY_FILE = "fs.gs.auth.type", "SERVICE_ACCOUNT_JSON_KEYFILE"
+_GCS_TYPES = (_GCS_KEY_FILE, "APPLICATION_DEFAULT", "COMPUTE_ENGINE", "UNAUTHENTICATED")
 _AZURE_OPTIONS: tuple[tuple[str, str], ...] = (
     ("fs.azure.account.key", "account_key"),
     ("fs.azure.sas.fixed.token", "sas_key"),
+    ("fs.azure.account.auth.type", "auth_type"),
+    ("fs.azure.account.oauth.provider.type", "provider_type"),
     ("fs.azure.account.oauth2.client.id", "client_id"),
     ("fs.azure.account.oauth2.client.secret", "client_secret"),
+    ("fs.azure.account.oauth2.client.endpoint", "client_endpoint"),
+    ("fs.azure.account.oauth2.token.file", "federated_token_file"),
+    ("fs.azure.account.oauth2.msi.tenant", "tenant_id"),
+    ("fs.azure.account.oauth2.msi.endpoint", "msi_endpoint"),
     ("fs.azure.endpoint", "endpoint"),
     ("azure.endpoint", "endpoint"),
 )
-_TENANT = "fs.azure.account.oauth2.client.endpoint"
+_AZURE_TYPES: Mapping[str, str] = {"sharedkey": "access_key", "sas": "sas_token", "oauth": ""}
+_AZURE_PROVIDERS: Mapping[str, str] = {
+    "ClientCredsTokenProvider": "client_secret",
+    "MsiTokenProvider": "managed_identity",
+    "WorkloadIdentityTokenProvider": "workload_identity",
+}
+_AT = "@"
 
 
 def s3_config(options: Mapping[str, str]) -> Settings:
@@ -55,24 +69,83 @@ def s3_config(options: Mapping[str, str]) -> Settings:
 
 
 def gcs_config(options: Mapping[str, str]) -> Settings:
-    """The settings of a Google store, from storage options; the environment supplies missing ones."""
-    return tuple(sorted((ours, options[key]) for key, ours in _GCS_OPTIONS.items() if key in options))
+    """The settings of a Google store, from storage options; the environment supplies missing ones.
+
+    Raises:
+        UnsupportedFeature: ``fs.gs.auth.type`` is none that is supported.
+        OptionError: it wants a file of keys that is not named.
+    """
+    found = {ours: options[key].strip() for key, ours in _GCS_OPTIONS.items() if key in options}
+    kind = options.get(_GCS_TYPE, "").strip().upper()
+    if kind and kind not in _GCS_TYPES:
+        raise UnsupportedFeature(f"the option '{_GCS_TYPE}' is '{kind}': supported are {', '.join(_GCS_TYPES)}")
+    if kind == _GCS_KEY_FILE and "service_account" not in found:
+        raise OptionError(f"no file of keys is named: set the option {next(iter(_GCS_OPTIONS))}")
+    if kind and kind != _GCS_KEY_FILE:
+        found.pop("service_account", None)
+    if kind == "UNAUTHENTICATED":
+        found["skip_signature"] = "true"
+    return tuple(sorted(found.items()))
 
 
 def azure_config(options: Mapping[str, str]) -> Settings:
-    """The credentials and the address of an Azure store; the environment supplies missing ones.
+    """The credentials and the address of Azure stores; the environment supplies missing ones.
 
-    Hadoop's keys may end with the name of the account (``fs.azure.account.key.<account>.dfs.core.windows.net``).
+    Hadoop's keys may end with the name of the account (``fs.azure.account.key.<account>.dfs.core.windows.net``): such
+    a setting has it behind an ``@``, and adapted_azure chooses.
     """
     found: dict[str, str] = {}
     for prefix, ours in _AZURE_OPTIONS:
         for key, value in sorted(options.items()):
-            if key == prefix or key.startswith(f"{prefix}."):
+            if key == prefix:
                 found.setdefault(ours, value.strip())
-    for key, value in sorted(options.items()):
-        if key == _TENANT or key.startswith(f"{_TENANT}."):  # https://login.microsoftonline.com/<tenant>/oauth2/token
-            found.setdefault("tenant_id", value.partition("://")[2].partition("/")[2].partition("/")[0])
+            elif key.startswith(f"{prefix}."):
+                found.setdefault(f"{ours}{_AT}{key.removeprefix(prefix)[1:]}", value.strip())
     return tuple(sorted(found.items()))
+
+
+def adapted_azure(settings: Mapping[str, str], authority: str) -> dict[str, str]:
+    """The settings of the client for one account.
+
+    Args:
+        settings: as azure_config gives them.
+        authority: ``<container>@<account>.dfs.core.windows.net``, or the container alone, whose account the environment
+            names: then settings of any account are taken.
+
+    Raises:
+        UnsupportedFeature: the way of credentials is none that is supported.
+    """
+    account = authority.partition("@")[2].partition(".")[0]
+    found = {name: value for name, value in settings.items() if _AT not in name}
+    for name, value in sorted(settings.items()):
+        ours, _, host = name.partition(_AT)
+        if host and (not account or host.partition(".")[0] == account):
+            found[ours] = value
+    endpoint = found.pop("client_endpoint", "")  # https://login.microsoftonline.com/<tenant>/oauth2/token
+    scheme, _, rest = endpoint.partition("://")
+    if rest:
+        host, _, path = rest.partition("/")
+        found.update(authority_host=f"{scheme}://{host}", tenant_id=path.partition("/")[0])
+    kind = _azure_credentials(found.pop("auth_type", ""), found.pop("provider_type", ""))
+    return {**found, "credential_type": kind} if kind else found
+
+
+def _azure_credentials(auth_type: str, provider: str) -> str:
+    """The client's name of the way of credentials that Hadoop's options ask for; "": any that is given."""
+    if auth_type and auth_type.lower() not in _AZURE_TYPES:
+        raise UnsupportedFeature(
+            f"the option 'fs.azure.account.auth.type' is '{auth_type}': supported are SharedKey, SAS and OAuth"
+        )
+    kind = _AZURE_TYPES.get(auth_type.lower(), "")
+    name = provider.rpartition(".")[2]
+    if kind or not name:
+        return kind
+    if name not in _AZURE_PROVIDERS:
+        raise UnsupportedFeature(
+            f"the option 'fs.azure.account.oauth.provider.type' is '{provider}': supported are "
+            f"{', '.join(_AZURE_PROVIDERS)}"
+        )
+    return _AZURE_PROVIDERS[name]
 
 
 @dataclass(frozen=True)
@@ -185,7 +258,7 @@ def kin_config(scheme: str, options: Mapping[str, str]) -> Settings:
 
 
 def adapted_s3(settings: Mapping[str, str], bucket: str) -> dict[str, str]:
-    """The settings of the client, from those of path style and anonymous access that Hadoop has.
+    """The settings of the client, from that of path style which Hadoop has.
 
     Raises:
         OptionError: a value is none of those that the option has.
@@ -194,8 +267,6 @@ def adapted_s3(settings: Mapping[str, str], bucket: str) -> dict[str, str]:
     path_style = found.pop("path_style", "true").strip().lower()
     if path_style not in ("true", "false"):
         raise OptionError(f"the option 's3.path-style-access' is '{path_style}': expected true or false")
-    if "Anonymous" in found.pop("credentials_provider", ""):
-        found["skip_signature"] = "true"
     endpoint = found.get("endpoint")
     if endpoint is None:
         return found

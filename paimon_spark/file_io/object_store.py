@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 import logging
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache, partial
@@ -17,14 +17,16 @@ from obstore import exceptions
 from obstore.store import MemoryStore, from_url
 
 from paimon_spark.errors import AccessDenied, OptionError, UnsupportedFeature
+from paimon_spark.file_io.aws_login import AwsLogin, split_login
 from paimon_spark.file_io.base import FileStatus, NotCreated, UnprovedStore, WholeOrNothing, check_size, create_alone
-from paimon_spark.file_io.conditional_put import allows_unproved, is_proved, promises_conditions, refusal
+from paimon_spark.file_io.conditional_put import allows_unproved, is_proved, promises_conditions, refusal, store_address
 from paimon_spark.file_io.memory import forget_object, keep_object, kept_object
-from paimon_spark.file_io.object_faults import cannot_connect, fault, lacks_request, named_errors
+from paimon_spark.file_io.object_faults import S3_CREDENTIALS, cannot_connect, fault, lacks_request, named_errors
 from paimon_spark.file_io.object_settings import (
     AZURE_SCHEMES,
     KIN,
     Settings,
+    adapted_azure,
     adapted_s3,
     azure_config,
     gcs_config,
@@ -43,6 +45,23 @@ TAIL_BYTES = 2**16
 _RETRIES = {"max_retries": 6, "retry_timeout": timedelta(seconds=90)}
 
 
+@contextmanager
+def _named_errors(doing: str, path: str) -> Iterator[None]:
+    """As named_errors. After a refusal all clients are made anew: what a user sets then counts for the next call."""
+    try:
+        with named_errors(doing, path):
+            yield
+    except AccessDenied:
+        forget_clients()
+        raise
+
+
+def forget_clients() -> None:
+    """Lets each store be reached anew, with the credentials that there are then."""
+    _connect.cache_clear()
+    _client.cache_clear()
+
+
 class ObjectOutput(WholeOrNothing):
     """An upload in parts; the object appears as a whole when the stream is closed, or never."""
 
@@ -58,7 +77,7 @@ class ObjectOutput(WholeOrNothing):
     def write(self, data: bytes | bytearray | memoryview, /) -> int:
         if self._writer is None:
             raise ValueError(f"write to the closed file {self._path}")
-        with named_errors("writing", self._path):
+        with _named_errors("writing", self._path):
             count = int(self._writer.write(data))
         self._written += count
         return count
@@ -73,7 +92,7 @@ class ObjectOutput(WholeOrNothing):
         if self._writer is None:
             return
         writer, self._writer = self._writer, None
-        with named_errors("writing", self._path):
+        with _named_errors("writing", self._path):
             writer.close()
 
     def discard(self) -> None:
@@ -141,7 +160,7 @@ class RangeInput(io.RawIOBase):
         return known
 
     def _range(self, start: int, end: int) -> bytes:
-        with named_errors("reading", self._path):
+        with _named_errors("reading", self._path):
             return obstore.get_range(self._store, self._key, start=start, end=end).to_bytes()
 
 
@@ -166,7 +185,7 @@ class ObstoreFileIO:
         if known is not None:
             return known
         store, key = self._locate(path)
-        with named_errors("reading", path):
+        with _named_errors("reading", path):
             found = obstore.get(store, key)
             check_size(int(found.meta["size"]), path)
             data = found.bytes().to_bytes()
@@ -176,7 +195,7 @@ class ObstoreFileIO:
     def open_input(self, path: str, size: int | None = None) -> IO[bytes]:
         store, key = self._locate(path)
         if size is None:
-            with named_errors("reading", path):
+            with _named_errors("reading", path):
                 size = int(obstore.head(store, key)["size"])
         return cast("IO[bytes]", pa.PythonFile(RangeInput(path, store, key, size, self.config), mode="r"))
 
@@ -200,13 +219,13 @@ class ObstoreFileIO:
     def overwrite(self, path: str, data: bytes) -> None:
         forget_object(path, self.config)
         store, key = self._locate(path)
-        with named_errors("writing", path):
+        with _named_errors("writing", path):
             obstore.put(store, key, data, use_multipart=False)
 
     def list(self, path: str) -> list[FileStatus]:
         store, key = self._locate(path)
         base = path.rstrip("/")
-        with named_errors("listing", path):
+        with _named_errors("listing", path):
             found = obstore.list_with_delimiter(store, key)
         files = [
             FileStatus(f"{base}/{name}", name, int(meta["size"]), False, int(meta["last_modified"].timestamp() * 1000))
@@ -219,7 +238,7 @@ class ObstoreFileIO:
     def exists(self, path: str) -> bool:
         store, key = self._locate(path)
         try:
-            with named_errors("looking for", path):
+            with _named_errors("looking for", path):
                 obstore.head(store, key)
         except FileNotFoundError:
             return bool(self.list(path)) or self._has_marker(path)
@@ -228,14 +247,14 @@ class ObstoreFileIO:
     def _has_marker(self, path: str) -> bool:
         """True if there is an object ``<path>/``, with which other systems mark an empty directory."""
         store, key = self._locate(path)
-        with named_errors("listing", path):
+        with _named_errors("listing", path):
             return any(meta["path"] == key for meta in obstore.list_with_delimiter(store, key)["objects"])
 
     def delete(self, path: str) -> None:
         forget_object(path, self.config)
         root, key = split_root(path)
         try:
-            with named_errors("deleting", path):
+            with _named_errors("deleting", path):
                 _delete(root, self.config, [key])
         except FileNotFoundError:
             return
@@ -248,7 +267,7 @@ class ObstoreFileIO:
             groups.setdefault(root, []).append((path, key))
         for root, files in groups.items():
             try:
-                with named_errors("deleting", files[0][0]):
+                with _named_errors("deleting", files[0][0]):
                     _delete(root, self.config, [key for _, key in files])
             except FileNotFoundError:  # some stores report a missing file, and stop there
                 for path, _ in files:
@@ -257,7 +276,7 @@ class ObstoreFileIO:
     def move_file(self, path: str, target: str) -> None:
         forget_object(path, self.config)
         store, key = self._locate(path)
-        with named_errors("moving", path):
+        with _named_errors("moving", path):
             obstore.rename(store, key, self._locate(target)[1])
 
     def remove_empty_directory(self, path: str) -> bool:
@@ -282,7 +301,7 @@ class ObstoreFileIO:
 
     def delete_directory(self, path: str) -> None:
         store, key = self._locate(path)
-        with named_errors("listing", path):
+        with _named_errors("listing", path):
             found = [str(meta["path"]) for batch in obstore.list(store, key) for meta in batch if meta["path"] != key]
         last = [name for name in found if name.startswith(f"{key}/{_LAST_PREFIX}")]
         root, _ = split_root(path)
@@ -325,20 +344,66 @@ def object_store(scheme: str, options: Mapping[str, str]) -> ObstoreFileIO:
     return ObstoreFileIO(config, allows_unproved(options))
 
 
+@dataclass(frozen=True)
+class _Client:
+    """What reaches a bucket.
+
+    Attributes:
+        root: as the client wants it.
+        settings: those of the client.
+        credentials: where it gets them from; None: it finds them by itself.
+    """
+
+    root: str
+    settings: Mapping[str, str] = field(repr=False)
+    credentials: Callable[[], Mapping[str, Any]] | None = None
+
+
+@lru_cache(maxsize=64)
+def _client(root: str, config: Settings) -> _Client:
+    authority, settings = root.partition("://")[2], dict(config)
+    if _kind(root) == "az":
+        return _Client(root, adapted_azure(settings, authority))
+    if _kind(root) != "s3":
+        return _Client(root, settings)
+    settings, login = split_login(settings)
+    credentials = None
+    if login is not None and root.partition("://")[0] not in KIN:  # no other cloud gets credentials of a profile of AWS
+        credentials, of_profile = _sdk(login)
+        settings = {**of_profile, **settings}
+    return _Client(f"s3://{authority}", adapted_s3(settings, authority), credentials)
+
+
+def _sdk(login: AwsLogin) -> tuple[Callable[[], Mapping[str, Any]] | None, Mapping[str, str]]:
+    """The credentials that the AWS SDK for Python finds, and settings of the profile.
+
+    Raises:
+        OptionError: the SDK is not installed, and what is asked for needs it.
+    """
+    try:
+        from paimon_spark.file_io.aws_credentials import sdk_credentials
+    except ImportError as error:
+        if not login.is_wanted:
+            return None, {}
+        raise OptionError(
+            "profiles and roles of AWS are read by its SDK, which is not installed: pip install 'paimon-spark[aws]', "
+            f"or set {S3_CREDENTIALS}"
+        ) from error
+    return sdk_credentials(login)
+
+
 @lru_cache(maxsize=64)
 def _connect(root: str, config: Settings) -> Any:
-    scheme, _, authority = root.partition("://")
-    if scheme == "memory":
+    if root.startswith("memory://"):
         return MemoryStore()
-    settings = dict(config)
+    found = _client(root, config)
     client: dict[str, Any] = {"timeout": timedelta(seconds=60)}
     connect: Any = from_url  # its overloads want one type for each cloud's settings
-    if _kind(root) == "s3":
-        root, settings = f"s3://{authority}", adapted_s3(settings, authority)
-    if any(settings.get(name, "").startswith("http://") for name in ("endpoint", "base_url")):
+    if store_address(_kind(root), found.settings).startswith("http://"):
         client["allow_http"] = True
+    more = {} if found.credentials is None else {"credential_provider": found.credentials}
     try:
-        return connect(root, config=settings, client_options=client, retry_config=_RETRIES)
+        return connect(found.root, config=dict(found.settings), client_options=client, retry_config=_RETRIES, **more)
     except (exceptions.BaseError, ValueError) as error:
         raise cannot_connect(root, error) from error
 
@@ -359,7 +424,7 @@ def _check_conditional_put(root: str, config: Settings, key: str) -> None:
     """
     if (root, config) not in _proved:  # also what is promised: a file of credentials may be read to know it
         kind = _kind(root)
-        is_promised = kind == "memory" or promises_conditions(kind, dict(config))
+        is_promised = kind == "memory" or promises_conditions(kind, _client(root, config).settings)
         _proved[(root, config)] = is_promised or _tried(root, config, key)
     if not _proved[(root, config)]:
         raise UnprovedStore(refusal(root))
@@ -374,7 +439,7 @@ def _tried(root: str, config: Settings, key: str) -> bool:
 
     def delete(probes: Sequence[str]) -> None:
         try:
-            with named_errors("deleting", f"{root}/{probes[0]}"):
+            with _named_errors("deleting", f"{root}/{probes[0]}"):
                 _delete(root, config, list(probes))
         except OSError as error:
             _log.warning("could not remove the empty probes %s: %s", [f"{root}/{probe}" for probe in probes], error)
@@ -434,6 +499,8 @@ def _put_if_absent(store: Any, key: str, data: bytes, path: str) -> bool:
         if isinstance(error, exceptions.NotSupportedError) or lacks_request(error):
             raise UnprovedStore(refusal(split_root(path)[0])) from error
         found = fault("writing", path, error)
+        if isinstance(found, AccessDenied):
+            forget_clients()
         if isinstance(found, AccessDenied) or isinstance(error, FileNotFoundError):
             raise NotCreated(str(found), of_store=found.of_store) from error
         raise found from error

@@ -16,6 +16,15 @@ S3_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "path_style": ("path-style-access", "path.style.access"),
     "credentials_provider": ("aws.credentials.provider",),
     "bulk_delete": ("multiobjectdelete.enable",),
+    "profile": ("auth.profile.name",),
+    "profile_file": ("auth.profile.file",),
+    "assumed_role": ("assumed.role.arn",),
+    "assumed_role_session": ("assumed.role.session.name",),
+    "assumed_role_duration": ("assumed.role.session.duration",),
+    "assumed_role_policy": ("assumed.role.policy",),
+    "assumed_role_external_id": ("assumed.role.external.id",),
+    "assumed_role_endpoint": ("assumed.role.sts.endpoint",),
+    "assumed_role_region": ("assumed.role.sts.endpoint.region",),
 }
 S3_PREFIXES = ("s3.", "fs.s3a.", "s3a.", "fs.s3.")
 _KNOWN = frozenset(prefix + name for prefix in S3_PREFIXES for names in S3_OPTIONS.values() for name in names)

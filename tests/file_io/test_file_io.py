@@ -382,13 +382,20 @@ def test_s3_settings_under_all_their_names() -> None:
          "fs.s3a.endpoint.region": "r", "fs.s3a.path.style.access": "true"}
     )  # fmt: skip
     assert s3_config({"bucket": "4"}) == ()
-    assert azure_config({"fs.azure.account.key.me.dfs.core.windows.net": "k"}) == (("account_key", "k"),)
+    assert azure_config({"fs.azure.account.key.me.dfs.core.windows.net": "k"}) == (
+        ("account_key@me.dfs.core.windows.net", "k"),
+    )
     assert gcs_config({"fs.gs.auth.service.account.json.keyfile": "f"}) == (("service_account", "f"),)
 
 
 @pytest.mark.parametrize("location", ["/lake/t", "file:/lake/t", "s3://lake/t", "gs://lake/t", "hdfs://name/t"])
 def test_options_of_one_map_may_be_those_of_another_store(location: str) -> None:
-    given = {"s3.access-key": "k", "fs.s3a.connection.maximum": "9", "fs.gs.auth.type": "x", "hadoop.user": "u"}
+    given = {
+        "s3.access-key": "k",
+        "fs.s3a.connection.maximum": "9",
+        "fs.gs.auth.type": "UNAUTHENTICATED",
+        "hadoop.user": "u",
+    }
     file_io_for(location, given)
     with pytest.raises(OptionError, match=r"'s3\.acess-key' of the store .*; did you mean 's3\.access-key'"):
         file_io_for(location, {**given, "s3.acess-key": "k"})

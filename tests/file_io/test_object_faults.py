@@ -46,6 +46,16 @@ def test_no_credentials(path: str, address: str, option: str, variable: str) -> 
     assert not any(word in sentence for word in ("169.254", "internal/", "$files", "\n"))
 
 
+def test_a_signature_of_azure_that_is_old() -> None:
+    """Azure has one code for a wrong signature and an old one (Azure: Authentication error codes)."""
+    detail = "Signature not valid in the specified time frame: Start [a] - Expiry [b] - Current [c]"
+    answer = f"<Error><Code>AuthenticationFailed</Code><AuthenticationErrorDetail>{detail}</AuthenticationErrorDetail>"
+    error = exceptions.GenericError(f"Server returned non-2xx status code: 403 Forbidden: {answer}</Error>")
+    found = fault("reading", "abfss://c@a.dfs.core.windows.net/t", error)
+    assert "the credentials have expired" in str(found)
+    assert "fs.azure.sas.fixed.token.<account>" in str(found)
+
+
 @pytest.mark.parametrize(
     ("status", "body", "kind", "sentence"),
     [

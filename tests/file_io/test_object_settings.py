@@ -12,7 +12,14 @@ from support.programs.s3_server import s3_that_says
 from paimon_spark.errors import OptionError, StorageError, UnsupportedFeature
 from paimon_spark.file_io import UnprovedStore, file_io_for
 from paimon_spark.file_io.conditional_put import is_proved, promises_conditions
-from paimon_spark.file_io.object_settings import adapted_s3, azure_config, gcs_config, kin_config, s3_config
+from paimon_spark.file_io.object_settings import (
+    adapted_azure,
+    adapted_s3,
+    azure_config,
+    gcs_config,
+    kin_config,
+    s3_config,
+)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +97,7 @@ def test_options_that_are_refused(
 
 
 def test_settings_of_other_clouds() -> None:
-    assert azure_config(
+    azure = azure_config(
         {
             "fs.azure.sas.fixed.token.a.dfs.core.windows.net": "sv=1",
             "fs.azure.account.oauth2.client.id.a.dfs.core.windows.net": "me",
@@ -98,13 +105,15 @@ def test_settings_of_other_clouds() -> None:
             "fs.azure.account.oauth2.client.endpoint": "https://login.microsoftonline.com/ours/oauth2/token",
             "fs.azure.endpoint": "http://h/a",
         }
-    ) == (
-        ("client_id", "me"),
-        ("client_secret", "hush"),
-        ("endpoint", "http://h/a"),
-        ("sas_key", "sv=1"),
-        ("tenant_id", "ours"),
     )
+    assert adapted_azure(dict(azure), "c@a.dfs.core.windows.net") == {
+        "authority_host": "https://login.microsoftonline.com",
+        "client_id": "me",
+        "client_secret": "hush",
+        "endpoint": "http://h/a",
+        "sas_key": "sv=1",
+        "tenant_id": "ours",
+    }
     assert gcs_config({"fs.gs.storage.root.url": "http://h"}) == (("base_url", "http://h"),)
     assert s3_config({"fs.s3a.multiobjectdelete.enable": "false"}) == (("disable_bulk_delete", "true"),)
 

@@ -85,9 +85,14 @@ def maven_jar(coordinate: str) -> Path:
     return _cached(f"{artifact}-{version}", build) / f"{artifact}-{version}.jar"
 
 
+def server_cache() -> Path:
+    """The cache folder. A test that moves HOME keeps it by ``PAIMON_SERVERS``, else all is built anew."""
+    return Path(os.environ.get("PAIMON_SERVERS") or Path.home() / ".cache" / "paimon-spark-servers")
+
+
 def _cached(name: str, build: Callable[[Path], None]) -> Path:
     """The folder of this name in the cache. One process builds it, others wait; it appears as a whole."""
-    cache = Path(os.environ.get("PAIMON_SERVERS") or Path.home() / ".cache" / "paimon-spark-servers")
+    cache = server_cache()
     folder = cache / name
     if folder.is_dir():
         return folder

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import hmac
+import json
+import os
 import socket
+import ssl
 import subprocess
+import sys
 import tempfile
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +23,7 @@ import pyspark
 from tenacity import Retrying, stop_after_delay, wait_fixed
 
 from paimon_spark.file_io.conditional_put import OPTION, WORDS
+from support.programs.gcs_door import COMMAND
 from support.servers.builds import ServerUnavailable, go_program, maven_classpath, maven_jar, npm_script
 
 VERSITYGW = ("github.com/versity/versitygw/cmd/versitygw", "v1.8.0")
@@ -27,15 +32,18 @@ _OTHER_CLOUDS = ("com.azure", "com.google.cloud", "software.amazon.awssdk", "com
 """Groups of S3Proxy that its store of local files does not need, and the log of its server."""
 
 AZURITE = ("azurite", "3.37.0", "dist/src/blob/main.js")
+FAKE_GCS = ("github.com/fsouza/fake-gcs-server", "v1.56.1")
 HDFS = "org.apache.hadoop:hadoop-client-minicluster:3.5.0"
 """Of the release of the jars of Hadoop that PySpark ships."""
 _MINI_CLUSTER = "org.apache.hadoop.test.MiniDFSClusterManager"
 
 BUCKET = "lake"
 _ACCESS, _SECRET, _REGION = "access", "secret-of-tests", "us-east-1"
-_AZURE_ACCOUNT = "devstoreaccount1"
-_AZURE_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+AZURE_ACCOUNT = "devstoreaccount1"
+AZURE_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 """Of the emulator of Azure: everybody's, and in its documentation."""
+_OF_EMULATORS = {"private_key": "", "private_key_id": "", "client_email": "", "disable_oauth": True}
+"""A service account without keys, as the client of the store takes it for emulators of Google's store."""
 _EMPTY_HEADERS = "\n" * 5 + "application/x-www-form-urlencoded" + "\n" * 7
 """The headers of a request that a signature names in their order: of them urllib sends the type."""
 _START_SECONDS = 90
@@ -73,22 +81,43 @@ class StorageServer:
 
 
 @contextmanager
-def versitygw(kept: Path | None = None) -> Iterator[StorageServer]:
+def versitygw(kept: Path | None = None, accounts: bool = False) -> Iterator[StorageServer]:
     """The S3 gateway of Versity over a folder: locks and extended attributes of the file system.
 
     Args:
         kept: the folder, which stays; None: one that goes when the block ends.
+        accounts: whether it has others beside that of the options; see new_account.
     """
     program, domain = str(go_program(*VERSITYGW)), "store.test"
     with _folder() if kept is None else nullcontext(kept) as folder, free_port() as port:
         (folder / "data").mkdir(parents=True)
+        known: tuple[str, ...] = ()
+        if accounts:
+            (folder / "accounts").mkdir()
+            known = ("--iam-dir", str(folder / "accounts"), "--iam-cache-disable")
         command = [
             *(program, "--port", f"127.0.0.1:{port}", "--access", _ACCESS, "--secret", _SECRET, "--quiet"),
-            *("--keep-alive", "--region", _REGION, "--virtual-domain", domain),
+            *("--keep-alive", "--region", _REGION, "--virtual-domain", domain, *known),
             *("posix", str(folder / "data")),
         ]
         with running(command, folder, port):
             yield _s3("versitygw", port, domain)
+
+
+def new_account(server: StorageServer, access: str, secret: str) -> None:
+    """Lets a versitygw with accounts know one more, with all rights."""
+    _administer(server, "create-user", "--access", access, "--secret", secret, "--role", "admin")
+
+
+def remove_account(server: StorageServer, access: str) -> None:
+    """Lets a versitygw with accounts forget one."""
+    _administer(server, "delete-user", "--access", access)
+
+
+def _administer(server: StorageServer, *words: str) -> None:
+    keys = ("--access", server.options["s3.access-key"], "--secret", server.options["s3.secret-key"])
+    place = ("--endpoint-url", server.options["s3.endpoint"], "--region", server.options["s3.region"])
+    subprocess.run([str(go_program(*VERSITYGW)), "admin", *keys, *place, *words], check=True, capture_output=True)
 
 
 @contextmanager
@@ -105,18 +134,51 @@ def s3proxy() -> Iterator[StorageServer]:
 
 
 @contextmanager
-def azurite() -> Iterator[StorageServer]:
-    """Azurite, Microsoft's own emulator of Azure Blob Storage, with its well-known account."""
+def azurite(certificate: tuple[Path, Path] | None = None) -> Iterator[StorageServer]:
+    """Azurite, Microsoft's own emulator of Azure Blob Storage, with its well-known account.
+
+    Args:
+        certificate: and its key, of a server of TLS, which takes the tokens of Entra ID too; None: without both.
+    """
     script = npm_script(*AZURITE)
     with _folder() as folder, free_port() as port:
-        options = ("--blobHost", "127.0.0.1", "--blobPort", str(port), "--location", str(folder), "--silent")
+        options = ["--blobHost", "127.0.0.1", "--blobPort", str(port), "--location", str(folder), "--silent"]
+        if certificate is not None:
+            options += ["--cert", str(certificate[0]), "--key", str(certificate[1]), "--oauth", "basic"]
         with running(["node", str(script), *options, "--skipApiVersionCheck", "--disableTelemetry"], folder, port):
+            address = f"{'http' if certificate is None else 'https'}://127.0.0.1:{port}"
             settings = {
-                "fs.azure.endpoint": f"http://127.0.0.1:{port}/{_AZURE_ACCOUNT}",
-                f"fs.azure.account.key.{_AZURE_ACCOUNT}.dfs.core.windows.net": _AZURE_KEY,
+                "fs.azure.endpoint": f"{address}/{AZURE_ACCOUNT}",
+                f"fs.azure.account.key.{AZURE_ACCOUNT}.dfs.core.windows.net": AZURE_KEY,
             }
-            _create_container(f"http://127.0.0.1:{port}", BUCKET)
-            yield StorageServer("azurite", f"abfss://{BUCKET}@{_AZURE_ACCOUNT}.dfs.core.windows.net", settings)
+            _create_container(address, BUCKET, certificate)
+            yield StorageServer("azurite", f"abfss://{BUCKET}@{AZURE_ACCOUNT}.dfs.core.windows.net", settings)
+
+
+@contextmanager
+def fake_gcs(credentials: Path | None = None) -> Iterator[StorageServer]:
+    """fake-gcs-server, which keeps objects in memory, behind a door that has uploads by XML (see gcs_door).
+
+    Args:
+        credentials: a file that gets the header of each request that has them; None: nobody wants to know.
+    """
+    program = str(go_program(*FAKE_GCS))
+    with _folder() as folder, free_port() as upstream, free_port() as port:
+        address = ("-scheme", "http", "-host", "127.0.0.1", "-port", str(upstream))
+        command = [program, "-backend", "memory", *address, "-public-host", f"127.0.0.1:{port}", "-log-level", "error"]
+        door = [sys.executable, "-c", COMMAND, str(port), str(upstream), str(credentials or os.devnull)]
+        (folder / "door").mkdir()
+        with running(command, folder, upstream), running(door, folder / "door", port):
+            body = json.dumps({"name": BUCKET}).encode()
+            to = Request(f"http://127.0.0.1:{upstream}/storage/v1/b?project=p", body, method="POST")
+            with urlopen(to):
+                pass
+            (folder / "account.json").write_text(json.dumps(_OF_EMULATORS))
+            settings = {
+                "fs.gs.storage.root.url": f"http://127.0.0.1:{port}",
+                "fs.gs.auth.service.account.json.keyfile": str(folder / "account.json"),
+            }
+            yield StorageServer("fake-gcs", f"gs://{BUCKET}", settings)
 
 
 @contextmanager
@@ -138,6 +200,7 @@ STORAGE_SERVERS: Mapping[str, Callable[[], AbstractContextManager[StorageServer]
     "versitygw": versitygw,
     "s3proxy": s3proxy,
     "azurite": azurite,
+    "fake-gcs": fake_gcs,
     "hdfs": hdfs,
 }
 
@@ -223,15 +286,16 @@ def _s3(name: str, port: int, domain: str = "") -> StorageServer:
     return StorageServer(name, f"s3://{BUCKET}", options, domain=f"{domain}:{port}" if domain else "")
 
 
-def _create_container(address: str, name: str) -> None:
+def _create_container(address: str, name: str, certificate: tuple[Path, Path] | None) -> None:
     """A request of Azure Blob Storage, signed with the key of the account."""
-    resource = f"/{_AZURE_ACCOUNT}/{name}"
+    resource = f"/{AZURE_ACCOUNT}/{name}"
     headers = {"x-ms-date": formatdate(usegmt=True), "x-ms-version": "2021-12-02"}
     signed = "".join(f"{name}:{value}\n" for name, value in headers.items())
-    text = f"PUT{_EMPTY_HEADERS}{signed}/{_AZURE_ACCOUNT}{resource}\nrestype:container"
-    digest = hmac.new(b64decode(_AZURE_KEY), text.encode(), "sha256").digest()
-    headers["Authorization"] = f"SharedKey {_AZURE_ACCOUNT}:{b64encode(digest).decode()}"
-    with urlopen(Request(f"{address}{resource}?restype=container", b"", headers, method="PUT")):
+    text = f"PUT{_EMPTY_HEADERS}{signed}/{AZURE_ACCOUNT}{resource}\nrestype:container"
+    digest = hmac.new(b64decode(AZURE_KEY), text.encode(), "sha256").digest()
+    headers["Authorization"] = f"SharedKey {AZURE_ACCOUNT}:{b64encode(digest).decode()}"
+    trusted = None if certificate is None else ssl.create_default_context(cafile=str(certificate[0]))
+    with urlopen(Request(f"{address}{resource}?restype=container", b"", headers, method="PUT"), context=trusted):
         pass
 
 
