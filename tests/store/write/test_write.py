@@ -29,6 +29,7 @@ from paimon_spark.format.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.write.data_writer import SHORT_BYTES
 from paimon_spark.store.write.table_write import TableWrite
 from paimon_spark.store.write.write_plan import TASK_STRIDE, WritePlan, plan_write
 from paimon_spark.tables.open import open_table
@@ -398,7 +399,7 @@ def test_no_thread_of_a_task_outlives_its_abort(tmp_path: Path) -> None:
     before = set(threading.enumerate())
     table = make(tmp_path, keys=(), parts=())
     task = TableWrite(table, "u")
-    task.write(batch(table, [("p", 1, "v")]))
+    task.write(batch(table, [("p", 1, "v" * SHORT_BYTES)]))  # fewer bytes are encoded without a thread
     assert set(threading.enumerate()) > before
     task.abort()
     assert set(threading.enumerate()) == before
