@@ -394,7 +394,9 @@ class ScanBuilder:
         planned = PlannedReader(scan.tasks_of(plan.splits), scan.reader(), spark_arrow_schema(self._shown))
         reader = AggregatingReader(planned, asked.made)
         text = f"{description}, {len(plan.splits)} splits, partial aggregates"
-        traits = ScanTraits(f"{text} {self._identity} {asked.made}", text, statistics(objects, 1, 1), self)
+        rows = sum(split.row_count for split in plan.splits)  # there may be as many groups
+        size = statistics(objects, rows, self._size(scan)) if asked.made.groups else statistics(objects, 1, 1)
+        traits = ScanTraits(f"{text} {self._identity} {asked.made}", text, size, self)
         batch = lambda: task_batch(spark, objects, reader, asked.schema, traits)  # noqa: E731
         return python_scan(spark, objects, batch, asked.schema, traits)
 

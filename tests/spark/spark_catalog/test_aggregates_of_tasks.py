@@ -139,3 +139,16 @@ def test_what_spark_leaves_to_the_tasks(lake: Lake, tmp_path: Path) -> None:
         ("id, sum(l)", "id"), ("g, count(DISTINCT i)", "g"), ("g, sum(i + 1)", "g"), ("g, max(v)", "g"),
     ):  # fmt: skip
         assert PARTIAL not in lake.sql(f"EXPLAIN SELECT {of.format(items, groups)}").collect()[0][0], items
+
+
+def test_spark_takes_groups_to_be_as_many_as_rows(lake: Lake, tmp_path: Path) -> None:
+    """Else it would send a result of millions of groups to all tasks, as the small side of a join."""
+    lake.spark.conf.set("spark.paimon.read.local", "false")
+    make(lake, tmp_path, 1, "1e6")
+
+    def size(query: str) -> int:
+        return int(lake.sql(query)._jdf.queryExecution().optimizedPlan().stats().sizeInBytes())
+
+    read = size("SELECT l FROM t WHERE i > 0")
+    assert size("SELECT l, count(*) FROM t WHERE i > 0 GROUP BY l") >= read
+    assert size("SELECT count(l) FROM t WHERE i > 0") < read / 10
