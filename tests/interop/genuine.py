@@ -25,7 +25,7 @@ from typing import Any, ParamSpec, TypeVar
 import jpype
 from genuine_jars import java_jar, paimon_jar, spark_jars
 from genuine_values import codec, objects
-from java_table import NO_OPTIONS, table_at
+from java_table import NO_OPTIONS, file_io_at, table_at
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -56,7 +56,7 @@ def java_call(method: Callable[P, R]) -> Callable[P, R]:
 class Genuine:
     """One release of Java Paimon. Types are as a schema file writes them, values as in genuine_values."""
 
-    def __init__(self, version: str, more: Sequence[str] = ()) -> None:
+    def __init__(self, version: str, more: Sequence[str] = (), storage: Mapping[str, str] = NO_OPTIONS) -> None:
         if not jpype.isJVMStarted():
             jars = [str(paimon_jar(version)), *spark_jars(*SUPPORT_JARS), *more]
             jpype.startJVM(
@@ -64,7 +64,7 @@ class Genuine:
             )
         self.version = version
         self._paimon = jpype.JPackage("org.apache.paimon")
-        self._file_io = self._paimon.fs.local.LocalFileIO.create()
+        self._storage = dict(storage)
         self._list = jpype.java.util.ArrayList
         self._scratch = tempfile.TemporaryDirectory()
 
@@ -304,7 +304,9 @@ class Genuine:
         return function(self._paimon, *args)
 
     def _schemas(self, path: str) -> Any:
-        return self._paimon.schema.SchemaManager(self._file_io, self._paimon.fs.Path(path))
+        return self._paimon.schema.SchemaManager(
+            file_io_at(self._paimon, path, self._storage), self._paimon.fs.Path(path)
+        )
 
     def _type(self, data_type: Any) -> Any:
         """The Java type of a type text or object: the mapper knows how to read it inside a field."""
@@ -312,7 +314,7 @@ class Genuine:
         return self._paimon.utils.JsonSerdeUtil.fromJson(text, self._paimon.types.DataField.class_).type()
 
     def _table(self, path: str, options: Mapping[str, str] = NO_OPTIONS) -> Any:
-        return table_at(self._paimon, path, options)
+        return table_at(self._paimon, path, {**self._storage, **options})
 
     def _io_manager(self) -> Any:
         return self._paimon.disk.IOManager.create(self._scratch.name)
@@ -390,20 +392,23 @@ def _with_ids(data_type: Any, ids: Iterator[int]) -> Any:
 
 
 class _Server(BaseManager):
-    Genuine: Callable[[str], Genuine]
+    Genuine: Callable[..., Genuine]
 
 
 _Server.register("Genuine", Genuine)
 
 
 @contextmanager
-def java_process(version: str, *more: str, jars: Sequence[str] = ()) -> Iterator[Genuine]:
+def java_process(
+    version: str, *more: str, jars: Sequence[str] = (), storage: Mapping[str, str] = NO_OPTIONS
+) -> Iterator[Genuine]:
     """A child process (spawned: a JVM does not survive a fork) that serves one release.
 
     Args:
         version: of Paimon.
         more: coordinates of further jars.
         jars: the paths of others.
+        storage: the options that reach tables in a store.
 
     Raises:
         JavaUnavailable: the jar cannot be resolved.
@@ -411,7 +416,7 @@ def java_process(version: str, *more: str, jars: Sequence[str] = ()) -> Iterator
     paimon_jar(version)
     others = [*(str(java_jar(coordinate)) for coordinate in more), *jars]
     with _Server(ctx=multiprocessing.get_context("spawn")) as server:
-        yield server.Genuine(version, others)
+        yield server.Genuine(version, others, dict(storage))
 
 
 def table_path(folder: Path, name: str = "t") -> str:
