@@ -172,9 +172,17 @@ def test_states_that_may_be() -> None:
     assert candidates([done, two], 4) == [{1: {KEY: 1}}]  # it began when snapshot 4 was there
     assert candidates([done, two], 5) == [{1: {KEY: 1}}, {1: {KEY: 1}, 2: {KEY: 2}}]
     seen = replace(two, outcome=Outcome.DONE, by=7)
-    assert candidates([done, seen], 6) == [{1: {KEY: 1}}, {1: {KEY: 1}, 2: {KEY: 2}}]
+    assert candidates([done, seen], 6) == [{1: {KEY: 1}, 2: {KEY: 2}}, {1: {KEY: 1}}]
     assert candidates([done, seen], 7) == [{1: {KEY: 1}, 2: {KEY: 2}}]
     assert candidates([done, replace(two, outcome=Outcome.NOTHING)], 9) == [{1: {KEY: 1}}]
+    three = replace(_step(3, {3: {KEY: 3}}), outcome=Outcome.DONE, by=9)
+    assert candidates([done, seen, three], 8) == [
+        {1: {KEY: 1}, 2: {KEY: 2}, 3: {KEY: 3}},  # the second is there, of the third nobody can tell
+        {1: {KEY: 1}, 2: {KEY: 2}},
+    ]
+    assert candidates([done, seen, three], 6) == [{1: {KEY: 1}}, {1: {KEY: 1}, 2: {KEY: 2}}]  # not the third alone
+    fenced = replace(seen, decided="it was done")  # in snapshot 7, which came behind that of the fence
+    assert candidates([done, fenced, replace(three, by=6)], 6) == [{1: {KEY: 1}, 2: {KEY: 2}, 3: {KEY: 3}}]
 
 
 def test_a_table_that_shows_rows_late_shows_no_other_ones(place: Place) -> None:

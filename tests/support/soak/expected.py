@@ -56,34 +56,47 @@ def is_seen(step: Step, above: int, snapshot: int) -> bool | None:
         return False
     if step.outcome == Outcome.DONE and step.snapshot is not None:
         return step.snapshot <= snapshot
-    if above >= snapshot:
-        return False
     if step.outcome == Outcome.DONE and step.by is not None and step.by <= snapshot:
         return True
-    return None
+    return False if above >= snapshot else None
+
+
+def _seen_by(step: Step) -> int:
+    """A snapshot that was there when the next operation began. What was decided later may have been seen later."""
+    return step.snapshot or (0 if step.decided else step.by or 0)
 
 
 def candidates(steps: Iterable[Step], snapshot: int | None) -> list[dict[int, Row]]:
     """The states that the rows of an owner may have in a table at a snapshot.
 
+    An owner begins when what it did before has ended. So a snapshot that lacks what was done lacks all that is later.
+
     Args:
         steps: those of the owner in this table, in their order.
     """
-    states: list[dict[int, Row]] = [{}]
+    reached: list[dict[int, Row]] = [{}]
+    left_off: list[dict[int, Row]] = []
     above = 0
     for step in steps:
         seen = False if snapshot is None else is_seen(step, above, snapshot)
-        above = max(above, step.snapshot or 0)
+        above = max(above, _seen_by(step))
+        if step.outcome == Outcome.DONE and not seen:
+            left_off += [dict(state) for state in reached if state not in left_off]
+            if seen is False:
+                reached = []
+                break
+        if seen and step.outcome == Outcome.DONE:
+            left_off = []
         if not step.effect or seen is False:
             continue
-        if seen:
-            for state in states:
+        if step.outcome == Outcome.DONE:
+            for state in reached:
                 step.effect.change(state)
         else:
-            after = [step.effect.on(state) for state in states]
-            states = [*states, *(state for state in after if state not in states)]
-        assert len(states) <= _MOST_CANDIDATES, f"{len(states)} states may be there after {step}"
-    return states
+            after = [step.effect.on(state) for state in reached]
+            reached += [state for state in after if state not in reached]
+        assert len(reached) + len(left_off) <= _MOST_CANDIDATES, f"{len(reached)} states may be there after {step}"
+    return [*reached, *(state for state in left_off if state not in reached)]
 
 
 def values_so_far(steps: Iterable[Step], snapshot: int | None) -> dict[int, list[Row | None]]:
@@ -92,7 +105,7 @@ def values_so_far(steps: Iterable[Step], snapshot: int | None) -> dict[int, list
     above = 0
     for step in steps:
         seen = False if snapshot is None else is_seen(step, above, snapshot)
-        above = max(above, step.snapshot or 0)
+        above = max(above, _seen_by(step))
         if seen is False:
             continue
         for key in (*step.effect.puts, *step.effect.gone):

@@ -24,7 +24,7 @@ from support.soak.tables import create_all
 
 _PROGRAM = "support.soak.work"
 _JAVA = TESTS / "interop" / "java_soak.py"
-_LONGEST_STEP = 300.0
+_LONGEST_STEP = 1200.0
 """Seconds in which each process must come to rest."""
 _TAIL = 3000
 
@@ -162,6 +162,11 @@ class Soak:
 
     def _rest(self, workers: list[Worker]) -> None:
         self.place.pause()
+        self._wait(workers)
+        self.place.go_on()
+
+    def _wait(self, workers: list[Worker]) -> None:
+        """Waits until processes have ended, as they do when they rest."""
         until = time.monotonic() + _LONGEST_STEP
         for worker in workers:
             while worker.status() is None:
@@ -170,7 +175,6 @@ class Soak:
                 time.sleep(0.05)
             if worker.status() != 0:
                 raise Different(self._end_of(worker))
-        self.place.go_on()
 
     def _end_of(self, worker: Worker) -> str:
         finding = self.place.folder / f"finding-{worker.name}.json"
@@ -199,10 +203,10 @@ class Soak:
         log = self.place.log("java-check")
         worker = Worker("java-check", [sys.executable, str(_JAVA), "check", str(self.place.folder)], log)
         worker.start()
-        assert worker.process is not None
-        worker.process.wait(_LONGEST_STEP)
-        if worker.status() != 0:
-            raise Different(self._end_of(worker))
+        try:
+            self._wait([worker])
+        finally:
+            worker.send(signal.SIGKILL)
 
     def counts(self) -> Counter[str]:
         """How many operations there were of each kind and outcome."""
