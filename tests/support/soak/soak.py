@@ -31,14 +31,25 @@ _TAIL = 3000
 
 @dataclass
 class Worker:
-    """One process, which is started again where it was killed."""
+    """One process, which is started again where it was killed.
+
+    Attributes:
+        journal: of it; it has begun when that grows.
+    """
 
     name: str
     command: list[str]
     log: Path
+    journal: Path
     process: subprocess.Popen[bytes] | None = None
+    _before: int = 0
+
+    def has_begun(self) -> bool:
+        """True if it has begun an operation since it was started; a slow machine may not let it for long."""
+        return _size(self.journal) > self._before
 
     def start(self) -> None:
+        self._before = _size(self.journal)
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(TESTS)])}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)  # it is started often
         with self.log.open("ab") as log:
@@ -119,7 +130,7 @@ class Soak:
 
     def _worker(self, name: str, program: list[str]) -> Worker:
         command = [sys.executable, *program, name, str(self.place.folder)]
-        return Worker(name, command, self.place.log(name))
+        return Worker(name, command, self.place.log(name), self.place.journal(name))
 
     # ------------------------------------------------------------------------------------------------------ disturbing
 
@@ -134,6 +145,8 @@ class Soak:
             if time.monotonic() >= end or not self.kill_seconds:
                 continue
             worker = random.choice(workers)
+            if not worker.has_begun():
+                continue
             if random.random() < 0.15:
                 self._stop_for_a_while(worker, workers, random.uniform(1, 6), end)
             else:
@@ -200,8 +213,8 @@ class Soak:
     def _compare_with_java(self) -> None:
         if self.place.java is None:
             return
-        log = self.place.log("java-check")
-        worker = Worker("java-check", [sys.executable, str(_JAVA), "check", str(self.place.folder)], log)
+        command = [sys.executable, str(_JAVA), "check", str(self.place.folder)]
+        worker = Worker("java-check", command, self.place.log("java-check"), self.place.journal("java-check"))
         worker.start()
         try:
             self._wait([worker])
@@ -241,6 +254,10 @@ class Soak:
     def save_summary(self, finding: str) -> None:
         summary = {"seed": self.place.seed, "finding": finding, "kills": [vars(kill) for kill in self.kills]}
         (self.place.folder / "summary.json").write_text(json.dumps(summary))
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
 
 
 def _tail(path: Path) -> str:
