@@ -78,6 +78,8 @@ def asked_aggregates(table: Table, aggregation: Java) -> Aggregates | None:
         if name is None or len(name) != 1 or name[0] not in columns:
             return None
         functions.append((kind, columns[name[0]]))
+    if not groups and not functions:  # of an aggregate of which Spark wants no column: a row needs one
+        return None
     return Aggregates(tuple(groups), tuple(functions))
 
 

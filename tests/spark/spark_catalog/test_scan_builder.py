@@ -152,6 +152,16 @@ def test_no_rows_and_no_columns(lake: Lake) -> None:
     assert lake.rows("SELECT count(*) FROM t WHERE id = 77") == [(0,)]
 
 
+def test_an_aggregate_without_columns_has_its_row(lake: Lake) -> None:
+    """Spark leaves out the columns of an aggregate of which it counts the rows alone."""
+    lake.sql(f"CREATE TABLE t ({COLUMNS}) PARTITIONED BY (dt)")
+    for _ in range(2):  # without rows, then with two files
+        assert lake.rows("SELECT 7 FROM t HAVING true") == [(7,)]
+        assert lake.sql("SELECT min(id), sum(n) FROM t").count() == 1
+        assert lake.rows("SELECT count(*) FROM (SELECT count(*) FROM t WHERE dt = 'x')") == [(1,)]
+        lake.sql(f"INSERT INTO t VALUES {VALUES[0]}")
+
+
 def test_states_system_tables_and_metadata_columns(lake: Lake) -> None:
     lake.sql("CREATE TABLE t (id INT NOT NULL, v STRING) TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '1')")
     lake.sql("INSERT INTO t VALUES (1, 'a')")
