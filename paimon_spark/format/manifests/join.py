@@ -14,6 +14,8 @@ from paimon_spark.format.manifests.columns import ManifestColumns, decode_manife
 _FULL_BLOCK = 16  # fewer records a block on average are worth being compressed together again
 _COLUMN_BYTES = 512
 """Of a column and its three arrays without their values."""
+_NAME_BYTES = 112
+"""Of the name of a file as text, which is made when the names are first asked for, and then kept too."""
 
 
 def join_manifests(files: Sequence[tuple[str, bytes]], compression: str = "zstd") -> bytes | None:
@@ -139,5 +141,5 @@ def held_bytes(columns: ManifestColumns) -> int:
     """About how much memory they take. Most manifests are small, and their arrays take less than the array objects."""
     arrays = {id(a): a.nbytes for c in columns.columns.values() for a in (c.values, c.ends, c.valid)}
     objects = _COLUMN_BYTES * len(columns.columns)
-    rows = columns.partition_code.nbytes + sum(map(len, columns.partitions))
+    rows = columns.partition_code.nbytes + sum(map(len, columns.partitions)) + _NAME_BYTES * len(columns)
     return len(columns.buffer) + sum(arrays.values()) + objects + rows

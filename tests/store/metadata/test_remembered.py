@@ -7,6 +7,7 @@ import os
 import random
 import time
 import tracemalloc
+import uuid
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,10 @@ from support.tables.compacted_tables import append, new_table
 from paimon_spark.errors import CorruptFile, MissingFile
 from paimon_spark.file_io import LocalFileIO, Memory
 from paimon_spark.file_io.memory import UNUSED_BLOCKS, UNUSED_SECONDS
-from paimon_spark.format.manifests.columns import ManifestColumns
+from paimon_spark.format.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta, FileKind, ManifestEntry
+from paimon_spark.format.manifests.codec import encode_manifest
+from paimon_spark.format.manifests.columns import ManifestColumns, decode_manifests
+from paimon_spark.format.manifests.join import held_bytes
 from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.metadata.manifest_files import planned_manifest_columns, read_data_manifests, read_manifests
 from paimon_spark.store.metadata.remembered import forget_all, remembered, remembered_nearby, remembering
@@ -73,6 +77,26 @@ def test_the_memory_of_small_manifests_is_counted(tmp_path: Path) -> None:
         tracemalloc.stop()
     assert len(metas) > 10
     assert memory.held > 0.7 * taken
+
+
+def test_the_names_of_files_are_counted() -> None:
+    """The names are made when a plan first asks for them, after the columns were counted."""
+    files = [
+        DataFileMeta(
+            f"data-{uuid.UUID(int=number)}-0.parquet", 9, 9, EMPTY_ROW, EMPTY_ROW, EMPTY_STATS, EMPTY_STATS, 0, 0, 0, 0
+        )
+        for number in range(5000)
+    ]
+    data = encode_manifest([ManifestEntry(FileKind.ADD, EMPTY_ROW, 0, 1, file) for file in files])
+    tracemalloc.start()
+    try:
+        columns = decode_manifests([("m", data)])
+        assert len(columns.file_names) == len(files)
+        gc.collect()
+        taken = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert 0.95 * taken < held_bytes(columns) < 1.2 * taken
 
 
 def test_only_within_the_block() -> None:
