@@ -150,6 +150,8 @@ def scan_container(data: bytes, where: str) -> PackedContainer:
                 count, at = (count >> 1) ^ -(count & 1), at + 1
             else:
                 count, at = read_varint(data, at)
+            if count < 0:  # blocks that are copied are not unpacked, which compares the count with the bytes
+                raise BlockError(f"a block announces {count} records")
             low, high = data[at : at + 2] if at + 2 <= end else (0xFF, 0xFF)
             if low >= 0x80 > high and not low & 1:
                 start = at + 2

@@ -137,6 +137,13 @@ def test_blocks_that_contradict_themselves_are_refused(codec: str, count: int, p
         list(read_records(one_block(codec, count, payload), "the-file"))
 
 
+@pytest.mark.parametrize("count", [-1, -64, -65, -(2**62)])
+def test_a_negative_number_of_records_is_refused_before_the_block_is_unpacked(count: int) -> None:
+    """Manifests are joined by copying their blocks."""
+    with pytest.raises(CorruptFile, match=f"the-file as Avro: a block announces {count} records"):
+        scan_container(one_block("null", count, b"\x0e\x02x"), "the-file")
+
+
 def test_a_block_that_would_fill_the_memory_is_refused() -> None:
     stream = zlib.compressobj(wbits=-15)
     bomb = b"".join(stream.compress(bytes(2**20)) for _ in range(MAX_BLOCK_BYTES // 2**20 + 1)) + stream.flush()
