@@ -48,9 +48,7 @@ def sdk_credentials(login: AwsLogin) -> tuple[Provider | None, Mapping[str, str]
         found = Credentials(*login.keys) if login.keys else session.get_credentials()
     except (BotoCoreError, ClientError) as error:
         raise OptionError(f"{_sentence(login, session, error)} ({_PAGE})") from error
-    settings = {
-        ours: profile[key] for key, ours in (("region", "region"), ("endpoint_url", "endpoint")) if profile.get(key)
-    }
+    settings = {ours: profile[key] for key, ours in _OF_PROFILES.items() if profile.get(key)}
     if found is None:
         if login.is_wanted:
             raise OptionError(
