@@ -5,6 +5,7 @@ OSS, COS and OBS are reached by the interface of S3 that each of them has.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -49,6 +50,8 @@ _AZURE_PROVIDERS: Mapping[str, str] = {
     "MsiTokenProvider": "managed_identity",
     "WorkloadIdentityTokenProvider": "workload_identity",
 }
+_ACCOUNT = "AZURE_STORAGE_ACCOUNT_NAME"
+"""The variable with the account of containers whose paths name none."""
 _AT = "@"
 
 
@@ -110,12 +113,12 @@ def adapted_azure(settings: Mapping[str, str], authority: str) -> dict[str, str]
     Args:
         settings: as azure_config gives them.
         authority: ``<container>@<account>.dfs.core.windows.net``, or the container alone, whose account the environment
-            names: then settings of any account are taken.
+            names. If neither names one, settings of any account are taken.
 
     Raises:
         UnsupportedFeature: the way of credentials is none that is supported.
     """
-    account = authority.partition("@")[2].partition(".")[0]
+    account = authority.partition("@")[2].partition(".")[0] or os.environ.get(_ACCOUNT, "")
     found = {name: value for name, value in settings.items() if _AT not in name}
     for name, value in sorted(settings.items()):
         ours, _, host = name.partition(_AT)

@@ -190,6 +190,18 @@ def test_which_settings_are_those_of_an_account() -> None:
     assert adapted_azure(config, "c@c.dfs.core.windows.net") == {"credential_type": "access_key"}
 
 
+def test_the_account_of_a_path_without_one_gets_its_own_settings_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the signature of one account would be sent to another."""
+    config = dict(azure_config({"fs.azure.sas.fixed.token.a.dfs.core.windows.net": "sig=of-a"}))
+    monkeypatch.delenv("AZURE_STORAGE_ACCOUNT_NAME", raising=False)
+    assert adapted_azure(config, "c") == {"sas_key": "sig=of-a"}
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "a")
+    assert adapted_azure(config, "c") == {"sas_key": "sig=of-a"}
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "b")
+    assert adapted_azure(config, "c") == {}
+    assert adapted_azure(config, "c@a.dfs.core.windows.net") == {"sas_key": "sig=of-a"}
+
+
 @pytest.mark.parametrize(
     ("option", "value"), [("fs.azure.account.auth.type", "Custom"), (TYPE, "x.UserPasswordTokenProvider")]
 )
