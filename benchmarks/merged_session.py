@@ -18,6 +18,7 @@ READS = {
     "2 columns": "select id, d1 from {}",
     "all columns": "select * from {}",
     "sum with a condition": "select sum(d1) from {} where id % 10 = 3",
+    "sum by groups": "select s2, count(*), sum(l1), max(l2) from {} group by s2",
     "count": "select count(*) from {}",
     "first 10 by the key": "select * from {} order by id limit 10",
 }
