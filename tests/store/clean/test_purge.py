@@ -215,8 +215,8 @@ def test_refusals(lived: Table, tmp_path: Path) -> None:
     for time, words in (("soon", "soon"), ("2999-01-01 00:00:00", "it must be past")):
         with pytest.raises(OptionError, match=words):
             purge_files(table, time)
-    with pytest.raises(UnsupportedFeature, match="registering tables"):  # before it deletes a branch
-        purge_files(table.with_options({"metadata.iceberg.storage": "hive-catalog"}))
+    with pytest.raises(UnsupportedFeature, match="rest-catalog"):  # before it deletes a branch
+        purge_files(table.with_options({"metadata.iceberg.storage": "rest-catalog"}))
     schema = replace(table.schema, options={**table.schema.options, "scan.fallback-branch": "b"})
     with pytest.raises(OptionError, match=r"'scan\.fallback-branch' of the table names it"):
         purge_files(replace(table, schema=schema))

@@ -86,7 +86,7 @@ def test_the_results_of_one_bucket_become_one(tmp_path: Path) -> None:
     table = keyed_table(tmp_path)
     one, other = file("one", keys=(1, 2)), file("other", keys=(7, 8))
     append(table, one, other)
-    up = one._replace(level=5), replace(other, level=5)
+    up = one._replace(level=5), other._replace(level=5)
     made = commit(table, 1, result(table, [one], up[:1]), result(table, [other], up[1:]))
     assert len(made.messages) == 1
     assert made.messages[0].compact_after == up
