@@ -38,7 +38,7 @@ class PartialAggregates:
     def of(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Partial aggregates of all rows; without groups there is at least one, also of no rows."""
         held: list[pa.Table] = []
-        is_grouped, made = True, False
+        is_grouped, made, rows = True, False, 0
         for batch in (each for each in batches if each.num_rows):
             table = pa.Table.from_batches([self._of_rows(batch)])
             merged = self._merged(table) if is_grouped else None
@@ -48,8 +48,10 @@ class PartialAggregates:
                 continue
             is_grouped = 2 * merged.num_rows <= max(table.num_rows, HELD_ROWS // 100)
             held.append(merged)
-            if sum(each.num_rows for each in held) > HELD_ROWS:
+            rows += merged.num_rows
+            if rows > HELD_ROWS:
                 held, given = self._reduced(held)
+                rows = sum(each.num_rows for each in held)
                 for each in given:
                     yield from each.to_batches()
         if held or not (made or self.groups):

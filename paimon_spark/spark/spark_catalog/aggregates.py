@@ -62,22 +62,21 @@ class Aggregates:
 
 def asked_aggregates(table: Table, aggregation: Java) -> Aggregates | None:
     """What Spark's Aggregation asks; None: metadata do not tell it."""
-    columns, keys = table.schema.by_name, table.schema.partition_keys
     groups, functions = [], list[tuple[str, DataField | None]]()
     for expression in aggregation.groupByExpressions():
-        name = column_name(expression)
-        if name is None or len(name) != 1 or name[0] not in keys or columns[name[0]].type.root in (*FLOATS, Root.CHAR):
+        key = _column(table, expression)
+        if key is None or key.name not in table.schema.partition_keys or key.type.root in (*FLOATS, Root.CHAR):
             return None
-        groups.append(columns[name[0]])
+        groups.append(key)
     for function in aggregation.aggregateExpressions():
         kind = function.getClass().getSimpleName()
         if kind == "CountStar":
             functions.append((kind, None))
             continue
-        name = column_name(function.column()) if kind in ("Min", "Max") else None
-        if name is None or len(name) != 1 or name[0] not in columns:
+        column = _column(table, function.column()) if kind in ("Min", "Max") else None
+        if column is None:
             return None
-        functions.append((kind, columns[name[0]]))
+        functions.append((kind, column))
     if not groups and not functions:  # of an aggregate of which Spark wants no column: a row needs one
         return None
     return Aggregates(tuple(groups), tuple(functions))
@@ -111,8 +110,7 @@ def asked_partials(table: Table, aggregation: Java) -> AskedPartials | None:
     keys = [field.name for field in bucket_fields(table.schema, table.settings)]
     if keys and set(keys) <= set(names):
         return None
-    shown = [shown_schema(spark_schema([field])).fields[0].dataType for field in groups if field is not None]
-    types = shown + [kind for _, _, kind in found]
+    types = [_shown_type(field) for field in groups if field is not None] + [kind for _, _, kind in found]
     schema = st.StructType([st.StructField(f"c{number}", kind) for number, kind in enumerate(types)])
     made = PartialAggregates(names, tuple((f, name) for f, name, _ in found), spark_arrow_schema(schema))
     columns = dict.fromkeys([*names, *(name for _, name, _ in found if name)])
@@ -131,11 +129,14 @@ def _partial(table: Table, function: Java) -> tuple[str, str, st.DataType] | Non
     if field is None:
         return None
     is_wide = kind == "Count" or (kind == "Sum" and field.type.root in INTEGERS)
-    shown = shown_schema(spark_schema([field])).fields[0].dataType
-    return name, field.name, st.LongType() if is_wide else shown
+    return name, field.name, st.LongType() if is_wide else _shown_type(field)
 
 
-def _column(table: Table, expression: Java, roots: frozenset[Root] | None) -> DataField | None:
+def _shown_type(field: DataField) -> st.DataType:
+    return shown_schema(spark_schema([field])).fields[0].dataType
+
+
+def _column(table: Table, expression: Java, roots: frozenset[Root] | None = None) -> DataField | None:
     """The column of a table, of some types; None: the expression is another one.
 
     Args:

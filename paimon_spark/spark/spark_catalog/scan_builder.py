@@ -172,9 +172,11 @@ class ScanBuilder:
     def pushAggregation(self, aggregation: Java) -> bool:
         if self._aggregates is not None or self.supportCompletePushDown(aggregation):
             return True
-        if self._left or self._means or self._aggregates_by_spark:
+        if self._left or self._means:
             return False
-        self._partials = asked_partials(self._table, aggregation)
+        asked = asked_partials(self._table, aggregation)
+        if asked is not None and not self._aggregates_by_spark:  # which looks at the files
+            self._partials = asked
         return self._partials is not None
 
     def pushVariantExtractions(self, asked: Java) -> Java:
@@ -397,7 +399,7 @@ class ScanBuilder:
         rows = sum(split.row_count for split in plan.splits)  # there may be as many groups
         size = statistics(objects, rows, self._size(scan)) if asked.made.groups else statistics(objects, 1, 1)
         traits = ScanTraits(f"{text} {self._identity} {asked.made}", text, size, self)
-        batch = lambda: task_batch(spark, objects, reader, asked.schema, traits)  # noqa: E731
+        batch = partial(task_batch, spark, objects, reader, asked.schema, traits)
         return python_scan(spark, objects, batch, asked.schema, traits)
 
     @property

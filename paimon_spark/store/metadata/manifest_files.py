@@ -312,9 +312,10 @@ class ManifestWriter:
     def flush(self) -> None:
         """Writes the buffered files; all are durable on return. Lists are read again by the next commit, and kept."""
         waiting, self._waiting = self._waiting, []
+        lists, self._lists = self._lists, []
         self.written += [path for path, _ in waiting]  # before the write: one that fails half-way leaves a file too
         map_parallel(lambda file: self.file_io.write_bytes(*file), waiting, WRITE_THREADS)
-        for name, metas in self._lists:
+        for name, metas in lists:
             remember(self.file_io, name, metas, len(metas) * _META_BYTES)
 
     def discard(self) -> None:
