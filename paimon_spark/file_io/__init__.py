@@ -19,6 +19,7 @@ from paimon_spark.file_io.base import (
     create_locked,
     identity_of,
     named_location,
+    overwrite_hint,
     version_of,
 )
 from paimon_spark.file_io.confined import ConfinedFileIO
@@ -54,6 +55,7 @@ __all__ = [
     "is_same_store",
     "local_path",
     "named_location",
+    "overwrite_hint",
     "plain_location",
     "version_of",
 ]

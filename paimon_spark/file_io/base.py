@@ -203,6 +203,12 @@ def version_of(store: FileIO, path: str) -> Hashable | None:
     return None if find is None else find(path)
 
 
+def overwrite_hint(store: FileIO, path: str, data: bytes) -> None:
+    """As FileIO.overwrite, of a file that may have its old content again, or none, after a crash of the machine."""
+    write: Callable[[str, bytes], None] = getattr(store, "overwrite_hint", store.overwrite)
+    write(path, data)
+
+
 class Publisher(Protocol):
     """Creates the files that make a change of a table real, in the place of its store; picklable."""
 

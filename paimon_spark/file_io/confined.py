@@ -12,7 +12,15 @@ from dataclasses import dataclass, field
 from typing import IO, Protocol
 
 from paimon_spark.errors import OutsideTable
-from paimon_spark.file_io.base import FileIO, FileStatus, OutputStream, Publisher, identity_of, version_of
+from paimon_spark.file_io.base import (
+    FileIO,
+    FileStatus,
+    OutputStream,
+    Publisher,
+    identity_of,
+    overwrite_hint,
+    version_of,
+)
 from paimon_spark.file_io.locate import file_io_for, is_same_store, plain_location
 
 
@@ -79,6 +87,10 @@ class ConfinedFileIO:
     def overwrite(self, path: str, data: bytes) -> None:
         self._check_inside("written", path)
         self.inner.overwrite(path, data)
+
+    def overwrite_hint(self, path: str, data: bytes) -> None:
+        self._check_inside("written", path)
+        overwrite_hint(self.inner, path, data)
 
     def list(self, path: str) -> list[FileStatus]:
         return self._of(path).list(path)

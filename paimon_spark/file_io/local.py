@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -42,12 +43,20 @@ def local_path(location: str) -> str:
     return rest[rest.find("/", 2) :] if rest.startswith("//") else rest
 
 
-class DurableFile(WholeOrNothing, io.BufferedWriter):
-    """A file that is synced, with its directory entry, when it is closed, and removed when it is discarded."""
+class Sync(IntEnum):
+    """What of a new file is on the disk when it is closed; the rest is lost if the machine crashes soon after."""
 
-    def __init__(self, path: str, syncs_directory: bool = True) -> None:
-        self._path = path
-        self._syncs_directory = syncs_directory
+    NOTHING = 0
+    FILE = 1
+    ENTRY = 2
+    """The file and its directory entry."""
+
+
+class NewFile(WholeOrNothing, io.BufferedWriter):
+    """A file that is synced when it is closed, and removed when it is discarded."""
+
+    def __init__(self, path: str, sync: Sync) -> None:
+        self._path, self._sync = path, sync
         super().__init__(io.FileIO(path, "xb"), buffer_size=1 << 17)
 
     def write(self, data: Any, /) -> int:
@@ -64,10 +73,11 @@ class DurableFile(WholeOrNothing, io.BufferedWriter):
         with named_faults("writing", self._path):
             try:
                 self.flush()
-                os.fsync(self.fileno())
+                if self._sync >= Sync.FILE:
+                    os.fsync(self.fileno())
             finally:
                 super().close()
-            if self._syncs_directory:
+            if self._sync == Sync.ENTRY:
                 _sync_directory(os.path.dirname(self._path))
 
     def discard(self) -> None:
@@ -112,8 +122,8 @@ class LocalFileIO:
         return cast("IO[bytes]", opened)
 
     @names_faults("writing")
-    def open_output(self, path: str) -> DurableFile:
-        return _open_new(local_path(path), syncs_directory=True)
+    def open_output(self, path: str) -> NewFile:
+        return _open_new(local_path(path), Sync.ENTRY)
 
     def write_bytes(self, path: str, data: bytes) -> None:
         stream = self.open_output(path)
@@ -128,7 +138,7 @@ class LocalFileIO:
     @names_faults("writing")
     def create_if_absent(self, path: str, data: bytes) -> bool:
         plain = local_path(path)
-        with self._temporary(plain, data) as temporary:
+        with self._temporary(plain, data, Sync.FILE) as temporary:
             made = os.stat(temporary)
             try:
                 os.link(temporary, plain)
@@ -152,9 +162,16 @@ class LocalFileIO:
     @names_faults("writing")
     def overwrite(self, path: str, data: bytes) -> None:
         plain = local_path(path)
-        with self._temporary(plain, data) as temporary:
+        with self._temporary(plain, data, Sync.FILE) as temporary:
             os.replace(temporary, plain)
         _sync_directory(os.path.dirname(plain))
+
+    @names_faults("writing")
+    def overwrite_hint(self, path: str, data: bytes) -> None:
+        """See the function overwrite_hint. It waits for no disk."""
+        plain = local_path(path)
+        with self._temporary(plain, data, Sync.NOTHING) as temporary:
+            os.replace(temporary, plain)
 
     @names_faults("listing")
     def list(self, path: str) -> list[FileStatus]:
@@ -254,13 +271,15 @@ class LocalFileIO:
                     raise
 
     @contextmanager
-    def _temporary(self, plain: str, data: bytes) -> Iterator[str]:
-        """A durable dot file next to the target, which table readers ignore; it is removed at the end."""
+    def _temporary(self, plain: str, data: bytes, sync: Sync) -> Iterator[str]:
+        """A dot file next to the target, which table readers ignore; it is removed at the end.
+
+        Its directory entry need not be durable: the rename or link that follows is synced.
+        """
         directory, name = os.path.split(plain)
         temporary = os.path.join(directory, f".{name}.{uuid.uuid4()}.tmp")
         try:
-            # Its directory entry need not be durable: the rename or link that follows is synced.
-            with _open_new(temporary, syncs_directory=False) as stream:
+            with _open_new(temporary, sync) as stream:
                 stream.write(data)
         except OSError as error:
             with suppress(OSError):  # the error was reported already, and readers ignore dot files
@@ -279,15 +298,15 @@ def _not_created(path: str, error: OSError) -> NotCreated:
     return named
 
 
-def _open_new(plain: str, syncs_directory: bool) -> DurableFile:
+def _open_new(plain: str, sync: Sync) -> NewFile:
     """Opens a new file. If another process removes the new, still empty directory, it is created again."""
     for _ in range(_DIRECTORY_TRIES):
         try:
-            return DurableFile(plain, syncs_directory)
+            return NewFile(plain, sync)
         except FileNotFoundError:
             with suppress(FileNotFoundError):
                 _make_directory(os.path.dirname(plain))
-    return DurableFile(plain, syncs_directory)
+    return NewFile(plain, sync)
 
 
 def _check_regular(found: os.stat_result, path: str) -> None:

@@ -27,6 +27,7 @@ from paimon_spark.file_io import DirectoryIO, LocalFileIO, NotCreated, file_io_f
 from paimon_spark.file_io.hadoop import HadoopClient, HadoopFileIO, split_hadoop
 from paimon_spark.file_io.object_settings import azure_config, gcs_config, s3_config
 from paimon_spark.file_io.object_store import ObstoreFileIO
+from paimon_spark.store.metadata.snapshots import SnapshotStore
 
 Store = tuple[DirectoryIO, str]
 
@@ -244,6 +245,27 @@ def test_a_full_disk_is_a_certain_failure(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(NotCreated, match="No space left"):
         LocalFileIO().create_if_absent(f"{tmp_path}/snapshot-1", b"x")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_new_hint_waits_for_no_disk_and_one_that_is_set_back_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Format section 1, "Hints": one that is too low after a crash harms nobody, one that is too high does."""
+    store, synced, fsync = SnapshotStore(LocalFileIO(), str(tmp_path)), list[int](), os.fsync
+    (tmp_path / "snapshot").mkdir()
+
+    def noted(descriptor: int) -> None:
+        synced.append(descriptor)
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    store.advance_latest_hint(7)
+    assert (tmp_path / "snapshot/LATEST").read_bytes() == b"7"
+    assert synced == []
+    store.write_latest_hint(5)
+    assert (tmp_path / "snapshot/LATEST").read_bytes() == b"5"
+    assert len(synced) == 2, "the file, and the directory"
+    assert [path.name for path in (tmp_path / "snapshot").iterdir()] == ["LATEST"]
 
 
 @contextlib.contextmanager

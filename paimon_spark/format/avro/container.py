@@ -232,20 +232,20 @@ def packed_with_checksums(plain: bytes, level: int) -> bytes:
     header["avro.codec"] = b"zstandard"
     sync = plain[at : at + SYNC_SIZE]
     entries = b"".join(_sized(key.encode("utf-8")) + _sized(value) for key, value in header.items())
-    parts = [MAGIC, _varint(len(header)), entries, _varint(0), sync]
+    parts = [MAGIC, varint(len(header)), entries, varint(0), sync]
     packer = zstandard.ZstdCompressor(level=level, write_checksum=True)
     for count, start, end in scan_container(plain, "a new file").blocks:
-        parts += [_varint(count), _sized(packer.compress(plain[start:end])), sync]
+        parts += [varint(count), _sized(packer.compress(plain[start:end])), sync]
     return b"".join(parts)
 
 
 def _sized(data: bytes) -> bytes:
-    return _varint(len(data)) + data
+    return varint(len(data)) + data
 
 
-def _varint(value: int) -> bytes:
-    """The zigzag integer of a number that is not negative."""
-    left, parts = value << 1, bytearray()
+def varint(value: int) -> bytes:
+    """The zigzag integer of a number of 64 bits."""
+    left, parts = (value << 1) ^ (value >> 63), bytearray()
     while left > 0x7F:
         parts.append(left & 0x7F | 0x80)
         left >>= 7

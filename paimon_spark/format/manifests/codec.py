@@ -214,10 +214,11 @@ def _decode_stats(r: AvroRecord) -> SimpleStats:
 
 def encode_manifest(entries: Iterable[ManifestEntry], compression: str = "zstd") -> bytes:
     """The bytes of a manifest. compression is a value of the option ``manifest.compression``."""
-    return write_records(map(_entry_record, entries), MANIFEST, compression)
+    return write_records(map(entry_record, entries), MANIFEST, compression)
 
 
-def _entry_record(e: ManifestEntry) -> dict[str, Any]:
+def entry_record(e: ManifestEntry) -> dict[str, Any]:
+    """The Avro record of an entry."""
     return {
         "_VERSION": MANIFEST_VERSION,
         "_KIND": e.kind,

@@ -9,14 +9,14 @@ import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import repeat
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from paimon_spark.errors import CorruptFile, UnsupportedFeature
-from paimon_spark.format.avro.container import Container, read_container, read_varint
+from paimon_spark.format.avro.container import Container, read_container, read_varint, varint
 from paimon_spark.format.avro.lanes import (
     Bools,
     Column,
@@ -39,6 +39,7 @@ from paimon_spark.format.manifests.codec import (
     SOURCES,
     decode_manifest,
     encode_manifest,
+    entry_record,
 )
 from paimon_spark.format.names import are_names, checked_external_path, checked_name
 
@@ -364,6 +365,44 @@ def decode_manifests(manifests: Sequence[tuple[str, bytes]]) -> ManifestColumns:
         )
     partitions, partition_code = _distinct(decoded.buffer, columns[_PARTITION])
     return ManifestColumns(names, starts, decoded.buffer, columns, partitions, partition_code)
+
+
+def columns_of(name: str, entries: Iterable[ManifestEntry]) -> ManifestColumns:
+    """What ``decode_manifests`` makes of a manifest of few entries, without the bytes that lie between the values."""
+    records, buffer, columns = list(map(entry_record, entries)), bytearray(), dict[Path, Column]()
+    for path, kind in _WANTED.items():
+        given = [reduce(dict.__getitem__, path, record) for record in records]
+        begins, ends = list[int](), list[int]()
+        for value in given:
+            if kind is _INTEGER or value is None:
+                begins.append(value or 0)
+                ends.append(0)
+            else:
+                begins.append(len(buffer))
+                buffer += _encoded(value, kind)
+                ends.append(len(buffer))
+        valid = np.array([value is not None for value in given], np.bool_)
+        values = np.array(begins, np.int64)
+        columns[path] = Column(values, values if kind is _INTEGER else np.array(ends, np.int64), valid)
+    held = bytes(buffer)
+    return ManifestColumns((name,), np.zeros(1, np.int64), held, columns, *_distinct(held, columns[_PARTITION]))
+
+
+def _encoded(value: Any, kind: Kind) -> bytes:
+    """A text, binary value or array as Avro writes it, without the length of a text."""
+    if kind is _BYTES:
+        return value.encode() if isinstance(value, str) else bytes(value)
+    items = [_encoded_item(item, kind) for item in value]
+    return b"".join((varint(len(items)), *items, varint(0))) if items else varint(0)
+
+
+def _encoded_item(item: Any, kind: Kind) -> bytes:
+    if kind is Kind.TEXTS:
+        text = item.encode()
+        return varint(len(text)) + bytes(text)
+    if kind is Kind.INTEGERS:
+        return varint(item)
+    return varint(0) if item is None else varint(1) + varint(item)
 
 
 def _covered_container(data: bytes, name: str, budget: Budget, covered: set[int]) -> Container:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from paimon_spark.format.avro.container import SYNC_SIZE, PackedContainer, scan_container
+from paimon_spark.format.avro.container import SYNC_SIZE, PackedContainer, scan_container, varint
 from paimon_spark.format.avro.lanes import Column, Ints, Path, absent_column
 from paimon_spark.format.manifests.codec import decode_manifest, encode_manifest
 from paimon_spark.format.manifests.columns import ManifestColumns, decode_manifests, is_span
@@ -51,18 +51,7 @@ def join_manifests(files: Sequence[tuple[str, bytes]], compression: str = "zstd"
 
 def _copy_blocks(source: PackedContainer, target: bytearray, sync: bytes) -> None:
     for count, start, end in source.blocks:
-        target += _varint(count) + _varint(end - start) + source.data[start:end] + sync
-
-
-def _varint(value: int) -> bytes:
-    """A non-negative integer as Avro writes it."""
-    zigzag = value << 1
-    out = bytearray()
-    while zigzag > 0x7F:
-        out.append(zigzag & 0x7F | 0x80)
-        zigzag >>= 7
-    out.append(zigzag)
-    return bytes(out)
+        target += varint(count) + varint(end - start) + source.data[start:end] + sync
 
 
 def join_columns(parts: Sequence[ManifestColumns]) -> ManifestColumns:

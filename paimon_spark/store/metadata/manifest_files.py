@@ -15,7 +15,7 @@ from paimon_spark.errors import CommitConflict, MissingFile
 from paimon_spark.file_io import FileIO, Memory, identity_of, is_far
 from paimon_spark.format.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
 from paimon_spark.format.manifests.codec import check_size, decode_manifest_list, encode_manifest, encode_manifest_list
-from paimon_spark.format.manifests.columns import ManifestColumns, decode_manifests
+from paimon_spark.format.manifests.columns import ManifestColumns, columns_of, decode_manifests
 from paimon_spark.format.manifests.index_manifest import decode_index_manifest, encode_index_manifest
 from paimon_spark.format.manifests.join import held_bytes, join_columns, join_manifests, split_columns
 from paimon_spark.format.options.option import MB
@@ -33,6 +33,8 @@ WRITE_THREADS = 8
 WAITING_BYTES = 32 * MB
 _META_BYTES = 3500  # of a record of a list in memory, about
 _NAME_BYTES = 500  # of the name under which a manifest is remembered, about
+_FEW = 100
+"""Entries of a new manifest that are made columns at once; more are decoded in less time."""
 _LAST = "joined"  # names no manifest
 HASH = "HASH"
 _WAY_OUT = (
@@ -63,11 +65,11 @@ def read_manifest_list(file_io: FileIO, table: str, name: str, size: int | None 
             found = decode_manifest_list(data, path)
         return found, len(found) * _META_BYTES
 
-    return list(remembered(file_io, _list_name(path, size), read))
+    return list(remembered(file_io, _sized_name(path, size), read))
 
 
-def _list_name(path: str, size: int | None) -> str:
-    """The name under which the manifests of a list are remembered."""
+def _sized_name(path: str, size: int | None) -> str:
+    """The name under which what a manifest or a manifest list holds is remembered."""
     return f"{path}?{size}"
 
 
@@ -135,7 +137,7 @@ def read_manifest_columns(file_io: FileIO, table: str, metas: Sequence[ManifestF
     if memory is None:
         return decode_manifests(read_manifest_bytes(file_io, table, metas))
     identity = identity_of(file_io)
-    names = [(identity, f"{manifest_path(table, meta.file_name)}?{meta.file_size}") for meta in metas]
+    names = [(identity, _sized_name(manifest_path(table, meta.file_name), meta.file_size)) for meta in metas]
     # A commit adds manifests behind those that were read before it, so what was joined last is a part of the next.
     last = (identity, manifest_path(table, _LAST))
     joined: tuple[Sequence[Hashable], ManifestColumns] | None = memory.find(last)
@@ -257,7 +259,7 @@ class ManifestWriter:
     partition_fields: Sequence[DataField]
     written: list[str] = field(default_factory=list)
     _waiting: list[tuple[str, bytes]] = field(default_factory=list)
-    _lists: list[tuple[str, list[ManifestFileMeta]]] = field(default_factory=list)
+    _held: list[tuple[str, object, int]] = field(default_factory=list)
     _uuid: str = field(default_factory=lambda: str(uuid.uuid4()))
     _counts: dict[str, int] = field(default_factory=dict)
 
@@ -302,7 +304,7 @@ class ManifestWriter:
         named = list(metas)
         data = encode_manifest_list(named, self._compression)
         name = self._write("manifest-list", data)
-        self._lists.append((_list_name(manifest_path(self.table, name), len(data)), named))
+        self._held.append((_sized_name(manifest_path(self.table, name), len(data)), named, len(named) * _META_BYTES))
         return name, len(data)
 
     def write_index_manifest(self, entries: Sequence[IndexManifestEntry]) -> str:
@@ -310,13 +312,13 @@ class ManifestWriter:
         return self._write("index-manifest", encode_index_manifest(entries, self._compression))
 
     def flush(self) -> None:
-        """Writes the buffered files; all are durable on return. Lists are read again by the next commit, and kept."""
+        """Writes the buffered files; all are durable on return. What the next commit reads of them is remembered."""
         waiting, self._waiting = self._waiting, []
-        lists, self._lists = self._lists, []
+        held, self._held = self._held, []
         self.written += [path for path, _ in waiting]  # before the write: one that fails half-way leaves a file too
         map_parallel(lambda file: self.file_io.write_bytes(*file), waiting, WRITE_THREADS)
-        for name, metas in lists:
-            remember(self.file_io, name, metas, len(metas) * _META_BYTES)
+        for name, value, size in held:
+            remember(self.file_io, name, value, size)
 
     def discard(self) -> None:
         """Deletes the files of this attempt."""
@@ -329,6 +331,9 @@ class ManifestWriter:
 
     def _write_manifest(self, entries: Sequence[ManifestEntry], data: bytes) -> ManifestFileMeta:
         name = self._write("manifest", data)
+        if len(entries) <= _FEW and memory_in_use(self.table) is not None:
+            columns = columns_of(path := manifest_path(self.table, name), entries)
+            self._held.append((_sized_name(path, len(data)), columns, held_bytes(columns)))
         row_ids = [(e.file.first_row_id, e.file.row_count) for e in entries]
         known = [(first, first + count - 1) for first, count in row_ids if first is not None]
         complete = len(known) == len(row_ids)

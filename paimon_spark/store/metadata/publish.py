@@ -149,7 +149,7 @@ def write_hint(snapshots: SnapshotStore, snapshot_id: int) -> None:
     if snapshots.server is not None:
         return
     try:
-        snapshots.write_latest_hint(snapshot_id)
+        snapshots.advance_latest_hint(snapshot_id)
         if not snapshots.exists(snapshot_id):
             snapshots.settle_latest_hint()
     except _NO_ANSWER as error:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import partial
 
 from paimon_spark.errors import CorruptFile, SnapshotNotFound
-from paimon_spark.file_io import FileIO, FileStatus, is_far
+from paimon_spark.file_io import FileIO, FileStatus, is_far, overwrite_hint
 from paimon_spark.format.paths import (
     CHANGELOG_PREFIX,
     EARLIEST,
@@ -574,7 +574,12 @@ class SnapshotStore:
         """
         return self.server is not None or (self.latest_hint() or 0) >= snapshot.id
 
+    def advance_latest_hint(self, snapshot_id: int) -> None:
+        """Sets LATEST to a new snapshot. A crash of the machine may undo it: one that is too low harms nobody."""
+        overwrite_hint(self.file_io, latest_hint_path(self.table, self.branch), str(snapshot_id).encode())
+
     def write_latest_hint(self, snapshot_id: int) -> None:
+        """Sets LATEST before snapshots above it are deleted, so it is durable on return."""
         self.file_io.overwrite(latest_hint_path(self.table, self.branch), str(snapshot_id).encode())
 
     def write_earliest_hint(self, snapshot_id: int) -> None:

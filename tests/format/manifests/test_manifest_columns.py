@@ -19,7 +19,7 @@ from paimon_spark.format.avro.file import read_records, write_records
 from paimon_spark.format.avro.schemas import MANIFEST
 from paimon_spark.format.manifest import EMPTY_STATS, DataFileMeta, ManifestEntry, SimpleStats
 from paimon_spark.format.manifests.codec import decode_manifest, encode_manifest
-from paimon_spark.format.manifests.columns import ManifestColumns, decode_manifests
+from paimon_spark.format.manifests.columns import ManifestColumns, columns_of, decode_manifests
 from paimon_spark.format.manifests.join import join_columns, split_columns
 
 STATS = SimpleStats(b"min", b"max", (0, None, 5, 2**40))
@@ -75,6 +75,19 @@ def test_genuine_manifests_one_by_one(writer: str) -> None:
 def test_random_manifests(manifests: list[list[Any]], compression: str) -> None:
     files = [(f"m{i}", encode_manifest(m, compression)) for i, m in enumerate(manifests)]
     assert_equal_to_reference(decode_manifests(files), [entry for manifest in manifests for entry in manifest])
+
+
+@given(st.lists(st.lists(entries, max_size=6), max_size=3))
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+def test_columns_of_entries_that_were_never_encoded(manifests: list[list[Any]]) -> None:
+    parts = [columns_of(f"m{i}", manifest) for i, manifest in enumerate(manifests)]
+    for i, (part, manifest) in enumerate(zip(parts, manifests, strict=True)):
+        assert_equal_to_reference(part, manifest)
+        read, every = decode_manifests([(f"m{i}", encode_manifest(manifest))]), np.arange(len(manifest))
+        (codes, shapes), (read_codes, read_shapes) = part.stats_shapes(every), read.stats_shapes(every)
+        assert (codes.tolist(), shapes) == (read_codes.tolist(), read_shapes)
+    together = join_columns([*parts, decode_manifests([("read", encode_manifest(ENTRIES))])])
+    assert_equal_to_reference(together, [*(entry for manifest in manifests for entry in manifest), *ENTRIES])
 
 
 near = st.tuples(st.integers(8, 40), st.lists(st.tuples(st.integers(0, 39), st.integers(0, 2)), max_size=2))

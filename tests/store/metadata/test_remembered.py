@@ -23,10 +23,12 @@ from paimon_spark.format.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta, F
 from paimon_spark.format.manifests.codec import encode_manifest
 from paimon_spark.format.manifests.columns import ManifestColumns, decode_manifests
 from paimon_spark.format.manifests.join import held_bytes
+from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.metadata.manifest_files import planned_manifest_columns, read_data_manifests, read_manifests
 from paimon_spark.store.metadata.remembered import forget_all, remembered, remembered_nearby, remembering
 from paimon_spark.store.metadata.schemas import SchemaStore
+from paimon_spark.store.metadata.table import Table
 
 
 def test_the_least_used_is_forgotten_first() -> None:
@@ -225,6 +227,13 @@ def test_a_larger_table_than_the_memory_is_planned_without_it(tmp_path: Path, ag
     assert made == [0, 1]
 
 
+def read_manifests_anew(table: Table, snapshot: Snapshot) -> list[ManifestEntry]:
+    """The entries of a snapshot, as the files hold them."""
+    with remembering(Memory()):
+        metas = read_data_manifests(table.file_io, table.location, snapshot)
+        return read_manifests(table.file_io, table.location, metas)
+
+
 def test_what_is_joined_is_what_all_manifests_say(tmp_path: Path) -> None:
     """Each read goes on from the one before it; others read some of the manifests, in another order, between them."""
     table = new_table(tmp_path / "t", {"manifest.merge-min-count": "4"})
@@ -239,6 +248,19 @@ def test_what_is_joined_is_what_all_manifests_say(tmp_path: Path) -> None:
                 with remembering(Memory()):
                     expected = read_manifests(table.file_io, table.location, chosen)
                 assert read_manifests(table.file_io, table.location, chosen) == expected
+
+
+def test_no_manifest_is_read_that_this_process_has_written(tmp_path: Path) -> None:
+    table = new_table(tmp_path / "t")
+    store = CountingStore(table.file_io)
+    counted = replace(table, file_io=store)
+    with remembering(Memory()):
+        for number in range(6):
+            append(counted, [(number, number, "a")])
+            newest = table.snapshots.load(number + 1)
+            known = read_manifests(store, table.location, read_data_manifests(store, table.location, newest))
+            assert known == read_manifests_anew(table, newest)
+    assert [path for path in store.opened if "/manifest/" in path] == []
 
 
 def test_a_commit_reads_no_list_that_this_process_has_written(tmp_path: Path) -> None:

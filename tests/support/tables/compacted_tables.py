@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.file_io.local import DurableFile
+from paimon_spark.file_io.local import NewFile
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.compact.compaction import Outcome
@@ -112,7 +112,7 @@ class NotedFileIO(LocalFileIO):
         self.note("read", path)
         return super().open_input(path, size)
 
-    def open_output(self, path: str) -> DurableFile:
+    def open_output(self, path: str) -> NewFile:
         self.note("write", path)
         return super().open_output(path)
 
