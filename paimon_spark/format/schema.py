@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from paimon_spark.errors import CorruptFile, SchemaError, UnsupportedFeature
@@ -53,6 +53,7 @@ _PARTITION_ID = _ROW_INDEX_ID - 2
 _BUCKET_ID = _ROW_INDEX_ID - 3
 _IDS = frozenset({_ROW_INDEX_ID, _FILE_PATH_ID, _PARTITION_ID, _BUCKET_ID})
 CURRENT_VERSION = 3
+_REMEMBERED, _MOST_REMEMBERED = 64, 2**16  # schemas; bytes of one
 _KNOWN = frozenset(
     {"version", "id", "fields", "highestFieldId", "partitionKeys", "primaryKeys", "options", "comment", "timeMillis"}
 )
@@ -186,6 +187,10 @@ def decode_schema(data: bytes, where: str) -> TableSchema:
         CorruptFile: not a schema file, or a partition or primary key names no column.
         UnsupportedFeature: the version or a type is newer than this release knows.
     """
+    return _remembered(data, where) if len(data) <= _MOST_REMEMBERED else _decoded(data, where)
+
+
+def _decoded(data: bytes, where: str) -> TableSchema:
     json = parse_json_object(data, where)
     version = json.integer("version") if json.get("version") is not None else 1
     if version > CURRENT_VERSION:
@@ -222,6 +227,9 @@ def decode_schema(data: bytes, where: str) -> TableSchema:
         if key not in names:
             raise CorruptFile(f"cannot read {where}: key column '{key}' is not a column ({', '.join(schema.names)})")
     return schema
+
+
+_remembered = lru_cache(_REMEMBERED)(_decoded)  # a commit looks whether the schema of its table is still there
 
 
 def _decode_fields(entries: list[Any], where: str) -> tuple[DataField, ...]:

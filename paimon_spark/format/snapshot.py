@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 from paimon_spark.errors import CorruptFile, UnsupportedFeature
@@ -45,6 +46,7 @@ _FIELDS = (
     ("nextRowId", "next_row_id", JsonObject.optional_integer),
     ("operation", "operation", JsonObject.optional_text),
 )
+_REMEMBERED, _MOST_REMEMBERED = 64, 2**14  # snapshots; bytes of one
 _KNOWN = frozenset(key for key, _, _ in _FIELDS)
 _TAG_KEYS = frozenset({"tagCreateTime", "tagTimeRetained"})
 
@@ -110,7 +112,14 @@ def decode_snapshot(data: bytes, where: str) -> Snapshot:
         CorruptFile: not a snapshot file.
         UnsupportedFeature: the version is newer than this release knows.
     """
+    return _remembered(data, where) if len(data) <= _MOST_REMEMBERED else _decoded(data, where)
+
+
+def _decoded(data: bytes, where: str) -> Snapshot:
     return _snapshot(parse_json_object(data, where), _KNOWN)
+
+
+_remembered = lru_cache(_REMEMBERED)(_decoded)  # a commit looks at the newest one four times, a stream each second
 
 
 def _snapshot(json: JsonObject, known: frozenset[str]) -> Snapshot:

@@ -409,12 +409,9 @@ def unknown_keys(keys: Iterable[str], columns: Collection[str], namespaces: Iter
         columns: the column names of the table.
         namespaces: prefixes of keys that end with a whole word.
     """
-    beginnings = tuple(begin + mark for begin in namespaces for mark in ".-")
-    return sorted(
-        key
-        for key in keys
-        if known_key(key) is None and (key.lower().startswith(beginnings) or _is_of_columns(key, columns))
-    )
+    strange = [key for key in keys if known_key(key) is None]
+    beginnings = tuple(begin + mark for begin in namespaces for mark in ".-") if strange else ()
+    return sorted(key for key in strange if key.lower().startswith(beginnings) or _is_of_columns(key, columns))
 
 
 def _is_of_columns(key: str, columns: Collection[str]) -> bool:
