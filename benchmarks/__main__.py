@@ -21,6 +21,7 @@ import bench_layout
 import bench_memory
 import bench_native
 import bench_orphans
+import bench_page
 import bench_plan
 import bench_read
 import bench_requests
@@ -46,6 +47,7 @@ PARTS = {
     "system": bench_system.run,
     "expiry": bench_expiry.run,
     "orphans": bench_orphans.run,
+    "page": bench_page.run,
     "spark": bench_spark.run,
     "native": bench_native.run,
     "tpch": bench_tpch.run,

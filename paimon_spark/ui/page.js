@@ -134,6 +134,22 @@ function fileChart(files) {
   }), { yaxis: { type: "log", title: { text: "bytes of a file" } }, xaxis: { title: { text: "made at" } } }, true);
 }
 
+// Of very many files, points would cover each other.
+function cellChart(cells) {
+  const sizes = cells.powers.slice(0, -1).map((power, at) => `${size(2 ** power)} to ${size(2 ** cells.powers[at + 1])}`);
+  const marks = cells.powers.filter((power) => Number.isInteger(power) && power % 2 === 0);
+  return chart([{
+    type: "heatmap", x: cells.times.map(wall), y: cells.powers,
+    z: cells.files.map((row) => row.map((files) => (files ? Math.log10(files) : null))),
+    customdata: cells.files.map((row, at) => row.map((files) => [count(files), sizes[at]])),
+    colorscale: [[0, "#cfe2ff"], [0.5, "#5b8def"], [1, "#0b2e83"]], zmin: 0,
+    colorbar: { title: { text: "files" }, tickvals: [0, 1, 2, 3, 4, 5], ticktext: ["1", "10", "100", "1,000", "10,000",
+      "100,000"] },
+    hovertemplate: "%{customdata[0]} files of %{customdata[1]}<br>%{x}<extra></extra>",
+  }], { yaxis: { title: { text: "bytes of a file" }, tickvals: marks, ticktext: marks.map((power) => size(2 ** power)) },
+    xaxis: { title: { text: "made at" }, type: "date" } }, true);
+}
+
 // ---- views of a table
 
 async function overview(name) {
@@ -186,10 +202,22 @@ function consumers(facts) {
 
 async function files(name) {
   const found = await ask("files", { name });
+  if (found.cells) return manyFiles(found);
   const bytes = found.file_size_in_bytes;
   if (!bytes.length) return [element("p", { class: "note" }, "The latest snapshot has no data file.")];
   return [figures([["files", count(bytes.length)], ["bytes", size(bytes.reduce((a, b) => a + b, 0))],
     ["rows", count(found.record_count.reduce((a, b) => a + b, 0))]]), fileChart(found)];
+}
+
+function manyFiles({ cells, levels }) {
+  const sum = (values) => values.reduce((a, b) => a + b, 0);
+  const without = cells.without_time ? ` Files without a time are left out: ${count(cells.without_time)}.` : "";
+  return [figures([["files", count(sum(levels.files))], ["bytes", size(sum(levels.bytes))], ["rows",
+    count(sum(levels.rows))]]), element("p", { class: "note" }, "There are too many files to draw each: the colour of a "
+      + `cell tells how many were made then with that size.${without}`), cellChart(cells),
+  rowsTable([["level", "number"], ["files", "number"], ["bytes", "number"], ["rows", "number"]],
+    levels.level.map((level, at) => ({ cells: [level, count(levels.files[at]), size(levels.bytes[at]),
+      count(levels.rows[at])] })))];
 }
 
 async function partitions(name) {

@@ -25,6 +25,10 @@ SNAPSHOTS = 2000
 """The newest ones, that the page draws."""
 PLACES = 1000
 """The largest partitions, and the buckets with most sorted runs, that the page draws; the others are one."""
+FILES = 5000
+"""Of a table with more files the page draws how many there are of which time and size."""
+TIMES, PER_POWER = 200, 2
+"""Cells side by side, and one above the other for each power of two of the size."""
 CHANGES = 200
 """Rows that differ, that the page shows."""
 _SNAPSHOT_COLUMNS = (
@@ -104,8 +108,13 @@ def history(place: Place) -> Json:
 
 
 def files(place: Place) -> Json:
-    """All data files of the latest snapshot, a list for each column; the partitions as numbers in ``partitions``."""
+    """The data files of the latest snapshot, a list for each column; the partitions as numbers in ``partitions``.
+
+    Of more than FILES the numbers of files in cells, and sums for each level.
+    """
     found = find_system_scan(place.location, "files", dict(place.options), _FILE_COLUMNS).to_arrow()
+    if found.num_rows > FILES:
+        return {"cells": _cells(found), "levels": _columns(_levels(found))}
     coded = pc.dictionary_encode(found.column("partition").combine_chunks())
     names = coded.dictionary.to_pylist()
     return {
@@ -113,6 +122,33 @@ def files(place: Place) -> Json:
         "partition": coded.indices.to_pylist(),
         "partitions": ["" if name is None else name for name in names],
     }
+
+
+def _cells(found: pa.Table) -> Json:
+    """How many files were made in which span of time with which size.
+
+    Returns:
+        The edges of the spans; the powers of two between which the sizes are; for each size the files of each span.
+    """
+    timed = found.filter(pc.is_valid(found.column("creation_time")))  # old releases wrote none
+    times = timed.column("creation_time")
+    sizes = np.log2(np.maximum(timed.column("file_size_in_bytes").to_numpy(), 1))
+    lowest, highest = (np.floor(sizes.min()), np.floor(sizes.max()) + 1) if len(sizes) else (0, 1)
+    powers = np.linspace(lowest, highest, int(highest - lowest) * PER_POWER + 1)
+    counts, edges, _ = np.histogram2d(times.cast(pa.int64()).to_numpy(), sizes, (TIMES, powers))
+    return {
+        "times": json_values(pa.array(edges.astype(np.int64)).cast(times.type)),
+        "powers": powers.tolist(),
+        "files": counts.T.astype(np.int64).tolist(),
+        "without_time": found.num_rows - timed.num_rows,
+    }
+
+
+def _levels(found: pa.Table) -> pa.Table:
+    sums = found.group_by("level").aggregate(
+        [([], "count_all"), ("file_size_in_bytes", "sum"), ("record_count", "sum")]
+    )
+    return sums.rename_columns(["level", "files", "bytes", "rows"]).sort_by("level")
 
 
 def partitions(place: Place) -> Json:

@@ -8,15 +8,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.tables.files_by_hand import added, file, plain_table
 
 from paimon_spark import open_catalog
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.ui import views
 
 MARKUP = "<img src=x onerror=document.title='run'>"
 
 
 @pytest.fixture(scope="session")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """``shop.orders`` has a key, 3 partitions, 2 buckets, 6 snapshots and a tag; ``shop.clicks`` is append only."""
+    """``shop.orders`` has a key, 3 partitions, 2 buckets, 6 snapshots and a tag; ``shop.clicks`` is append only.
+
+    ``shop.many`` has more files than the page draws one by one, of which nobody wrote any.
+    """
     warehouse = tmp_path_factory.mktemp("lake")
     catalog = open_catalog(str(warehouse))
     catalog.create_database("shop")
@@ -32,6 +38,10 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     clicks = catalog.new_table("shop.clicks", {"url": "STRING"})
     clicks.append({"url": ["x"]})
     catalog.new_table("shop.nothing", {"a": "INT"})
+    many = plain_table(warehouse / "shop.db/many")
+    times = [None, *(1_700_000_000_000 + 1000 * number for number in range(views.FILES))]
+    files = [file(f"f-{n}.parquet", n % 7, n % 2, creation_time=time) for n, time in enumerate(times)]
+    TableCommit(many, "test").append([added(*files)])
     return warehouse
 
 

@@ -36,7 +36,7 @@ def words(elements: str) -> str:
 
 def test_the_list_of_tables(address: str, tmp_path: Path) -> None:
     text = words(page(address, "", tmp_path))
-    assert "3 tables" in text
+    assert "4 tables" in text
     assert "shop.orders deduplicate by id, day 17 3 6" in text
     assert "shop.clicks append 1 1 1" in text
     assert re.search(r"shop\.nothing append 1 *(shop|$)", text)
@@ -61,6 +61,16 @@ def test_files_partitions_and_compaction(address: str, tmp_path: Path) -> None:
     assert "There is nothing to compact." in words(page(address, "shop.clicks/compaction", tmp_path))
 
 
+def test_more_files_than_are_drawn_one_by_one(address: str, tmp_path: Path) -> None:
+    elements = page(address, "shop.many/files", tmp_path)
+    text = words(elements)
+    assert "5,001 files" in text
+    assert "Files without a time are left out: 1." in text
+    assert elements.count('class="main-svg"') >= 1
+    rows = [sum(n % 7 for n in range(level, 5001, 2)) for level in (0, 1)]
+    assert re.search(rf"level files bytes rows 0 2,501 2.4 MiB {rows[0]:,} 1 2,500 2.4 MiB {rows[1]:,}$", text), text
+
+
 def test_the_rows_that_differ(address: str, tmp_path: Path) -> None:
     text = words(page(address, "shop.orders/changes/first/5", tmp_path))
     assert "7 rows differ." in text
@@ -70,5 +80,5 @@ def test_the_rows_that_differ(address: str, tmp_path: Path) -> None:
 
 def test_an_error_is_shown(address: str, tmp_path: Path) -> None:
     assert "shop.db/other" in words(page(address, "shop.other/overview", tmp_path))
-    assert "3 tables" in words(page(address, "%E0%A4%A", tmp_path)), "no address of this page"
+    assert "4 tables" in words(page(address, "%E0%A4%A", tmp_path)), "no address of this page"
     assert "17 rows in files" in words(page(address, "shop.orders/toString", tmp_path)), "no name of a view"

@@ -60,7 +60,7 @@ def test_nothing_but_reads(address: str, cookie: str) -> None:
 def test_facts_come_as_json(address: str, cookie: str, lake: Path) -> None:
     status, text, _ = get(address, "/api/tables", Cookie=cookie)
     assert status == 200
-    assert json.loads(text) == {"title": str(lake), "tables": {"shop": ["clicks", "nothing", "orders"]}}
+    assert json.loads(text) == {"title": str(lake), "tables": {"shop": ["clicks", "many", "nothing", "orders"]}}
     text = get(address, "/api/compaction?name=shop.orders&full=true", Cookie=cookie)[1]
     assert json.loads(text)["tasks"] > 0
 

@@ -16,7 +16,7 @@ from paimon_spark.ui.source import CatalogTables, OneTable
 def test_a_warehouse_has_the_tables_of_its_databases(lake: Path) -> None:
     source = find_source({"warehouse": str(lake)})
     assert isinstance(source, CatalogTables)
-    assert source.tables() == {"shop": ["clicks", "nothing", "orders"]}
+    assert source.tables() == {"shop": ["clicks", "many", "nothing", "orders"]}
     assert source.place("shop.orders").location == f"{lake}/shop.db/orders"
 
 

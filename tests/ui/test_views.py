@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -66,6 +68,28 @@ def test_files_name_their_partition_by_number(orders: Place) -> None:
     rows = open_table(orders.location).system_table("files").to_arrow().to_pylist()
     assert [found["partitions"][code] for code in found["partition"]] == [row["partition"] for row in rows]
     assert found["record_count"] == [row["record_count"] for row in rows]
+
+
+def test_files_are_counted_where_there_are_too_many_to_draw_each(lake: Path) -> None:
+    found = views.files(Place(f"{lake}/shop.db/many", {}))
+    rows = open_table(f"{lake}/shop.db/many").system_table("files").to_arrow().to_pylist()
+    assert len(rows) == views.FILES + 1
+    for at, level in enumerate(found["levels"]["level"]):
+        mine = [row for row in rows if row["level"] == level]
+        assert found["levels"]["files"][at] == len(mine)
+        assert found["levels"]["bytes"][at] == sum(row["file_size_in_bytes"] for row in mine)
+        assert found["levels"]["rows"][at] == sum(row["record_count"] for row in mine)
+    cells = found["cells"]
+    edges = [datetime.fromisoformat(text) for text in cells["times"]]
+    timed = [row for row in rows if row["creation_time"] is not None]
+    assert cells["without_time"] == len(rows) - len(timed) == 1
+    assert sum(map(sum, cells["files"])) == len(timed)
+    assert (edges[0], edges[-1]) == (timed[0]["creation_time"], timed[-1]["creation_time"])
+    for (low, high), counts in zip(pairwise(cells["powers"]), cells["files"], strict=True):
+        mine = [row["creation_time"] for row in timed if 2**low <= row["file_size_in_bytes"] < 2**high]
+        half = len(edges) // 2
+        assert sum(counts) == len(mine)
+        assert abs(sum(counts[:half]) - sum(time < edges[half] for time in mine)) <= 1, "edges are whole milliseconds"
 
 
 def test_partitions_beyond_the_largest_are_summed(orders: Place, monkeypatch: pytest.MonkeyPatch) -> None:

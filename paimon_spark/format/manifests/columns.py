@@ -371,7 +371,7 @@ def columns_of(name: str, entries: Iterable[ManifestEntry]) -> ManifestColumns:
     """What ``decode_manifests`` makes of a manifest of few entries, without the bytes that lie between the values."""
     records, buffer, columns = list(map(entry_record, entries)), bytearray(), dict[Path, Column]()
     for path, kind in _WANTED.items():
-        given = [reduce(dict.__getitem__, path, record) for record in records]
+        given: list[Any] = [reduce(dict.__getitem__, path, record) for record in records]
         begins, ends = list[int](), list[int]()
         for value in given:
             if kind is _INTEGER or value is None:

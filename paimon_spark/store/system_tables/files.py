@@ -127,7 +127,8 @@ def _formats(entries: Entries, live: Indices) -> pa.Array:
     """The format of each file. Names differ before their first dot, so each distinct rest is parsed once."""
     names = _names(entries.columns, live)
     ends = pc.replace_substring_regex(names, r"^[^.]*", "x").dictionary_encode()
-    return text_array([file_format_of(end) for end in ends.dictionary.to_pylist()]).take(ends.indices)
+    _, firsts = np.unique(ends.indices.to_numpy(), return_index=True)  # the dictionary has them in this order
+    return text_array(list(map(file_format_of, names.take(pa.array(firsts)).to_pylist()))).take(ends.indices)
 
 
 def _key_texts(table: Table, columns: ManifestColumns, rows: str, live: Indices) -> pa.Array:

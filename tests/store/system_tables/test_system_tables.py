@@ -133,6 +133,13 @@ def test_keys_paths_and_times_of_files(table: Table) -> None:
     assert (one["file_source"], one["first_row_id"], one["write_cols"]) == (None, None, None)
 
 
+def test_a_data_file_without_a_format_is_named(tmp_path: Path) -> None:
+    table = plain_table(tmp_path / "t")
+    TableCommit(table, "test").append([added(file("a.parquet"), file("data-1"))])
+    with pytest.raises(CorruptFile, match="'data-1' has no extension"):
+        rows(f"{table.location}$files")
+
+
 def test_statistics_of_files(tmp_path: Path) -> None:
     """All columns, some columns, none; columns of a file that holds only some."""
     table = plain_table(tmp_path / "t")
