@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import pytest
 from support.long_runs import tries
-from support.servers.storage import RunningServers, StorageServer, s3_client
+from support.servers.storage import STORAGE_SERVERS, RunningServers, StorageServer, s3_client
 
 from paimon_spark import open_table
 from paimon_spark.errors import AccessDenied, StorageError, UnsupportedFeature
@@ -22,7 +22,10 @@ from paimon_spark.file_io.object_store import UPLOAD_PART_BYTES
 RACES = tries("PAIMON_RACES", 20, 1000)
 LISTED = tries("PAIMON_LISTED", 1100, 11_000)
 RACERS = 8
-S3_AND_AZURE = [pytest.param(name, marks=pytest.mark.server) for name in ("versitygw", "s3proxy", "azurite")]
+S3_AND_AZURE = [
+    pytest.param(name, marks=pytest.mark.server) for name in STORAGE_SERVERS if name not in ("fake-gcs", "hdfs")
+]
+HOSTED = [pytest.param(name, marks=pytest.mark.server) for name in STORAGE_SERVERS if name in ("versitygw", "minio")]
 NAMES = [
     "a+b",
     "a&b=c;d",
@@ -124,10 +127,9 @@ def test_a_bucket_that_the_store_does_not_have(server: StorageServer) -> None:
         open_table(f"{missing}/t", server.options)
 
 
-@pytest.mark.server
-def test_virtual_hosted_style(storage_servers: RunningServers, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("server", HOSTED, indirect=True)
+def test_virtual_hosted_style(server: StorageServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """The bucket is a part of the host, of which this machine knows no address: the server is its own proxy."""
-    server = storage_servers.get("versitygw")
     root = f"{server.root}/{uuid4().hex}"
     monkeypatch.setenv("http_proxy", server.options["s3.endpoint"])
     hosted = {**server.options, "s3.endpoint": f"http://{server.domain}", "s3.path-style-access": "false"}

@@ -1,7 +1,7 @@
 """Histories of commits by us and by Java in turn, in tables on real storage servers: both read the same rows.
 
-Java reaches versitygw by its own jar for S3, and HDFS by the client of Hadoop. The environment tells us where the store
-is, so that the histories are those of test_histories.py.
+Java reaches versitygw and MinIO by its own jar for S3, and HDFS by the client of Hadoop. The environment tells us where
+the store is, so that the histories are those of test_histories.py.
 ``PAIMON_SERVER_HISTORIES`` sets how many are tried on each server.
 """
 
@@ -24,7 +24,7 @@ from support.servers.storage import STORAGE_SERVERS, StorageServer
 pytestmark = [pytest.mark.interop, pytest.mark.server]
 
 COUNT = tries("PAIMON_SERVER_HISTORIES", ci=2, long=100)
-JARS = {"versitygw": [S3_JAR], "hdfs": []}
+JARS = {"versitygw": [S3_JAR], "minio": [S3_JAR], "hdfs": []}
 VARIABLES = {
     "s3.endpoint": "AWS_ENDPOINT_URL",
     "s3.access-key": "AWS_ACCESS_KEY_ID",
@@ -33,7 +33,7 @@ VARIABLES = {
 }
 
 
-@pytest.fixture(scope="module", params=JARS)
+@pytest.fixture(scope="module", params=[name for name in JARS if name in STORAGE_SERVERS])
 def server(request: pytest.FixtureRequest) -> Iterator[StorageServer]:
     try:
         with STORAGE_SERVERS[request.param]() as running, pytest.MonkeyPatch.context() as environment:

@@ -44,6 +44,11 @@ def go_program(module: str, version: str) -> Path:
     return _cached(f"{name}-{version}", build) / name
 
 
+def is_built(module: str, version: str) -> bool:
+    """True if the cache has the program, so that go_program builds nothing."""
+    return (server_cache() / f"{module.rpartition('/')[2]}-{version}").is_dir()
+
+
 def npm_script(package: str, version: str, script: str) -> Path:
     """A script of a package of npm, for Node.js; see go_program. script: its path within the package."""
 

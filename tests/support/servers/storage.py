@@ -12,7 +12,7 @@ import sys
 import tempfile
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from email.utils import formatdate
 from pathlib import Path
@@ -23,10 +23,13 @@ import pyspark
 from tenacity import Retrying, stop_after_delay, wait_fixed
 
 from paimon_spark.file_io.conditional_put import OPTION, WORDS
+from support.long_runs import LONG
 from support.programs.gcs_door import COMMAND
-from support.servers.builds import ServerUnavailable, go_program, maven_classpath, maven_jar, npm_script
+from support.servers.builds import ServerUnavailable, go_program, is_built, maven_classpath, maven_jar, npm_script
 
 VERSITYGW = ("github.com/versity/versitygw/cmd/versitygw", "v1.8.0")
+MINIO = ("github.com/minio/minio", "v0.0.0-20260212201848-7aac2a2c5b7c")
+"""Its last commit: the repository was archived then."""
 S3PROXY = "org.gaul:s3proxy:3.1.0"
 _OTHER_CLOUDS = ("com.azure", "com.google.cloud", "software.amazon.awssdk", "com.amazonaws", "ch.qos.logback")
 """Groups of S3Proxy that its store of local files does not need, and the log of its server."""
@@ -90,7 +93,7 @@ def versitygw(kept: Path | None = None, accounts: bool = False) -> Iterator[Stor
     """
     program, domain = str(go_program(*VERSITYGW)), "store.test"
     with _folder() if kept is None else nullcontext(kept) as folder, free_port() as port:
-        (folder / "data").mkdir(parents=True)
+        (folder / "data").mkdir(parents=True, exist_ok=True)
         known: tuple[str, ...] = ()
         if accounts:
             (folder / "accounts").mkdir()
@@ -118,6 +121,18 @@ def _administer(server: StorageServer, *words: str) -> None:
     keys = ("--access", server.options["s3.access-key"], "--secret", server.options["s3.secret-key"])
     place = ("--endpoint-url", server.options["s3.endpoint"], "--region", server.options["s3.region"])
     subprocess.run([str(go_program(*VERSITYGW)), "admin", *keys, *place, *words], check=True, capture_output=True)
+
+
+@contextmanager
+def minio() -> Iterator[StorageServer]:
+    """MinIO over one folder: locks of its own, and metadata in files of its own beside the data."""
+    program, domain = str(go_program(*MINIO)), "store.test"
+    settings = {"ROOT_USER": _ACCESS, "ROOT_PASSWORD": _SECRET, "DOMAIN": domain, "BROWSER": "off"}
+    with _folder() as folder, free_port() as port:
+        environment = [f"MINIO_{name}={value}" for name, value in settings.items()]
+        command = [program, "server", "--quiet", "--address", f"127.0.0.1:{port}", str(folder / "data")]
+        with running(["env", *environment, *command], folder, port):
+            yield _s3("minio", port, domain)
 
 
 @contextmanager
@@ -198,6 +213,7 @@ def hdfs() -> Iterator[StorageServer]:
 
 STORAGE_SERVERS: Mapping[str, Callable[[], AbstractContextManager[StorageServer]]] = {
     "versitygw": versitygw,
+    **({"minio": minio} if LONG or is_built(*MINIO) else {}),  # its build takes as long as all tests of CI
     "s3proxy": s3proxy,
     "azurite": azurite,
     "fake-gcs": fake_gcs,
@@ -282,7 +298,9 @@ def _s3(name: str, port: int, domain: str = "") -> StorageServer:
         "s3.secret-key": _SECRET,
         "s3.region": _REGION,
     }
-    s3_client(options).create_bucket(Bucket=BUCKET)
+    client = s3_client(options)
+    with suppress(client.exceptions.BucketAlreadyOwnedByYou):  # of a folder that stayed
+        client.create_bucket(Bucket=BUCKET)
     return StorageServer(name, f"s3://{BUCKET}", options, domain=f"{domain}:{port}" if domain else "")
 
 
