@@ -5,14 +5,20 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.long_runs import draws, tries
+from support.paths import ROOT, TESTS
 from support.soak.expected import Different, Expectations, Shown, candidates
 from support.soak.journal import Effect, Journal, JournalReader, Outcome, Step
 from support.soak.keeper import Keeper
@@ -20,21 +26,74 @@ from support.soak.place import Place
 from support.soak.process import FINDING, run_process
 from support.soak.reader import Reader
 from support.soak.rest import RestCheck
-from support.soak.soak import Soak
+from support.soak.soak import Soak, Worker
 from support.soak.statements import execute, foretell
 from support.soak.tables import KEY, KINDS, MARK, OWNER, VALUE, create_all, tables_of
+from support.soak.totals import Totals
 from support.soak.writer import ONCE, READ, STREAM, Writer, shown_at
 
 SECONDS = tries("PAIMON_SOAK_SECONDS", ci=5, long=600)
 STEPS = 12
 
 
-def test_processes_that_are_killed(tmp_path: Path) -> None:
-    soak = Soak(_place(tmp_path), SECONDS, rest_seconds=max(SECONDS / 2, 4), kill_seconds=1.5, least_kills=3)
+@pytest.fixture(scope="module")
+def soaked(tmp_path_factory: pytest.TempPathFactory) -> Soak:
+    """A soak that has come to its end."""
+    place = _place(tmp_path_factory.mktemp("soaked"))
+    soak = Soak(place, SECONDS, rest_seconds=max(SECONDS / 2, 4), kill_seconds=1.5, least_kills=3)
     soak.run()
-    assert soak.rests
-    assert len(soak.kills) >= 3
-    assert soak.counts()  # nobody is killed before it has begun
+    return soak
+
+
+def test_processes_that_are_killed(soaked: Soak) -> None:
+    assert soaked.totals.rests
+    assert len(soaked.totals.kills) >= 3
+    assert soaked.counts()  # nobody is killed before it has begun
+
+
+def test_a_soak_goes_on(soaked: Soak, tmp_path: Path) -> None:
+    """Where its last run was cut off: an operation is open, and a file is there that nothing names."""
+    place = _copy(soaked.place, tmp_path)
+    step = _begin_upsert(Writer(place, 0), "keys", ONCE)
+    _a_file_is_left_over(place)
+    place.pause()
+    soak = Soak(place, 0)
+    soak.run()
+    assert JournalReader(place.journal("writer0")).read()[step.number - 1].decided == "it was not, and is done now"
+    assert soak.totals.kills == soaked.totals.kills
+    assert soak.totals.rests == soaked.totals.rests + 1
+    assert soak.totals.orphans == soaked.totals.orphans + 1
+    assert soak.totals.seconds > soaked.totals.seconds
+    assert Totals.load(place.folder) == soak.totals
+
+
+def test_a_soak_that_is_to_end_compares_first(soaked: Soak, tmp_path: Path) -> None:
+    soak = Soak(_copy(soaked.place, tmp_path), 3600, is_ending=True)
+    soak.run()
+    assert soak.totals.rests == soaked.totals.rests + 1
+
+
+def test_a_process_whose_soak_is_gone_ends(soaked: Soak, tmp_path: Path) -> None:
+    place = _copy(soaked.place, tmp_path)
+    place.save()
+    command = [sys.executable, "-m", "support.soak.work", "reader", str(place.folder)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(TESTS)])}
+    left = ["sh", "-c", '"$@" & exit', "sh", *command]
+    subprocess.run(left, env=environment, stdout=subprocess.PIPE, timeout=300, check=True)  # to the end of the pipe
+
+
+def test_the_processes_of_a_run_keep_its_folder(tmp_path: Path) -> None:
+    place = _place(tmp_path)
+    with place.locked() as lock:
+        left = Worker("tail", ["tail", "-f", "/dev/null"], place.log("tail"), place.journal("tail"), lock)
+        left.start()
+    with (tmp_path / "lock").open("w") as file:
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        left.send(signal.SIGKILL)
+        assert left.process is not None
+        left.process.wait()
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 # ------------------------------------------------------------------------------------------------- what it has to find
@@ -58,8 +117,7 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> Place:
 @pytest.fixture
 def place(worked: Place, tmp_path: Path) -> Place:
     """A copy of it, on which nobody works; one more row of writer0 is in the table `keys`."""
-    shutil.copytree(worked.folder, tmp_path / "soak")
-    copied = replace(worked, folder=tmp_path / "soak", root=str(tmp_path / "soak" / "data"))
+    copied = _copy(worked, tmp_path)
     _upsert(copied, "keys", 6)
     return copied
 
@@ -104,7 +162,9 @@ def _a_file_is_lost(place: Place) -> None:
 
 
 def _a_file_is_left_over(place: Place) -> None:
-    Path(place.location("keys"), "bucket-0", "data-left-0.parquet").write_bytes(b"")
+    bucket = Path(place.location("keys"), "bucket-0")
+    bucket.mkdir(exist_ok=True)
+    (bucket / "data-left-0.parquet").write_bytes(b"")
 
 
 PLANTED = (
@@ -145,15 +205,11 @@ def test_a_process_tells_what_it_finds(place: Place) -> None:
 @pytest.mark.parametrize("is_done", [True, False])
 @pytest.mark.parametrize(("table", "mode"), [(t, m) for t in ("keys", "sums", "log") for m in (ONCE, READ, STREAM)])
 def test_an_unknown_outcome_is_decided(worked: Place, tmp_path: Path, table: str, mode: str, is_done: bool) -> None:
-    shutil.copytree(worked.folder, tmp_path / "soak")
-    place = replace(worked, folder=tmp_path / "soak", root=str(tmp_path / "soak" / "data"))
-    killed = Writer(place, 0)
-    number = len(killed.journal.steps) + 1
-    call = {"statement": "upsert", "owner": 0, "rows": [[[KEY, 10**6], [OWNER, 0], [VALUE, 5], [MARK, number]]]}
-    step = killed.journal.begin(table, "upsert", mode, call, foretell(KINDS[table], call, killed.state(KINDS[table])))
+    place = _copy(worked, tmp_path)
+    step = _begin_upsert(Writer(place, 0), table, mode)
     if is_done:
-        names = ("w0", number) if mode == ONCE else None, ("s0", number) if mode == STREAM else None
-        execute(place.open(table), call, *names)
+        names = ("w0", step.number) if mode == ONCE else None, ("s0", step.number) if mode == STREAM else None
+        execute(place.open(table), dict(step.call), *names)
     shown = shown_at(place, table, place.open(table).snapshots.latest().id)
     Expectations(place).compare(KINDS[table], shown)  # both outcomes may be
     again = Writer(place, 0)
@@ -215,6 +271,19 @@ def _upsert(place: Place, table: str, key: int) -> None:
     call = {"statement": "upsert", "owner": 0, "rows": [[[KEY, key], [OWNER, 0], [VALUE, 1], [MARK, 1]]]}
     effect = foretell(KINDS[table], call, writer.state(KINDS[table]))
     writer.attempt(writer.journal.begin(table, "upsert", ONCE, call, effect), place.open(table))
+
+
+def _begin_upsert(writer: Writer, table: str, mode: str) -> Step:
+    """An operation of writer0 that was cut off before it did anything."""
+    number = len(writer.journal.steps) + 1
+    call = {"statement": "upsert", "owner": 0, "rows": [[[KEY, 10**6], [OWNER, 0], [VALUE, 5], [MARK, number]]]}
+    effect = foretell(KINDS[table], call, writer.state(KINDS[table]))
+    return writer.journal.begin(table, "upsert", mode, call, effect)
+
+
+def _copy(place: Place, folder: Path) -> Place:
+    shutil.copytree(place.folder, folder / "soak")
+    return replace(place, folder=folder / "soak", root=str(folder / "soak" / "data"))
 
 
 def _step(number: int, puts: dict[int, dict[int, int]]) -> Step:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,7 @@ from paimon_spark import open_table
 
 _SETTINGS = "soak.json"
 _PAUSE = "pause"
+_LOCK = "lock"
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,7 @@ class Place:
         owners: how many processes write rows; each has one of so many shares of the keys.
         java: the number of the owner that is the genuine Java; None: there is none.
         shared_with_java: whether Java writes tables of others too. It cannot where its commits are no conditional puts.
+        runner: the number of the process that has saved this and starts the others; 0: none.
     """
 
     folder: Path
@@ -35,10 +40,17 @@ class Place:
     owners: int
     java: int | None = None
     shared_with_java: bool = False
+    runner: int = 0
 
     def save(self) -> None:
         (self.folder / "journals").mkdir(parents=True, exist_ok=True)
-        (self.folder / _SETTINGS).write_text(json.dumps({**asdict(self), "folder": str(self.folder)}))
+        settings = {**asdict(self), "folder": str(self.folder), "runner": os.getpid()}
+        (self.folder / _SETTINGS).write_text(json.dumps(settings))
+
+    @staticmethod
+    def is_in(folder: Path) -> bool:
+        """True if a soak has begun in a folder."""
+        return (folder / _SETTINGS).exists()
 
     @staticmethod
     def load(folder: Path) -> Place:
@@ -58,10 +70,18 @@ class Place:
     def log(self, process: str) -> Path:
         return self.folder / f"{process}.log"
 
+    @contextmanager
+    def locked(self) -> Iterator[int]:
+        """Keeps the folder for one run and the processes that inherit the descriptor; waits until it is free."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / _LOCK).open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield file.fileno()
+
     @property
     def is_paused(self) -> bool:
-        """True if the processes are to end after their operation."""
-        return (self.folder / _PAUSE).exists()
+        """True if the processes are to end after their operation, as they do when the one that started them is gone."""
+        return (self.folder / _PAUSE).exists() or self.runner != os.getppid()
 
     def pause(self) -> None:
         (self.folder / _PAUSE).touch()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,20 +14,13 @@ from support.soak.expected import Different, Expectations, Shown
 from support.soak.journal import JournalReader, open_steps
 from support.soak.place import Place
 from support.soak.tables import NAMES, Kind, written_tables
+from support.soak.totals import Kill
 from support.soak.writer import shown_at
 
 _SLACK = 3.0
 """Seconds after a kill within which a request that was on its way may still make a file."""
 _OLD_STATES = 6
 _ALWAYS = 2**62
-
-
-@dataclass(frozen=True)
-class Kill:
-    """A process that was killed, and when: seconds since the epoch."""
-
-    process: str
-    at: float
 
 
 class RestCheck:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -10,7 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
@@ -19,8 +18,9 @@ from support.soak.expected import Different
 from support.soak.journal import JournalReader, Outcome
 from support.soak.place import Place
 from support.soak.process import FINDING
-from support.soak.rest import Kill, RestCheck
+from support.soak.rest import RestCheck
 from support.soak.tables import create_all
+from support.soak.totals import Kill, Totals
 
 _PROGRAM = "support.soak.work"
 _JAVA = TESTS / "interop" / "java_soak.py"
@@ -35,12 +35,14 @@ class Worker:
 
     Attributes:
         journal: of it; it has begun when that grows.
+        lock: of the folder, which it inherits.
     """
 
     name: str
     command: list[str]
     log: Path
     journal: Path
+    lock: int
     process: subprocess.Popen[bytes] | None = None
     _before: int = 0
 
@@ -60,6 +62,7 @@ class Worker:
                 stderr=log,
                 env=environment,
                 start_new_session=True,
+                pass_fds=[self.lock],
             )
 
     def send(self, what: signal.Signals) -> bool:
@@ -76,15 +79,16 @@ class Worker:
 
 @dataclass
 class Soak:
-    """A run.
+    """A run, which goes on where the last one in its folder has ended.
 
     Attributes:
-        place: where; its folder is empty.
-        seconds: how long, at least.
+        place: where.
+        seconds: how long, at least; with 0 all is compared, and nobody is disturbed.
         rest_seconds: how long the processes work between two comparisons.
         kill_seconds: how long nobody is killed, at most; 0: nobody is.
         least_kills: it goes on until so many were killed.
         report: gets each line.
+        is_ending: it comes to its last comparison now.
     """
 
     place: Place
@@ -93,33 +97,46 @@ class Soak:
     kill_seconds: float = 8.0
     least_kills: int = 0
     report: Callable[[str], None] = print
-    kills: list[Kill] = field(default_factory=list)
-    stops: int = 0
-    rests: int = 0
-    orphans: int = 0
-    began: float = field(default_factory=time.monotonic)
+    is_ending: bool = False
+
+    def __post_init__(self) -> None:
+        self.totals = Totals.load(self.place.folder)
+        self._before, self._began, self._lock = self.totals.seconds, time.monotonic(), -1
+        self._cut_off: list[Kill] = []
 
     def run(self) -> None:
-        """Works, kills and compares until the time is over.
+        """Works, kills and compares until the time is over. A comparison is the end of each run.
 
         Raises:
             Different: a table is not what it must be, or a process has met what must not be.
         """
-        self.place.save()
-        create_all(self.place)
-        random, workers = Random(f"{self.place.seed} kills"), self._workers()
-        try:
-            while time.monotonic() < self.began + self.seconds or len(self.kills) < self.least_kills:
+        with self.place.locked() as self._lock:
+            self.place.save()
+            self.place.go_on()
+            create_all(self.place)
+            workers = self._workers()
+            self._cut_off = [Kill(worker.name, time.time()) for worker in workers]  # as the last run may have been
+            try:
+                self._rounds(workers)
+            finally:
                 for worker in workers:
-                    worker.start()
-                self._disturb(workers, random)
-                self._rest(workers)
-                self._compare()
-        finally:
+                    worker.send(signal.SIGKILL)
+                    if worker.process is not None:
+                        worker.process.wait()
+
+    def _rounds(self, workers: list[Worker]) -> None:
+        while True:
             for worker in workers:
-                worker.send(signal.SIGKILL)
-                if worker.process is not None:
-                    worker.process.wait()
+                worker.start()
+            self._disturb(workers, Random(f"{self.place.seed} kills {self.totals.rests}"))
+            self._rest(workers)
+            self._compare()
+            if self._is_over():
+                return
+
+    def _is_over(self) -> bool:
+        is_late = time.monotonic() >= self._began + self.seconds
+        return self.is_ending or (is_late and len(self.totals.kills) >= self.least_kills)
 
     def _workers(self) -> list[Worker]:
         writers = [f"writer{owner}" for owner in range(self.place.owners) if owner != self.place.java]
@@ -130,16 +147,16 @@ class Soak:
 
     def _worker(self, name: str, program: list[str]) -> Worker:
         command = [sys.executable, *program, name, str(self.place.folder)]
-        return Worker(name, command, self.place.log(name), self.place.journal(name))
+        return Worker(name, command, self.place.log(name), self.place.journal(name), self._lock)
 
     # ------------------------------------------------------------------------------------------------------ disturbing
 
     def _disturb(self, workers: list[Worker], random: Random) -> None:
         """Kills processes, and stops some for a while, until they are to rest."""
         end = time.monotonic() + self.rest_seconds
-        if len(self.kills) >= self.least_kills:
-            end = min(end, self.began + self.seconds)
-        while time.monotonic() < end:
+        if len(self.totals.kills) >= self.least_kills:
+            end = min(end, self._began + self.seconds)
+        while time.monotonic() < end and not self.is_ending:
             pause = random.uniform(0.3, self.kill_seconds) if self.kill_seconds else self.rest_seconds
             self._watch(workers, min(time.monotonic() + pause, end))
             if time.monotonic() >= end or not self.kill_seconds:
@@ -156,18 +173,18 @@ class Soak:
         at = time.time()
         if worker.send(signal.SIGKILL) and worker.process is not None:
             worker.process.wait()
-            self.kills.append(Kill(worker.name, at))
+            self.totals.add_kill(Kill(worker.name, at))
             worker.start()
 
     def _stop_for_a_while(self, worker: Worker, workers: list[Worker], seconds: float, end: float) -> None:
         if worker.send(signal.SIGSTOP):
-            self.stops += 1
+            self.totals.stops += 1
             self._watch(workers, min(time.monotonic() + seconds, end))
             worker.send(signal.SIGCONT)
 
     def _watch(self, workers: list[Worker], until: float) -> None:
         """Waits, and looks whether a process has ended by itself."""
-        while time.monotonic() < until:
+        while time.monotonic() < until and not self.is_ending:
             for worker in workers:
                 if worker.status() is not None:
                     raise Different(self._end_of(worker))
@@ -198,23 +215,26 @@ class Soak:
     # ------------------------------------------------------------------------------------------------------- comparing
 
     def _compare(self) -> None:
-        check = RestCheck(self.place)
-        check.run(self.kills)
+        began, check = time.monotonic(), RestCheck(self.place)
+        check.run([*self.totals.kills, *self._cut_off])
         self._compare_with_java()
-        self.orphans += check.orphans
-        self.rests += 1
-        steps = sum(self.counts().values())
+        self.totals.orphans += check.orphans
+        self.totals.rests += 1
+        self.totals.seconds = self._before + time.monotonic() - self._began
+        self.totals.save()
         self.report(
-            f"{time.monotonic() - self.began:7.0f} s: {steps} steps, {len(self.kills)} kills, {self.stops} stops, "
-            f"{self.orphans} orphans of killed processes, {sum(self.decided().values())} unknown outcomes decided; "
-            f"all tables are as expected"
+            f"{self.totals.seconds:7.0f} s: {sum(self.counts().values())} steps, {len(self.totals.kills)} kills, "
+            f"{self.totals.stops} stops, {self.totals.orphans} orphans of killed processes, "
+            f"{sum(self.decided().values())} unknown outcomes decided; all tables are as expected "
+            f"(compared in {time.monotonic() - began:.0f} s)"
         )
 
     def _compare_with_java(self) -> None:
         if self.place.java is None:
             return
         command = [sys.executable, str(_JAVA), "check", str(self.place.folder)]
-        worker = Worker("java-check", command, self.place.log("java-check"), self.place.journal("java-check"))
+        log, journal = self.place.log("java-check"), self.place.journal("java-check")
+        worker = Worker("java-check", command, log, journal, self._lock)
         worker.start()
         try:
             self._wait([worker])
@@ -242,18 +262,15 @@ class Soak:
 
     def table(self) -> str:
         """What was done, in lines."""
-        killed = Counter(kill.process for kill in self.kills)
-        lines = [f"seed {self.place.seed}, {time.monotonic() - self.began:.0f} s, tables in {self.place.root}"]
+        totals = self.totals
+        killed = Counter(kill.process for kill in totals.kills)
+        lines = [f"seed {self.place.seed}, {totals.seconds:.0f} s, tables in {self.place.root}"]
         lines += [f"  {count:7}  {what}" for what, count in sorted(self.counts().items())]
         lines += [f"  {count:7}  unknown, decided by {what}" for what, count in sorted(self.decided().items())]
         lines += [f"  {count:7}  kills of {what}" for what, count in sorted(killed.items())]
-        lines += [f"  {self.stops:7}  stops for some seconds", f"  {self.rests:7}  comparisons of all tables"]
-        lines += [f"  {self.orphans:7}  orphans, all of killed processes"]
+        lines += [f"  {totals.stops:7}  stops for some seconds", f"  {totals.rests:7}  comparisons of all tables"]
+        lines += [f"  {totals.orphans:7}  orphans, all of killed processes"]
         return "\n".join(lines)
-
-    def save_summary(self, finding: str) -> None:
-        summary = {"seed": self.place.seed, "finding": finding, "kills": [vars(kill) for kill in self.kills]}
-        (self.place.folder / "summary.json").write_text(json.dumps(summary))
 
 
 def _size(path: Path) -> int:

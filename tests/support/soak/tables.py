@@ -112,15 +112,16 @@ def _is_plain(kind: Kind) -> bool:
 
 
 def create_all(place: Place) -> None:
-    """Makes the tables that the owners write, and those that streams write."""
+    """Makes the tables that the owners write, and those that streams write; those of an earlier run stay."""
     for kind in KINDS.values():
         if kind.java and place.java is None:
             continue
         keys = "k" if kind.has_key else ()
-        create_table(place.location(kind.name), COLUMNS, keys, options={**kind.options, **COMMON, **place.options})
+        options = {**kind.options, **COMMON, **place.options}
+        create_table(place.location(kind.name), COLUMNS, keys, options=options, ignore_if_exists=True)
         if kind.copied:
             options = {"bucket": "1", **COMMON, **place.options}
-            create_table(place.location(kind.copy), COLUMNS, "k", options=options)
+            create_table(place.location(kind.copy), COLUMNS, "k", options=options, ignore_if_exists=True)
 
 
 def written_tables(place: Place) -> tuple[Kind, ...]:
