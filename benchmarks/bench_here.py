@@ -92,7 +92,8 @@ def run(results: Results, root: Path, scale: float) -> None:
         if what in SECONDS:
             results.lower(f"without Spark: {what}", ours, "s", SECONDS[what], note)
         elif what.startswith("100 commits"):
-            results.lower("without Spark: a commit of one row", ours * 10, "ms", 15, note)
+            one = what.replace("100 commits", "a commit")
+            results.lower(f"without Spark: {one}", ours * 10, "ms", 15, note)
         elif others:
             fastest = min(others.values())
             results.lower(f"without Spark: {what}: time / fastest peer", ours / fastest, "x", BARS.get(what, 1), note)

@@ -10,8 +10,9 @@ import json
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
@@ -37,6 +38,10 @@ class Library(ABC):
     def create(self, name: str) -> None:
         """Makes an empty table, which is used from then on."""
 
+    def create_uncompacted(self, name: str) -> None:
+        """As create; its commits compact nothing. No other library than ours compacts after a commit."""
+        self.create(name)
+
     @abstractmethod
     def append(self, given: pa.Table) -> None: ...
 
@@ -53,11 +58,14 @@ class Library(ABC):
 
 
 class Ours(Library):
-    def create(self, name: str) -> None:
+    def create(self, name: str, options: Mapping[str, str] = MappingProxyType({})) -> None:
         from paimon_spark import create_table
 
         kinds = {"id": "BIGINT", "a": "DOUBLE", "b": "DOUBLE", "c": "BIGINT", "s": "STRING"}
-        self.table = create_table(f"{self.folder}/{name}", kinds, "id", options={"bucket": "2"})
+        self.table = create_table(f"{self.folder}/{name}", kinds, "id", options={"bucket": "2", **options})
+
+    def create_uncompacted(self, name: str) -> None:
+        self.create(name, {"write-only": "true"})
 
     def append(self, given: pa.Table) -> None:
         self.table.append(given)
@@ -183,6 +191,8 @@ def steps(library: Library, scale: float) -> Iterator[tuple[str, Callable[[], ob
     library.create("small")
     ones = [rows(number, 1) for number in range(COMMITS)]
     yield "100 commits of one row", lambda: [library.append(one) for one in ones]
+    library.create_uncompacted("uncompacted")
+    yield "100 commits of one row without compaction", lambda: [library.append(one) for one in ones]
 
 
 def main() -> None:
