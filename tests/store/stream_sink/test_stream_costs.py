@@ -30,7 +30,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 @pytest.mark.parametrize("table", ["keyed", "partitioned"])
-def test_manifests_are_read_once(table: str, tmp_path: Path, reads: Counter[str]) -> None:
+def test_no_manifest_is_read_that_a_batch_has_written(table: str, tmp_path: Path, reads: Counter[str]) -> None:
     seen = []
     for number in range(25):
         reads.clear()
@@ -38,8 +38,7 @@ def test_manifests_are_read_once(table: str, tmp_path: Path, reads: Counter[str]
         seen.append(dict(reads))
         for schema in (tmp_path / "t" / "schema").iterdir():
             os.utime(schema, (1e9, 1e9))  # an old file: one that is seconds old may be replaced under the same time
-    assert max(batch["manifest"] for batch in seen[WARM:]) == 1, "of the batch before"
-    assert not any("manifest-list" in batch for batch in seen[WARM:]), "this process has written them"
+    assert not any({"manifest", "manifest-list"} & batch.keys() for batch in seen[WARM:]), "this process wrote them"
     assert max(batch.get("schema", 0) for batch in seen[WARM:]) <= 3, "two by the commit, which looks for its table"
     assert len({sum(batch.values()) for batch in seen[WARM:]}) == 1, "no batch reads more than another one"
     assert [row[0] for row in rows_of(tmp_path / "t")] == list(range(25))
