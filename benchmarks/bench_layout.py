@@ -18,7 +18,7 @@ from pyspark.sql import functions as sf
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.procedures.local_engine import LocalEngine
 from paimon_spark.procedures.rewrites import Compact
-from paimon_spark.store.compact.compaction import CompactResult
+from paimon_spark.store.compact.outcomes import CompactResult
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.tables.open import open_table
 

@@ -19,7 +19,7 @@ _HOMES = {
     "BlobDescriptor": "format.blob_file",
     "BlobView": "format.blob_file",
     "CheckResult": "store.checks.report",
-    "CompactResult": "store.compact.compaction",
+    "CompactResult": "store.compact.outcomes",
     "ExpireSnapshotsResult": "store.expire.snapshots",
     "PaimonTable": "spark.table.table_api",
     "RowChangeResult": "row_changes.result",

@@ -9,7 +9,7 @@ from paimon_spark.spark.spark_catalog.registration import register_catalog
 from paimon_spark.spark.table.table_api import PaimonTable
 from paimon_spark.store.checks.report import CheckResult
 from paimon_spark.store.checks.table import check
-from paimon_spark.store.compact.compaction import CompactResult
+from paimon_spark.store.compact.outcomes import CompactResult
 from paimon_spark.store.expire.changelogs import expire_changelogs
 from paimon_spark.store.expire.snapshots import ExpireSnapshotsResult, expire_snapshots
 from paimon_spark.tables.blobs import open_blob

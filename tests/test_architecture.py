@@ -24,6 +24,7 @@ DOORS = frozenset(
     f"paimon_spark/{name}.py"
     for name in (
         "arrow/conform",
+        "arrow/kernels",
         "arrow/formats/data_file",
         "arrow/formats/parquet_file",
         "arrow/formats/parquet_writer",
@@ -60,6 +61,7 @@ DOORS = frozenset(
         "writes/end_write",
         "writes/open_write",
         "store/compact/compaction",
+        "store/compact/plan",
         "store/expire/snapshots",
         "store/iceberg/after",
         "store/metadata/snapshots",
@@ -72,8 +74,12 @@ DOORS = frozenset(
         "store/scan/split_plan",
         "store/scan/table_scan",
         "store/system_tables/table",
+        "store/upkeep/finish_write",
+        "store/upkeep/maintenance",
         "store/write/data_writer",
         "store/write/file_layout",
+        "store/write/placement",
+        "store/write/table_write",
         "store/write/write_plan",
     )
 )

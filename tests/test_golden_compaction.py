@@ -12,7 +12,8 @@ from support.oracles.comparing import Row, comparable
 from support.tables.golden_tables import GoldenTable, golden_tables
 
 from paimon_spark import open_table
-from paimon_spark.store.compact.compaction import Outcome, compact_table, run_here
+from paimon_spark.store.compact.compaction import compact_table, run_here
+from paimon_spark.store.compact.outcomes import Outcome
 from paimon_spark.store.compact.task import CompactTask
 from paimon_spark.store.metadata.table import Table
 

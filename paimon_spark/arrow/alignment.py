@@ -17,9 +17,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from paimon_spark.arrow import kernels as pc
 from paimon_spark.arrow.casts import as_instants, as_local_times, cast_array, integer_part
 from paimon_spark.arrow.conform import batch_of, conform, list_of, map_of, struct_of
 from paimon_spark.arrow.types import VARIANT, arrow_schema, arrow_type, data_type

@@ -14,8 +14,8 @@ from decimal import Decimal
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from paimon_spark.arrow import kernels as pc
 from paimon_spark.arrow.conform import conform, rescale
 from paimon_spark.arrow.raw_values import int64_array, int64_values, with_nulls
 from paimon_spark.arrow.text_casts import cut_text, format_texts, parse_texts

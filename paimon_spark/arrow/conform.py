@@ -17,9 +17,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyarrow import types as pt
 
+from paimon_spark.arrow import kernels as pc
 from paimon_spark.arrow.raw_values import int64_array, int64_values, valid_mask, with_nulls
 from paimon_spark.arrow.types import NANOS_PER_UNIT, TYPED, VARIANT, is_variant
 from paimon_spark.errors import DataError

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from paimon_spark.arrow import kernels as pc
 from paimon_spark.arrow.casts import cast_array
 from paimon_spark.arrow.types import arrow_type
 from paimon_spark.errors import DataError, SchemaError, UnsupportedFeature

@@ -13,8 +13,8 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from paimon_spark.arrow import kernels as pc
 from paimon_spark.arrow.conform import list_of, map_of, struct_of
 from paimon_spark.arrow.raw_values import scalar_of
 from paimon_spark.arrow.types import from_internal, to_internal

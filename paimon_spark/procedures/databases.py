@@ -17,7 +17,7 @@ from paimon_spark.procedures.engine import Engine
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.procedure import OPTIONS, Absent, Argument, Declaration
 from paimon_spark.store.clean.orphans import RemoveOrphanFilesResult
-from paimon_spark.store.compact.compaction import CompactResult
+from paimon_spark.store.compact.outcomes import CompactResult
 from paimon_spark.store.compact.partition_choice import Partitions
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Progress, Result

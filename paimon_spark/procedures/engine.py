@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # a command that only deletes a tag does not wait for what co
     from paimon_spark.format.types import DataField
     from paimon_spark.store.clean.orphans_listing import StorageWork
     from paimon_spark.store.clustering.work import ClusterWork, GroupResult
-    from paimon_spark.store.compact.compaction import CompactResult
+    from paimon_spark.store.compact.outcomes import CompactResult
     from paimon_spark.store.compact.task import CompactTaskResult
     from paimon_spark.store.indexing.build import BuildOutcome, BuildTask
     from paimon_spark.store.metadata.messages import CommitMessage

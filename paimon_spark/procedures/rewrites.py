@@ -11,7 +11,7 @@ from paimon_spark.errors import OptionError
 from paimon_spark.procedures.engine import Engine
 from paimon_spark.procedures.procedure import TABLE, Absent, Argument, ChosenPartitions, Procedure
 from paimon_spark.store.clean.partition_expiry import idle_partitions
-from paimon_spark.store.compact.compaction import CompactResult
+from paimon_spark.store.compact.outcomes import CompactResult
 from paimon_spark.store.compact.partition_choice import chosen_partitions
 from paimon_spark.store.history.tags import Duration
 from paimon_spark.store.metadata.table import Table

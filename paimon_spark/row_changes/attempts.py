@@ -18,8 +18,9 @@ from paimon_spark.store.commit.commit_loop import commit_retries
 from paimon_spark.store.commit.commit_user import CommitName
 from paimon_spark.store.commit.row_conflicts import ReadState
 from paimon_spark.store.commit.table_commit import CommitResult
-from paimon_spark.store.compact.compaction import TaskRunner, compact_table
+from paimon_spark.store.compact.compaction import compact_table
 from paimon_spark.store.compact.live_buckets import live_buckets
+from paimon_spark.store.compact.outcomes import TaskRunner
 from paimon_spark.store.metadata.table_options import chain_branches
 from paimon_spark.store.rows.change_strategies import ChangeStrategy, Statement, change_strategy
 from paimon_spark.store.scan.chain_scan import chain_of

@@ -28,6 +28,7 @@ from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.errors import DataError, SqlError
 from paimon_spark.format.options.column_names import parse_columns
 from paimon_spark.format.quoting import quoted
+from paimon_spark.format.rules.missing_columns import Merging
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import BINARIES, FLOATS, INTEGERS, NESTED, STRINGS, DataField, DataType, Root
 from paimon_spark.row_changes import clauses as of_merge
@@ -56,7 +57,6 @@ from paimon_spark.row_changes.update_rules import DELETE, INSERT, UPDATE, delete
 from paimon_spark.row_changes.written_here import Changed, Changes, Found, write_appended, write_keyed
 from paimon_spark.sql.queries.conjuncts import equalities
 from paimon_spark.sql.text.cursor import column_path
-from paimon_spark.store.evolution.merged_schema import Merging
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.rows.change_strategies import (
     ChangeStrategy,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from paimon_spark.procedures.table_procedures import TableProcedures
     from paimon_spark.row_changes.attempts import RowChange
     from paimon_spark.row_changes.result import RowChangeResult
-    from paimon_spark.store.compact.compaction import CompactResult
+    from paimon_spark.store.compact.outcomes import CompactResult
     from paimon_spark.store.evolution.alter import AlterResult
     from paimon_spark.store.evolution.schema_update import SchemaBlock
     from paimon_spark.store.file_tables.format_table import FormatTable

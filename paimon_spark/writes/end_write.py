@@ -18,8 +18,8 @@ from paimon_spark.writes.write_job import WriteJob
 
 if TYPE_CHECKING:
     from paimon_spark.store.commit.table_commit import CommitResult
-    from paimon_spark.store.compact.compaction import CompactResult, Outcome, TaskRunner
     from paimon_spark.store.compact.local_pool import LocalRunner
+    from paimon_spark.store.compact.outcomes import CompactResult, Outcome, TaskRunner
     from paimon_spark.store.compact.task import CompactTask
     from paimon_spark.store.stream_sink.batch import Batch
 

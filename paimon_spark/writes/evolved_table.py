@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from paimon_spark.errors import CommitConflict, PaimonError, SchemaError
 from paimon_spark.format.options.table_settings import TableSettings
+from paimon_spark.format.rules.missing_columns import Merging
 from paimon_spark.format.rules.new_tables import assign_field_ids, validate_table
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField, DataType, Root
@@ -19,7 +20,7 @@ from paimon_spark.store.clean.truncate import truncate_table
 from paimon_spark.store.evolution.alter import has_snapshots
 from paimon_spark.store.evolution.changed_schema import changed_schema
 from paimon_spark.store.evolution.difference import difference
-from paimon_spark.store.evolution.merged_schema import Merging, merge_changes
+from paimon_spark.store.evolution.merged_schema import merge_changes
 from paimon_spark.store.metadata.alter import next_schema, publish_schema, replace_schema
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import resolve_keys, split_storage_options

@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.errors import OptionError
 from paimon_spark.format.options.option import Option, Settings
+from paimon_spark.format.options.read_settings import TIME_TRAVEL_OPTIONS
 from paimon_spark.format.options.value_texts import parse_bool, parse_choice
-from paimon_spark.format.rules.missing_columns import DEFAULT, ERROR, MISSING_COLUMNS
-from paimon_spark.store.evolution.merged_schema import Merging
-from paimon_spark.store.scan.time_travel import TIME_TRAVEL_OPTIONS
+from paimon_spark.format.rules.missing_columns import DEFAULT, ERROR, MISSING_COLUMNS, Merging
 
 COLUMNS = "columns"
 FILTER = "filter"

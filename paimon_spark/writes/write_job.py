@@ -26,7 +26,7 @@ from paimon_spark.store.write.write_plan import WritePlan
 
 if TYPE_CHECKING:
     from paimon_spark.store.commit.table_commit import Replaced
-    from paimon_spark.store.compact.compaction import CompactResult
+    from paimon_spark.store.compact.outcomes import CompactResult
     from paimon_spark.store.stream_sink.batch import Batch
 
 

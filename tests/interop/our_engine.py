@@ -21,7 +21,8 @@ from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import DataField, DataType
 from paimon_spark.store.commit.table_commit import CommitResult, TableCommit
-from paimon_spark.store.compact.compaction import CompactResult, Outcome, compact_table, run_here
+from paimon_spark.store.compact.compaction import compact_table, run_here
+from paimon_spark.store.compact.outcomes import CompactResult, Outcome
 from paimon_spark.store.compact.task import CompactTask
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table

@@ -19,7 +19,8 @@ from support.oracles.comparing import Row
 from paimon_spark import open_table
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.commit.vector_files import find_vector_files, vector_changes
-from paimon_spark.store.compact.compaction import Outcome, compact_table, run_here
+from paimon_spark.store.compact.compaction import compact_table, run_here
+from paimon_spark.store.compact.outcomes import Outcome
 from paimon_spark.store.compact.task import CompactTask
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyarrow import types as pt
 
+from paimon_spark.arrow import kernels as pc
 from paimon_spark.arrow.conform import Conform, conform
 from paimon_spark.arrow.raw_values import Int64s, from_numpy, placed, to_numpy, valid_mask
 from paimon_spark.arrow.types import arrow_type

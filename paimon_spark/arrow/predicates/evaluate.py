@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from paimon_spark.arrow import kernels as pc
 from paimon_spark.arrow.predicates.predicate import (
     AlwaysFalse,
     AlwaysNull,
@@ -43,14 +43,14 @@ from paimon_spark.arrow.raw_values import scalar_of
 from paimon_spark.arrow.types import NANOS_PER_UNIT, decimal_of
 from paimon_spark.errors import PredicateError
 
-_KERNELS: dict[Op, Callable[[pa.Array, pa.Scalar | pa.Array], pa.BooleanArray]] = {
-    Op.EQ: pc.equal,
-    Op.NULL_SAFE_EQ: pc.equal,
-    Op.NE: pc.not_equal,
-    Op.LT: pc.less,
-    Op.LE: pc.less_equal,
-    Op.GT: pc.greater,
-    Op.GE: pc.greater_equal,
+_KERNELS = {
+    Op.EQ: "equal",
+    Op.NULL_SAFE_EQ: "equal",
+    Op.NE: "not_equal",
+    Op.LT: "less",
+    Op.LE: "less_equal",
+    Op.GT: "greater",
+    Op.GE: "greater_equal",
 }
 _PYTHON: dict[Op, Callable[[Any, Any], bool]] = {
     Op.EQ: operator.eq,
@@ -164,7 +164,7 @@ def _compare(column: pa.Array, op: Op, value: Value) -> pa.BooleanArray:
     if pt.is_floating(arrow):
         return _compare_floats(column, op, float(value))
     if not _is_counted(arrow):  # strings, binaries, booleans: Arrow compares them as Spark does
-        return _KERNELS[op](column, scalar_of(value, arrow))
+        return _compare_values(column, op, scalar_of(value, arrow))
     counts, (whole, exact) = _as_counts(column), _count_of(arrow)(value)
     low, high = _count_range(arrow)
     if not exact:
@@ -173,11 +173,15 @@ def _compare(column: pa.Array, op: Op, value: Value) -> pa.BooleanArray:
         op = Op.LE if op in (Op.LT, Op.LE) else Op.GT  # whole < value < whole + 1
     if not low <= whole <= high:
         return _unless_null(column, _PYTHON[op](0, whole))
-    return _KERNELS[op](counts, scalar_of(whole, counts.type))
+    return _compare_values(counts, op, scalar_of(whole, counts.type))
+
+
+def _compare_values(left: pa.Array, op: Op, right: pa.Array | pa.Scalar) -> pa.BooleanArray:
+    return getattr(pc, _KERNELS[op])(left, right)
 
 
 def _compare_columns(left: pa.Array, op: Op, right: pa.Array) -> pa.BooleanArray:
-    compare = _compare_float_columns if pt.is_floating(left.type) else lambda a, kind, b: _KERNELS[kind](a, b)
+    compare = _compare_float_columns if pt.is_floating(left.type) else _compare_values
     if op is not Op.NULL_SAFE_EQ:
         return compare(left, op, right)
     both_null = pc.and_(left.is_null(), right.is_null())
@@ -204,7 +208,7 @@ def _compare_floats(column: pa.Array, op: Op, value: float) -> pa.BooleanArray:
         return is_nan if op in (Op.EQ, Op.NULL_SAFE_EQ, Op.GE) else pc.invert(is_nan)
     if column.type != pa.float64() and not _fits(column.type, value):
         column = column.cast(pa.float64())
-    result = _KERNELS[op](column, scalar_of(value, column.type))
+    result = _compare_values(column, op, scalar_of(value, column.type))
     return pc.or_(result, pc.is_nan(column)) if op in (Op.GT, Op.GE) else result
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyarrow import types as pt
 
+from paimon_spark.arrow import kernels as pc
 from paimon_spark.arrow.types import to_internal
 from paimon_spark.format.types import UNORDERED, DataField
 

@@ -16,8 +16,8 @@ from paimon_spark.cli.tables import print_result
 from paimon_spark.cli.texts import count_text, printable, size_text, span_text
 from paimon_spark.procedures.local_engine import LocalEngine
 from paimon_spark.procedures.rewrites import Compact, CompactManifest
-from paimon_spark.store.compact.compaction import CompactResult, Outcome
 from paimon_spark.store.compact.local_pool import MAX_PROCESSES, LocalRunner
+from paimon_spark.store.compact.outcomes import CompactResult, Outcome
 from paimon_spark.store.compact.task import CompactTask
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Progress

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from paimon_spark.format.options.option import (
     MB,
@@ -108,3 +108,25 @@ class StreamReadSettings(Settings):
         "A micro-batch waits for so many rows, at most `read.stream.maxTriggerDelayMs`.")
     max_delay: Final = long("read.stream.maxTriggerDelayMs", None,
         "How many milliseconds a micro-batch waits for `read.stream.minRowsPerTrigger`.")
+
+
+STATE_OPTIONS = (
+    ScanSettings.version,
+    ScanSettings.snapshot_id,
+    ScanSettings.tag_name,
+    ScanSettings.watermark,
+    ScanSettings.timestamp,
+    ScanSettings.timestamp_millis,
+)
+INCREMENTAL_OPTIONS = (
+    ScanSettings.incremental_between,
+    ScanSettings.incremental_between_timestamp,
+    ScanSettings.incremental_to_auto_tag,
+)
+CREATION_OPTIONS = (ScanSettings.file_creation_time_millis, ScanSettings.creation_time_millis)
+TIME_TRAVEL_OPTIONS: tuple[Option[Any], ...] = (
+    ScanSettings.mode,
+    *STATE_OPTIONS,
+    *INCREMENTAL_OPTIONS,
+    *CREATION_OPTIONS,
+)

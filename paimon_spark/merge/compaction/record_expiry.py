@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from paimon_spark.arrow import kernels as pc
 from paimon_spark.errors import CorruptFile, OptionError
 from paimon_spark.format.binary_row import row_decoder
 from paimon_spark.format.manifest import DataFileMeta

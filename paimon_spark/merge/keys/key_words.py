@@ -19,9 +19,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyarrow import types as pt
 
+from paimon_spark.arrow import kernels as pc
 from paimon_spark.arrow.raw_values import to_numpy
 from paimon_spark.errors import UnsupportedFeature
 

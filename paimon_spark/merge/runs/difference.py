@@ -17,9 +17,9 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyarrow import types as pt
 
+from paimon_spark.arrow import kernels as pc
 from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.errors import CorruptFile
 from paimon_spark.format.row_kind import DELETE, INSERT, is_retract

@@ -15,10 +15,10 @@ from paimon_spark.arrow.predicates.dialect import Dialect
 from paimon_spark.errors import OptionError
 from paimon_spark.format.options.catalogue import known_key
 from paimon_spark.format.options.connector_keys import CONNECTOR_KEYS, TIME_ZONE
+from paimon_spark.format.options.read_settings import TIME_TRAVEL_OPTIONS
 from paimon_spark.format.options.value_texts import parse_bool
 from paimon_spark.spark.adapters.char_columns import AS_STRINGS, PADS_READS
 from paimon_spark.store.metadata.table_options import unknown_option
-from paimon_spark.store.scan.time_travel import TIME_TRAVEL_OPTIONS
 
 PREFIX = "spark.paimon."
 READ_CHANGELOG = "read.changelog"

@@ -14,7 +14,8 @@ from pyspark.sql import SparkSession
 
 from paimon_spark.errors import CompactionFailed
 from paimon_spark.spark.adapters.tasks import Task
-from paimon_spark.store.compact.compaction import Outcome, run_here
+from paimon_spark.store.compact.compaction import run_here
+from paimon_spark.store.compact.outcomes import Outcome
 from paimon_spark.store.compact.task import CompactTask
 from paimon_spark.store.metadata.table import Table
 

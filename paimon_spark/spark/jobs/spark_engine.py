@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # each method imports what it works with: a CALL that only cr
     from paimon_spark.format.types import DataField
     from paimon_spark.store.clean.orphans_listing import StorageWork
     from paimon_spark.store.clustering.work import ClusterWork, GroupResult
-    from paimon_spark.store.compact.compaction import CompactResult
+    from paimon_spark.store.compact.outcomes import CompactResult
     from paimon_spark.store.compact.task import CompactTaskResult
     from paimon_spark.store.indexing.build import BuildOutcome, BuildTask
     from paimon_spark.store.metadata.messages import CommitMessage

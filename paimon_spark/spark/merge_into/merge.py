@@ -22,6 +22,7 @@ from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, and_
 from paimon_spark.errors import DataError, PaimonError, SqlError
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.format.quoting import quoted
+from paimon_spark.format.rules.missing_columns import Merging
 from paimon_spark.format.types import FLOATS, DataField, DataType, Root
 from paimon_spark.row_changes.clauses import Action, When, check_clauses, check_deletions, inserts_only
 from paimon_spark.row_changes.read_table import check_names, named_fields
@@ -55,7 +56,6 @@ from paimon_spark.spark.rows.target import Target
 from paimon_spark.sql.queries.references import dotted_names
 from paimon_spark.sql.text.cursor import column_path
 from paimon_spark.sql.text.lexer import tokenize
-from paimon_spark.store.evolution.merged_schema import Merging
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.rows.change_strategies import (
     ChangeStrategy,

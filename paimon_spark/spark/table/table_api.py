@@ -29,7 +29,7 @@ from paimon_spark.spark.table.new_table import NewTable, read_type
 from paimon_spark.spark.table.table_reads import TableReads
 from paimon_spark.spark.table.table_state import of_table
 from paimon_spark.spark.table.table_writes import TableWrites
-from paimon_spark.store.compact.compaction import CompactResult
+from paimon_spark.store.compact.outcomes import CompactResult
 from paimon_spark.store.evolution.alter import AlterResult, alter
 from paimon_spark.store.evolution.changes import SchemaChange
 from paimon_spark.store.evolution.schema_update import SchemaBlock, SchemaUpdate, option_changes, unset_changes

@@ -24,8 +24,8 @@ from paimon_spark.merge.compaction.universal import pick_universal
 from paimon_spark.store.clustering.local import cluster_here
 from paimon_spark.store.clustering.sort_table import Choice, ClusterRows, Places, cluster_files
 from paimon_spark.store.clustering.work import ClusterUnit
-from paimon_spark.store.compact.compaction import CompactResult
 from paimon_spark.store.compact.live_buckets import LiveBucket, is_chosen, live_buckets
+from paimon_spark.store.compact.outcomes import CompactResult
 from paimon_spark.store.compact.plan import at_newest_schema, partition_condition
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.storage.local_time import local_wall_millis, now_millis

@@ -22,8 +22,9 @@ from paimon_spark.merge.clustering.strategy import Clustering, new_clustering
 from paimon_spark.store.clustering.local import cluster_here
 from paimon_spark.store.clustering.work import ClusterUnit, ClusterWork, GroupResult
 from paimon_spark.store.compact.commit import CompactedBuckets, commit_compaction
-from paimon_spark.store.compact.compaction import ROUNDS, CompactResult, compact_result
+from paimon_spark.store.compact.compaction import ROUNDS
 from paimon_spark.store.compact.live_buckets import live_buckets
+from paimon_spark.store.compact.outcomes import CompactResult, compact_result
 from paimon_spark.store.compact.plan import at_newest_schema, partition_condition
 from paimon_spark.store.compact.task import CompactTaskResult
 from paimon_spark.store.metadata.partition_times import partitions_to_skip

@@ -25,7 +25,7 @@ from paimon_spark.store.commit.commit_loop import commit_request, commit_retries
 from paimon_spark.store.commit.commit_user import new_user
 from paimon_spark.store.commit.conflicts import check_conflicts
 from paimon_spark.store.commit.vector_files import IndexChanges, VectorFiles, find_vector_files, vector_changes
-from paimon_spark.store.compact.live_buckets import place_of
+from paimon_spark.store.compact.live_buckets import place_of, upper_files
 from paimon_spark.store.compact.task import CompactTask, CompactTaskResult
 from paimon_spark.store.metadata.messages import CommitMessage, compacted
 from paimon_spark.store.metadata.partitions import PartitionFilter
@@ -273,11 +273,6 @@ def commits_together(table: Table) -> bool:
     The results of an append table without deletion vectors are independent of each other.
     """
     return bool(table.schema.primary_keys) or table.settings.deletion_vectors_enabled
-
-
-def upper_files(live: Iterable[ManifestEntry]) -> Iterable[tuple[str, int]]:
-    """Names and levels of the files above level 0."""
-    return ((e.file.file_name, e.file.level) for e in live if e.file.level > 0 and e.kind == FileKind.ADD)
 
 
 def committed_units(table: Table, parts: Iterable[Part]) -> list[list[Part]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Executor, Future
 
-from paimon_spark.store.compact.compaction import Outcome, TaskFailure, run_here
+from paimon_spark.store.compact.compaction import run_here
+from paimon_spark.store.compact.outcomes import Outcome, TaskFailure
 from paimon_spark.store.compact.task import CompactTask, CompactTaskResult
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.storage.files import discard

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate
 from paimon_spark.arrow.predicates.pruning import match_values
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.bucket import Place
-from paimon_spark.format.manifest import DataFileMeta, ManifestEntry
+from paimon_spark.format.manifest import DataFileMeta, FileKind, ManifestEntry
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField
 from paimon_spark.store.metadata.live_files import canonical_partitions, canonical_row, fold, group_by_bucket
@@ -86,6 +86,11 @@ def live_buckets(
         place = place_of(table, columns.partitions[columns.partition_code[first]], int(columns.bucket[first]))
         if places is None or place in places:
             yield LiveBucket(place, columns.entries(group.tolist()), deletions.get(place, {}))
+
+
+def upper_files(live: Iterable[ManifestEntry]) -> Iterable[tuple[str, int]]:
+    """Names and levels of the files above level 0."""
+    return ((e.file.file_name, e.file.level) for e in live if e.file.level > 0 and e.kind == FileKind.ADD)
 
 
 def is_chosen(table: Table, predicate: Predicate, row: bytes) -> bool:

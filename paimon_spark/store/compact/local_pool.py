@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from multiprocessing.synchronize import Event
 
 from paimon_spark.format.options.option import MB
-from paimon_spark.store.compact.compaction import Outcome, TaskFailure, run_here
+from paimon_spark.store.compact.compaction import run_here
+from paimon_spark.store.compact.outcomes import Outcome, TaskFailure
 from paimon_spark.store.compact.task import CompactTask, CompactTaskResult
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.storage.files import discard

@@ -2,59 +2,36 @@
 
 The key range of a task overlaps that of no other task of its bucket. So in whatever order and place tasks run, their
 files together are one sorted run of the output level.
-
-Plans the compaction of a table without primary key (features 3.6). Java: AppendCompactCoordinator for tables without
-buckets, BucketedAppendCompactManager for those with.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from paimon_spark.arrow.predicates.expressions import as_predicate
 from paimon_spark.arrow.predicates.predicate import Predicate, columns_of
-from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.errors import OptionError
 from paimon_spark.format.bucket import Place
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options.option import MB
 from paimon_spark.format.options.table_settings import TableSettings
-from paimon_spark.format.options.write_settings import FileSettings
-from paimon_spark.format.paths import file_format_of
 from paimon_spark.format.rules.key_clustering import clustering_fields, orders_otherwise
-from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataType
-from paimon_spark.merge.compaction.append_picks import (
-    AppendRules,
-    FileVector,
-    Group,
-    append_rules,
-    in_written_order,
-    pick_all_neighbours,
-    pick_any_order,
-    pick_neighbours,
-)
-from paimon_spark.merge.compaction.clustered_picks import pick_clustered, values_of
-from paimon_spark.merge.compaction.column_picks import NOTHING_DELETED, PartRules, pick_columns
 from paimon_spark.merge.compaction.levels import CompactUnit, level_runs, top_level
 from paimon_spark.merge.compaction.pick import drops_deletes, never, pick_compaction, pick_full
 from paimon_spark.merge.compaction.record_expiry import expired_files, record_expiry
 from paimon_spark.merge.compaction.rules import CompactionRules, compaction_rules
 from paimon_spark.merge.compaction.steps import CompactStep, compact_steps
 from paimon_spark.merge.keys.key_order import key_range_of
-from paimon_spark.merge.keys.row_ids import is_blob_file, is_part_file
 from paimon_spark.merge.keys.sections import Section
-from paimon_spark.store.compact.commit import upper_files
-from paimon_spark.store.compact.live_buckets import TRUE, LiveBucket, live_buckets, types_are_now
-from paimon_spark.store.compact.task import AppendTask, ClusterTask, CompactTask, MergeTask
+from paimon_spark.store.compact.live_buckets import TRUE, LiveBucket, live_buckets, types_are_now, upper_files
+from paimon_spark.store.compact.task import ClusterTask, CompactTask, MergeTask
 from paimon_spark.store.metadata.partition_times import partitions_to_skip
-from paimon_spark.store.metadata.table import BucketMode, Table
-from paimon_spark.store.read.file_statistics import ids_of_file
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.splits import DeletionFile, pack_ordered
-from paimon_spark.store.write.file_layout import TARGET_WITH_KEY, blob_layouts
 
 TASK_BYTES = 256 * MB
 """A bucket of more is cut into tasks of about this size, where no key spans the cut."""
@@ -105,6 +82,8 @@ def plan_compaction(
         return CompactionPlan(table, None)
     is_skipped = partitions_to_skip(table.schema, table.settings, dt.datetime.now()) if places is None else _none
     if not table.schema.primary_keys:
+        from paimon_spark.store.compact.append_plan import plan_append_compaction
+
         files = plan_append_compaction(table, snapshot, predicate, full, places)
         return CompactionPlan(table, snapshot, biggest_first([x for x in files if not is_skipped(x.partition)]))
     rules = compaction_rules(table.settings)
@@ -146,6 +125,10 @@ def partition_condition(table: Table, where: str | Predicate | None) -> Predicat
         PredicateError: it does not fit the table.
         OptionError: it uses columns that are not partition columns.
     """
+    if where is None:
+        return TRUE
+    from paimon_spark.arrow.predicates.expressions import as_predicate
+
     predicate = as_predicate(where, table.schema.fields, table.time_zone)
     others = sorted(columns_of(predicate) - set(table.schema.partition_keys))
     if others:
@@ -191,6 +174,9 @@ def _bucket_tasks(table: Table, bucket: LiveBucket, rules: CompactionRules, full
 
 def _cluster_tasks(table: Table, bucket: LiveBucket, rules: CompactionRules, full: bool) -> list[CompactTask]:
     """The one task of a bucket whose compacted files are sorted by other columns than the key; none: nothing to do."""
+    from paimon_spark.merge.compaction.clustered_picks import pick_clustered, values_of
+    from paimon_spark.store.write.file_layout import TARGET_WITH_KEY
+
     files, fields = bucket.files, clustering_fields(table.schema, table.settings)
     compacted = tuple(file for file in files if file.level > 0)
     alike = all(types_are_now(table, fields, number) for number in {file.schema_id for file in compacted})
@@ -273,114 +259,3 @@ def _with_its_files(
         task = replace(task, above=tuple(file for file, low, high in met if low <= last and first <= high))
     names = [file.file_name for file in (*task.files, *task.above)]
     return replace(task, deletions={name: deletions[name] for name in names if name in deletions})
-
-
-def plan_append_compaction(
-    table: Table,
-    snapshot: Snapshot | None,
-    predicate: Predicate = TRUE,
-    full: bool | None = None,
-    places: Collection[Place] | None = None,
-) -> tuple[AppendTask, ...]:
-    """The tasks of a compaction of an append table, each with the files that are rewritten together.
-
-    Rows keep their order within a task; in buckets a task has neighbouring files only, so that rows keep their order.
-    Without buckets there is no order: any files of a partition may be rewritten together. With data evolution a task
-    has all files with columns of some neighbouring rows.
-
-    Args:
-        table: a table without primary key, with the options of the call.
-        snapshot: the snapshot to plan on; None: the table has none.
-        predicate: a condition on partition columns.
-        full: in buckets, True or None compacts all files, False those that a writer would pick. Without buckets, True
-            also compacts fewer files than `compaction.min.file-num`.
-        places: only these buckets; None: all.
-
-    Raises:
-        UnsupportedFeature: the table cannot be written, or its columns cannot be joined.
-        CorruptFile: metadata is missing or damaged.
-    """
-    check_writable(table.schema, table.settings)
-    evolves = table.settings.data_evolution_enabled
-    has_vectors = table.settings.deletion_vectors_enabled
-    leaves_out = evolves and has_vectors and table.settings.data_evolution_rewrite_row_ids
-    rules, parts = append_rules(table.settings), _part_rules(table)
-    tasks: list[AppendTask] = []
-    for bucket in live_buckets(table, snapshot, predicate, places):
-        if evolves:
-            deleted = {name: d.cardinality for name, d in bucket.deletions.items()} if leaves_out else NOTHING_DELETED
-            picks = pick_columns(_joinable(table, bucket.files), rules, full is True, parts, deleted)
-            groups: Sequence[Group] = (*picks.wide, *picks.blobs)
-            tasks += (replace(_task(bucket, _rewritable(table, g)), leaves_out_deleted=True) for g in picks.rewritten)
-        elif table.bucket_mode is BucketMode.BUCKET_UNAWARE:
-            vectors = {name: FileVector(d.path, d.cardinality) for name, d in bucket.deletions.items()}
-            groups = pick_any_order(bucket.files, rules, vectors, takes_few=full is True)
-        elif full is None or full:
-            picked = pick_all_neighbours(bucket.files, rules, bucket.deletions.keys(), has_vectors)
-            groups = () if picked is None else (picked,)
-        else:
-            groups = tuple(_picks_of_a_writer(bucket.files, rules))
-        tasks += (_task(bucket, group) for group in groups)
-    return tuple(tasks)
-
-
-def _joinable(table: Table, files: Sequence[DataFileMeta]) -> Sequence[DataFileMeta]:
-    """The files, unless some have VECTOR columns apart from the others, and new ones would not.
-
-    Raises:
-        UnsupportedFeature: there are such files.
-    """
-    part = next((file for file in files if is_part_file(file) and not is_blob_file(file)), None)
-    if part is not None and table.settings.files.vector_format is None:
-        raise UnsupportedFeature(
-            f"compacting {table.location}: {part.file_name} has VECTOR columns apart from the others, and the table "
-            f"has no option '{FileSettings.vector_format.key}' that says so; set it to the format of this file first"
-        )
-    return files
-
-
-def _rewritable(table: Table, files: Group) -> Group:
-    """The files, unless some have VECTOR columns apart from the others, which the official system does not write anew.
-
-    Raises:
-        UnsupportedFeature: there are such files.
-    """
-    part = next((file for file in files if is_part_file(file) and not is_blob_file(file)), None)
-    if part is not None:
-        raise UnsupportedFeature(
-            f"compacting {table.location}: {part.file_name} has VECTOR columns apart from the others, and rows with "
-            "such files get no new ids, neither here nor in the official system; compact the table with "
-            f"'{TableSettings.data_evolution_rewrite_row_ids.key}' set to false"
-        )
-    return files
-
-
-def _part_rules(table: Table) -> PartRules:
-    layouts = blob_layouts(table.schema, table.settings, table.schema.names)
-    columns: dict[tuple[int, tuple[str, ...] | None], int] = {}
-
-    def part_of(file: DataFileMeta) -> Hashable:
-        key = file.schema_id, file.write_cols
-        if not is_blob_file(file):
-            return *key, file_format_of(file.file_name)
-        if key not in columns:
-            (columns[key],) = ids_of_file(file, table.schema, table.schemas.load)
-        return columns[key]
-
-    joined = [table.schema.by_name[layout.column].id for layout in layouts if table.settings.compaction.blobs]
-    return PartRules(part_of, frozenset(joined), layouts[0].target_bytes if layouts else 0)
-
-
-def _picks_of_a_writer(files: Sequence[DataFileMeta], rules: AppendRules) -> Iterator[Group]:
-    """The successive picks of a writer, each after the files of the one before, until nothing is left to pick."""
-    left = in_written_order(files)
-    while (picked := pick_neighbours(left, rules)) is not None:
-        yield picked
-        left = left[left.index(picked[-1]) + 1 :]
-
-
-def _task(bucket: LiveBucket, files: Group) -> AppendTask:
-    entry = bucket.entries[0]
-    names = {file.file_name for file in files}
-    deletions = {name: deletion for name, deletion in bucket.deletions.items() if name in names}
-    return AppendTask(entry.partition, entry.bucket, entry.total_buckets, files, deletions)

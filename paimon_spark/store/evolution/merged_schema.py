@@ -6,28 +6,14 @@ Columns are added, at any depth, and types become wider where that is asked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from paimon_spark.errors import SchemaError
+from paimon_spark.format.rules.missing_columns import Merging
 from paimon_spark.format.rules.type_casts import may_cast
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import TIMESTAMPS, DataField, DataType, Root
 from paimon_spark.store.evolution.changes import AddColumn, Path, SchemaChange, UpdateType, dotted
-
-
-@dataclass(frozen=True)
-class Merging:
-    """What rows may do to the schema of a table that they are written to.
-
-    Attributes:
-        type_widening: a column takes the type of the rows where every value that it has fits that.
-        explicit_cast: it takes that type also where values may lose information; needs type_widening.
-        case_sensitive: False: columns meet in any letter case.
-    """
-
-    type_widening: bool = False
-    explicit_cast: bool = False
-    case_sensitive: bool = False
 
 
 def merge_changes(have: Sequence[DataField], rows: Sequence[DataField], merging: Merging) -> tuple[SchemaChange, ...]:

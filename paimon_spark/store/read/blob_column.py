@@ -12,8 +12,8 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from paimon_spark.arrow import kernels as pc
 from paimon_spark.arrow.types import arrow_type
 from paimon_spark.errors import CorruptFile, DataError, MissingFile
 from paimon_spark.file_io import FileIO

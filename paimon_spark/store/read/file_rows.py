@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from paimon_spark.arrow import kernels as pc
 from paimon_spark.arrow.evolution import map_fields
 from paimon_spark.arrow.formats.data_file import FileReader, open_reader
 from paimon_spark.arrow.formats.file_access import RowRange

@@ -7,8 +7,8 @@ from functools import cmp_to_key
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from paimon_spark.arrow import kernels as pc
 from paimon_spark.arrow.predicates.pruning import compare_values
 from paimon_spark.arrow.types import from_internal, to_internal
 from paimon_spark.errors import OptionError, UnsupportedFeature

@@ -10,7 +10,13 @@ from typing import Any, TypeVar
 from paimon_spark.errors import OptionError, SnapshotNotFound
 from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.format.options.option import Option
-from paimon_spark.format.options.read_settings import ScanSettings
+from paimon_spark.format.options.read_settings import (
+    CREATION_OPTIONS,
+    INCREMENTAL_OPTIONS,
+    STATE_OPTIONS,
+    TIME_TRAVEL_OPTIONS,
+    ScanSettings,
+)
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.upkeep_settings import TagSettings
 from paimon_spark.format.options.write_settings import CompactionSettings
@@ -22,20 +28,6 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.storage.local_time import parse_local_timestamp, time_text
 
 T = TypeVar("T", bound=Table)
-_TRAVEL = (
-    ScanSettings.version,
-    ScanSettings.snapshot_id,
-    ScanSettings.tag_name,
-    ScanSettings.watermark,
-    ScanSettings.timestamp,
-    ScanSettings.timestamp_millis,
-)
-_INCREMENTAL = (
-    ScanSettings.incremental_between,
-    ScanSettings.incremental_between_timestamp,
-    ScanSettings.incremental_to_auto_tag,
-)
-_CREATION = (ScanSettings.file_creation_time_millis, ScanSettings.creation_time_millis)
 # The options a mode needs one of; every other option of the three groups above contradicts it.
 _NEEDED: dict[str, Sequence[Option[Any]]] = {
     "from-timestamp": (ScanSettings.timestamp_millis, ScanSettings.timestamp),
@@ -43,9 +35,8 @@ _NEEDED: dict[str, Sequence[Option[Any]]] = {
     "from-snapshot-full": (ScanSettings.snapshot_id, ScanSettings.version),
     "from-file-creation-time": (ScanSettings.file_creation_time_millis,),
     "from-creation-timestamp": (ScanSettings.creation_time_millis,),
-    "incremental": _INCREMENTAL,
+    "incremental": INCREMENTAL_OPTIONS,
 }
-TIME_TRAVEL_OPTIONS: tuple[Option[Any], ...] = (ScanSettings.mode, *_TRAVEL, *_INCREMENTAL, *_CREATION)
 _CHOOSING = frozenset(key for option in TIME_TRAVEL_OPTIONS[1:] for key in (option.key, *option.older))
 
 
@@ -109,7 +100,7 @@ def resolved_mode(settings: TableSettings) -> str:
         OptionError: options contradict each other, or the mode.
     """
     mode = settings.scan.mode
-    given = [option for option in (*_TRAVEL, *_INCREMENTAL, *_CREATION) if settings.is_set(option)]
+    given = [option for option in (*STATE_OPTIONS, *INCREMENTAL_OPTIONS, *CREATION_OPTIONS) if settings.is_set(option)]
     names = " and ".join(f"'{option.key}'" for option in given)
     if len(given) > 1:
         raise OptionError(f"{names} are both set, but only one option may choose what is read; leave one")

@@ -22,7 +22,7 @@ from paimon_spark.store.upkeep.write_rules import Committed
 
 if TYPE_CHECKING:
     from paimon_spark.store.commit.table_commit import CommitResult
-    from paimon_spark.store.compact.compaction import CompactResult
+    from paimon_spark.store.compact.outcomes import CompactResult
 
 _log = logging.getLogger(__name__)
 Finish: TypeAlias = "Callable[[Sequence[CommitMessage]], CompactResult | None]"

@@ -13,12 +13,12 @@ from typing import Any
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.format.options.option import Option
-from paimon_spark.format.options.read_settings import ScanSettings, StreamReadSettings
+from paimon_spark.format.options.read_settings import TIME_TRAVEL_OPTIONS, ScanSettings, StreamReadSettings
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.value_texts import parse_bool, parse_choice
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import chain_branches, other_branch
-from paimon_spark.store.scan.time_travel import TIME_TRAVEL_OPTIONS, resolved_mode
+from paimon_spark.store.scan.time_travel import resolved_mode
 
 ON_EXPIRED = Option("scan.on-expired", "fail", parse_choice("fail", "restart"))
 """What a stream does when the snapshots that it reads next have expired. An option of this package alone."""

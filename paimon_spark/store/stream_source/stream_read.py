@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from paimon_spark.arrow.predicates.expressions import Expr, as_predicate
 from paimon_spark.arrow.predicates.predicate import Predicate
 from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.format.options.read_settings import TIME_TRAVEL_OPTIONS
 from paimon_spark.format.options.table_settings import TableSettings
 from paimon_spark.format.options.write_settings import PostponeSettings
 from paimon_spark.format.schema import ROW_KIND_FIELD, TableSchema, is_metadata, metadata_fields
@@ -18,7 +19,6 @@ from paimon_spark.store.metadata.table_options import chain_branches
 from paimon_spark.store.read.split_reader import SplitReader
 from paimon_spark.store.scan.chain_scan import ChainBranches
 from paimon_spark.store.scan.read_spec import find_fields, row_kind_field
-from paimon_spark.store.scan.time_travel import TIME_TRAVEL_OPTIONS
 from paimon_spark.store.stream_source.chain_units import ChainUnitPlanner, check_chain_condition, streamed_chain
 from paimon_spark.store.stream_source.reading import UnitReader, unit_reader
 from paimon_spark.store.stream_source.settings import StreamSettings, stream_settings

@@ -16,8 +16,9 @@ from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.store.clustering.incremental import cluster_incrementally
 from paimon_spark.store.clustering.local import cluster_here
 from paimon_spark.store.clustering.sort_table import ClusterRows, sort_table
-from paimon_spark.store.compact.compaction import CompactResult, TaskRunner, compact_table
+from paimon_spark.store.compact.compaction import compact_table
 from paimon_spark.store.compact.live_buckets import live_buckets
+from paimon_spark.store.compact.outcomes import CompactResult, TaskRunner
 from paimon_spark.store.compact.plan import partition_condition
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.reporting.result import millis_since

@@ -18,14 +18,14 @@ from paimon_spark.format.bucket import Place
 from paimon_spark.merge.compaction.rules import needs_lookup
 from paimon_spark.store.commit.attempt import table_state
 from paimon_spark.store.commit.partition_registration import keeper_of, partition_changes
-from paimon_spark.store.compact.compaction import CompactResult, TaskRunner, compact_table
+from paimon_spark.store.compact.compaction import compact_table
 from paimon_spark.store.compact.live_buckets import live_buckets, place_of
+from paimon_spark.store.compact.outcomes import CompactResult, TaskRunner
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.partitions import PartitionFilter
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.scan.split_plan import skips_level_zero
 from paimon_spark.store.upkeep.maintenance import maintain
-from paimon_spark.store.upkeep.partition_done import mark_written_partitions
 from paimon_spark.store.upkeep.write_rules import AS_OPTIONS_SAY, CompactionRules
 
 
@@ -91,7 +91,10 @@ def finish_write(
     wait_until_visible(table, messages)
     maintain(table if compaction is not None and compaction.snapshot_ids else table.after_commit())
     report_partitions(table, messages)
-    mark_written_partitions(table, messages)
+    if table.settings.partitions.end_input_to_done:
+        from paimon_spark.store.upkeep.partition_done import mark_written_partitions
+
+        mark_written_partitions(table, messages)
     return compaction
 
 

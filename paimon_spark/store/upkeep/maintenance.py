@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 from paimon_spark.errors import PaimonError, words_of
-from paimon_spark.store.clean.partition_expiry import expire_due_partitions
-from paimon_spark.store.expire.changelogs import expire_changelogs_by
 from paimon_spark.store.expire.snapshots import expire_snapshots_by
 from paimon_spark.store.history.auto_tags import create_batch_tag, create_due_tags, expire_tags_by_options
 from paimon_spark.store.history.consumers import expire_consumers
@@ -46,7 +44,17 @@ def expire_by_options(table: Table) -> None:
     rules = retention_rules(table.settings)
     expire_snapshots_by(table, rules)
     if rules.is_decoupled:
+        from paimon_spark.store.expire.changelogs import expire_changelogs_by
+
         expire_changelogs_by(table, rules.changelogs)
+
+
+def _expire_partitions(table: Table) -> None:
+    if table.settings.partitions.expiration_time is None:
+        return
+    from paimon_spark.store.clean.partition_expiry import expire_due_partitions
+
+    expire_due_partitions(table)
 
 
 def _expire_notes(table: Table) -> None:
@@ -58,7 +66,7 @@ def _expire_notes(table: Table) -> None:
 _STEPS = (
     _Step("creating tags", create_due_tags),
     _Step("expiring tags", expire_tags_by_options),
-    _Step("expiring partitions", expire_due_partitions),
+    _Step("expiring partitions", _expire_partitions),
     _Step("expiring consumers", expire_consumers),
     _Step("expiring the notes of streams", _expire_notes),
     _Step("expiring snapshots", expire_by_options),

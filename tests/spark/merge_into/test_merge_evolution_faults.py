@@ -14,6 +14,7 @@ from support.faults.sides import DriverFaults
 from paimon_spark import PaimonTable
 from paimon_spark.errors import PaimonError
 from paimon_spark.file_io import LocalFileIO
+from paimon_spark.format.rules.missing_columns import Merging
 from paimon_spark.row_changes.attempts import RowChange
 from paimon_spark.row_changes.clauses import Action
 from paimon_spark.row_changes.clauses import When as Rows
@@ -21,7 +22,6 @@ from paimon_spark.row_changes.result import RowChangeResult
 from paimon_spark.spark.merge_into.clauses import Clause
 from paimon_spark.spark.merge_into.merge import Merge, run_merge
 from paimon_spark.spark.rows.job import Job
-from paimon_spark.store.evolution.merged_schema import Merging
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.rows.change_strategies import Statement
 from paimon_spark.tables.open import open_table

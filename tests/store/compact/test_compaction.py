@@ -38,9 +38,10 @@ from paimon_spark.format.bucket import bucket_fields
 from paimon_spark.format.snapshot import CommitKind
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.compact import plan as compaction_plan
-from paimon_spark.store.compact.compaction import CompactResult, Outcome, compact_table
+from paimon_spark.store.compact.compaction import compact_table
 from paimon_spark.store.compact.live_buckets import live_buckets
 from paimon_spark.store.compact.local_pool import LocalRunner
+from paimon_spark.store.compact.outcomes import CompactResult, Outcome
 from paimon_spark.store.compact.task import CompactTask
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.write.table_write import TableWrite

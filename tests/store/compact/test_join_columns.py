@@ -28,7 +28,8 @@ from paimon_spark.merge.compaction.column_picks import pick_columns
 from paimon_spark.store.commit.commit_user import new_user
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.commit.vector_files import find_vector_files
-from paimon_spark.store.compact.compaction import Outcome, compact_table, run_here
+from paimon_spark.store.compact.compaction import compact_table, run_here
+from paimon_spark.store.compact.outcomes import Outcome
 from paimon_spark.store.compact.task import CompactTask
 from paimon_spark.store.evolution import changes as c
 from paimon_spark.store.evolution.alter import alter_table

@@ -14,8 +14,9 @@ from support.oracles.checker import check_table
 from support.tables.compacted_tables import NotedFileIO, append, live_names, new_table, rows_of, stored_files
 
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.store.compact.compaction import TaskFailure, compact_table
+from paimon_spark.store.compact.compaction import compact_table
 from paimon_spark.store.compact.local_pool import LocalRunner, Stopped
+from paimon_spark.store.compact.outcomes import TaskFailure
 from paimon_spark.store.compact.plan import plan_compaction
 from paimon_spark.store.metadata.table import Table
 

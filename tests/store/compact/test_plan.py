@@ -16,9 +16,9 @@ from support.oracles.checker import check_table
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.compact.append_plan import plan_append_compaction
 from paimon_spark.store.compact.compaction import compact_table
 from paimon_spark.store.compact.local_pool import LocalRunner
-from paimon_spark.store.compact.plan import plan_append_compaction
 from paimon_spark.store.compact.task import AppendTask
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.write.table_write import TableWrite

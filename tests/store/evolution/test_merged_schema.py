@@ -7,12 +7,13 @@ from collections.abc import Mapping
 import pytest
 
 from paimon_spark.errors import SchemaError
+from paimon_spark.format.rules.missing_columns import Merging
 from paimon_spark.format.rules.new_tables import assign_field_ids
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import parse_type, type_sql
 from paimon_spark.format.types import DataField
 from paimon_spark.store.evolution.changed_schema import changed_schema
-from paimon_spark.store.evolution.merged_schema import Merging, merge_changes
+from paimon_spark.store.evolution.merged_schema import merge_changes
 
 WIDEN, CAST = Merging(type_widening=True), Merging(type_widening=True, explicit_cast=True)
 

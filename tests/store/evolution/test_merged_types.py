@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from paimon_spark.errors import SchemaError
+from paimon_spark.format.rules.missing_columns import Merging
 from paimon_spark.format.type_text import parse_type, type_sql
 from paimon_spark.format.types import DataField
 from paimon_spark.store.evolution.changes import UpdateType
-from paimon_spark.store.evolution.merged_schema import Merging, merge_changes
+from paimon_spark.store.evolution.merged_schema import merge_changes
 
 WIDEN, CAST = Merging(type_widening=True), Merging(type_widening=True, explicit_cast=True)
 NUMBERS = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL(10, 0)")

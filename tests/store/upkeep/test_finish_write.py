@@ -16,8 +16,9 @@ from support.tables.golden_tables import GoldenTable
 
 from paimon_spark.errors import RowsNotVisible
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.store.compact.compaction import CompactResult, compact_table
+from paimon_spark.store.compact.compaction import compact_table
 from paimon_spark.store.compact.local_pool import LocalRunner
+from paimon_spark.store.compact.outcomes import CompactResult
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.upkeep.compact_call import compact_on_call
 from paimon_spark.store.upkeep.finish_write import compact_after_write

@@ -23,7 +23,8 @@ from paimon_spark.format.manifest import FileKind, GlobalIndexMeta, IndexManifes
 from paimon_spark.format.snapshot import CommitKind
 from paimon_spark.store.commit.commit_user import new_user
 from paimon_spark.store.commit.table_commit import TableCommit
-from paimon_spark.store.compact.compaction import Outcome, compact_table, run_here
+from paimon_spark.store.compact.compaction import compact_table, run_here
+from paimon_spark.store.compact.outcomes import Outcome
 from paimon_spark.store.compact.task import CompactTask
 from paimon_spark.store.metadata.manifest_files import read_index_manifest
 from paimon_spark.store.metadata.messages import CommitMessage

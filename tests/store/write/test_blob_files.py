@@ -29,7 +29,8 @@ from paimon_spark.format.types import DataType, Root
 from paimon_spark.store.clean.orphans import remove_orphan_files
 from paimon_spark.store.commit.row_conflicts import ReadState
 from paimon_spark.store.commit.table_commit import TableCommit
-from paimon_spark.store.compact.compaction import Outcome, compact_table, run_here
+from paimon_spark.store.compact.compaction import compact_table, run_here
+from paimon_spark.store.compact.outcomes import Outcome
 from paimon_spark.store.compact.task import CompactTask
 from paimon_spark.store.metadata.file_paths import FilePlace
 from paimon_spark.store.metadata.messages import CommitMessage

@@ -24,7 +24,7 @@ from paimon_spark.store.commit.table_commit import CommitResult, Replaced, Table
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.splits import Split
-from paimon_spark.store.write import placement
+from paimon_spark.store.write import dynamic_placement
 from paimon_spark.store.write.hash_assigner import HashAssigner, halves, key_numbers, plan_channels
 from paimon_spark.store.write.table_write import TableWrite
 from paimon_spark.store.write.write_plan import WritePlan, plan_write
@@ -206,8 +206,8 @@ def test_options_say_how_many_buckets(tmp_path: Path) -> None:
 
 
 def test_known_hashes_are_read_in_groups_and_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(placement, "GROUP_HASHES", 20)
-    monkeypatch.setattr(placement, "KEPT_HASHES", 30)
+    monkeypatch.setattr(dynamic_placement, "GROUP_HASHES", 20)
+    monkeypatch.setattr(dynamic_placement, "KEPT_HASHES", 30)
     table = made(tmp_path / "t", partitioned=True, target_row_num="10")
     rows = [(k, p, 0) for k in range(60) for p in ("a", "b")]
     Job.planned(table, "a").write(rows, told=True).commit()

@@ -15,7 +15,8 @@ from paimon_spark.store.clean.orphans import remove_orphan_files
 from paimon_spark.store.clean.partition_expiry import expire_partitions_at
 from paimon_spark.store.clean.truncate import drop_partitions, truncate_table
 from paimon_spark.store.commit.table_commit import TableCommit
-from paimon_spark.store.compact.compaction import Outcome, compact_table, run_here
+from paimon_spark.store.compact.compaction import compact_table, run_here
+from paimon_spark.store.compact.outcomes import Outcome
 from paimon_spark.store.compact.task import CompactTask
 from paimon_spark.store.expire.changelogs import expire_changelogs_by
 from paimon_spark.store.expire.snapshots import expire_snapshots_by

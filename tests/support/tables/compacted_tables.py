@@ -17,9 +17,9 @@ from paimon_spark.file_io import LocalFileIO
 from paimon_spark.file_io.local import NewFile
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.store.commit.table_commit import TableCommit
-from paimon_spark.store.compact.compaction import Outcome
 from paimon_spark.store.compact.live_buckets import live_buckets
 from paimon_spark.store.compact.local_pool import LocalRunner
+from paimon_spark.store.compact.outcomes import Outcome
 from paimon_spark.store.compact.task import CompactTask
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
