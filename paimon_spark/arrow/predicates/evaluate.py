@@ -34,6 +34,7 @@ from paimon_spark.arrow.predicates.predicate import (
     Padded,
     Path,
     Predicate,
+    Remainder,
     StartsWith,
     UnlessNull,
     Value,
@@ -144,11 +145,20 @@ def _evaluate_leaf(leaf: Leaf, column: pa.Array) -> pa.BooleanArray:
             return pc.match_substring_regex(column, _like_regex(parts))
         case Padded(_, length, part):
             return _evaluate_leaf(part, _with_blanks(column, length))
+        case Remainder(_, divisor, part):
+            return _evaluate_leaf(part, _remainders(column, divisor))
 
 
 def _with_blanks(texts: pa.Array, length: int) -> pa.Array:
     """The texts, with blanks behind those that are shorter; 0: as they are."""
     return pc.utf8_rpad(texts, length) if length else texts
+
+
+def _remainders(numbers: pa.Array, divisor: int) -> pa.Array:
+    """What is left of whole numbers; Arrow, as Spark, divides towards zero."""
+    wide = numbers.cast(pa.int64())
+    by = pa.scalar(divisor, pa.int64())
+    return pc.subtract(wide, pc.multiply(pc.divide(wide, by), by))
 
 
 def _unless_null(column: pa.Array, result: bool) -> pa.BooleanArray:

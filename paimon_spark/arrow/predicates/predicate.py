@@ -153,6 +153,27 @@ class Padded:
 
 
 @dataclass(frozen=True, slots=True)
+class Remainder:
+    """A condition on what is left when the whole numbers of a column are divided; it has the sign of the number.
+
+    No statistics, index or hash knows it, so it leaves out no file.
+
+    Attributes:
+        divisor: above 0, and within BIGINT.
+        part: of the same column; its operator is not NULL_SAFE_EQ.
+    """
+
+    column: Path
+    divisor: int
+    part: Compare
+
+    def of(self, number: int) -> int:
+        """What is left of a number."""
+        left = abs(number) % self.divisor
+        return -left if number < 0 else left
+
+
+@dataclass(frozen=True, slots=True)
 class And:
     parts: tuple[Predicate, ...]
 
@@ -170,7 +191,9 @@ class Not:
 Constant: TypeAlias = AlwaysTrue | AlwaysFalse | AlwaysNull
 TextLeaf: TypeAlias = Compare | StartsWith | EndsWith | Contains | Like
 """A leaf that a Padded one holds, of the same column."""
-Leaf: TypeAlias = UnlessNull | Compare | IsNull | IsNotNull | In | StartsWith | EndsWith | Contains | Like | Padded
+Computed: TypeAlias = Padded | Remainder
+"""A leaf that holds a condition on values which are computed of its column."""
+Leaf: TypeAlias = UnlessNull | Compare | IsNull | IsNotNull | In | StartsWith | EndsWith | Contains | Like | Computed
 """A condition on one column."""
 Predicate: TypeAlias = Constant | Leaf | CompareColumns | And | Or | Not
 
@@ -260,6 +283,9 @@ def rename(predicate: Predicate, names: Mapping[str, str]) -> Predicate:
         case Padded(column, _, part):
             path = _renamed(column, names)
             return replace(predicate, column=path, part=replace(part, column=path))
+        case Remainder(column, _, compared):
+            path = _renamed(column, names)
+            return replace(predicate, column=path, part=replace(compared, column=path))
         case leaf:
             return replace(leaf, column=_renamed(leaf.column, names))
 

@@ -31,6 +31,7 @@ from paimon_spark.arrow.predicates.predicate import (
     Padded,
     Path,
     Predicate,
+    Remainder,
     StartsWith,
     UnlessNull,
     Value,
@@ -114,7 +115,7 @@ def _possible_leaf(leaf: Leaf, stats: ColumnStats, row_count: int) -> _Possible:
         case Like(_, parts):
             head = parts[0] if parts and isinstance(parts[0], str) else ""
             return _Possible(_possible_prefix(head, stats).true, True)
-        case EndsWith() | Contains() | Padded():
+        case EndsWith() | Contains() | Padded() | Remainder():
             return _ANY
 
 
@@ -279,3 +280,5 @@ def _match_leaf(leaf: Leaf, value: Any) -> bool | None:
             return re.fullmatch(pattern, value, re.DOTALL) is not None
         case Padded(_, length, part):
             return _match_leaf(part, _with_blanks(value, length))
+        case Remainder(part=part):
+            return _match_leaf(part, leaf.of(value))

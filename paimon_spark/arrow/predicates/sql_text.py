@@ -54,10 +54,12 @@ from paimon_spark.arrow.predicates.predicate import (
     FALSE,
     NULL,
     TRUE,
+    Compare,
     IsNotNull,
     IsNull,
     Op,
     Predicate,
+    Remainder,
     and_,
     is_false,
     is_true,
@@ -67,7 +69,7 @@ from paimon_spark.arrow.predicates.predicate import (
 from paimon_spark.arrow.zones import TimeZone, ZoneUnknown, session_zone
 from paimon_spark.errors import PredicateError
 from paimon_spark.format.type_text import type_sql
-from paimon_spark.format.types import DataField, DataType, Root
+from paimon_spark.format.types import INTEGERS, DataField, DataType, Root
 
 _POSSIBLE = (
     "a condition compares columns with literals (= < IN BETWEEN LIKE IS NULL startswith ...), with AND, OR and NOT; "
@@ -280,11 +282,23 @@ class _Reading:
         _check_parts(node, "this", "expression")
         op = _COMPARISONS[type(node)]
         left, right = _unwrap(node.this), _unwrap(node.expression)
+        if isinstance(left, exp.Mod):
+            return self._remainder(left, op, self._operand(right), node)
         if isinstance(right, exp.Boolean) and not _is_operand(left):
             compared = _compare_truth(self.predicate(left), op, bool(right.this), node)
         else:
             compared = self._compare(self._operand(left), op, self._operand(right))
         return not_(compared) if isinstance(node, exp.NullSafeNEQ) else compared
+
+    def _remainder(self, node: Node, op: Op, value: Column | Literal, whole: Node) -> Predicate:
+        """A comparison of ``column % number`` with a number; all are whole, so that no type matters."""
+        _check_parts(node, "this", "expression")
+        column, divisor, compared = self._column(node.this), _whole(self._literal(node.expression)), _whole(value)
+        if column.type.root not in INTEGERS or divisor is None or compared is None:
+            raise _refuse(whole)
+        if divisor <= 0 or op is Op.NULL_SAFE_EQ:
+            raise _refuse(whole)
+        return Remainder(column.path, divisor, Compare(column.path, op, compared))
 
     def _compare(self, left: Column | Literal, op: Op, right: Column | Literal) -> Predicate:
         self._dialect.check_alike(left.type, right.type)
@@ -449,6 +463,13 @@ def _compare_truth(condition: Predicate, op: Op, wanted: bool, node: Node) -> Pr
     if op not in forms:
         raise _refuse(node)
     return forms[op]()
+
+
+def _whole(value: Column | Literal) -> int | None:
+    """The value of a literal of an integer type; None: it is none, or NULL."""
+    if isinstance(value, Column) or value.type is None or value.type.root not in INTEGERS:
+        return None
+    return value.value if isinstance(value.value, int) else None
 
 
 def _number(text: str) -> Literal:

@@ -38,6 +38,7 @@ from paimon_spark.arrow.predicates.predicate import (
     Padded,
     Path,
     Predicate,
+    Remainder,
     StartsWith,
     UnlessNull,
     Value,
@@ -127,6 +128,8 @@ def _leaf(leaf: Leaf, column: Column, data_type: DataType) -> Column:
             return column.like("".join(map(_pattern, parts)))
         case Padded(_, length, part):
             return _leaf(part, with_blanks(column, length), data_type)
+        case Remainder(_, divisor, part):
+            return _leaf(part, column.cast("bigint") % sf.lit(divisor).cast("bigint"), DataType(Root.BIGINT))
 
 
 def _compare(column: Column, op: Op, value: Value, data_type: DataType) -> Column:

@@ -28,6 +28,7 @@ from paimon_spark.arrow.predicates.predicate import (
     Or,
     Padded,
     Predicate,
+    Remainder,
     columns_of,
 )
 from paimon_spark.errors import CorruptFile, UnsupportedFeature
@@ -48,6 +49,7 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.storage.parallel import map_parallel
 
 _NO_LEAVES = (AlwaysTrue, AlwaysFalse, AlwaysNull, And, Or, Not, CompareColumns)
+_COMPUTED = (Padded, Remainder)
 _LARGE_SHARE = 0.25  # of a file, whose rows are found as fast without the index
 _FEW_KEYS = 16
 _ROWS_A_LOOKUP = 5_000  # are read as fast as a key is looked up
@@ -198,7 +200,7 @@ class _Search:
             case And(parts) | Or(parts):
                 is_and = isinstance(predicate, And) == wanted
                 return self._common(_without_needless(parts), wanted) if is_and else self._union(parts, wanted)
-            case CompareColumns() | Padded():
+            case CompareColumns() | Padded() | Remainder():
                 return None
             case leaf:
                 return None if len(leaf.column) > 1 else self._of_column(leaf.column[0], [leaf], wanted)
@@ -208,7 +210,7 @@ class _Search:
         leaves: dict[str, list[Leaf]] = defaultdict(list)
         others: list[Predicate] = []
         for part in parts:
-            if isinstance(part, (*_NO_LEAVES, Padded)) or len(part.column) > 1:
+            if isinstance(part, (*_NO_LEAVES, *_COMPUTED)) or len(part.column) > 1:
                 others.append(part)
             else:
                 leaves[part.column[0]].append(part)
@@ -288,6 +290,6 @@ class _Search:
 
 def _without_needless(parts: Sequence[Predicate]) -> list[Predicate]:
     """The parts of a conjunction without `c IS NOT NULL` where another part is true for no row that is NULL there."""
-    leaves = (part for part in parts if not isinstance(part, (*_NO_LEAVES, IsNull, IsNotNull, Padded)))
+    leaves = (part for part in parts if not isinstance(part, (*_NO_LEAVES, IsNull, IsNotNull, *_COMPUTED)))
     bound = frozenset().union(*(columns_of(leaf) for leaf in leaves))
     return [part for part in parts if not (isinstance(part, IsNotNull) and part.column[0] in bound)]

@@ -33,6 +33,7 @@ from paimon_spark.arrow.predicates.predicate import (
     Op,
     Or,
     Predicate,
+    Remainder,
     StartsWith,
     UnlessNull,
     Wildcard,
@@ -50,7 +51,7 @@ from paimon_spark.arrow.predicates.pruning import match_values, may_match
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
 from paimon_spark.arrow.types import arrow_schema, from_internal
 from paimon_spark.errors import PredicateError
-from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
+from paimon_spark.format.types import INTEGERS, MAX_LENGTH, DataField, DataType, Root
 
 T = DataType
 TYPES = {
@@ -153,6 +154,8 @@ def model_value(p: Any, value: Any) -> bool | None:
             return p.text.encode() in value.encode()
         case Like():
             return like(list(p.parts), value)
+        case Remainder():
+            return model_value(p.part, int(Decimal(value) % p.divisor))  # of decimals it has the sign of the number
     raise AssertionError(p)
 
 
@@ -179,6 +182,7 @@ def leaves(draw: st.DrawFn, strange: bool = True) -> Predicate:
     column = draw(st.sampled_from(list(TYPES)))
     path = (column,)
     forms = ["compare", "compare", "in", "null", "unless"] + ["text"] * 2 * (column == "name")
+    forms += ["remainder"] * 2 * (TYPES[column].root in INTEGERS)
     match draw(st.sampled_from(forms)):
         case "compare":
             return Compare(path, draw(st.sampled_from(list(Op))), draw(literals(column, strange)))
@@ -189,6 +193,10 @@ def leaves(draw: st.DrawFn, strange: bool = True) -> Predicate:
             return draw(st.sampled_from([IsNull(path), IsNotNull(path)]))
         case "unless":
             return UnlessNull(path, draw(st.booleans()))
+        case "remainder":
+            op = draw(st.sampled_from([op for op in Op if op is not Op.NULL_SAFE_EQ]))
+            part = Compare(path, op, draw(st.sampled_from([-2, 0, 1, 2, 127])))
+            return Remainder(path, draw(st.sampled_from([1, 2, 3, 100, 1000, 2**63 - 1])), part)
     text = st.sampled_from(_TEXTS)
     part = text | st.sampled_from(list(Wildcard))
     kind = draw(st.sampled_from([StartsWith, EndsWith, Contains, Like]))

@@ -159,6 +159,11 @@ CONDITIONS = [
     "local > timestamp_ntz'2026-11-02' - interval 12 hours",
     "cast(day as date) = date'2026-11-01'", "cast(num as int) > cast(num2 as int)", "date(day) < date'2026-11-01'",
     "cast(name as string) < 'b'", "cast(price as decimal(5,2)) >= 1.10", "cast(flag as boolean) = true",
+    "num % 3 = 1", "num % 3 = -1", "num % 3 != 1", "mod(num, 2) = 0", "(num % 8) >= 7", "tiny % 100 = -28",
+    "small % 7 < 0", "big % 1000 = 807", "big % 1000 = -808", "big % 9223372036854775807 = -1", "tiny % 1000 <= 7",
+    "num % 3L = 1Y", "not num % 3 = 1", "num % 3 = 1 and big % 2 = 0 or flag", "num % 2 = 1 = true",
+    "(num % 3 = 1) is true", "(num % 3 = 1) is false", "(num % 3 = 1) is null", "row.x % 2 = 1", "num % 1 = 0",
+    "num % 3 < 9223372036854775807",
     "row is null", "row.x is null", "row.s = 'b'", "(((num > 1)))", "num > 1 and (name < 'b' or not (double > 0.1))",
 ]  # fmt: skip
 # What Spark refuses, when it reads the text or when it looks at the rows, is refused by us when we read the text.
