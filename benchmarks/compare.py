@@ -51,14 +51,12 @@ def compared(old: Sequence[Times], new: Sequence[Times]) -> list[Compared]:
     """The lines of the new commit, by the turns of both: the first of one belongs to the first of the other."""
     lines = dict.fromkeys(what for turn in new for what in turn)
     pairs = list(zip(old, new, strict=True))
-    return [
-        Compared(
-            what,
-            tuple(before[what] for before, after in pairs if what in before and what in after),
-            tuple(after[what] for before, after in pairs if what in after),
-        )
-        for what in lines
-    ]
+    found = list[Compared]()
+    for what in lines:
+        both = [(before[what], after[what]) for before, after in pairs if what in before and what in after]
+        alone = tuple(after[what] for after in new if what in after)
+        found.append(Compared(what, tuple(o for o, _ in both), tuple(n for _, n in both) or alone))
+    return found
 
 
 def report(lines: Sequence[Compared], commit: str) -> str:

@@ -36,6 +36,10 @@ def test_lines_by_their_turns() -> None:
     old = [{"a": 1.0, "gone": 1.0}, {"a": 2.0, "gone": 1.0}]
     new = [{"a": 3.0, "new": 5.0}, {"a": 4.0, "new": 6.0}]
     assert compared(old, new) == [Compared("a", (1.0, 2.0), (3.0, 4.0)), Compared("new", (), (5.0, 6.0))]
+    del old[1]["a"], new[0]["new"]
+    found = compared(old, new)
+    assert found == [Compared("a", (1.0,), (3.0,)), Compared("new", (), (6.0,))]
+    assert not found[1].is_slower
 
 
 def test_the_table_names_both_the_ratio_and_the_slow_ones() -> None:
