@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from paimon_spark import check
@@ -82,10 +82,10 @@ class RestCheck:
         report: Any = check(self.place.location(table), dict(self.place.options))
         if not report.is_good:
             raise Different(f"check of {table}: {report}")
-        now = datetime.now(UTC)
-        found = self.place.open(table).remove_orphan_files(older_than=now, dry_run=True).paths
+        past = datetime.now(UTC) - timedelta(milliseconds=1)  # the finest step that a removal knows
+        found = self.place.open(table).remove_orphan_files(older_than=past, dry_run=True).paths
         self._check_orphans(table, found, kills)
-        self.place.open(table).remove_orphan_files(older_than=now, dry_run=False)
+        self.place.open(table).remove_orphan_files(older_than=past, dry_run=False)
         self.orphans += len(found)
 
     def _check_orphans(self, table: str, paths: Sequence[str], kills: Iterable[Kill]) -> None:
