@@ -15,6 +15,7 @@ import bench_compaction
 import bench_dynamic
 import bench_engines
 import bench_expiry
+import bench_growth
 import bench_here
 import bench_indexes
 import bench_layout
@@ -62,6 +63,7 @@ PARTS = {
     "compaction": bench_compaction.run,
     "memory": bench_memory.run,
     "ceilings": bench_ceilings.run,
+    "growth": bench_growth.run,
 }
 
 

@@ -45,16 +45,22 @@ def java_lookups(path: str, lookups: Sequence[Condition | First]) -> list[JavaLo
     return [JavaLookup(*each) for each in json.loads(done.stdout.splitlines()[-1])]
 
 
-def main(path: str, lookups: Sequence[Any]) -> None:
+def start_java() -> Any:
+    """Starts Java in this process, and gives its package; the modules of the interop tests can be imported then."""
     tests = Path(__file__).parents[1] / "tests"
     sys.path[:0] = [str(tests), str(tests / "interop")]  # the interop tests are no package
     import jpype
     from genuine import SUPPORT_JARS
     from genuine_jars import paimon_jar, spark_jars
-    from java_table import table_at
 
     jpype.startJVM("-Xmx2g", "-Duser.timezone=UTC", classpath=[str(paimon_jar("2.0.0")), *spark_jars(*SUPPORT_JARS)])
-    paimon = jpype.JPackage("org.apache.paimon")
+    return jpype.JPackage("org.apache.paimon")
+
+
+def main(path: str, lookups: Sequence[Any]) -> None:
+    paimon = start_java()
+    from java_table import table_at
+
     table = table_at(paimon, path)
     print(json.dumps([_looked_up(paimon, table, lookup) for lookup in lookups]), flush=True)
 

@@ -376,6 +376,7 @@ def _explained(use: Use, read: ReadExplanation) -> str:
         f"  condition: {read.where or 'none'}",
         *_by_metadata(read),
         *readers,
+        *(["  aggregated in part by the tasks"] if read.in_part else ()),
         *(f"    because {reason}" for reason in read.reasons),
         *([f"  left out by file indexes: {read.skipped_by_index} files"] if read.skipped_by_index else ()),
         *([f"  left out by the order and its limit: {read.skipped_by_order} files"] if read.skipped_by_order else ()),

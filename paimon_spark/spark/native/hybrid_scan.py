@@ -20,6 +20,7 @@ from paimon_spark.spark.adapters.decimals import FromIntegers
 from paimon_spark.spark.adapters.sizes import size_of_splits
 from paimon_spark.spark.adapters.tasks import rows_of_tasks
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
+from paimon_spark.spark.native.asked_partials import AskedPartials
 from paimon_spark.spark.native.conditions import NotExpressible, spark_condition
 from paimon_spark.spark.native.file_classifier import ClassifiedFiles, FileClassifier
 from paimon_spark.spark.native.file_lists import store_refusal
@@ -126,6 +127,22 @@ class HybridScan:
         size = size_of_splits(splits, self.scan.fields, self.scan.table.schema.fields)
         groups = self.scan.tasks_of([split.without_statistics() for split in splits])
         return rows_of_tasks(self.spark, groups, work, self.schema, size, self.from_integers)
+
+    def aggregated(self, splits: Sequence[Split], asked: AskedPartials) -> DataFrame:
+        """Partial aggregates of the rows of splits, which tasks make when the DataFrame runs.
+
+        Args:
+            splits: at least one.
+            asked: of the columns of the scan.
+        """
+        scan, schema, made = self.scan, spark_arrow_schema(self.schema), asked.made
+
+        def work(group: tuple[Split, ...]) -> Iterator[pa.RecordBatch]:
+            return made.of(conformed(_reader(scan, placed=False), group, schema))
+
+        size = size_of_splits(splits, scan.fields, scan.table.schema.fields) if made.groups else 1
+        groups = scan.tasks_of([split.without_statistics() for split in splits])
+        return rows_of_tasks(self.spark, groups, work, asked.schema, size, self.from_integers)
 
     def here(self, splits: Sequence[Split], bounded: bool = True) -> DataFrame | None:
         """The rows of splits, read now and by this process; None: they are larger than SMALL_BYTES, and bounded."""

@@ -25,6 +25,7 @@ from paimon_spark.spark.adapters.options import PATH, SESSION_ZONE, last_of, nat
 from paimon_spark.spark.adapters.readable_columns import narrowest_column, readable_schema
 from paimon_spark.spark.adapters.session_options import sql_dialect
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
+from paimon_spark.spark.native.asked_partials import AskedPartials, is_exact_mean, is_exact_quotient
 from paimon_spark.spark.native.file_classifier import ClassifiedFiles
 from paimon_spark.spark.native.hybrid_scan import HybridScan
 from paimon_spark.spark.native.local_read import (
@@ -223,11 +224,45 @@ def _read_state(
         rows = hybrid.here(splits, bounded=False)
     else:
         rows = hybrid.here(splits) if is_local and splits and is_small(splits) else None
+    asked = reading.request.partials
+    if rows is None and asked is not None and splits and _makes_partials(table, asked, splits, found):
+        return _aggregated(spark, reading, table, settings, splits, asked), replace(
+            explained,
+            native_files=0,
+            merged_splits=len(splits),
+            merged_files=sum(split.file_count for split in splits),
+            columns=asked.columns,
+            in_part=True,
+        )
     if rows is None:
         rows = hybrid.frame(found, plan.snapshot, where)
     else:
         explained = replace(explained, native_files=0, merged_splits=0, merged_files=0, local_rows=True)
     return as_read(rows, scan.fields, reading.shown), explained
+
+
+def _makes_partials(
+    table: ReadableTable, asked: AskedPartials, splits: Sequence[Split], found: ClassifiedFiles
+) -> bool:
+    """True if our reader reads most rows, and a text finishes means with the results of Spark."""
+    rest = sum(split.row_count for split in found.rest)
+    if 2 * rest < sum(split.row_count for split in splits):
+        return False
+    return all(is_exact_mean(table, field, splits) and is_exact_quotient(field, splits) for field in asked.means)
+
+
+def _aggregated(
+    spark: SparkSession,
+    reading: Reading,
+    table: ReadableTable,
+    settings: SessionSettings,
+    splits: Sequence[Split],
+    asked: AskedPartials,
+) -> DataFrame:
+    columns = asked.columns or (narrowest_column(table).name,)
+    scan = replace(table.scan(list(columns), reading.options.where), state=reading.request.state)
+    shown = nullable(shown_schema(spark_schema(scan.fields)))
+    return HybridScan(spark, scan, shown, settings).aggregated(splits, asked)
 
 
 def _not_native(table: ReadableTable, found: ClassifiedFiles) -> UnsupportedFeature:

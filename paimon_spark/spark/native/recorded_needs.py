@@ -118,8 +118,9 @@ def needs_of(
         reading.add(operation)
     use, first = reading.use(), None
     where = None if use is None else pushed_filter(use, fields, time_zone, dialect=dialect)
-    if use is not None and is_whole_filter(use, fields, time_zone, dialect=dialect):
-        first = first_rows(use, fields)
+    if use is not None and use.top_n is not None:
+        is_whole = is_whole_filter(use, use.top_n.conditions, fields, time_zone, dialect=dialect)
+        first = first_rows(use, fields) if is_whole else None
     return Needs(_columns(operations, by_name), where, first, reading.counted())
 
 

@@ -24,6 +24,7 @@ from paimon_spark.writes.options import FILTER, PUSH_FILTERS, TIME_ZONE
 if TYPE_CHECKING:
     from paimon_spark.format.snapshot import Snapshot
     from paimon_spark.spark.adapters.readable_columns import Readable
+    from paimon_spark.spark.native.asked_partials import AskedPartials
     from paimon_spark.store.pruning.top_n import TopN
     from paimon_spark.store.scan.time_travel import Travel
 
@@ -125,6 +126,7 @@ class ReadRequest:
         first: only these rows are wanted, of which the DataFrame has all, and others; None: all rows.
         refusal: why the rows must not be read; "": they may.
         state: which one is read, where the caller has opened the table; None: the one that the options choose.
+        partials: may stand in the place of the rows, if the explanation says so; None: they may not.
     """
 
     path: str
@@ -136,6 +138,7 @@ class ReadRequest:
     first: TopN | None = None
     refusal: str = field(default="", compare=False, repr=False)
     state: Travel | None = field(default=None, compare=False, repr=False)
+    partials: AskedPartials | None = None
 
     @property
     def hidden(self) -> tuple[str, ...]:
@@ -164,6 +167,7 @@ class ReadExplanation:
         skipped_by_order: how many files are not read because none of their rows is wanted.
         from_metadata: how many files there are whose numbers of rows and ends of columns are the rows of the DataFrame;
             None: it has the rows of the table.
+        in_part: True if the DataFrame has the partial aggregates of the request, and no rows.
         needs_rows: why metadata do not answer a query that needs no rows; none: they do, or the query needs rows.
     """
 
@@ -179,6 +183,7 @@ class ReadExplanation:
     skipped_by_index: int = 0
     skipped_by_order: int = 0
     from_metadata: int | None = None
+    in_part: bool = False
     needs_rows: tuple[str, ...] = ()
 
 

@@ -1,4 +1,8 @@
-"""Queries whose result metadata tell: numbers of rows, and ends of columns, for all rows or by partition columns."""
+"""Queries that need aggregates of a table, and no rows.
+
+Metadata tell numbers of rows and ends of columns, for all rows or by partition columns. Of other rows tasks make
+partial aggregates, which the text of the query finishes: it sums sums and counts.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from paimon_spark.arrow.predicates.dialect import Dialect
+from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
+from paimon_spark.spark.adapters.readable_columns import Readable
 from paimon_spark.spark.native.aggregate_rows import aggregate_rows
+from paimon_spark.spark.native.asked_partials import RESULT, AskedPartials, asked_partials, mean_text
+from paimon_spark.spark.native.partial_aggregates import COUNT, COUNT_ROWS, SUM
 from paimon_spark.spark.native.table_reading import ReadExplanation, TableFrame
 from paimon_spark.sql.queries.query import Totals, Use, fold
 from paimon_spark.sql.queries.totals import ROWS
@@ -16,6 +24,10 @@ from paimon_spark.store.open import ReadableTable
 
 if TYPE_CHECKING:
     from paimon_spark.spark.queries.session import SqlSession
+
+AVG = "avg"
+_MEAN = (SUM, COUNT)
+_RESERVED = "__paimon_"
 
 
 @dataclass(frozen=True)
@@ -44,7 +56,9 @@ def metadata_answer(session: SqlSession, use: Use, table: object, where: str | N
         SnapshotNotFound: the state does not exist, or it expires concurrently.
         CorruptFile: metadata are missing or damaged.
     """
-    if use.totals is None or not isinstance(table, ReadableTable) or session.dialect() is Dialect.OTHER:
+    if use.totals is None or use.totals.edits is None or not isinstance(table, ReadableTable):
+        return Answer()
+    if session.dialect() is Dialect.OTHER:
         return Answer()
     columns = _columns(use.totals, table)
     if isinstance(columns, str):
@@ -73,23 +87,84 @@ def metadata_answer(session: SqlSession, use: Use, table: object, where: str | N
 
 def exchanged(use: Use) -> Use:
     """The use with the text that sums numbers of rows."""
-    return use if use.totals is None else replace(use, edits=use.totals.edits)
+    return use if use.totals is None else replace(use, edits=use.totals.edits or ())
 
 
 def _columns(totals: Totals, table: ReadableTable) -> Sequence[DataField] | str:
     """The columns that the query needs; or why it needs rows, in words."""
-    by_name: dict[str, DataField] = {}
-    for field in table.schema.fields:
-        if by_name.setdefault(fold(field.name), field) is not field:
-            return "columns differ in letter case alone"
+    by_name = _by_name(table)
+    if by_name is None:
+        return "columns differ in letter case alone"
     if ROWS in by_name:
         return f"the table has a column {ROWS}"
-    unknown = totals.ends - set(by_name) | totals.plain - set(by_name) - totals.aliases
+    named = totals.plain | totals.filtered
+    unknown = totals.ends - set(by_name) | named - set(by_name) - totals.aliases
     if unknown:
         return f"the table has no column {', '.join(sorted(unknown))}"
-    plain = [by_name[name] for name in totals.plain if name in by_name]
+    plain = [by_name[name] for name in named if name in by_name]
     others = sorted(field.name for field in plain if field.name not in table.schema.partition_keys)
     if others:
         return f"{', '.join(others)} is no partition column" if len(others) == 1 else f"{', '.join(others)} are none"
     wanted = {field.name for field in plain} | {by_name[name].name for name in totals.ends}
     return [field for field in table.schema.fields if field.name in wanted]
+
+
+def _by_name(table: ReadableTable) -> dict[str, DataField] | None:
+    """The columns by their folded names; None: two have one name."""
+    found = {fold(field.name): field for field in table.schema.fields}
+    return found if len(found) == len(table.schema.fields) else None
+
+
+def partials_of(totals: Totals, table: Readable) -> AskedPartials | None:
+    """What tasks can make of the rows of a table, so that a query finishes it with its own result; None: they cannot.
+
+    A query that names the columns of other expressions groups by them at most, so partial aggregates are of each of
+    their values.
+
+    Args:
+        totals: what the query needs, of rows that all satisfy its WHERE.
+    """
+    by_name = _by_name(table) if isinstance(table, ReadableTable) else None
+    if not totals.calls or by_name is None or not isinstance(table, ReadableTable):
+        return None
+    if any(name.startswith(_RESERVED) or "{" in name or "}" in name for name in by_name):
+        return None
+    if {call.column for call in totals.calls if call.column} - set(by_name):
+        return None
+    if totals.plain - set(by_name) - totals.aliases:
+        return None
+    groups = [field for name, field in by_name.items() if name in totals.plain]
+    functions = [
+        (function, by_name.get(call.column))
+        for call in totals.calls
+        for function in (_MEAN if call.function == AVG else (call.function,))
+    ]
+    means = [by_name[call.column] for call in totals.calls if call.function == AVG]
+    asked = asked_partials(table, groups, list(dict.fromkeys(functions)))
+    return asked if asked is None else replace(asked, means=tuple(means))
+
+
+def finished(use: Use, asked: AskedPartials) -> Use:
+    """The use with a text that makes the results of partial aggregates, of rows that satisfy its WHERE."""
+    totals = use.totals
+    assert totals is not None
+    assert totals.calls is not None
+    places = {(function, fold(column)): n for n, (function, column) in enumerate(asked.made.functions)}
+    means = {fold(field.name): field for field in asked.means}
+    edits = [] if totals.where is None else [(*totals.where, "true")]
+    for call in totals.calls:
+
+        def summed(function: str, column: str = call.column) -> str:
+            return f"sum(`{RESULT.format(places[function, column])}`)"
+
+        if call.function == AVG:
+            text = mean_text(means[call.column], summed(SUM), summed(COUNT))
+        elif call.function in (COUNT_ROWS, COUNT):
+            text = f"coalesce({summed(call.function)}, 0L)"
+        elif call.function == SUM:
+            text = summed(SUM)
+        else:
+            text = f"{call.function}(`{RESULT.format(places[call.function, call.column])}`)"
+        edits.append((call.start, call.end, text + (f" AS {quoted(call.name)}" if call.name else "")))
+    kept = (cut for cut in use.qualifiers if not any(start <= cut[0] < end for start, end, _ in edits))
+    return replace(use, edits=tuple(edits), qualifiers=tuple(kept))

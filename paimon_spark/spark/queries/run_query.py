@@ -29,7 +29,7 @@ from paimon_spark.format.schema import METADATA_COLUMNS, ROW_ID, SEARCH_SCORE, S
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import DataField, Root
 from paimon_spark.spark.native.read_table import ReadExplanation, ReadRequest, read_found, read_table, read_when_needed
-from paimon_spark.spark.queries.aggregate_pushdown import Answer, exchanged, metadata_answer
+from paimon_spark.spark.queries.aggregate_pushdown import Answer, exchanged, finished, metadata_answer
 from paimon_spark.spark.queries.asking import Args, ask_spark
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.queries.stored_functions import with_stored_functions
@@ -149,6 +149,7 @@ def plan_query(session: SqlSession, query: Query, args: Args = None, depth: int 
     frames: dict[str, DataFrame] = {}
     views: dict[str, DataFrame] = {}
     made: dict[ReadRequest, str] = {}
+    in_part: set[ReadRequest] = set()
     names: list[str | None] = []
     explanations: list[tuple[Use, ReadExplanation]] = []
     uses = list(query.uses)
@@ -182,6 +183,10 @@ def plan_query(session: SqlSession, query: Query, args: Args = None, depth: int 
             found = read_table(session.spark, used)
             frames[made[used]] = with_defaults(found.frame, used) if query.tells_defaults else found.frame
             explanations.append((use, replace(found.explanation, needs_rows=answer.reasons)))
+            if found.explanation.in_part:
+                in_part.add(used)
+        if used in in_part and used.partials is not None:
+            uses[at] = finished(uses[at], used.partials)
         names.append(made[used])
     return QueryFrames(replace(query, uses=tuple(uses)).render(names), {**frames, **views}, tuple(explanations))
 

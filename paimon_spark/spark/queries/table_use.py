@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from paimon_spark.arrow.predicates.dialect import Dialect
@@ -16,6 +17,7 @@ from paimon_spark.spark.adapters.readable_columns import Readable
 from paimon_spark.spark.adapters.session_options import SessionOptions
 from paimon_spark.spark.native.read_table import ReadRequest
 from paimon_spark.spark.native.recorded_needs import first_rows
+from paimon_spark.spark.queries.aggregate_pushdown import partials_of
 from paimon_spark.spark.queries.full_scans import file_count, full_scan_refusal
 from paimon_spark.spark.source.readable import open_readable
 from paimon_spark.sql.queries.needs import is_whole_filter, needed_columns, pushed_filter
@@ -74,9 +76,15 @@ def plan_use(session: SqlSession, use: Use, args: Mapping[str, Any]) -> ReadRequ
     columns, hidden = needed_columns(use, source.table.schema.names), _hidden(use, source.table)
     if hidden:
         columns = (*(source.table.schema.names if columns is None else columns), *hidden)
-    is_known = dialect is not Dialect.OTHER and is_whole_filter(use, fields, zone, args, dialect)
-    first = first_rows(use, fields) if is_known else None
-    return source.request(columns, where, first)
+
+    def is_whole(conditions: int) -> bool:
+        return dialect is not Dialect.OTHER and is_whole_filter(use, conditions, fields, zone, args, dialect)
+
+    first = first_rows(use, fields) if use.top_n is not None and is_whole(use.top_n.conditions) else None
+    request = source.request(columns, where, first)
+    if use.totals is None or hidden or not is_whole(use.totals.conditions):
+        return request
+    return replace(request, partials=partials_of(use.totals, source.table))
 
 
 def _hidden(use: Use, table: Readable) -> tuple[str, ...]:

@@ -6,38 +6,29 @@ aggregates; Spark finishes them: it sums counts and sums, and casts a sum of dec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import types as st
 
 from paimon_spark.arrow.predicates.pruning import compare_values
 from paimon_spark.format.binary_row import decode_arity_row
-from paimon_spark.format.bucket import bucket_fields
 from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.types import FLOATS, INTEGERS, TIMESTAMPS, DataField, DataType, Root
-from paimon_spark.spark.adapters.batches import spark_arrow_schema
+from paimon_spark.format.types import FLOATS, DataField, DataType, Root
 from paimon_spark.spark.adapters.dataframes import arrow_dataframe
-from paimon_spark.spark.adapters.types import shown_schema, spark_schema
 from paimon_spark.spark.native.aggregate_rows import shown_rows
-from paimon_spark.spark.native.partial_aggregates import COUNT, COUNT_ROWS, MAX, MIN, SUM, PartialAggregates
+from paimon_spark.spark.native.asked_partials import AskedPartials, asked_partials, is_exact_mean
+from paimon_spark.spark.native.partial_aggregates import COUNT, COUNT_ROWS, MAX, MIN, SUM
 from paimon_spark.spark.spark_catalog.jvm_objects import Java
 from paimon_spark.spark.spark_catalog.predicates import column_name
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.metadata_aggregates import MetadataAggregates
+from paimon_spark.store.read.splits import Split
 
 _COUNT = DataType(Root.BIGINT)
-_ENDS = INTEGERS | TIMESTAMPS | {Root.DECIMAL, Root.DATE, Root.BOOLEAN}
-_GROUPS = _ENDS | {Root.VARCHAR}
-_PARTIALS: dict[str, tuple[str, frozenset[Root] | None]] = {
-    "Count": (COUNT, None),
-    "Sum": (SUM, INTEGERS | {Root.DECIMAL}),
-    "Min": (MIN, _ENDS),
-    "Max": (MAX, _ENDS),
-}
-"""By Spark's names: the functions, and the types of their columns; None: any. Sums of floats depend on their order."""
+_FUNCTIONS = {"CountStar": COUNT_ROWS, "Count": COUNT, "Sum": SUM, "Min": MIN, "Max": MAX}
+"""By Spark's names."""
 
 
 @dataclass(frozen=True)
@@ -82,69 +73,35 @@ def asked_aggregates(table: Table, aggregation: Java) -> Aggregates | None:
     return Aggregates(tuple(groups), tuple(functions))
 
 
-@dataclass(frozen=True)
-class AskedPartials:
-    """Partial aggregates that tasks can make of rows.
-
-    Attributes:
-        made: what is made.
-        columns: the columns that are read for it.
-        schema: of the partial aggregates, as Spark has it.
-    """
-
-    made: PartialAggregates
-    columns: tuple[str, ...]
-    schema: st.StructType
-
-
-def asked_partials(table: Table, aggregation: Java) -> AskedPartials | None:
-    """What Spark's Aggregation asks, as tasks can make it with the results of Spark; None: they cannot.
-
-    Groups of floats are left to Spark (NaN, -0.0), those of CHAR (it pads them), and those of keys, which are many.
-    """
-    groups = [_column(table, expression, _GROUPS) for expression in aggregation.groupByExpressions()]
-    functions = [_partial(table, function) for function in aggregation.aggregateExpressions()]
+def pushed_partials(table: Table, aggregation: Java) -> AskedPartials | None:
+    """What Spark's Aggregation asks, as tasks can make it with the results of Spark; None: they cannot."""
+    groups = [_column(table, expression) for expression in aggregation.groupByExpressions()]
+    functions = [_function(table, function) for function in aggregation.aggregateExpressions()]
     if None in groups or None in functions:
         return None
-    found, names = [f for f in functions if f is not None], tuple(f.name for f in groups if f is not None)
-    keys = [field.name for field in bucket_fields(table.schema, table.settings)]
-    if keys and set(keys) <= set(names):
-        return None
-    types = [_shown_type(field) for field in groups if field is not None] + [kind for _, _, kind in found]
-    schema = st.StructType([st.StructField(f"c{number}", kind) for number, kind in enumerate(types)])
-    made = PartialAggregates(names, tuple((f, name) for f, name, _ in found), spark_arrow_schema(schema))
-    columns = dict.fromkeys([*names, *(name for _, name, _ in found if name)])
-    return AskedPartials(made, tuple(columns), schema)
+    return asked_partials(table, [f for f in groups if f is not None], [f for f in functions if f is not None])
 
 
-def _partial(table: Table, function: Java) -> tuple[str, str, st.DataType] | None:
-    """The function, its column and the type of its partial results."""
+def _function(table: Table, function: Java) -> tuple[str, DataField | None] | None:
+    """A function by our name, and its column."""
     kind = function.getClass().getSimpleName()
-    if kind == "CountStar":
-        return COUNT_ROWS, "", st.LongType()
-    if kind not in _PARTIALS or (kind in ("Count", "Sum") and function.isDistinct()):
+    if kind not in _FUNCTIONS or (kind in ("Count", "Sum") and function.isDistinct()):
         return None
-    name, roots = _PARTIALS[kind]
-    field = _column(table, function.column(), roots)
-    if field is None:
-        return None
-    is_wide = kind == "Count" or (kind == "Sum" and field.type.root in INTEGERS)
-    return name, field.name, st.LongType() if is_wide else _shown_type(field)
+    field = None if kind == "CountStar" else _column(table, function.column())
+    return None if field is None and kind != "CountStar" else (_FUNCTIONS[kind], field)
 
 
-def _shown_type(field: DataField) -> st.DataType:
-    return shown_schema(spark_schema([field])).fields[0].dataType
+def has_exact_means(table: Table, aggregation: Java, splits: Callable[[], Sequence[Split]]) -> bool:
+    """True if Spark may have each mean by its sum and its count, of which it asks next where it must finish a mean."""
+    means = [f for f in aggregation.aggregateExpressions() if f.getClass().getSimpleName() == "Avg"]
+    columns = [None if mean.isDistinct() else _column(table, mean.column()) for mean in means]
+    return all(column is not None and is_exact_mean(table, column, splits()) for column in columns)
 
 
-def _column(table: Table, expression: Java, roots: frozenset[Root] | None = None) -> DataField | None:
-    """The column of a table, of some types; None: the expression is another one.
-
-    Args:
-        roots: None: any.
-    """
+def _column(table: Table, expression: Java) -> DataField | None:
+    """The column of a table; None: the expression is another one."""
     name = column_name(expression)
-    field = table.schema.by_name.get(name[0]) if name is not None and len(name) == 1 else None
-    return field if field is not None and (roots is None or field.type.root in roots) else None
+    return table.schema.by_name.get(name[0]) if name is not None and len(name) == 1 else None
 
 
 def aggregated_rows(spark: SparkSession, schema: TableSchema, asked: Aggregates) -> DataFrame:

@@ -28,6 +28,7 @@ from paimon_spark.spark.adapters.readable_columns import narrowest_column
 from paimon_spark.spark.adapters.sizes import size_of_splits
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
 from paimon_spark.spark.native.aggregate_rows import MOST_GROUPS
+from paimon_spark.spark.native.asked_partials import AskedPartials
 from paimon_spark.spark.native.file_classifier import NativeFile
 from paimon_spark.spark.native.file_lists import spark_path
 from paimon_spark.spark.native.hybrid_scan import HybridScan
@@ -40,10 +41,10 @@ from paimon_spark.spark.queries.full_scans import full_scan_refusal
 from paimon_spark.spark.source.filters import NotPushed
 from paimon_spark.spark.spark_catalog.aggregates import (
     Aggregates,
-    AskedPartials,
     aggregated_rows,
     asked_aggregates,
-    asked_partials,
+    has_exact_means,
+    pushed_partials,
 )
 from paimon_spark.spark.spark_catalog.bucketing import Bucketing, bucketing, keyed_files
 from paimon_spark.spark.spark_catalog.driver_calls import chosen, parsed, statistics
@@ -108,7 +109,7 @@ class ScanBuilder:
         self._first: TopN | None = None
         self._aggregates: Aggregates | None = None
         self._partials: AskedPartials | None = None
-        self._means = False
+        self._has_means = False
         self._extractions: Java = None
         self._planned: dict[str, Java] = {}
         self._held: list[Java] = []
@@ -155,10 +156,10 @@ class ScanBuilder:
         return True
 
     def supportCompletePushDown(self, aggregation: Java) -> bool:
-        self._means = self._means or any(
-            function.getClass().getSimpleName() == "Avg" for function in aggregation.aggregateExpressions()
-        )
         if self._left or undivided_reason(self._table) is not None:
+            return False
+        if not has_exact_means(self._table, aggregation, lambda: self._splits):
+            self._has_means = True
             return False
         asked = asked_aggregates(self._table, aggregation)
         if asked is None:
@@ -172,9 +173,9 @@ class ScanBuilder:
     def pushAggregation(self, aggregation: Java) -> bool:
         if self._aggregates is not None or self.supportCompletePushDown(aggregation):
             return True
-        if self._left or self._means:
+        if self._left or self._has_means:
             return False
-        asked = asked_partials(self._table, aggregation)
+        asked = pushed_partials(self._table, aggregation)
         if asked is not None and not self._aggregates_by_spark:  # which looks at the files
             self._partials = asked
         return self._partials is not None

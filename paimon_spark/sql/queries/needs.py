@@ -52,13 +52,14 @@ def pushed_filter(
 
 def is_whole_filter(
     use: Use,
+    conditions: int,
     fields: Sequence[DataField],
     time_zone: TimeZone | None,
     args: Mapping[str, Any] = _NO_ARGS,
     dialect: Dialect = Dialect.ANSI,
 ) -> bool:
-    """True if ``pushed_filter`` says all that the WHERE of a top-N query says; arguments as there."""
-    if use.top_n is None or use.top_n.conditions != len(use.conjuncts):
+    """True if ``pushed_filter`` says all that a WHERE of so many conditions says; other arguments as there."""
+    if conditions != len(use.conjuncts):
         return False
     reading = _Reading(fields, time_zone, args, dialect)
     return all(isinstance(part, Conjunct) and reading.condition(part) is not None for part in use.conjuncts)

@@ -105,20 +105,48 @@ Edit: TypeAlias = tuple[int, int, str]
 
 
 @dataclass(frozen=True)
-class Totals:
-    """What a query needs of a table of which it needs no rows. Names are folded.
+class AggregateCall:
+    """An aggregate function in a text.
 
     Attributes:
-        edits: make the query sum the number of rows instead of counting rows.
-        ends: the columns whose least or greatest value it needs.
-        plain: the names that its other expressions use: it can do without rows if these are partition columns.
-        aliases: names of its own, which may be among these.
+        function: "count rows"; or "count", "sum", "avg", "min" or "max" of the values of a column.
+        column: its name, folded; "": there is none.
+        start: the offset of its first character.
+        end: the offset behind its last character.
+        name: of the column of the result that it is, without an alias; "": it is none.
     """
 
-    edits: tuple[Edit, ...]
+    function: str
+    column: str
+    start: int
+    end: int
+    name: str
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What a query needs of a table of which it needs aggregates alone. Names are folded.
+
+    Attributes:
+        edits: make the query sum the number of rows instead of counting rows; None: it needs other functions than
+            these and the ends of columns.
+        ends: the columns whose least or greatest value it needs.
+        plain: the names that its expressions use outside of aggregates and the WHERE.
+        filtered: the names that its WHERE uses.
+        aliases: names of its own, which may be among the plain ones.
+        conditions: how many parts the WHERE has.
+        where: (start, end) of what stands behind WHERE; None: there is none.
+        calls: the aggregates; None: Spark would name a column of the result after what stands in their place.
+    """
+
+    edits: tuple[Edit, ...] | None
     ends: frozenset[str]
     plain: frozenset[str]
+    filtered: frozenset[str]
     aliases: frozenset[str]
+    conditions: int
+    where: tuple[int, int] | None
+    calls: tuple[AggregateCall, ...] | None
 
 
 @dataclass(frozen=True)
@@ -176,7 +204,7 @@ class Use:
         table_word: (start, end) of ``TABLE`` before the name, in whose place ``SELECT * FROM`` must stand, since
             ``TABLE`` takes no alias; None: the name stands in FROM or JOIN.
         qualifiers: (start, end) of the characters before the last part of the name, where it qualifies columns.
-        totals: what the query needs, if it needs no rows but their number and the ends of columns; None: it needs rows.
+        totals: what the query needs, if it needs no rows but their aggregates; None: it needs rows.
         edits: characters of the text that others take the place of, if the table is exchanged.
         top_n: the rows that the query needs, if these are the first ones of an order; None: it may need all.
         metadata: the metadata columns that the query may name of the table, by their names.

@@ -194,10 +194,10 @@ class _Reading:
         if self.why_all or reference.increment:
             return use
         own = _qualifiers_of(use, alias)
-        if use.search is None:
-            use = replace(use, totals=totals(self.tree, node, self.tokens, own), top_n=top_n(node, own))
         found = conditions(node)
         texts = where_parts(self.tokens, reference.end) if found else []
+        if use.search is None:
+            use = replace(use, totals=totals(self.tree, node, self.tokens, own, texts), top_n=top_n(node, own))
         return replace(use, conjuncts=conjuncts(self.text, self.masked, texts, found, own))
 
     def _words(self, at: int) -> frozenset[str]:

@@ -1,18 +1,18 @@
-"""Queries that need no rows of a table, but their number and the ends of columns.
+"""Queries that need no rows of a table, but aggregates of them.
 
 Such a query, as ``SELECT dt, count(*), max(n) FROM t GROUP BY dt``, gives the same result over few rows that stand for
 many: for each group the least and the greatest values, and the number of rows in a column of its own, which is summed
-where the text has ``count(*)``.
+where the text has ``count(*)``. So it does over partial aggregates, if the text finishes them where it has aggregates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
-from paimon_spark.sql.queries.query import Edit, Totals, fold
-from paimon_spark.sql.queries.tree import Node, alias_columns, select_of
+from paimon_spark.sql.queries.query import AggregateCall, Totals, fold
+from paimon_spark.sql.queries.tree import Node, alias_columns, select_of, start_of
 from paimon_spark.sql.text.lexer import Token
 
 ROWS = "__paimon_rows"
@@ -23,18 +23,26 @@ _CLAUSES = frozenset(
     {"expressions", "from", "from_", "where", "group", "having", "order", "limit", "offset", "distinct"}
 )
 _OF_TABLE = frozenset({"sample", "pivots", "joins", "laterals", "hints", "only", "partition"})
+_COUNT_ROWS = "count rows"
+_FUNCTIONS = {exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max"}
+_AGGREGATES, _ENDS = tuple(_FUNCTIONS), (exp.Min, exp.Max)
 _PLAIN = (
     exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Alias, exp.Paren, exp.Star, exp.Placeholder,
     exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.In, exp.Between,
-    exp.Is, exp.Like, exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Cast, exp.TryCast, exp.DataType, exp.DataTypeParam,
-    exp.Count, exp.Min, exp.Max, exp.Where, exp.Group, exp.Having, exp.Order, exp.Ordered, exp.Limit, exp.Offset,
-    exp.Distinct,
+    exp.Is, exp.Like, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Cast, exp.TryCast, exp.DataType,
+    exp.DataTypeParam, exp.Where, exp.Group, exp.Having, exp.Order, exp.Ordered, exp.Limit, exp.Offset, exp.Distinct,
+    *_AGGREGATES,
 )  # fmt: skip
 """What gives the same for equal values. Everything else, sub-queries and functions among it, needs the rows."""
-_ENDS = (exp.Min, exp.Max)
 
 
-def totals(tree: Node, node: Node, tokens: Sequence[Token], qualifiers: Sequence[tuple[str, ...]]) -> Totals | None:
+def totals(
+    tree: Node,
+    node: Node,
+    tokens: Sequence[Token],
+    qualifiers: Sequence[tuple[str, ...]],
+    where: Sequence[tuple[int, int]],
+) -> Totals | None:
     """What a query needs of a table that is the only one in its FROM; None: it needs rows.
 
     Args:
@@ -42,28 +50,39 @@ def totals(tree: Node, node: Node, tokens: Sequence[Token], qualifiers: Sequence
         node: of the table.
         tokens: of the text.
         qualifiers: what may stand before the columns of the table.
+        where: (start, end) of the parts of the WHERE.
     """
     select = select_of(node)
     if select is None or set(_clauses(select)) - _CLAUSES or set(_clauses(node)) & _OF_TABLE or alias_columns(node):
         return None
     items = select.expressions
-    parts = [n for clause, value in _clauses(select).items() if clause not in ("from", "from_") for n in _walk(value)]
-    if not all(type(n) in _PLAIN for n in parts) or not _is_plain(select, parts):
+    parts = {clause: _walk(value) for clause, value in _clauses(select).items() if clause not in ("from", "from_")}
+    nodes = [n for found in parts.values() for n in found]
+    if not all(type(n) in _PLAIN for n in nodes) or not _is_plain(select, nodes):
         return None
-    if not (select.args.get("group") or select.args.get("distinct") or any(_aggregates(item) for item in items)):
+    if not (select.args.get("group") or select.args.get("distinct") or any(item.find(*_AGGREGATES) for item in items)):
         return None
-    columns = [n for n in parts if isinstance(n, exp.Column)]
+    columns = [n for n in nodes if isinstance(n, exp.Column)]
     allowed = {tuple(map(fold, parts)) for parts in qualifiers} | {()}
     if any(tuple(fold(part.name) for part in column.parts[:-1]) not in allowed for column in columns):
         return None
     counts = _counts(tree, select, tokens, node)
-    if counts is None:
+    calls = None if counts is None else _calls(select, nodes, tokens)
+    if counts is None or calls is None:
         return None
+    filtered = {id(n) for n in parts.get("where", ())}
+    outer = [c for c in columns if id(c) not in filtered and not isinstance(c.parent, _AGGREGATES)]
+    has_bare = any(item.find(*_AGGREGATES) for item in items if not isinstance(item, (exp.Alias, *_AGGREGATES)))
+    edits = tuple((call.start, call.end, _SUM + _NAME * bool(call.name)) for call in counts)
     return Totals(
-        edits=counts,
+        edits=edits if all(isinstance(n, _ENDS) or _counts_rows(n) for n in _aggregates(nodes)) else None,
         ends=frozenset(fold(c.name) for c in columns if isinstance(c.parent, _ENDS)),
-        plain=frozenset(fold(c.name) for c in columns if not isinstance(c.parent, _ENDS)),
+        plain=frozenset(fold(c.name) for c in outer),
+        filtered=frozenset(fold(c.name) for c in columns if id(c) in filtered),
         aliases=frozenset(fold(item.alias) for item in items if isinstance(item, exp.Alias)),
+        conditions=len(_conjuncts(select)),
+        where=(where[0][0], where[-1][1]) if where else None,
+        calls=None if has_bare else (*counts, *calls),
     )
 
 
@@ -76,16 +95,22 @@ def _walk(value: Node) -> list[Node]:
     return [n for each in values if isinstance(each, exp.Expression) for n in each.walk()]
 
 
-def _aggregates(item: Node) -> bool:
-    return item.find(exp.Count, *_ENDS) is not None
+def _aggregates(nodes: Sequence[Node]) -> Iterator[Node]:
+    return (n for n in nodes if isinstance(n, _AGGREGATES))
+
+
+def _conjuncts(select: Node) -> list[Node]:
+    where = select.args.get("where")
+    if where is None:
+        return []
+    return list(where.this.flatten()) if isinstance(where.this, exp.And) else [where.this]
 
 
 def _is_plain(select: Node, parts: Sequence[Node]) -> bool:
     """True if aggregates are of a column alone, or of all rows, and none is where Spark would name it after itself."""
     for part in parts:
-        if isinstance(part, _ENDS) and (not isinstance(part.this, exp.Column) or part.expressions):
-            return False
-        if isinstance(part, exp.Count) and not _counts_rows(part):
+        is_of_column = isinstance(part, _AGGREGATES) and not _counts_rows(part)
+        if is_of_column and (not isinstance(part.this, exp.Column) or part.expressions):
             return False
         if isinstance(part, exp.Star) and not isinstance(part.parent, exp.Count):
             return False
@@ -97,27 +122,52 @@ def _is_plain(select: Node, parts: Sequence[Node]) -> bool:
     return not any(item.find(exp.Count) for item in bare)
 
 
-def _counts_rows(count: Node) -> bool:
-    is_one = isinstance(count.this, exp.Literal) and not count.this.is_string and count.this.name == "1"
-    return (isinstance(count.this, exp.Star) or is_one) and not count.expressions
+def _counts_rows(node: Node) -> bool:
+    if not isinstance(node, exp.Count):
+        return False
+    is_one = isinstance(node.this, exp.Literal) and not node.this.is_string and node.this.name == "1"
+    return (isinstance(node.this, exp.Star) or is_one) and not node.expressions
 
 
-def _counts(tree: Node, select: Node, tokens: Sequence[Token], node: Node) -> tuple[Edit, ...] | None:
-    """What stands in the place of each ``count(*)``; None: it is not known which of them are of this SELECT."""
-    found = list(tree.find_all(exp.Count))
+def _counts(tree: Node, select: Node, tokens: Sequence[Token], node: Node) -> list[AggregateCall] | None:
+    """Each ``count(*)``; None: it is not known which of them are of this SELECT."""
+    found = [count for count in tree.find_all(exp.Count) if _counts_rows(count)]
     mine = [count.find_ancestor(exp.Select) is select for count in found]
     if not any(mine):
-        return ()
+        return []
     if not all(mine):
         return None
     words = [token.upper for token in tokens]
     at = [i for i in range(len(words) - 3) if words[i : i + 2] == ["COUNT", "("] and words[i + 3] == ")"]
     at = [i for i in at if tokens[i + 2].text in ("*", "1")]
-    table = node.parts[0].meta.get("start")
+    table = start_of(node.parts[0])
     if len(at) != len(found) or table is None:
         return None
     bare = [i for i in at if tokens[i].start < table and words[i - 1] in ("SELECT", "DISTINCT", ",")]
     bare = [i for i in bare if words[i + 4] in (",", "FROM")]
-    if len(bare) != sum(isinstance(item, exp.Count) for item in select.expressions):
+    if len(bare) != sum(_counts_rows(item) for item in select.expressions):
         return None
-    return tuple((tokens[i].start, tokens[i + 3].end, _SUM + _NAME * (i in bare)) for i in at)
+    return [
+        AggregateCall(_COUNT_ROWS, "", tokens[i].start, tokens[i + 3].end, "count(1)" if i in bare else "") for i in at
+    ]
+
+
+def _calls(select: Node, nodes: Sequence[Node], tokens: Sequence[Token]) -> list[AggregateCall] | None:
+    """The aggregates of columns; None: it is not known where one stands."""
+    places = {token.start: at for at, token in enumerate(tokens)}
+    found = []
+    for node in _aggregates(nodes):
+        if _counts_rows(node):
+            continue
+        function, parts = _FUNCTIONS[type(node)], node.this.parts
+        last = places.get(start_of(parts[-1]) or 0, 0)
+        first = last - 2 * len(parts)
+        if first < 0 or [t.upper for t in tokens[first : first + 2]] != [function.upper(), "("]:
+            return None
+        if last + 1 >= len(tokens) or tokens[last + 1].upper != ")":
+            return None
+        is_bare = any(item is node for item in select.expressions)
+        name = f"{function}({tokens[last].text.strip('`')})" if is_bare else ""
+        column = fold(node.this.name)
+        found.append(AggregateCall(function, column, tokens[first].start, tokens[last + 1].end, name))
+    return found

@@ -1,5 +1,7 @@
 """Aggregates of which our tasks make a part have the results of Spark over the same rows in a file of its own.
 
+Both the catalog that Spark knows and ``SessionCatalog.sql`` have tasks make them.
+
 ``PAIMON_AGGREGATES`` sets how many queries are tried.
 """
 
@@ -7,22 +9,26 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
 from support.long_runs import draws, tries
 
 from conftest import Lake
 
 QUERIES = tries("PAIMON_AGGREGATES", ci=24, long=5000)
 PARTIAL = "partial aggregates"
+IN_PART = "aggregated in part by the tasks"
 COLUMNS = {
     "g": "STRING", "v": "VARCHAR(5)", "c": "CHAR(4)", "t": "TINYINT", "s": "SMALLINT", "i": "INT", "l": "BIGINT",
-    "d": "DECIMAL(6,2)", "w": "DECIMAL(38,6)", "m": "DECIMAL(20,0)", "day": "DATE", "ts": "TIMESTAMP",
-    "tn": "TIMESTAMP_NTZ", "b": "BOOLEAN", "f": "FLOAT", "x": "DOUBLE", "y": "BINARY", "a": "ARRAY<INT>", "p": "STRING",
+    "d": "DECIMAL(6,2)", "e": "DECIMAL(14,3)", "w": "DECIMAL(38,6)", "m": "DECIMAL(20,0)", "day": "DATE",
+    "ts": "TIMESTAMP", "tn": "TIMESTAMP_NTZ", "b": "BOOLEAN",
+    "f": "FLOAT", "x": "DOUBLE", "y": "BINARY", "a": "ARRAY<INT>", "p": "STRING",
 }  # fmt: skip
-NUMBERS = ("t", "s", "i", "l", "d", "w", "m")
+NUMBERS = ("t", "s", "i", "l", "d", "e", "w", "m")
 ENDS = (*NUMBERS, "day", "ts", "tn", "b", "g", "x", "c", "p")
 GROUPS = ("g", "v", "c", "t", "s", "d", "day", "tn", "b", "x", "p", "f", "id", "t + 1")
 CONDITIONS = (
@@ -37,6 +43,7 @@ CONDITIONS = (
 _ENDS_OF = {
     "t": "tinyint(r * 250 - 125)", "s": "smallint(r * 60000 - 30000)", "i": "int(r * 4e9 - 2e9)",
     "l": "bigint((r - 0.5) * {huge})", "d": "cast((r - 0.5) * 19000 AS DECIMAL(6,2))",
+    "e": "cast((r - 0.5) * 1e11 AS DECIMAL(14,3))",
     "w": "cast((r - 0.5) * {huge} AS DECIMAL(38,6)) * 1000000000000", "m": "cast((r - 0.5) * 1e19 AS DECIMAL(20,0))",
 }  # fmt: skip
 
@@ -72,13 +79,15 @@ def make(lake: Lake, folder: Path, seed: int, huge: str) -> None:
 
 
 def query(draw: random.Random) -> str:
+    """A query over ``{}``."""
     groups = draw.sample(GROUPS, draw.choice([0, 0, 1, 1, 2, 3]))
     functions = [function(draw) for _ in range(draw.choice([1, 1, 2, 4]))]
-    items = [*groups, *(f"{text} AS f{number}" for number, text in enumerate(functions))]
+    names = draw.random() < 0.8  # else Spark names the columns, after what it computes
+    items = [*groups, *(f"{text} AS f{number}" if names else text for number, text in enumerate(functions))]
     by = f"GROUP BY {', '.join(groups)}" if groups else ""
     having = f"HAVING count(*) > {draw.randrange(4)}" if draw.random() < 0.2 else ""
     text = f"SELECT {', '.join(items)} FROM {{}} {draw.choice(CONDITIONS)} {by} {having}"
-    return f"SELECT count(*), max(f0) FROM ({text})" if draw.random() < 0.1 else text
+    return f"SELECT count(*), max(f0) FROM ({text})" if names and draw.random() < 0.1 else text
 
 
 def function(draw: random.Random) -> str:
@@ -96,13 +105,14 @@ def function(draw: random.Random) -> str:
             return f"{draw.choice(['count', 'sum', 'max'])}({draw.choice(NUMBERS)}) FILTER (WHERE t > 0)"
         case "expression":
             return f"{draw.choice(['sum', 'max'])}({draw.choice(['t + 1', 'd * (1 - d)', '-i', 'if(b, s, 0)'])})"
-    return f"{kind}({draw.choice(NUMBERS)})"
+    number = draw.choice(NUMBERS)
+    return f"{kind}({draw.choice([number, number.upper(), f'{{}}.{number}'])})"
 
 
-def result(lake: Lake, text: str) -> object:
-    """The rows and their types; or the kind of the error of Spark."""
+def result(lake: Lake, text: str, run: Callable[[str], DataFrame] | None = None) -> object:
+    """The rows, their types and names; or the kind of the error of Spark."""
     try:
-        frame = lake.sql(text)
+        frame = (run or lake.sql)(text)
         return frame.dtypes, lake.rows(frame)
     except PySparkException as error:
         return re.findall(r"\[([A-Z_.]+)\]", str(error))[:1]
@@ -116,13 +126,16 @@ def test_results_are_those_of_spark(lake: Lake, tmp_path: Path, ansi: str, huge:
     make(lake, tmp_path, draw.randrange(1000), huge)
     lake.spark.conf.set("spark.sql.ansi.enabled", ansi)
     try:
-        pushed = 0
+        pushed = in_text = 0
         for _ in range(QUERIES // 4):
             text = query(draw)
             expected = result(lake, text.replace("{}", "copied"))
-            assert result(lake, text.replace("{}", "t")) == expected, text
-            pushed += PARTIAL in lake.sql(f"EXPLAIN {text.replace('{}', 't')}").collect()[0][0]
-        assert pushed or QUERIES < 100
+            ours, of_cat = text.replace("{}", "t"), text.replace("{}", "lake.d.t")
+            assert result(lake, ours) == expected, text
+            assert result(lake, of_cat, lake.cat.sql) == expected, text
+            pushed += PARTIAL in lake.sql(f"EXPLAIN {ours}").collect()[0][0]
+            in_text += IN_PART in lake.cat.explain(of_cat)
+        assert (pushed and in_text) or QUERIES < 100
     finally:
         lake.spark.conf.unset("spark.sql.ansi.enabled")
 
@@ -131,14 +144,23 @@ def test_what_spark_leaves_to_the_tasks(lake: Lake, tmp_path: Path) -> None:
     """Sums of integers and decimals, counts and ends, by columns whose equal values are one group for Spark too."""
     lake.spark.conf.set("spark.paimon.read.local", "false")
     make(lake, tmp_path, 1, "1e6")
-    of = "{} FROM t WHERE i > 0 GROUP BY {}"
-    for items, groups in (("g, sum(i)", "g"), ("tn, count(a), min(w)", "tn"), ("v, d, max(ts)", "v, d"), ("b", "b")):
-        assert PARTIAL in lake.sql(f"EXPLAIN SELECT {of.format(items, groups)}").collect()[0][0], items
+    of = "{} FROM lake.d.t WHERE i > 0 GROUP BY {}"
     for items, groups in (
-        ("g, sum(x)", "g"), ("x, count(*)", "x"), ("c, count(*)", "c"), ("g, min(f)", "g"), ("g, avg(i)", "g"),
+        ("g, sum(i)", "g"),
+        ("tn, count(a), min(w)", "tn"),
+        ("v, d, max(ts)", "v, d"),
+        ("b", "b"),
+        ("g, avg(i), avg(s), avg(e)", "g"),
+    ):
+        assert PARTIAL in lake.sql(f"EXPLAIN SELECT {of.format(items, groups)}").collect()[0][0], items
+        assert items == "b" or IN_PART in lake.cat.explain(f"SELECT {of.format(items, groups)}"), items
+    for items, groups in (
+        ("g, sum(x)", "g"), ("x, count(*)", "x"), ("c, count(*)", "c"), ("g, min(f)", "g"), ("g, avg(d)", "g"),
+        ("g, avg(x)", "g"),
         ("id, sum(l)", "id"), ("g, count(DISTINCT i)", "g"), ("g, sum(i + 1)", "g"), ("g, max(v)", "g"),
     ):  # fmt: skip
         assert PARTIAL not in lake.sql(f"EXPLAIN SELECT {of.format(items, groups)}").collect()[0][0], items
+        assert IN_PART not in lake.cat.explain(f"SELECT {of.format(items, groups)}"), items
 
 
 def test_spark_takes_groups_to_be_as_many_as_rows(lake: Lake, tmp_path: Path) -> None:
@@ -152,3 +174,48 @@ def test_spark_takes_groups_to_be_as_many_as_rows(lake: Lake, tmp_path: Path) ->
     read = size("SELECT l FROM t WHERE i > 0")
     assert size("SELECT l, count(*) FROM t WHERE i > 0 GROUP BY l") >= read
     assert size("SELECT count(l) FROM t WHERE i > 0") < read / 10
+
+
+@pytest.mark.parametrize(
+    ("text", "means"),
+    [
+        ("(1, 9007199254740993), (2, 1)", False),
+        ("(1, 2251799813685248), (2, -3)", True),
+        ("(1, -2251799813685249), (2, NULL)", False),
+        ("(1, NULL), (2, NULL)", True),
+    ],
+)
+def test_a_mean_of_large_integers_is_left_to_spark(lake: Lake, text: str, means: bool) -> None:
+    """Spark adds them as DOUBLE, and a sum beyond 2^53 depends on the order; statistics of 4 rows tell that none is."""
+    lake.spark.conf.set("spark.paimon.read.local", "false")
+    lake.sql("CREATE TABLE big (id INT NOT NULL, l BIGINT) TBLPROPERTIES ('primary-key' = 'id', 'write-only' = 'true')")
+    for _ in range(2):
+        lake.sql(f"INSERT INTO big VALUES {text}")
+    rows = lake.rows("SELECT avg(l) FROM (SELECT l + 0 AS l FROM big)")
+    assert rows == lake.rows("SELECT avg(l) FROM big") == lake.rows(lake.cat.sql("SELECT avg(l) FROM lake.d.big"))
+    assert (PARTIAL in lake.sql("EXPLAIN SELECT avg(l) FROM big").collect()[0][0]) is means
+    assert (IN_PART in lake.cat.explain("SELECT avg(l) FROM lake.d.big")) is means
+
+
+def test_a_mean_of_merged_sums_is_not_bound_by_statistics(lake: Lake) -> None:
+    """An aggregation makes values of several, which are in no file."""
+    lake.spark.conf.set("spark.paimon.read.local", "false")
+    options = "'primary-key' = 'id', 'write-only' = 'true', 'merge-engine' = 'aggregation'"
+    options += ", 'fields.l.aggregate-function' = 'product'"
+    lake.sql(f"CREATE TABLE big (id INT NOT NULL, l BIGINT) TBLPROPERTIES ({options})")
+    for _ in range(2):
+        lake.sql("INSERT INTO big VALUES (1, 1000000000)")
+    assert lake.rows("SELECT avg(l) FROM big") == [(1e18,)]
+    assert PARTIAL not in lake.sql("EXPLAIN SELECT avg(l) FROM big").collect()[0][0]
+    assert IN_PART not in lake.cat.explain("SELECT avg(l) FROM lake.d.big")
+
+
+def test_a_condition_that_is_not_understood_is_left_to_spark(lake: Lake, tmp_path: Path) -> None:
+    lake.spark.conf.set("spark.paimon.read.local", "false")
+    make(lake, tmp_path, 1, "1e6")
+    for condition, ours in (("i > 0", True), ("i > 0 AND g <> 'g'", True), ("hash(i) > 0", False), ("i > :x", True)):
+        args = {"x": 0} if ":x" in condition else {}
+        query = f"SELECT g, sum(i), count(*) FROM {{}} WHERE {condition} GROUP BY g"
+        expected = lake.rows(lake.sql(query.format("copied"), **args))
+        assert lake.rows(lake.cat.sql(query.format("lake.d.t"), args or None)) == expected
+        assert (IN_PART in lake.cat.explain(query.format("lake.d.t"), args or None)) is ours, condition

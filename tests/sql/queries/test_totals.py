@@ -1,4 +1,4 @@
-"""Which queries need no rows: numbers of rows and ends of columns, by partition columns."""
+"""Which queries need no rows, but aggregates: numbers of rows and ends of columns, sums, counts and means."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ def exchanged(text: str) -> tuple[Totals, str]:
     query = read(text)
     (use,) = query.uses
     assert use.totals is not None
+    assert use.totals.edits is not None
     new = query.text
     for start, end, words in sorted([*use.totals.edits, (use.start, use.end, "~")], reverse=True):
         new = new[:start] + words + new[end:]
@@ -46,7 +47,11 @@ def exchanged(text: str) -> tuple[Totals, str]:
 )
 def test_what_is_needed(text: str, new: str, ends: str, plain: str) -> None:
     needed, found = exchanged(text)
-    assert (found, needed.ends, needed.plain) == (new, frozenset(ends.split()), frozenset(plain.split()))
+    assert (found, needed.ends, needed.plain | needed.filtered) == (
+        new,
+        frozenset(ends.split()),
+        frozenset(plain.split()),
+    )
 
 
 @pytest.mark.parametrize(
@@ -55,8 +60,9 @@ def test_what_is_needed(text: str, new: str, ends: str, plain: str) -> None:
         "SELECT dt FROM {t}",
         "SELECT max(x) FROM {t} AS r(y, x)",
         "SELECT *, max(x) FROM {t}",
-        "SELECT sum(x) FROM {t}",
-        "SELECT count(x) FROM {t}",
+        "SELECT sum(DISTINCT x) FROM {t}",
+        "SELECT sum(x + 1) FROM {t}",
+        "SELECT mean(x) FROM {t}",
         "SELECT count(DISTINCT x) FROM {t}",
         "SELECT count(2), count('1') FROM {t}",
         "SELECT min(x + 1) FROM {t}",
@@ -79,3 +85,27 @@ def test_what_is_needed(text: str, new: str, ends: str, plain: str) -> None:
 )
 def test_what_needs_rows(text: str) -> None:
     assert all(use.totals is None for use in read(text).uses)
+
+
+@pytest.mark.parametrize(
+    ("text", "calls", "plain", "where"),
+    [
+        ("SELECT g, SUM ( t.`X` ) FROM {t} GROUP BY g", ["sum x SUM ( t.`X` ) sum(X)"], "g", None),
+        (
+            "SELECT count(*), count(x) n FROM {t} WHERE a > 1 AND (b = 2) HAVING avg(y) > 0 ORDER BY max(x)",
+            ["avg y avg(y) ", "count rows  count(*) count(1)", "count x count(x) ", "max x max(x) "],
+            "",
+            "a > 1 AND (b = 2)",
+        ),
+        ("SELECT sum(x) / count(x) AS m, g + 1 FROM {t} GROUP BY g", ["count x count(x) ", "sum x sum(x) "], "g", None),
+        ("SELECT max(x) + 1 FROM {t}", None, "", None),
+    ],
+)
+def test_aggregates_and_where_they_stand(text: str, calls: list[str] | None, plain: str, where: str | None) -> None:
+    query = read(text)
+    totals = query.uses[0].totals
+    assert totals is not None
+    written = [f"{c.function} {c.column} {query.text[c.start : c.end]} {c.name}" for c in totals.calls or ()]
+    assert (None if totals.calls is None else sorted(written)) == calls
+    assert totals.plain == frozenset(plain.split())
+    assert (None if totals.where is None else query.text[slice(*totals.where)]) == where

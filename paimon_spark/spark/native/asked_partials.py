@@ -1,0 +1,169 @@
+"""Which partial aggregates of a table Spark can finish with the results that it has over the rows themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import types as st
+
+from paimon_spark.format.bucket import bucket_fields
+from paimon_spark.format.types import INTEGERS, TIMESTAMPS, DataField, Root
+from paimon_spark.spark.adapters.batches import spark_arrow_schema
+from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
+from paimon_spark.spark.native.partial_aggregates import COUNT, MAX, MIN, SUM, PartialAggregates
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.file_statistics import FileStatistics
+from paimon_spark.store.read.splits import Split
+
+RESULT = "__paimon_{}"
+"""The name of the n-th function in the schema of partial aggregates."""
+_ENDS = INTEGERS | TIMESTAMPS | {Root.DECIMAL, Root.DATE, Root.BOOLEAN}
+_GROUPS = _ENDS | {Root.VARCHAR}
+_COLUMNS: dict[str, frozenset[Root] | None] = {
+    COUNT: None, SUM: INTEGERS | {Root.DECIMAL}, MIN: _ENDS, MAX: _ENDS,
+}  # fmt: skip
+"""The types of the columns of each function; None: any. Sums of floats depend on their order."""
+_LARGEST = {Root.TINYINT: 2**7, Root.SMALLINT: 2**15, Root.INT: 2**31, Root.BIGINT: 2**63}
+_EXACT_DOUBLE = 2**53
+_MEAN_DIGITS = range(12, 29)
+_MOST_ROWS = 10**10
+_MORE_DIGITS = 4
+
+
+@dataclass(frozen=True)
+class AskedPartials:
+    """Partial aggregates that tasks can make of rows.
+
+    Attributes:
+        made: what is made.
+        columns: the columns that are read for it.
+        schema: of the partial aggregates, as Spark has it.
+        means: the columns of which a text makes the mean, of a sum and a count.
+    """
+
+    made: PartialAggregates
+    columns: tuple[str, ...]
+    schema: st.StructType
+    means: tuple[DataField, ...] = ()
+
+    def __hash__(self) -> int:
+        return hash(self.made.functions)
+
+
+def asked_partials(
+    table: Table, groups: Sequence[DataField], functions: Sequence[tuple[str, DataField | None]]
+) -> AskedPartials | None:
+    """What tasks make of the rows of a table; None: Spark cannot finish it with its own results, or has nothing of it.
+
+    Groups of floats are left to Spark (NaN, -0.0), those of CHAR (it pads them), and those of keys, which are many.
+
+    Args:
+        groups: columns whose values make groups.
+        functions: names as of PartialAggregates, each with its column; None: of COUNT_ROWS.
+    """
+    if any(field.type.root not in _GROUPS for field in groups):
+        return None
+    if any(field is not None and not _has_type(function, field) for function, field in functions):
+        return None
+    keys = {field.name for field in bucket_fields(table.schema, table.settings)}
+    if keys and keys <= {field.name for field in groups}:
+        return None
+    shown = nullable(shown_schema(spark_schema(list(groups)))).fields
+    results = [
+        st.StructField(RESULT.format(number), _result(function, field))
+        for number, (function, field) in enumerate(functions)
+    ]
+    schema = st.StructType([*shown, *results])
+    names = tuple(field.name for field in groups)
+    asked = tuple((function, "" if field is None else field.name) for function, field in functions)
+    columns = dict.fromkeys([*names, *(name for _, name in asked if name)])
+    return AskedPartials(PartialAggregates(names, asked, spark_arrow_schema(schema)), tuple(columns), schema)
+
+
+def _has_type(function: str, field: DataField) -> bool:
+    roots = _COLUMNS[function]
+    return roots is None or field.type.root in roots
+
+
+def _result(function: str, field: DataField | None) -> st.DataType:
+    """The type of the partial results of a function."""
+    if field is None or function == COUNT or (function == SUM and field.type.root in INTEGERS):
+        return st.LongType()
+    return shown_schema(spark_schema([field])).fields[0].dataType
+
+
+def is_exact_mean(table: Table, field: DataField, splits: Sequence[Split]) -> bool:
+    """True if the mean of a column is the same by its sum and its count, whatever Spark adds in which order.
+
+    Spark adds integers as DOUBLE: each sum of some of them must be one exactly. It adds decimals as decimals, of 10
+    digits more, but those of up to 11 digits as DOUBLE too, and divides these (Spark: Average, DecimalAggregates).
+
+    Args:
+        splits: all rows that are read.
+    """
+    rows = sum(split.row_count for split in splits)
+    if field.type.root is Root.DECIMAL:
+        return (field.type.precision or 10) in _MEAN_DIGITS and rows < _MOST_ROWS
+    if field.type.root not in INTEGERS:
+        return False
+    if rows * _LARGEST[field.type.root] <= _EXACT_DOUBLE:
+        return True
+    largest = _largest(table, field, splits)
+    return largest is not None and rows * largest <= _EXACT_DOUBLE
+
+
+def mean_text(field: DataField, sums: str, counts: str) -> str:
+    """An expression of SQL for the mean of a column, with the type of Spark's.
+
+    Args:
+        sums, counts: expressions for the sum and the number of its values, as integers or decimals.
+    """
+    if field.type.root is not Root.DECIMAL:
+        return f"(CAST({sums} AS DOUBLE) / nullif({counts}, 0L))"
+    precision, scale = field.type.precision or 10, field.type.scale or 0
+    return f"CAST({sums} / nullif({counts}, 0L) AS DECIMAL({precision + _MORE_DIGITS}, {scale + _MORE_DIGITS}))"
+
+
+def is_exact_quotient(field: DataField, splits: Sequence[Split]) -> bool:
+    """True if mean_text has Spark's mean: a quotient of decimals is rounded before it gets the type of a mean.
+
+    The quotient must have so many digits that no two means lie nearer to each other, with both settings of
+    spark.sql.decimalOperations.allowPrecisionLoss (Spark: Divide.resultDecimalType).
+    """
+    if field.type.root is not Root.DECIMAL:
+        return True
+    precision, scale = field.type.precision or 10, field.type.scale or 0
+    whole, wanted = precision + 10 - scale, scale + 21
+    kept = wanted if whole + wanted <= 38 else max(38 - whole, 6)
+    digits = min(38, wanted)
+    over = min(38, whole) + digits - 38
+    strict = digits - (over // 2 + 1) if over > 0 else digits
+    spare = min(kept, strict) - (scale + _MORE_DIGITS)
+    return spare > 0 and sum(split.row_count for split in splits) < 10**spare
+
+
+def _largest(table: Table, field: DataField, splits: Sequence[Split]) -> int | None:
+    """A number that no value of a column exceeds, without its sign, by the statistics of files; None: not known."""
+    settings = table.settings
+    if settings.data_evolution_enabled or (table.schema.primary_keys and not settings.merge_engine.keeps_whole_rows):
+        return None  # a value may be that of no file
+    largest = 0
+    for bound in _bounds(table, field, splits):
+        if bound is None:
+            return None
+        largest = max(largest, bound)
+    return largest
+
+
+def _bounds(table: Table, field: DataField, splits: Sequence[Split]) -> Iterator[int | None]:
+    statistics = FileStatistics([field.name], table.schema, table.schemas.load)
+    for split in splits:
+        for file in split.files:
+            known = statistics.of_values(file).get(field.name)
+            if known is not None and known.null_count is not None and known.null_count == file.row_count:
+                yield 0
+            elif known is None or known.minimum is None or known.maximum is None:
+                yield None
+            else:
+                yield max(abs(known.minimum), abs(known.maximum))
