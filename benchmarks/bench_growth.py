@@ -1,7 +1,8 @@
 """How work on one table grows with its rows, files, snapshots, partitions, buckets and columns, here and in Java 2.0.0.
 
 Each measurement is made in a process of its own, so that its peak of memory is its own too. A work that takes longer
-than LIMIT ends its curve. The part writes ``growth.json``, ``growth.md`` and ``growth.svg`` beside its tables.
+than LIMIT ends its curve. Curves are of processor time, which other work on the machine changes little; the seconds are
+kept beside it. The part writes ``growth.json``, ``growth.md`` and ``growth.svg`` beside its tables.
 """
 
 from __future__ import annotations
@@ -9,26 +10,25 @@ from __future__ import annotations
 import json
 import math
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from growth_session import JAVA
 from measure import Results
 
-LIMIT = 60
-"""Seconds for one process: a measurement, or the making of a table."""
-MAKING = 240
+LIMIT, WAITED = 120, 300
+"""Processor seconds, and seconds, for one process: a measurement, or the making of a table."""
 MINUTES = 25
 BEND = 1.2
 """A curve whose last step is steeper than that on log-log paper bends upward."""
 OURS, THEIRS = "ours", "java"
-Curve = dict[int, tuple[float, int]]
-"""By the size of a table: seconds, and bytes of the peak."""
+Curve = dict[int, tuple[float, int, float]]
+"""By the size of a table: processor seconds, bytes of the peak, and seconds."""
 
 
 @dataclass(frozen=True)
@@ -85,59 +85,54 @@ class Growth:
     left_out: list[str]
 
 
-def session(*words: str, limit: float) -> Any:
-    """What a process of growth_session prints; None: it does not end in time, or fails.
-
-    Raises:
-        RuntimeError: it fails.
-    """
-    command = [sys.executable, str(Path(__file__).with_name("growth_session.py")), *words]
+def session(*words: str) -> Mapping[str, float] | str:
+    """What a process of growth_session prints; or in words why it prints nothing."""
+    command = [sys.executable, str(Path(__file__).with_name("growth_session.py")), str(LIMIT), *words]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=limit)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=WAITED)
     except subprocess.TimeoutExpired:
-        return None
+        return f"longer than {WAITED} s"
+    if done.returncode == -signal.SIGXCPU:
+        return f"more than {LIMIT} processor seconds"
     if done.returncode:
-        raise RuntimeError(f"{' '.join(words)}: {done.stderr.splitlines()[-1:]}")
-    return json.loads(done.stdout.splitlines()[-1]) if done.stdout.strip() else {}
+        return (done.stderr.splitlines() or [f"it ends with {done.returncode}"])[-1]
+    found: Mapping[str, float] = json.loads(done.stdout.splitlines()[-1]) if done.stdout.strip() else {}
+    return found
 
 
 def measure(growth: Growth, root: Path, scale: float, until: float) -> None:
-    """All curves, as far as time allows. A curve that does not end in time has no further points."""
-    for name, axis in AXES.items():
-        ended: set[tuple[str, str]] = set()
-        for point in [p for p in axis.points if p <= max(axis.points) * scale] or axis.points[:1]:
-            if time.monotonic() > until:
-                growth.left_out.append(f"{name} from {point:,}: the time of the part is over")
-                break
-            for who in (OURS, THEIRS):
-                works = [w for w in axis.works if (who, w) not in ended and (who == OURS or w in JAVA)]
+    """All curves, ours first, as far as time allows. A curve that does not end in time has no further points."""
+    for who in (OURS, THEIRS):
+        for name, axis in AXES.items():
+            ended: set[str] = set()
+            for point in [p for p in axis.points if p <= max(axis.points) * scale] or axis.points[:1]:
+                works = [work for work in axis.works if work not in ended and (who == OURS or work in JAVA)]
                 path = root / f"growth-{name}-{point}{'-java' * (axis.is_spent and who == THEIRS)}"
-                if works and not (path / "schema").exists():
-                    shutil.rmtree(path, ignore_errors=True)
-                    if session("make", name, str(point), str(path), limit=MAKING) is None:
-                        growth.left_out.append(f"{name} {point:,}: the table is not made within {MAKING} s")
-                        break
+                if time.monotonic() > until:
+                    growth.left_out.append(f"{name} from {point:,}, {who}: the time of the part is over")
+                    break
+                if works and not _is_made(path, name, point):
+                    growth.left_out.append(f"{name} {point:,}, {who}: the table is not made within {LIMIT} s")
+                    break
                 for work in works:
-                    try:
-                        taken = session(who, work, str(path), axis.where, limit=LIMIT)
-                    except RuntimeError as error:
-                        growth.left_out.append(f"{name} {point:,}, {work}, {who}: {error}")
-                        ended.add((who, work))
+                    taken = session(who, work, str(path), axis.where)
+                    if isinstance(taken, str):
+                        growth.left_out.append(f"{name} {point:,}, {work}, {who}: {taken}")
+                        ended.add(work)
                         continue
-                    if taken is None:
-                        growth.left_out.append(f"{name} {point:,}, {work}, {who}: longer than {LIMIT} s")
-                        ended.add((who, work))
-                        continue
-                    seconds, peak = taken["seconds"], taken["peak"]
-                    growth.curves.setdefault((name, work, who), {})[point] = (seconds, peak)
-                    print(
-                        f"growth: {name} {point:,}, {work}, {who}: {seconds:.4f} s, {peak / 2**20:.0f} MB", flush=True
-                    )
-            shutil.rmtree(root / f"growth-{name}-{point}", ignore_errors=True)
-            shutil.rmtree(root / f"growth-{name}-{point}-java", ignore_errors=True)
+                    used, peak = taken["processor"], taken["peak"]
+                    growth.curves.setdefault((name, work, who), {})[point] = (used, peak, taken["seconds"])
+                    print(f"growth: {name} {point:,}, {work}, {who}: {used:.4f} s, {peak / 2**20:.0f} MB", flush=True)
 
 
-def slope(curve: Mapping[int, tuple[float, int]], what: int) -> float:
+def _is_made(path: Path, name: str, point: int) -> bool:
+    if (path / "snapshot").exists():
+        return True
+    shutil.rmtree(path, ignore_errors=True)
+    return not isinstance(session("make", name, str(point), str(path)), str)
+
+
+def slope(curve: Curve, what: int) -> float:
     """How steep the last step of a curve is on log-log paper: 1 is proportional.
 
     Args:
@@ -150,7 +145,7 @@ def slope(curve: Mapping[int, tuple[float, int]], what: int) -> float:
 def table(growth: Growth) -> str:
     """The curves as Markdown."""
     lines = [
-        "| what grows | work | sizes | time | last step | peak of memory | Java: time | last step | peak |",
+        "| what grows | work | sizes | processor | last step | peak of memory | Java: processor | last step | peak |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for (name, work, who), curve in growth.curves.items():
@@ -164,7 +159,7 @@ def table(growth: Growth) -> str:
 def _cells(curve: Curve) -> str:
     if len(curve) < 2:
         return "| | "
-    (first, low), (last, high) = next(iter(curve.values())), list(curve.values())[-1]
+    (first, low, _), (last, high, _) = next(iter(curve.values())), list(curve.values())[-1]
     return f"{_seconds(first)} to {_seconds(last)} | {slope(curve, 0):.2f} | {low / 2**20:.0f} to {high / 2**20:.0f} MB"
 
 
@@ -196,7 +191,7 @@ def picture(growth: Growth, target: Path) -> None:
         plots[1][column].set_xlabel(f"number of {name}")
         for row in (0, 1):
             plots[row][column].grid(alpha=0.3)
-    plots[0][0].set_ylabel("seconds")
+    plots[0][0].set_ylabel("processor seconds")
     plots[1][0].set_ylabel("peak of memory, MB")
     lines = [pyplot.Line2D([], [], color=color, label=work) for work, color in colors.items()]
     lines += [
@@ -223,6 +218,7 @@ def run(results: Results, root: Path, scale: float) -> None:
     directory = root / "growth"
     directory.mkdir(exist_ok=True)
     measure(growth, directory, scale, time.monotonic() + MINUTES * 60)
+    shutil.rmtree(directory)
     found = {" / ".join(key): curve for key, curve in growth.curves.items()}
     (root / "growth.json").write_text(json.dumps({"curves": found, "left out": growth.left_out}, indent=1))
     (root / "growth.md").write_text(table(growth))

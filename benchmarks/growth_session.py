@@ -1,13 +1,14 @@
 """One piece of work on one table of the part `growth`, or its making, in a process of its own. Prints a line of JSON.
 
-``python growth_session.py make AXIS POINT PATH`` makes a table; ``python growth_session.py ours|java WORK PATH WHERE``
-does the work, up to three times, and prints the seconds of the best round and the peak of memory in bytes. WHERE is
-``column=value``, for the works that look a row or a partition up.
+``python growth_session.py LIMIT make AXIS POINT PATH`` makes a table. ``python growth_session.py LIMIT ours|java WORK
+PATH WHERE`` does the work, up to three times, and prints the seconds and the processor seconds of the best round, and
+the peak of memory in bytes. WHERE is ``column=value``, for the works that look a row or a partition up.
 """
 
 from __future__ import annotations
 
 import json
+import resource
 import shutil
 import sys
 import time
@@ -238,26 +239,28 @@ JAVA = frozenset({"plan", "plan of a partition", "row by its key", "all rows", "
 # ------------------------------------------------------------------------------------------------------------ measured
 
 
-def measured(run: Callable[[], object], rounds: int) -> float:
-    """Seconds of the best round; each begins with nothing remembered."""
-    best, began = float("inf"), time.perf_counter()
+def measured(run: Callable[[], object], rounds: int) -> tuple[float, float]:
+    """Seconds and processor seconds, each of its best round; each begins with nothing remembered."""
+    wall = processor = float("inf")
+    began = time.perf_counter()
     for _ in range(rounds):
         forget_all()
-        start = time.perf_counter()
+        start, used = time.perf_counter(), time.process_time()
         run()
-        best = min(best, time.perf_counter() - start)
+        wall, processor = min(wall, time.perf_counter() - start), min(processor, time.process_time() - used)
         if time.perf_counter() - began > ENOUGH:
             break
-    return best
+    return wall, processor
 
 
-def main(who: str, what: str, path: str, more: str) -> None:
+def main(limit: str, who: str, what: str, path: str, more: str) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 5))
     if who == "make":
         MAKERS[what](Path(more), int(path))
         return
     run = by_java(what, path, more) if who == "java" else lambda: OURS[what](path, more)
-    seconds = measured(run, 1 if what in ONCE else ROUNDS)
-    print(json.dumps({"seconds": seconds, "peak": resident_peak()}), flush=True)
+    wall, processor = measured(run, 1 if what in ONCE else ROUNDS)
+    print(json.dumps({"seconds": wall, "processor": processor, "peak": resident_peak()}), flush=True)
 
 
 if __name__ == "__main__":

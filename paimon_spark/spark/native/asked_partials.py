@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from pyspark.sql import types as st
 
 from paimon_spark.format.bucket import bucket_fields
+from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import INTEGERS, TIMESTAMPS, DataField, Root
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
 from paimon_spark.spark.native.partial_aggregates import COUNT, MAX, MIN, SUM, PartialAggregates
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.file_statistics import FileStatistics
-from paimon_spark.store.read.splits import Split
+from paimon_spark.store.scan.read_spec import Plan
+from paimon_spark.store.scan.table_scan import Scan
 
 RESULT = "__paimon_{}"
 """The name of the n-th function in the schema of partial aggregates."""
@@ -93,23 +95,23 @@ def _result(function: str, field: DataField | None) -> st.DataType:
     return shown_schema(spark_schema([field])).fields[0].dataType
 
 
-def is_exact_mean(table: Table, field: DataField, splits: Sequence[Split]) -> bool:
+def is_exact_mean(scan: Scan, plan: Plan, field: DataField) -> bool:
     """True if the mean of a column is the same by its sum and its count, whatever Spark adds in which order.
 
     Spark adds integers as DOUBLE: each sum of some of them must be one exactly. It adds decimals as decimals, of 10
     digits more, but those of up to 11 digits as DOUBLE too, and divides these (Spark: Average, DecimalAggregates).
 
     Args:
-        splits: all rows that are read.
+        plan: of the scan.
     """
-    rows = sum(split.row_count for split in splits)
+    rows = sum(split.row_count for split in plan.splits)
     if field.type.root is Root.DECIMAL:
         return (field.type.precision or 10) in _MEAN_DIGITS and rows < _MOST_ROWS
     if field.type.root not in INTEGERS:
         return False
     if rows * _LARGEST[field.type.root] <= _EXACT_DOUBLE:
         return True
-    largest = _largest(table, field, splits)
+    largest = _largest(scan, plan.snapshot, field)
     return largest is not None and rows * largest <= _EXACT_DOUBLE
 
 
@@ -125,7 +127,7 @@ def mean_text(field: DataField, sums: str, counts: str) -> str:
     return f"CAST({sums} / nullif({counts}, 0L) AS DECIMAL({precision + _MORE_DIGITS}, {scale + _MORE_DIGITS}))"
 
 
-def is_exact_quotient(field: DataField, splits: Sequence[Split]) -> bool:
+def is_exact_quotient(plan: Plan, field: DataField) -> bool:
     """True if mean_text has Spark's mean: a quotient of decimals is rounded before it gets the type of a mean.
 
     The quotient must have so many digits that no two means lie nearer to each other, with both settings of
@@ -140,30 +142,24 @@ def is_exact_quotient(field: DataField, splits: Sequence[Split]) -> bool:
     over = min(38, whole) + digits - 38
     strict = digits - (over // 2 + 1) if over > 0 else digits
     spare = min(kept, strict) - (scale + _MORE_DIGITS)
-    return spare > 0 and sum(split.row_count for split in splits) < 10**spare
+    return spare > 0 and sum(split.row_count for split in plan.splits) < 10**spare
 
 
-def _largest(table: Table, field: DataField, splits: Sequence[Split]) -> int | None:
+def _largest(scan: Scan, snapshot: Snapshot | None, field: DataField) -> int | None:
     """A number that no value of a column exceeds, without its sign, by the statistics of files; None: not known."""
-    settings = table.settings
-    if settings.data_evolution_enabled or (table.schema.primary_keys and not settings.merge_engine.keeps_whole_rows):
+    table = scan.table
+    if table.settings.data_evolution_enabled or snapshot is None:
+        return None
+    if table.schema.primary_keys and not table.settings.merge_engine.keeps_whole_rows:
         return None  # a value may be that of no file
-    largest = 0
-    for bound in _bounds(table, field, splits):
-        if bound is None:
-            return None
-        largest = max(largest, bound)
-    return largest
-
-
-def _bounds(table: Table, field: DataField, splits: Sequence[Split]) -> Iterator[int | None]:
-    statistics = FileStatistics([field.name], table.schema, table.schemas.load)
-    for split in splits:
+    statistics, largest = FileStatistics([field.name], table.schema, table.schemas.load), 0
+    told = replace(scan, spec=replace(scan.spec, with_statistics=True))
+    for split in told.plan_at(snapshot).splits:
         for file in split.files:
             known = statistics.of_values(file).get(field.name)
             if known is not None and known.null_count is not None and known.null_count == file.row_count:
-                yield 0
-            elif known is None or known.minimum is None or known.maximum is None:
-                yield None
-            else:
-                yield max(abs(known.minimum), abs(known.maximum))
+                continue
+            if known is None or known.minimum is None or known.maximum is None:
+                return None
+            largest = max(largest, abs(known.minimum), abs(known.maximum))
+    return largest

@@ -225,7 +225,7 @@ def _read_state(
     else:
         rows = hybrid.here(splits) if is_local and splits and is_small(splits) else None
     asked = reading.request.partials
-    if rows is None and asked is not None and splits and _makes_partials(table, asked, splits, found):
+    if rows is None and asked is not None and splits and _makes_partials(scan, plan, asked, found):
         return _aggregated(spark, reading, table, settings, splits, asked), replace(
             explained,
             native_files=0,
@@ -241,14 +241,12 @@ def _read_state(
     return as_read(rows, scan.fields, reading.shown), explained
 
 
-def _makes_partials(
-    table: ReadableTable, asked: AskedPartials, splits: Sequence[Split], found: ClassifiedFiles
-) -> bool:
+def _makes_partials(scan: Scan, plan: Plan, asked: AskedPartials, found: ClassifiedFiles) -> bool:
     """True if our reader reads most rows, and a text finishes means with the results of Spark."""
     rest = sum(split.row_count for split in found.rest)
-    if 2 * rest < sum(split.row_count for split in splits):
+    if 2 * rest < sum(split.row_count for split in plan.splits):
         return False
-    return all(is_exact_mean(table, field, splits) and is_exact_quotient(field, splits) for field in asked.means)
+    return all(is_exact_mean(scan, plan, field) and is_exact_quotient(plan, field) for field in asked.means)
 
 
 def _aggregated(

@@ -24,7 +24,8 @@ from paimon_spark.spark.spark_catalog.jvm_objects import Java
 from paimon_spark.spark.spark_catalog.predicates import column_name
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.metadata_aggregates import MetadataAggregates
-from paimon_spark.store.read.splits import Split
+from paimon_spark.store.scan.read_spec import Plan
+from paimon_spark.store.scan.table_scan import Scan
 
 _COUNT = DataType(Root.BIGINT)
 _FUNCTIONS = {"CountStar": COUNT_ROWS, "Count": COUNT, "Sum": SUM, "Min": MIN, "Max": MAX}
@@ -91,11 +92,15 @@ def _function(table: Table, function: Java) -> tuple[str, DataField | None] | No
     return None if field is None and kind != "CountStar" else (_FUNCTIONS[kind], field)
 
 
-def has_exact_means(table: Table, aggregation: Java, splits: Callable[[], Sequence[Split]]) -> bool:
-    """True if Spark may have each mean by its sum and its count, of which it asks next where it must finish a mean."""
+def has_exact_means(scan: Scan, aggregation: Java, plan: Callable[[], Plan]) -> bool:
+    """True if Spark may have each mean by its sum and its count, of which it asks next where it must finish a mean.
+
+    Args:
+        plan: gives that of the scan.
+    """
     means = [f for f in aggregation.aggregateExpressions() if f.getClass().getSimpleName() == "Avg"]
-    columns = [None if mean.isDistinct() else _column(table, mean.column()) for mean in means]
-    return all(column is not None and is_exact_mean(table, column, splits()) for column in columns)
+    columns = [None if mean.isDistinct() else _column(scan.table, mean.column()) for mean in means]
+    return all(column is not None and is_exact_mean(scan, plan(), column) for column in columns)
 
 
 def _column(table: Table, expression: Java) -> DataField | None:

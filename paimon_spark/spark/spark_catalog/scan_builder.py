@@ -158,7 +158,7 @@ class ScanBuilder:
     def supportCompletePushDown(self, aggregation: Java) -> bool:
         if self._left or undivided_reason(self._table) is not None:
             return False
-        if not has_exact_means(self._table, aggregation, lambda: self._splits):
+        if not has_exact_means(self._scan(()), aggregation, lambda: self._plan):
             self._has_means = True
             return False
         asked = asked_aggregates(self._table, aggregation)

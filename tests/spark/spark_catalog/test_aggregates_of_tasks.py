@@ -78,10 +78,10 @@ def make(lake: Lake, folder: Path, seed: int, huge: str) -> None:
     lake.sql(f"SELECT {shown} FROM all_rows").createOrReplaceTempView("copied")
 
 
-def query(draw: random.Random) -> str:
-    """A query over ``{}``."""
+def query(draw: random.Random, huge: bool) -> str:
+    """A query over ``{}``. Means of huge integers are left out: Spark itself has several, by the order of the rows."""
     groups = draw.sample(GROUPS, draw.choice([0, 0, 1, 1, 2, 3]))
-    functions = [function(draw) for _ in range(draw.choice([1, 1, 2, 4]))]
+    functions = [function(draw, huge) for _ in range(draw.choice([1, 1, 2, 4]))]
     names = draw.random() < 0.8  # else Spark names the columns, after what it computes
     items = [*groups, *(f"{text} AS f{number}" if names else text for number, text in enumerate(functions))]
     by = f"GROUP BY {', '.join(groups)}" if groups else ""
@@ -90,7 +90,7 @@ def query(draw: random.Random) -> str:
     return f"SELECT count(*), max(f0) FROM ({text})" if names and draw.random() < 0.1 else text
 
 
-def function(draw: random.Random) -> str:
+def function(draw: random.Random, huge: bool) -> str:
     kind = draw.choice(["count(*)", "count", "sum", "sum", "min", "max", "avg", "distinct", "filter", "expression"])
     match kind:
         case "count(*)":
@@ -105,7 +105,7 @@ def function(draw: random.Random) -> str:
             return f"{draw.choice(['count', 'sum', 'max'])}({draw.choice(NUMBERS)}) FILTER (WHERE t > 0)"
         case "expression":
             return f"{draw.choice(['sum', 'max'])}({draw.choice(['t + 1', 'd * (1 - d)', '-i', 'if(b, s, 0)'])})"
-    number = draw.choice(NUMBERS)
+    number = draw.choice([name for name in NUMBERS if not (huge and kind == "avg" and name == "l")])
     return f"{kind}({draw.choice([number, number.upper(), f'{{}}.{number}'])})"
 
 
@@ -128,7 +128,7 @@ def test_results_are_those_of_spark(lake: Lake, tmp_path: Path, ansi: str, huge:
     try:
         pushed = in_text = 0
         for _ in range(QUERIES // 4):
-            text = query(draw)
+            text = query(draw, huge != "1e6")
             expected = result(lake, text.replace("{}", "copied"))
             ours, of_cat = text.replace("{}", "t"), text.replace("{}", "lake.d.t")
             assert result(lake, ours) == expected, text
