@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import json
 import math
+import multiprocessing
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from growth_session import JAVA
+from growth_session import JAVA, answer
 from measure import Results
 
 LIMIT, WAITED = 120, 300
@@ -85,18 +84,22 @@ class Growth:
     left_out: list[str]
 
 
-def session(*words: str) -> Mapping[str, float] | str:
-    """What a process of growth_session prints; or in words why it prints nothing."""
-    command = [sys.executable, str(Path(__file__).with_name("growth_session.py")), str(LIMIT), *words]
+def session(who: str, what: str, path: str, more: str) -> Mapping[str, float] | str:
+    """What a process of growth_session sends; or in words why it sends nothing. It has the imports from the start."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["growth_session"])
+    here, there = context.Pipe(duplex=False)
+    process = context.Process(target=answer, args=(there, LIMIT, who, what, path, more))
+    process.start()
+    there.close()
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=WAITED)
-    except subprocess.TimeoutExpired:
-        return f"longer than {WAITED} s"
-    if done.returncode == -signal.SIGXCPU:
-        return f"more than {LIMIT} processor seconds"
-    if done.returncode:
-        return (done.stderr.splitlines() or [f"it ends with {done.returncode}"])[-1]
-    found: Mapping[str, float] = json.loads(done.stdout.splitlines()[-1]) if done.stdout.strip() else {}
+        found: Mapping[str, float] | str = here.recv() if here.poll(WAITED) else f"longer than {WAITED} s"
+    except EOFError:
+        process.join()
+        limited = process.exitcode == -signal.SIGXCPU
+        found = f"more than {LIMIT} processor seconds" if limited else f"it ends with {process.exitcode}"
+    process.kill()
+    process.join()
     return found
 
 
@@ -129,7 +132,7 @@ def _is_made(path: Path, name: str, point: int) -> bool:
     if (path / "snapshot").exists():
         return True
     shutil.rmtree(path, ignore_errors=True)
-    return not isinstance(session("make", name, str(point), str(path)), str)
+    return not isinstance(session("make", name, str(path), str(point)), str)
 
 
 def slope(curve: Curve, what: int) -> float:

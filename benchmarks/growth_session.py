@@ -1,18 +1,13 @@
-"""One piece of work on one table of the part `growth`, or its making, in a process of its own. Prints a line of JSON.
-
-``python growth_session.py LIMIT make AXIS POINT PATH`` makes a table. ``python growth_session.py LIMIT ours|java WORK
-PATH WHERE`` does the work, up to three times, and prints the seconds and the processor seconds of the best round, and
-the peak of memory in bytes. WHERE is ``column=value``, for the works that look a row or a partition up.
-"""
+"""One piece of work on one table of the part `growth`, or its making, in a process of its own."""
 
 from __future__ import annotations
 
 import json
 import resource
 import shutil
-import sys
 import time
 from collections.abc import Callable
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -253,15 +248,22 @@ def measured(run: Callable[[], object], rounds: int) -> tuple[float, float]:
     return wall, processor
 
 
-def main(limit: str, who: str, what: str, path: str, more: str) -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 5))
-    if who == "make":
-        MAKERS[what](Path(more), int(path))
-        return
-    run = by_java(what, path, more) if who == "java" else lambda: OURS[what](path, more)
-    wall, processor = measured(run, 1 if what in ONCE else ROUNDS)
-    print(json.dumps({"seconds": wall, "processor": processor, "peak": resident_peak()}), flush=True)
+def answer(to: Connection, limit: int, who: str, what: str, path: str, more: str) -> None:
+    """Does a work in this process and sends seconds, processor seconds and the peak of memory in bytes, or an error.
 
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+    Args:
+        limit: processor seconds after which the process is ended.
+        who: "ours", "java", or "make": ``what`` is the name of a table then, and ``more`` its size.
+        more: ``column=value``, for the works that look a row or a partition up.
+    """
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
+    try:
+        if who == "make":
+            MAKERS[what](Path(path), int(more))
+            to.send({})
+            return
+        run = by_java(what, path, more) if who == "java" else lambda: OURS[what](path, more)
+        wall, processor = measured(run, 1 if what in ONCE else ROUNDS)
+        to.send({"seconds": wall, "processor": processor, "peak": resident_peak()})
+    except Exception as error:  # it is told as the reason why a curve ends
+        to.send(f"{type(error).__name__}: {str(error).splitlines()[:1]}")
