@@ -104,28 +104,39 @@ def session(who: str, what: str, path: str, more: str) -> Mapping[str, float] | 
 
 
 def measure(growth: Growth, root: Path, scale: float, until: float) -> None:
-    """All curves, ours first, as far as time allows. A curve that does not end in time has no further points."""
+    """All curves: ours first, small tables first, as far as time allows. A curve that fails has no further points."""
+    ended: set[tuple[str, str, str]] = set()
     for who in (OURS, THEIRS):
-        for name, axis in AXES.items():
-            ended: set[str] = set()
-            for point in [p for p in axis.points if p <= max(axis.points) * scale] or axis.points[:1]:
-                works = [work for work in axis.works if work not in ended and (who == OURS or work in JAVA)]
-                path = root / f"growth-{name}-{point}{'-java' * (axis.is_spent and who == THEIRS)}"
-                if time.monotonic() > until:
-                    growth.left_out.append(f"{name} from {point:,}, {who}: the time of the part is over")
-                    break
-                if works and not _is_made(path, name, point):
-                    growth.left_out.append(f"{name} {point:,}, {who}: the table is not made within {LIMIT} s")
-                    break
-                for work in works:
-                    taken = session(who, work, str(path), axis.where)
-                    if isinstance(taken, str):
-                        growth.left_out.append(f"{name} {point:,}, {work}, {who}: {taken}")
-                        ended.add(work)
-                        continue
-                    used, peak = taken["processor"], taken["peak"]
-                    growth.curves.setdefault((name, work, who), {})[point] = (used, peak, taken["seconds"])
-                    print(f"growth: {name} {point:,}, {work}, {who}: {used:.4f} s, {peak / 2**20:.0f} MB", flush=True)
+        for name, point in _tables(scale):
+            axis = AXES[name]
+            works = [w for w in axis.works if (name, w, who) not in ended and (who == OURS or w in JAVA)]
+            path = root / f"growth-{name}-{point}{'-java' * (axis.is_spent and who == THEIRS)}"
+            if works and time.monotonic() > until:
+                growth.left_out.append(f"{name} {point:,}, {who}: the time of the part is over")
+                continue
+            if works and not _is_made(path, name, point):
+                growth.left_out.append(f"{name} {point:,}, {who}: the table is not made with {LIMIT} processor seconds")
+                continue
+            for work in works:
+                taken = session(who, work, str(path), axis.where)
+                if isinstance(taken, str):
+                    growth.left_out.append(f"{name} {point:,}, {work}, {who}: {taken}")
+                    ended.add((name, work, who))
+                    continue
+                used, peak = taken["processor"], taken["peak"]
+                growth.curves.setdefault((name, work, who), {})[point] = (used, int(peak), taken["seconds"])
+                print(f"growth: {name} {point:,}, {work}, {who}: {used:.4f} s, {peak / 2**20:.0f} MB", flush=True)
+
+
+def _tables(scale: float) -> list[tuple[str, int]]:
+    """What grows, and how large it is: from the smallest tables of all kinds to the largest."""
+    found = [
+        (rank - len(axis.points), name, point)
+        for name, axis in AXES.items()
+        for rank, point in enumerate(axis.points)
+        if rank == 0 or point <= max(axis.points) * scale
+    ]
+    return [(name, point) for _, name, point in sorted(found, key=lambda each: each[0])]
 
 
 def _is_made(path: Path, name: str, point: int) -> bool:
