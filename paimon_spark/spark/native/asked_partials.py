@@ -153,8 +153,8 @@ def _largest(scan: Scan, snapshot: Snapshot | None, field: DataField) -> int | N
     if table.schema.primary_keys and not table.settings.merge_engine.keeps_whole_rows:
         return None  # a value may be that of no file
     statistics, largest = FileStatistics([field.name], table.schema, table.schemas.load), 0
-    told = replace(scan, spec=replace(scan.spec, with_statistics=True))
-    for split in told.plan_at(snapshot).splits:
+    whole = replace(scan, spec=replace(scan.spec, with_statistics=True))
+    for split in whole.plan_at(snapshot).splits:
         for file in split.files:
             known = statistics.of_values(file).get(field.name)
             if known is not None and known.null_count is not None and known.null_count == file.row_count:
