@@ -28,9 +28,11 @@ from support.soak.reader import Reader
 from support.soak.rest import RestCheck
 from support.soak.soak import Soak, Worker
 from support.soak.statements import execute, foretell
-from support.soak.tables import KEY, KINDS, MARK, OWNER, VALUE, create_all, tables_of
+from support.soak.tables import KEY, KINDS, LEAST_SNAPSHOTS, MARK, OWNER, VALUE, create_all, tables_of
 from support.soak.totals import Totals
 from support.soak.writer import ONCE, READ, STREAM, Writer, shown_at
+
+from paimon_spark.store.holds.marks import write_mark
 
 SECONDS = tries("PAIMON_SOAK_SECONDS", ci=5, long=600)
 STEPS = 12
@@ -126,6 +128,29 @@ def test_what_is_right(place: Place) -> None:
     RestCheck(place).run([])
 
 
+def test_an_expiry_that_was_killed(place: Place) -> None:
+    """The files of old snapshots are gone then, and these are there still."""
+    _break_off_an_expiry(place, LEAST_SNAPSHOTS)
+    RestCheck(place).run([])
+
+
+def _an_expiry_takes_too_much(place: Place) -> None:
+    _break_off_an_expiry(place, LEAST_SNAPSHOTS - 1)
+
+
+def _break_off_an_expiry(place: Place, kept: int) -> None:
+    """Leaves what it does up to the first manifest that it deletes."""
+    for key in range(10, 10 + 2 * LEAST_SNAPSHOTS, 2):
+        _upsert(place, "keys", key)
+    table = place.open("keys")
+    for name in table.system_table("tags", "tag_name").to_arrow()["tag_name"].to_pylist():
+        table.delete_tag(name)
+    snapshots = table.snapshots
+    first, end = snapshots.load(snapshots.ids()[0]), snapshots.ids()[-kept]
+    write_mark(snapshots, end, snapshots.load(end))
+    Path(place.location("keys"), "manifest", first.delta_manifest_list).unlink()
+
+
 def _another_value_is_expected(place: Place) -> None:
     path = place.journal("writer0")
     lines = path.read_text().splitlines()
@@ -176,13 +201,16 @@ PLANTED = (
     _a_copy_lacks_a_change,
     _a_file_is_lost,
     _a_file_is_left_over,
+    _an_expiry_takes_too_much,
 )
 
 
 @pytest.mark.parametrize("plant", PLANTED)
 def test_what_is_planted_is_found(place: Place, plant: Callable[[Place], None]) -> None:
     plant(place)
-    with pytest.raises(Exception, match=r"differ|twice|nobody wrote|orphans|No such file|missing|does not exist"):
+    with pytest.raises(
+        Exception, match=r"differ|twice|nobody wrote|orphans|No such file|missing|does not exist|are whole"
+    ):
         RestCheck(place).run([])
 
 
