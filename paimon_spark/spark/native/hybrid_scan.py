@@ -109,6 +109,11 @@ class HybridScan:
             return local_rows(self.spark, spark_arrow_schema(self.schema).empty_table(), self.schema)
         return functools.reduce(DataFrame.unionAll, frames)
 
+    def keeps_buckets(self, found: ClassifiedFiles) -> bool:
+        """True if each Spark partition of ``frame`` has all rows of its buckets: our reader reads them all, whole."""
+        tasks = [{(split.partition, split.bucket) for split in task} for task in self.scan.tasks_of(found.rest)]
+        return not found.native and sum(map(len, tasks)) == len(set().union(*tasks))
+
     def merged(self, splits: Sequence[Split]) -> DataFrame:
         """The rows of splits, merged by our reader when the DataFrame runs; small splits share a task.
 

@@ -36,6 +36,7 @@ class Changes:
         once: whether all are updates of columns that ``write_in_one_pass`` takes.
         checked: with ``once``, where a row of the table may be there several times: a function that makes the frame
             anew, which fails then with an error that shows such a row; None: none is.
+        owned: whether a Spark partition that has rows of a bucket has all of them, and no key is there twice.
     """
 
     frame: DataFrame
@@ -46,6 +47,7 @@ class Changes:
     columns: tuple[str, ...] = ()
     once: bool = False
     checked: Callable[[], DataFrame] | None = None
+    owned: bool = False
 
 
 @dataclass(frozen=True)

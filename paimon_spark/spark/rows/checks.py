@@ -37,9 +37,10 @@ def update_kind(table: Table, given: Sequence[Assignment], values: Sequence[Colu
         values: the new values of all columns of the table.
         alias: of the table, whose columns are the old values.
     """
+    rules = update_rules(table, {item.field.name for item in given})
     new = dict(zip(table.schema.names, values, strict=True))
-    old = {field.name: stored_column(field, alias) for field in table.schema.fields}
-    return _unless(update_rules(table, {item.field.name for item in given}), UPDATE, old, new)
+    old = {field.name: stored_column(field, alias) for field in table.schema.fields} if rules else {}
+    return _unless(rules, UPDATE, old, new)
 
 
 def insert_kind(table: Table, values: Sequence[Column]) -> Column:
@@ -57,8 +58,9 @@ def delete_kind(table: Table, alias: str) -> Column:
     Args:
         alias: of the table, whose columns are the values of the row.
     """
-    old = {name: sf.col(f"{quoted(alias)}.{quoted(name)}") for name in table.schema.names}
-    return _unless(delete_rules(table), DELETE, old, {})
+    rules = delete_rules(table)
+    old = {name: sf.col(f"{quoted(alias)}.{quoted(name)}") for name in table.schema.names} if rules else {}
+    return _unless(rules, DELETE, old, {})
 
 
 def _unless(rules: Sequence[RowRule], kind: str, old: Mapping[str, Column], new: Mapping[str, Column]) -> Column:

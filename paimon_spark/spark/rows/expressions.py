@@ -90,3 +90,20 @@ def may_vary(spark: SparkSession, condition: Expression | None) -> bool:
     if QUERIES & words or {fold(token.name) for token in tokens if token.is_name} & _OF_NOW:
         return True
     return draws_for_rows(spark, tokens)
+
+
+def move_rows(spark: SparkSession, expressions: Iterable[Expression | None]) -> bool:
+    """True if Spark may bring rows to other tasks to compute expressions, as it does for the joins of sub-queries.
+
+    Args:
+        expressions: SQL, with sub-queries or functions of users, which may have some; of a Column nothing is known.
+    """
+    for expression in expressions:
+        if expression is None:
+            continue
+        if not isinstance(expression, str):
+            return True
+        tokens = tokenize(expression)
+        if QUERIES.intersection(token.upper for token in tokens) or draws_for_rows(spark, tokens):
+            return True
+    return False

@@ -6,7 +6,7 @@ import collections
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
@@ -51,7 +51,9 @@ def write_keyed(target: Target, changes: Changes) -> Outcome:
             updated, deleted, inserted = (numbers[kind] for kind in (UPDATE, DELETE, INSERT))
             return Outcome(job, tuple(messages), updated, deleted, inserted, changes.file_count)
     counted, counts = _counted(changes.frame)
-    messages = place_staged_with_spark(target.spark, job, write_by_bucket(_rows(counted, fields), job))
+    messages = place_staged_with_spark(
+        target.spark, job, write_by_bucket(_rows(counted, fields), job, owned=changes.owned)
+    )
     if not messages:  # Spark counts nothing where its optimizer has found out that there is no row
         return Outcome(job, (), 0, 0, 0, changes.file_count)
     updated, deleted, inserted = _numbers(counts)
@@ -65,11 +67,9 @@ def _rows(frame: DataFrame, fields: Sequence[DataField]) -> DataFrame:
 
 def _counted(frame: DataFrame) -> tuple[DataFrame, Observation]:
     counts = Observation()
-    sums: list[Column] = [
-        sf.sum(sf.when(sf.col(KIND) == kind, 1).otherwise(0)).alias(name)
-        for kind, name in ((UPDATE, "updated"), (DELETE, "deleted"), (INSERT, "inserted"))
-    ]
-    return frame.observe(counts, *sums), counts
+    kinds = ((UPDATE, "updated"), (DELETE, "deleted"), (INSERT, "inserted"))
+    found = [sf.expr(f"count_if({KIND} = '{kind}') AS {name}") for kind, name in kinds]
+    return frame.observe(counts, *found), counts
 
 
 def _numbers(counts: Observation) -> tuple[int, int, int]:

@@ -37,7 +37,7 @@ from paimon_spark.spark.rows.changes import KIND, OLD, Changes, place_columns, w
 from paimon_spark.spark.rows.checks import check_kept_digits, delete_kind, update_kind
 from paimon_spark.spark.rows.column_updates import in_one_pass
 from paimon_spark.spark.rows.expression_errors import Reading, empty_rows, expression_errors
-from paimon_spark.spark.rows.expressions import QUERIES, check_no_star, draws_for_rows
+from paimon_spark.spark.rows.expressions import QUERIES, check_no_star, draws_for_rows, move_rows
 from paimon_spark.spark.rows.keyed import write_keyed
 from paimon_spark.spark.rows.merged_buckets import delete_from_buckets
 from paimon_spark.spark.rows.pruning import Pruning, named_metadata_fields, pruning_of
@@ -141,7 +141,8 @@ def delete_where(statement: RowStatement) -> RowChangeResult:
                 delete_kind(table, statement.alias).alias(KIND),
                 *(stored_column(f).alias(f.name) for f in table.schema.fields),
             )
-            return write_keyed(target, Changes(changes, found.file_count, {}, few=found.few))
+            owned = found.whole_buckets and not move_rows(target.spark, [statement.condition])
+            return write_keyed(target, Changes(changes, found.file_count, {}, few=found.few, owned=owned))
         check_deletes(table, statement.job.change.statement)
         needed = (*_needed(table.schema.fields, [statement.condition]), *more)
         found = target.rows(needed, pruning.predicate, placed=True)
@@ -188,6 +189,8 @@ def update_where(statement: RowStatement) -> RowChangeResult:
         if keyed and keeps_old_rows(table):
             extra = [sf.struct(*(stored_column(f, statement.alias) for f in fields)).alias(OLD)]
         names = tuple(field.name for field in fields)
+        new = (statement.assignments or {}).values()
+        owned = found.whole_buckets and not move_rows(target.spark, [statement.condition, *new])
         changes = Changes(
             rows.select(kind.alias(KIND), *extra, *values),
             found.file_count,
@@ -196,6 +199,7 @@ def update_where(statement: RowStatement) -> RowChangeResult:
             found.few,
             names,
             once=strategy is ChangeStrategy.COLUMN_FILES and not found.few and in_one_pass(table, found, names),
+            owned=owned,
         )
         return write_keyed(target, changes) if keyed else write_appended(target, changes, strategy)
 

@@ -41,12 +41,14 @@ class TargetRows:
         file_count: how many files hold them.
         files: with places, the files by their names.
         few: whether this process has read them all: they fit into its memory.
+        whole_buckets: whether a Spark partition that has rows of a bucket has all of them.
     """
 
     frame: DataFrame
     file_count: int
     files: Mapping[str, LiveFile] = field(default_factory=dict)
     few: bool = False
+    whole_buckets: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,13 +84,14 @@ class Target:
         check_places(self.table, fields, predicate, splits)
         settings, is_few = scan.settings, is_small(splits) or is_key_lookup(self.table, predicate, splits)
         rows = scan.here(splits) if settings.local and splits and is_few else None
-        few = rows is not None
+        few, whole = rows is not None, False
         if rows is None:
             refusal = "native reads are off" if settings.native is False else None
-            rows = scan.frame(scan.classified(splits, refusal), self.read.snapshot)
+            found = scan.classified(splits, refusal)
+            rows, whole = scan.frame(found, self.read.snapshot), scan.keeps_buckets(found)
         rows = self.as_read(rows, fields, splits, PLACE.names if placed else ())
         files = files_by_name(self.table, splits) if placed else {}
-        return TargetRows(rows, sum(split.file_count for split in splits), files, few)
+        return TargetRows(rows, sum(split.file_count for split in splits), files, few, whole)
 
     def scan(self, fields: Sequence[DataField], predicate: Predicate = _TRUE, placed: bool = False) -> HybridScan:
         """A scan of the table; arguments as of ``rows``."""

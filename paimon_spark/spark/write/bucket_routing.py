@@ -42,11 +42,14 @@ Computed: TypeAlias = Callable[[DataFrame], pa.Table]
 
 
 @job_errors()
-def write_by_bucket(df: DataFrame, job: WriteJob, here: Computed | None = None) -> list[CommitMessage]:
+def write_by_bucket(
+    df: DataFrame, job: WriteJob, here: Computed | None = None, owned: bool = False
+) -> list[CommitMessage]:
     """Writes the rows, those of a bucket in one task, and returns what is to be committed.
 
     Args:
         here: how this process gets the rows, which it then writes itself if it can; None: they may be too many.
+        owned: whether a Spark partition that has rows of a bucket has all of them, in their order.
 
     Raises:
         PaimonError: the table, its options or the job do not fit together, or a task raised it.
@@ -64,7 +67,7 @@ def write_by_bucket(df: DataFrame, job: WriteJob, here: Computed | None = None) 
         case BucketMode.KEY_DYNAMIC:
             return write_cross_partition(df, job)
         case _:
-            return write_shuffled(df, job)
+            return write_shuffled(df, job, owned)
 
 
 def how_computed(rows: Rows) -> Computed | None:

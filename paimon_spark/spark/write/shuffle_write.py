@@ -41,12 +41,15 @@ from paimon_spark.writes.task_rows import write_rows
 from paimon_spark.writes.write_job import WriteJob
 
 
-def write_shuffled(df: DataFrame, job: WriteJob) -> list[CommitMessage]:
+def write_shuffled(df: DataFrame, job: WriteJob, owned: bool = False) -> list[CommitMessage]:
     """Writes the rows and returns what is to be committed; the job runs here, the commit does not.
 
     Tables without buckets need no shuffle: any task may write any row. If they have partitions, the option
     `partition.sink-strategy` = hash brings the rows of each to one task; with `clustering.columns`, each task gets a
     range of the rows in that order. Nor does what is staged: it is shuffled later.
+
+    Args:
+        owned: whether a Spark partition that has rows of a bucket has all of them, in their order: they stay there.
 
     Raises:
         Spark's exception for a failed job, with the text of the PaimonError that failed it.
@@ -56,7 +59,8 @@ def write_shuffled(df: DataFrame, job: WriteJob) -> list[CommitMessage]:
     if clustering is not None:
         rows = _sorted(plain, df.columns, job, clustering)
         return collect_messages(rows.mapInArrow(plainly(_task(job, df.columns)), MESSAGE_ROWS))
-    rows = _owned(plain, df.columns, job, keys) if keys and not stages_all(job.table, job.plan) else plain
+    stays = owned or not keys or stages_all(job.table, job.plan)
+    rows = plain if stays else _owned(plain, df.columns, job, keys)
     return collect_messages(rows.mapInArrow(plainly(_task(job, df.columns)), MESSAGE_ROWS))
 
 

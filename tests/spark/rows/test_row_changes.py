@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -495,3 +496,45 @@ def test_an_update_that_would_cut_times_is_refused(
         merge.whenMatchedUpdate(set={"v": "s.v"}).execute()
     assert table.update("id = 1", {"v": "2", "at": "NULL"}).rows_updated == 0
     assert table.delete("id = 1").rows_deleted == 0
+
+
+@pytest.mark.parametrize(
+    ("condition", "compacted", "stays"),
+    [
+        ("abs(v) >= 20", False, True),
+        (lambda: sf.col("v") >= 20, False, False),
+        ("v >= (select 20)", False, False),
+        ("v >= 20", False, True),
+        ("abs(v) >= 20", True, False),
+    ],
+    ids=["sql", "column", "sub-query", "decided", "read by Spark"],
+)
+def test_changed_rows_of_merged_buckets_stay_in_the_tasks_that_read_them(
+    quick_spark: SparkSession, tmp_path: Path, condition: Any, compacted: bool, stays: bool
+) -> None:
+    """They are shuffled where Spark may have brought them to other tasks; each bucket gets one file at any rate."""
+    condition = condition() if callable(condition) else condition  # a Column needs a session
+    table = made(quick_spark, tmp_path, {"primary-key": "id", "bucket": "2", "write-only": "true"})
+    newer = [(i, 10 * i + 1, "n") for i in range(len(ROWS))]
+    table.append(source(quick_spark, *newer))
+    if compacted:
+        table.optimize().compact()
+    before = set(tmp_path.glob("t/bucket-*/*.parquet"))
+    tracker, context, group = quick_spark.sparkContext.statusTracker(), quick_spark.sparkContext, str(uuid.uuid4())
+    quick_spark.conf.set("spark.paimon.read.local", "false")
+    context.setJobGroup(group, "")
+    try:
+        updated = table.update(condition, {"v": "v + 1"})
+    finally:
+        context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # the stub forgets None
+        quick_spark.conf.unset("spark.paimon.read.local")
+    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
+    assert (max(len(job.stageIds) for job in jobs if job is not None) == 1) is stays
+    chosen = {i for i, v, _ in newer if v >= 20}
+    assert updated.rows_updated == len(chosen)
+    assert rows(table) == [(i, v + (i in chosen), p) for i, v, p in newer]
+    new = set(tmp_path.glob("t/bucket-*/*.parquet")) - before
+    assert len({file.parent for file in new}) == len(new) == 2
+    assert table.delete(condition).rows_deleted == len(chosen)
+    assert rows(table) == [row for row in newer if row[0] not in chosen]
+    assert not table.check().problems
