@@ -135,7 +135,8 @@ def delete_where(statement: RowStatement) -> RowChangeResult:
         if strategy is ChangeStrategy.MERGED_BUCKETS:
             return delete_from_buckets(target, statement.condition, statement.alias, pruning)
         if strategy is ChangeStrategy.ROWS_WITH_KINDS:
-            found = target.rows((*table.schema.fields, *more), pruning.predicate)
+            decided = _decides(statement, pruning)
+            found = target.rows((*table.schema.fields, *more), pruning.predicate, decided=decided)
             rows = _matching(found.frame, statement)
             changes = rows.select(
                 delete_kind(table, statement.alias).alias(KIND),
@@ -181,7 +182,9 @@ def update_where(statement: RowStatement) -> RowChangeResult:
         moves = moves_rows(table, [item.field.name for item in given])
         named = named_metadata_fields(table.schema, [statement.condition, *(statement.assignments or {}).values()])
         ids = ids_to_keep(table, strategy, moves)
-        found = target.rows((*read, *dict.fromkeys((*named, *ids))), pruning.predicate, placed=not keyed)
+        wanted = (*read, *dict.fromkeys((*named, *ids)))
+        decided = keyed and _decides(statement, pruning)
+        found = target.rows(wanted, pruning.predicate, placed=not keyed, decided=decided)
         rows = _matching(with_kept_ids(found.frame, ids, named), statement)
         values = new_values(rows, statement.alias, fields, given, statement.what)
         kind = update_kind(table, given, values, statement.alias) if keyed else sf.lit(UPDATE)
@@ -261,6 +264,11 @@ def _readings(statement: RowStatement) -> list[Reading]:
 def _pruning(statement: RowStatement, table: Table) -> Pruning:
     dialect = sql_dialect(statement.job.spark)
     return pruning_of(statement.condition, table.schema.fields, statement.alias, table.time_zone, dialect)
+
+
+def _decides(statement: RowStatement, pruning: Pruning) -> bool:
+    """True if there is a condition, and our reader leaves out all rows that do not satisfy it."""
+    return pruning.is_whole and statement.condition is not None
 
 
 def _is_of_partitions(pruning: Pruning, table: Table) -> bool:

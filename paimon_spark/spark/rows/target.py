@@ -72,13 +72,16 @@ class Target:
         """Columns as a read of the table shows them."""
         return nullable(shown_schema(spark_schema(fields)))
 
-    def rows(self, fields: Sequence[DataField], predicate: Predicate = _TRUE, placed: bool = False) -> TargetRows:
+    def rows(
+        self, fields: Sequence[DataField], predicate: Predicate = _TRUE, placed: bool = False, decided: bool = False
+    ) -> TargetRows:
         """Rows that may satisfy a predicate, among others.
 
         Args:
             fields: the columns; metadata columns may be among them.
             predicate: leaves out files, and some rows.
             placed: whether the places of the rows follow; for append tables only.
+            decided: whether no other rows are wanted: our reader then leaves the others out where it reads them.
         """
         splits, scan = self.read.splits(predicate), self.scan(fields, predicate, placed)
         check_places(self.table, fields, predicate, splits)
@@ -87,6 +90,7 @@ class Target:
         few, whole = rows is not None, False
         if rows is None:
             refusal = "native reads are off" if settings.native is False else None
+            refusal = "rows are left out where they are read" if decided else refusal
             found = scan.classified(splits, refusal)
             rows, whole = scan.frame(found, self.read.snapshot), scan.keeps_buckets(found)
         rows = self.as_read(rows, fields, splits, PLACE.names if placed else ())

@@ -505,9 +505,10 @@ def test_an_update_that_would_cut_times_is_refused(
         (lambda: sf.col("v") >= 20, False, False),
         ("v >= (select 20)", False, False),
         ("v >= 20", False, True),
+        ("v >= 20", True, True),
         ("abs(v) >= 20", True, False),
     ],
-    ids=["sql", "column", "sub-query", "decided", "read by Spark"],
+    ids=["sql", "column", "sub-query", "decided", "decided, compacted", "read by Spark"],
 )
 def test_changed_rows_of_merged_buckets_stay_in_the_tasks_that_read_them(
     quick_spark: SparkSession, tmp_path: Path, condition: Any, compacted: bool, stays: bool
