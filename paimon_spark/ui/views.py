@@ -135,9 +135,13 @@ def _cells(found: pa.Table) -> Json:
     sizes = np.log2(np.maximum(timed.column("file_size_in_bytes").to_numpy(), 1))
     lowest, highest = (np.floor(sizes.min()), np.floor(sizes.max()) + 1) if len(sizes) else (0, 1)
     powers = np.linspace(lowest, highest, int(highest - lowest) * PER_POWER + 1)
-    counts, edges, _ = np.histogram2d(times.cast(pa.int64()).to_numpy(), sizes, (TIMES, powers))
+    moments = times.cast(pa.int64()).to_numpy()
+    first, last = (moments.min(), moments.max()) if len(moments) else (0, 0)
+    # A span is of whole milliseconds, and of one at least: those of one moment would have no width.
+    edges = np.linspace(min(first, last - TIMES), last, TIMES + 1).astype(np.int64)
+    counts, _, _ = np.histogram2d(moments, sizes, (edges, powers))
     return {
-        "times": json_values(pa.array(edges.astype(np.int64)).cast(times.type)),
+        "times": json_values(pa.array(edges).cast(times.type)),
         "powers": powers.tolist(),
         "files": counts.T.astype(np.int64).tolist(),
         "without_time": found.num_rows - timed.num_rows,

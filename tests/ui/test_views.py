@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from support.tables.files_by_hand import added, file, plain_table
 
 from paimon_spark import create_table, open_catalog, open_table
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import OptionError, TableNotFound
 from paimon_spark.format.rules.object_tables import object_table_schema
+from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.ui import views
 from paimon_spark.ui.source import Place
 
@@ -89,7 +91,27 @@ def test_files_are_counted_where_there_are_too_many_to_draw_each(lake: Path) -> 
         mine = [row["creation_time"] for row in timed if 2**low <= row["file_size_in_bytes"] < 2**high]
         half = len(edges) // 2
         assert sum(counts) == len(mine)
-        assert abs(sum(counts[:half]) - sum(time < edges[half] for time in mine)) <= 1, "edges are whole milliseconds"
+        assert sum(counts[:half]) == sum(time < edges[half] for time in mine)
+
+
+@pytest.mark.parametrize("moments", [[0], [-1], [1_700_000_000_000], [-150, 0, 49], [-(10**12), 10**12]], ids=str)
+def test_each_cell_has_a_width_and_holds_what_is_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moments: list[int]
+) -> None:
+    """A job that copies a table gives all files one time, and the page draws nothing of a cell without a width."""
+    monkeypatch.setattr(views, "FILES", 0)
+    table = plain_table(tmp_path / "t")
+    files = [file(f"f-{n}.parquet", creation_time=moment)._replace(file_size=n) for n, moment in enumerate(moments)]
+    TableCommit(table, "test").append([added(*files)])
+    cells = views.files(Place(table.location, {}))["cells"]
+    edges = [datetime.fromisoformat(text) for text in cells["times"]]
+    assert all(low < high for low, high in pairwise(edges))
+    times = [datetime(1970, 1, 1) + timedelta(milliseconds=moment) for moment in moments]
+    assert edges[-1] == max(times)
+    held = [sum(column) for column in zip(*cells["files"], strict=True)]
+    below = [sum(held[:at]) for at in range(len(held))]
+    assert below == [sum(time < edge for time in times) for edge in edges[:-1]]
+    assert sum(held) == len(moments)
 
 
 def test_partitions_beyond_the_largest_are_summed(orders: Place, monkeypatch: pytest.MonkeyPatch) -> None:
