@@ -172,7 +172,7 @@ def table(growth: Growth) -> str:
 
 def _cells(curve: Curve) -> str:
     if len(curve) < 2:
-        return "| | "
+        return " | | "
     (first, low, _), (last, high, _) = next(iter(curve.values())), list(curve.values())[-1]
     return f"{_seconds(first)} to {_seconds(last)} | {slope(curve, 0):.2f} | {low / 2**20:.0f} to {high / 2**20:.0f} MB"
 
