@@ -117,7 +117,8 @@ def _row_integers(
     raw = np.frombuffer(columns.buffer, np.uint8)
     for i, byte in enumerate(arity.to_bytes(4, "big")):
         known &= raw[at - 4 + i] == byte
-    known &= raw[at + ((position + 8) >> 3)] & (1 << (position & 7)) == 0
+    bits = np.where(known, at + ((position + 8) >> 3), 0)  # behind a row of fewer fields the buffer may end
+    known &= raw[bits] & (1 << (position & 7)) == 0
     slots = np.where(known, starts + header + 8 * position, 0)
     fields = np.ndarray((len(raw) - width + 1,), np.dtype(f"<i{width}"), columns.buffer, strides=(1,))
     return fields[slots].astype(np.int64), known

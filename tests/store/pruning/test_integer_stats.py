@@ -17,7 +17,7 @@ from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.binary_row import encode_arity_row
 from paimon_spark.format.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta, ManifestEntry, SimpleStats
 from paimon_spark.format.manifests.codec import encode_manifest
-from paimon_spark.format.manifests.columns import decode_manifests
+from paimon_spark.format.manifests.columns import columns_of, decode_manifests
 from paimon_spark.format.schema import TableSchema, encode_schema
 from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.store.metadata.schemas import SchemaStore
@@ -145,6 +145,16 @@ def test_a_file_without_room_for_the_row_it_claims(schemas: SchemaStore) -> None
     columns = decode_manifests([("m", encode_manifest([ManifestEntry(0, EMPTY_ROW, 0, 1, file)]))])
     where = Compare(("big",), Op.EQ, 1)
     assert leave_out_by_integers(columns, np.arange(1), where, NEW, schemas, False).tolist() == [0]
+
+
+def test_a_file_without_statistics_in_a_table_of_many_columns(schemas: SchemaStore) -> None:
+    """Where the mark of a null value of the last column would stand, the manifest may have ended."""
+    wide = TableSchema(0, tuple(DataField(i, f"c{i}", INT) for i in range(20_000)), 19_999)
+    file = DataFileMeta("f", 1, 5, EMPTY_ROW, EMPTY_ROW, EMPTY_STATS, EMPTY_STATS, 0, 0, 0, 0)
+    entries = [ManifestEntry(0, EMPTY_ROW, 0, 1, file)]
+    where = Compare(("c19999",), Op.EQ, 1)
+    for columns in (decode_manifests([("m", encode_manifest(entries))]), columns_of("m", entries)):
+        assert leave_out_by_integers(columns, np.arange(1), where, wide, schemas, False).tolist() == [0]
 
 
 COMPARE = {
