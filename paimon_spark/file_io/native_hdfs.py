@@ -104,11 +104,19 @@ class _NativeReader(io.RawIOBase):
 
 
 class _NativeWriter(io.RawIOBase):
-    """A new file of hdfs-native."""
+    """A new file of hdfs-native; only a call of ``close`` ends it.
 
-    def __init__(self, path: str, writer: Any) -> None:
+    A finalizer runs in any thread, whenever Python collects garbage, and would wait there for a name node that may not
+    answer. So neither this object nor that of the client, which never tells its finalizer that it is closed, has one.
+    """
+
+    def __init__(self, path: str, writer: hdfs_native.FileWriter) -> None:
         super().__init__()
         self._path, self._writer = path, writer
+        io.RawIOBase.close(writer)  # what its finalizer asks for; its own close and write do not
+
+    def __del__(self) -> None:
+        """Sends nothing: the name node gives up a file whose writer is gone."""
 
     def writable(self) -> bool:
         return True

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from hdfs_native import FileWriter
 from support.long_runs import tries
 from support.servers.storage import STORAGE_SERVERS, RunningServers, StorageServer, s3_client
 
@@ -16,7 +19,7 @@ from paimon_spark import open_table
 from paimon_spark.errors import AccessDenied, StorageError, UnsupportedFeature
 from paimon_spark.file_io import file_io_for
 from paimon_spark.file_io.hadoop import HadoopFileIO
-from paimon_spark.file_io.native_hdfs import hadoop_config
+from paimon_spark.file_io.native_hdfs import _NativeWriter, hadoop_config
 from paimon_spark.file_io.object_store import UPLOAD_PART_BYTES
 
 RACES = tries("PAIMON_RACES", 20, 1000)
@@ -182,3 +185,32 @@ def test_an_upload_that_is_given_up_stays_invisible_and_leaves_its_parts(storage
     assert io.list(root) == []
     started = s3_client(server.options).list_multipart_uploads(Bucket="lake").get("Uploads", [])
     assert f"{root.rpartition('/')[2]}/x" in [upload["Key"] for upload in started]
+
+
+class _RecordedFile:
+    """What the Rust half of hdfs-native's writer is asked for."""
+
+    def __init__(self, refuses: bool) -> None:
+        self.closes, self._refuses = 0, refuses
+
+    def write(self, data: bytes) -> int:
+        return len(data)
+
+    def close(self) -> None:
+        self.closes += 1
+        if self._refuses:
+            raise RuntimeError("the name node does not answer")
+
+
+@pytest.mark.parametrize(("is_closed", "refuses", "closes"), [(False, False, 0), (True, False, 1), (True, True, 1)])
+def test_a_file_of_hdfs_is_ended_by_its_close_alone(is_closed: bool, refuses: bool, closes: int) -> None:
+    """Its finalizer would wait for the name node in whatever thread collects garbage."""
+    asked = _RecordedFile(refuses)
+    writer = _NativeWriter("/x", FileWriter(asked))
+    assert writer.write(b"abc") == 3
+    if is_closed:
+        with pytest.raises(OSError, match="does not answer") if refuses else nullcontext():
+            writer.close()
+    del writer
+    gc.collect()
+    assert asked.closes == closes
