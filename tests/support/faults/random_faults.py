@@ -63,10 +63,11 @@ class FaultyProxy:
         share: of the requests that go wrong; 0.0: none.
     """
 
-    def __init__(self, target: int, seed: str, is_http: bool = True) -> None:
+    def __init__(self, target: int, seed: str, is_http: bool = True, keeps_host: bool = True) -> None:
         self.counts: Counter[str] = Counter()
         self.share = 0.0
         self._target, self._random, self._is_http = target, random.Random(seed), is_http
+        self._keeps_host = keeps_host
         self._lists: dict[bytes, list[tuple[float, _Message]]] = {}
         self._loop = asyncio.new_event_loop()
         started = threading.Event()
@@ -121,6 +122,8 @@ class FaultyProxy:
     ) -> bool:
         """Passes on one request; whether the connection is still good."""
         head = await reader.readuntil(END_OF_HEAD)
+        if not self._keeps_host:
+            head = head.replace(b"127.0.0.1:%d" % self.port, b"127.0.0.1:%d" % self._target, 1)
         request = _Message(head, await body_of(reader, head))
         fault = self._drawn(HTTP_FAULTS if request.is_list else tuple(f for f in HTTP_FAULTS if f != "stale list"))
         if fault == "reset before":
@@ -214,9 +217,14 @@ def _reset(writer: asyncio.StreamWriter) -> None:
 
 
 @contextmanager
-def faulty_proxy(target: int, seed: str, is_http: bool = True) -> Iterator[FaultyProxy]:
-    """A proxy of a port of the loopback. is_http: whether requests of HTTP are said; else whatever else."""
-    made = FaultyProxy(target, seed, is_http)
+def faulty_proxy(target: int, seed: str, is_http: bool = True, keeps_host: bool = True) -> Iterator[FaultyProxy]:
+    """A proxy of a port of the loopback.
+
+    Args:
+        is_http: whether requests of HTTP are said; else whatever else.
+        keeps_host: whether the server is told the port of the proxy, which requests may be signed with; else its own.
+    """
+    made = FaultyProxy(target, seed, is_http, keeps_host)
     try:
         yield made
     finally:
