@@ -12,7 +12,8 @@ from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import INTEGERS, TIMESTAMPS, DataField, Root
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
-from paimon_spark.spark.native.partial_aggregates import COUNT, MAX, MIN, SUM, PartialAggregates
+from paimon_spark.spark.native.partial_aggregates import PartialAggregates
+from paimon_spark.sql.queries.aggregate_calls import COUNT, MAX, MIN, SUM
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.file_statistics import FileStatistics
 from paimon_spark.store.scan.read_spec import Plan

@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_spark.sql.queries.aggregate_calls import COUNT, COUNT_ROWS, MAX, MIN, SUM
+
 HELD_ROWS = 100_000
 """More partial aggregates than that are not held: those of too many groups are given to Spark as they come."""
 _LARGEST_DECIMAL = 38
-COUNT_ROWS, COUNT, SUM, MIN, MAX = "count rows", "count", "sum", "min", "max"
-"""Functions: of the rows; of the values that are not NULL; and of the values."""
 _MERGED_BY = {COUNT_ROWS: "sum", COUNT: "sum", SUM: "sum", MIN: "min", MAX: "max"}
 
 

@@ -16,8 +16,8 @@ from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.readable_columns import Readable
 from paimon_spark.spark.native.aggregate_rows import aggregate_rows
 from paimon_spark.spark.native.asked_partials import RESULT, AskedPartials, asked_partials, mean_text
-from paimon_spark.spark.native.partial_aggregates import COUNT, COUNT_ROWS, SUM
 from paimon_spark.spark.native.table_reading import ReadExplanation, TableFrame
+from paimon_spark.sql.queries.aggregate_calls import AVG, COUNT, COUNT_ROWS, SUM
 from paimon_spark.sql.queries.query import Totals, Use, fold
 from paimon_spark.sql.queries.totals import ROWS
 from paimon_spark.store.open import ReadableTable
@@ -25,9 +25,8 @@ from paimon_spark.store.open import ReadableTable
 if TYPE_CHECKING:
     from paimon_spark.spark.queries.session import SqlSession
 
-AVG = "avg"
 _MEAN = (SUM, COUNT)
-_RESERVED = "__paimon_"
+_RESERVED = RESULT.format("")
 
 
 @dataclass(frozen=True)

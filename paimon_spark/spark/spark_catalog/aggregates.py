@@ -19,16 +19,16 @@ from paimon_spark.format.types import FLOATS, DataField, DataType, Root
 from paimon_spark.spark.adapters.dataframes import arrow_dataframe
 from paimon_spark.spark.native.aggregate_rows import shown_rows
 from paimon_spark.spark.native.asked_partials import AskedPartials, asked_partials, is_exact_mean
-from paimon_spark.spark.native.partial_aggregates import COUNT, COUNT_ROWS, MAX, MIN, SUM
 from paimon_spark.spark.spark_catalog.jvm_objects import Java
 from paimon_spark.spark.spark_catalog.predicates import column_name
+from paimon_spark.sql.queries.aggregate_calls import COUNT, COUNT_ROWS, MAX, MIN, SUM
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.metadata_aggregates import MetadataAggregates
 from paimon_spark.store.scan.read_spec import Plan
 from paimon_spark.store.scan.table_scan import Scan
 
 _COUNT = DataType(Root.BIGINT)
-_FUNCTIONS = {"CountStar": COUNT_ROWS, "Count": COUNT, "Sum": SUM, "Min": MIN, "Max": MAX}
+_FUNCTIONS = {"Count": COUNT, "Sum": SUM, "Min": MIN, "Max": MAX}
 """By Spark's names."""
 
 
@@ -86,10 +86,12 @@ def pushed_partials(table: Table, aggregation: Java) -> AskedPartials | None:
 def _function(table: Table, function: Java) -> tuple[str, DataField | None] | None:
     """A function by our name, and its column."""
     kind = function.getClass().getSimpleName()
+    if kind == "CountStar":
+        return COUNT_ROWS, None
     if kind not in _FUNCTIONS or (kind in ("Count", "Sum") and function.isDistinct()):
         return None
-    field = None if kind == "CountStar" else _column(table, function.column())
-    return None if field is None and kind != "CountStar" else (_FUNCTIONS[kind], field)
+    field = _column(table, function.column())
+    return None if field is None else (_FUNCTIONS[kind], field)
 
 
 def has_exact_means(scan: Scan, aggregation: Java, plan: Callable[[], Plan]) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from paimon_spark.sql.queries.aggregate_calls import AggregateCall
 from paimon_spark.sql.text.lexer import tokenize
 from paimon_spark.sql.text.names import TableName
 
@@ -102,25 +103,6 @@ class Alternatives:
 
 Edit: TypeAlias = tuple[int, int, str]
 """(start, end, new): the characters from start to end become others."""
-
-
-@dataclass(frozen=True)
-class AggregateCall:
-    """An aggregate function in a text.
-
-    Attributes:
-        function: "count rows"; or "count", "sum", "avg", "min" or "max" of the values of a column.
-        column: its name, folded; "": there is none.
-        start: the offset of its first character.
-        end: the offset behind its last character.
-        name: of the column of the result that it is, without an alias; "": it is none.
-    """
-
-    function: str
-    column: str
-    start: int
-    end: int
-    name: str
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from paimon_spark.sql.queries.query import TopNClause, fold
-from paimon_spark.sql.queries.tree import Node, alias_columns, select_of
+from paimon_spark.sql.queries.tree import Node, alias_columns, select_of, where_conjuncts
 
 _CLAUSES = frozenset({"expressions", "from", "from_", "where", "order", "limit", "offset", "with", "with_", "hint"})
 _OF_TABLE = frozenset({"sample", "pivots", "joins", "laterals", "only", "partition"})
@@ -47,14 +47,13 @@ def top_n(node: Node, qualifiers: Sequence[tuple[str, ...]]) -> TopNClause | Non
     column = fold(by.this.name)
     if not _is_of(by.this, own) or column == "all" or not _keeps_rows(select, by.this, own):
         return None
-    where = select.args.get("where")
     return TopNClause(
         column=column,
         count=count,
         descending=bool(by.args.get("desc")),
         nulls_first=bool(by.args.get("nulls_first")),
         with_ties=len(order.expressions) > 1,
-        conditions=0 if where is None else len(list(where.this.flatten())) if isinstance(where.this, exp.And) else 1,
+        conditions=len(where_conjuncts(select)),
     )
 
 

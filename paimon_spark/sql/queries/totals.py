@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
-from paimon_spark.sql.queries.query import AggregateCall, Totals, fold
-from paimon_spark.sql.queries.tree import Node, alias_columns, select_of, start_of
+from paimon_spark.sql.queries.aggregate_calls import AVG, COUNT, COUNT_ROWS, MAX, MIN, SUM, AggregateCall
+from paimon_spark.sql.queries.query import Totals, fold
+from paimon_spark.sql.queries.tree import Node, alias_columns, select_of, start_of, where_conjuncts
 from paimon_spark.sql.text.lexer import Token
 
 ROWS = "__paimon_rows"
@@ -23,8 +24,7 @@ _CLAUSES = frozenset(
     {"expressions", "from", "from_", "where", "group", "having", "order", "limit", "offset", "distinct"}
 )
 _OF_TABLE = frozenset({"sample", "pivots", "joins", "laterals", "hints", "only", "partition"})
-_COUNT_ROWS = "count rows"
-_FUNCTIONS = {exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max"}
+_FUNCTIONS = {exp.Count: COUNT, exp.Sum: SUM, exp.Avg: AVG, exp.Min: MIN, exp.Max: MAX}
 _AGGREGATES, _ENDS = tuple(_FUNCTIONS), (exp.Min, exp.Max)
 _PLAIN = (
     exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Alias, exp.Paren, exp.Star, exp.Placeholder,
@@ -80,7 +80,7 @@ def totals(
         plain=frozenset(fold(c.name) for c in outer),
         filtered=frozenset(fold(c.name) for c in columns if id(c) in filtered),
         aliases=frozenset(fold(item.alias) for item in items if isinstance(item, exp.Alias)),
-        conditions=len(_conjuncts(select)),
+        conditions=len(where_conjuncts(select)),
         where=(where[0][0], where[-1][1]) if where else None,
         calls=None if has_bare else (*counts, *calls),
     )
@@ -97,13 +97,6 @@ def _walk(value: Node) -> list[Node]:
 
 def _aggregates(nodes: Sequence[Node]) -> Iterator[Node]:
     return (n for n in nodes if isinstance(n, _AGGREGATES))
-
-
-def _conjuncts(select: Node) -> list[Node]:
-    where = select.args.get("where")
-    if where is None:
-        return []
-    return list(where.this.flatten()) if isinstance(where.this, exp.And) else [where.this]
 
 
 def _is_plain(select: Node, parts: Sequence[Node]) -> bool:
@@ -148,7 +141,7 @@ def _counts(tree: Node, select: Node, tokens: Sequence[Token], node: Node) -> li
     if len(bare) != sum(_counts_rows(item) for item in select.expressions):
         return None
     return [
-        AggregateCall(_COUNT_ROWS, "", tokens[i].start, tokens[i + 3].end, "count(1)" if i in bare else "") for i in at
+        AggregateCall(COUNT_ROWS, "", tokens[i].start, tokens[i + 3].end, "count(1)" if i in bare else "") for i in at
     ]
 
 

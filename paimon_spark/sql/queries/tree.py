@@ -208,18 +208,25 @@ def select_of(node: Node) -> Node | None:
 # ----------------------------------------------------------------------------------------------------------- conditions
 
 
+def where_conjuncts(select: Node) -> list[Node]:
+    """The conjuncts of the WHERE of a SELECT; none: it has no WHERE."""
+    where = select.args.get("where")
+    if where is None:
+        return []
+    return list(where.this.flatten()) if isinstance(where.this, exp.And) else [where.this.unnest()]
+
+
 def conditions(node: Node) -> list[Node]:
     """The conjuncts of the WHERE of a table's SELECT, if rows that fail one of them may be dropped before its joins."""
     select = select_of(node)
     if select is None:
         return []
-    where = select.args.get("where")
-    if where is None or not _is_plain(node) or select.args.get("laterals"):
+    if not _is_plain(node) or select.args.get("laterals"):
         return []
     joins = select.args.get("joins") or ()
     if any(not _commutes(join, node) for join in joins):
         return []
-    return list(where.this.flatten()) if isinstance(where.this, exp.And) else [where.this.unnest()]
+    return where_conjuncts(select)
 
 
 def _is_plain(node: Node) -> bool:

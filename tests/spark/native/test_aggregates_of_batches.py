@@ -15,7 +15,8 @@ from hypothesis import strategies as some
 from support.long_runs import examples
 
 from paimon_spark.spark.native import partial_aggregates
-from paimon_spark.spark.native.partial_aggregates import COUNT, COUNT_ROWS, MAX, MIN, SUM, PartialAggregates
+from paimon_spark.spark.native.partial_aggregates import PartialAggregates
+from paimon_spark.sql.queries.aggregate_calls import COUNT, COUNT_ROWS, MAX, MIN, SUM
 
 LONG, SHORT = pa.int64(), pa.decimal128(4, 2)
 ROWS = pa.schema([("g", pa.string()), ("h", pa.int32()), ("v", LONG), ("d", SHORT), ("w", pa.decimal128(38, 0))])
