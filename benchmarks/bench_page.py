@@ -29,7 +29,7 @@ def run(results: Results, root: Path, scale: float) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
         assert server.stdout is not None
         try:
-            best = _best(server.stdout.readline().strip(), f"{Path(table.location).name}")
+            best = _best(server.stdout.readline().strip(), Path(table.location).name)
         finally:
             server.terminate()
     for view, goal in GOALS.items():

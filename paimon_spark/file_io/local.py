@@ -274,7 +274,7 @@ class LocalFileIO:
     def _temporary(self, plain: str, data: bytes, sync: Sync) -> Iterator[str]:
         """A dot file next to the target, which table readers ignore; it is removed at the end.
 
-        Its directory entry need not be durable: the rename or link that follows is synced.
+        Its directory entry is not synced: where that matters, the rename or link that follows is.
         """
         directory, name = os.path.split(plain)
         temporary = os.path.join(directory, f".{name}.{uuid.uuid4()}.tmp")

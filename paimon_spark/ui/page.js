@@ -21,6 +21,7 @@ function element(tag, attributes = {}, ...children) {
 }
 
 const count = (number) => (number === null || number === undefined ? "" : number.toLocaleString("en-US"));
+const sum = (values) => values.reduce((a, b) => a + b, 0);
 const many = (number, one) => `${count(number)} ${one}${number === 1 ? "" : "s"}`;
 
 function size(bytes) {
@@ -205,12 +206,11 @@ async function files(name) {
   if (found.cells) return manyFiles(found);
   const bytes = found.file_size_in_bytes;
   if (!bytes.length) return [element("p", { class: "note" }, "The latest snapshot has no data file.")];
-  return [figures([["files", count(bytes.length)], ["bytes", size(bytes.reduce((a, b) => a + b, 0))],
-    ["rows", count(found.record_count.reduce((a, b) => a + b, 0))]]), fileChart(found)];
+  return [figures([["files", count(bytes.length)], ["bytes", size(sum(bytes))],
+    ["rows", count(sum(found.record_count))]]), fileChart(found)];
 }
 
 function manyFiles({ cells, levels }) {
-  const sum = (values) => values.reduce((a, b) => a + b, 0);
   const without = cells.without_time ? ` Files without a time are left out: ${count(cells.without_time)}.` : "";
   return [figures([["files", count(sum(levels.files))], ["bytes", size(sum(levels.bytes))], ["rows",
     count(sum(levels.rows))]]), element("p", { class: "note" }, "There are too many files to draw each: the colour of a "

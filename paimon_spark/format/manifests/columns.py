@@ -367,7 +367,7 @@ def decode_manifests(manifests: Sequence[tuple[str, bytes]]) -> ManifestColumns:
     return ManifestColumns(names, starts, decoded.buffer, columns, partitions, partition_code)
 
 
-def columns_of(name: str, entries: Iterable[ManifestEntry]) -> ManifestColumns:
+def columns_of_entries(name: str, entries: Iterable[ManifestEntry]) -> ManifestColumns:
     """What ``decode_manifests`` makes of a manifest of few entries, without the bytes that lie between the values."""
     records, buffer, columns = list(map(entry_record, entries)), bytearray(), dict[Path, Column]()
     for path, kind in _WANTED.items():

@@ -85,13 +85,18 @@ def plan_append_compaction(
     return tuple(tasks)
 
 
+def _vector_file(files: Sequence[DataFileMeta]) -> DataFileMeta | None:
+    """The first file that has VECTOR columns apart from the others; None: there is none."""
+    return next((file for file in files if is_part_file(file) and not is_blob_file(file)), None)
+
+
 def _joinable(table: Table, files: Sequence[DataFileMeta]) -> Sequence[DataFileMeta]:
     """The files, unless some have VECTOR columns apart from the others, and new ones would not.
 
     Raises:
         UnsupportedFeature: there are such files.
     """
-    part = next((file for file in files if is_part_file(file) and not is_blob_file(file)), None)
+    part = _vector_file(files)
     if part is not None and table.settings.files.vector_format is None:
         raise UnsupportedFeature(
             f"compacting {table.location}: {part.file_name} has VECTOR columns apart from the others, and the table "
@@ -106,7 +111,7 @@ def _rewritable(table: Table, files: Group) -> Group:
     Raises:
         UnsupportedFeature: there are such files.
     """
-    part = next((file for file in files if is_part_file(file) and not is_blob_file(file)), None)
+    part = _vector_file(files)
     if part is not None:
         raise UnsupportedFeature(
             f"compacting {table.location}: {part.file_name} has VECTOR columns apart from the others, and rows with "

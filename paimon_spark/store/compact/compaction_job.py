@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import re
-import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -45,6 +44,7 @@ class CompactionJob:
     """A running compaction.
 
     Attributes:
+        began: the time of the call, by time.monotonic().
         done: the committed buckets.
         dropped, failed: the remaining buckets, each with the reason; a later round may compact them.
     """
@@ -52,7 +52,7 @@ class CompactionJob:
     table: Table
     runner: TaskRunner
     commit_bytes: int
-    began: float = field(default_factory=time.monotonic)
+    began: float
     done: list[CompactedBuckets] = field(default_factory=list)
     dropped: dict[Place, str] = field(default_factory=dict)
     failed: dict[Place, str] = field(default_factory=dict)

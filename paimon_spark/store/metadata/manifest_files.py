@@ -15,7 +15,7 @@ from paimon_spark.errors import CommitConflict, MissingFile
 from paimon_spark.file_io import FileIO, Memory, identity_of, is_far
 from paimon_spark.format.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
 from paimon_spark.format.manifests.codec import check_size, decode_manifest_list, encode_manifest, encode_manifest_list
-from paimon_spark.format.manifests.columns import ManifestColumns, columns_of, decode_manifests
+from paimon_spark.format.manifests.columns import ManifestColumns, columns_of_entries, decode_manifests
 from paimon_spark.format.manifests.index_manifest import decode_index_manifest, encode_index_manifest
 from paimon_spark.format.manifests.join import held_bytes, join_columns, join_manifests, split_columns
 from paimon_spark.format.options.option import MB
@@ -332,7 +332,7 @@ class ManifestWriter:
     def _write_manifest(self, entries: Sequence[ManifestEntry], data: bytes) -> ManifestFileMeta:
         name = self._write("manifest", data)
         if len(entries) <= _FEW and memory_in_use(self.table) is not None:
-            columns = columns_of(path := manifest_path(self.table, name), entries)
+            columns = columns_of_entries(path := manifest_path(self.table, name), entries)
             self._held.append((_sized_name(path, len(data)), columns, held_bytes(columns)))
         row_ids = [(e.file.first_row_id, e.file.row_count) for e in entries]
         known = [(first, first + count - 1) for first, count in row_ids if first is not None]

@@ -19,7 +19,7 @@ from paimon_spark.format.avro.file import read_records, write_records
 from paimon_spark.format.avro.schemas import MANIFEST
 from paimon_spark.format.manifest import EMPTY_STATS, DataFileMeta, ManifestEntry, SimpleStats
 from paimon_spark.format.manifests.codec import decode_manifest, encode_manifest
-from paimon_spark.format.manifests.columns import ManifestColumns, columns_of, decode_manifests
+from paimon_spark.format.manifests.columns import ManifestColumns, columns_of_entries, decode_manifests
 from paimon_spark.format.manifests.join import join_columns, split_columns
 
 STATS = SimpleStats(b"min", b"max", (0, None, 5, 2**40))
@@ -80,7 +80,7 @@ def test_random_manifests(manifests: list[list[Any]], compression: str) -> None:
 @given(st.lists(st.lists(entries, max_size=6), max_size=3))
 @settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_columns_of_entries_that_were_never_encoded(manifests: list[list[Any]]) -> None:
-    parts = [columns_of(f"m{i}", manifest) for i, manifest in enumerate(manifests)]
+    parts = [columns_of_entries(f"m{i}", manifest) for i, manifest in enumerate(manifests)]
     for i, (part, manifest) in enumerate(zip(parts, manifests, strict=True)):
         assert_equal_to_reference(part, manifest)
         read, every = decode_manifests([(f"m{i}", encode_manifest(manifest))]), np.arange(len(manifest))

@@ -17,7 +17,7 @@ from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.binary_row import encode_arity_row
 from paimon_spark.format.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta, ManifestEntry, SimpleStats
 from paimon_spark.format.manifests.codec import encode_manifest
-from paimon_spark.format.manifests.columns import columns_of, decode_manifests
+from paimon_spark.format.manifests.columns import columns_of_entries, decode_manifests
 from paimon_spark.format.schema import TableSchema, encode_schema
 from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.store.metadata.schemas import SchemaStore
@@ -153,7 +153,7 @@ def test_a_file_without_statistics_in_a_table_of_many_columns(schemas: SchemaSto
     file = DataFileMeta("f", 1, 5, EMPTY_ROW, EMPTY_ROW, EMPTY_STATS, EMPTY_STATS, 0, 0, 0, 0)
     entries = [ManifestEntry(0, EMPTY_ROW, 0, 1, file)]
     where = Compare(("c19999",), Op.EQ, 1)
-    for columns in (decode_manifests([("m", encode_manifest(entries))]), columns_of("m", entries)):
+    for columns in (decode_manifests([("m", encode_manifest(entries))]), columns_of_entries("m", entries)):
         assert leave_out_by_integers(columns, np.arange(1), where, wide, schemas, False).tolist() == [0]
 
 
