@@ -22,7 +22,7 @@ from support.paths import ROOT, TESTS
 from support.soak.expected import Different, Expectations, Shown, candidates
 from support.soak.journal import Effect, Journal, JournalReader, Outcome, Step
 from support.soak.keeper import Keeper
-from support.soak.place import Place
+from support.soak.place import LOCAL, Place
 from support.soak.process import FINDING, run_process
 from support.soak.reader import Reader
 from support.soak.rest import RestCheck
@@ -319,4 +319,4 @@ def _step(number: int, puts: dict[int, dict[int, int]]) -> Step:
 
 
 def _place(folder: Path, seed: int = 1) -> Place:
-    return Place(folder, str(folder / "data"), {}, seed, owners=2)
+    return Place(folder, str(folder / "data"), {}, LOCAL, seed, owners=2)

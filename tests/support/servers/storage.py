@@ -12,7 +12,7 @@ import sys
 import tempfile
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from email.utils import formatdate
 from pathlib import Path
@@ -92,8 +92,8 @@ def versitygw(kept: Path | None = None, accounts: bool = False) -> Iterator[Stor
         accounts: whether it has others beside that of the options; see new_account.
     """
     program, domain = str(go_program(*VERSITYGW)), "store.test"
-    with _folder() if kept is None else nullcontext(kept) as folder, free_port() as port:
-        (folder / "data").mkdir(parents=True, exist_ok=True)
+    with _kept_folder(kept) as folder, free_port() as port:
+        (folder / "data").mkdir(exist_ok=True)
         known: tuple[str, ...] = ()
         if accounts:
             (folder / "accounts").mkdir()
@@ -124,11 +124,15 @@ def _administer(server: StorageServer, *words: str) -> None:
 
 
 @contextmanager
-def minio() -> Iterator[StorageServer]:
-    """MinIO over one folder: locks of its own, and metadata in files of its own beside the data."""
+def minio(kept: Path | None = None) -> Iterator[StorageServer]:
+    """MinIO over one folder: locks of its own, and metadata in files of its own beside the data.
+
+    Args:
+        kept: the folder, which stays; None: one that goes when the block ends.
+    """
     program, domain = str(go_program(*MINIO)), "store.test"
     settings = {"ROOT_USER": _ACCESS, "ROOT_PASSWORD": _SECRET, "DOMAIN": domain, "BROWSER": "off"}
-    with _folder() as folder, free_port() as port:
+    with _kept_folder(kept) as folder, free_port() as port:
         environment = [f"MINIO_{name}={value}" for name, value in settings.items()]
         command = [program, "server", "--quiet", "--address", f"127.0.0.1:{port}", str(folder / "data")]
         with running(["env", *environment, *command], folder, port):
@@ -321,6 +325,17 @@ def _create_container(address: str, name: str, certificate: tuple[Path, Path] | 
 def _folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="storage-server-", ignore_cleanup_errors=True) as folder:
         yield Path(folder)
+
+
+@contextmanager
+def _kept_folder(kept: Path | None) -> Iterator[Path]:
+    """A folder that stays, which is made; None: one that goes when the block ends."""
+    if kept is None:
+        with _folder() as folder:
+            yield folder
+    else:
+        kept.mkdir(parents=True, exist_ok=True)
+        yield kept
 
 
 @contextmanager

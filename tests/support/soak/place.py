@@ -13,6 +13,8 @@ from typing import Any
 
 from paimon_spark import open_table
 
+LOCAL = "local"
+"""The storage that is a folder of the local disk."""
 _SETTINGS = "soak.json"
 _PAUSE = "pause"
 _LOCK = "lock"
@@ -26,20 +28,20 @@ class Place:
         folder: of journals and logs, on the local disk.
         root: below it lie the tables.
         options: of the storage.
+        storage: its name, one of STORAGES.
         seed: of all choices.
         owners: how many processes write rows; each has one of so many shares of the keys.
         java: the number of the owner that is the genuine Java; None: there is none.
-        shared_with_java: whether Java writes tables of others too. It cannot where its commits are no conditional puts.
         runner: the number of the process that has saved this and starts the others; 0: none.
     """
 
     folder: Path
     root: str
     options: Mapping[str, str]
+    storage: str
     seed: int
     owners: int
     java: int | None = None
-    shared_with_java: bool = False
     runner: int = 0
 
     def save(self) -> None:
@@ -56,6 +58,11 @@ class Place:
     def load(folder: Path) -> Place:
         settings: dict[str, Any] = json.loads((folder / _SETTINGS).read_text())
         return Place(**{**settings, "folder": folder})
+
+    @property
+    def shared_with_java(self) -> bool:
+        """True if Java writes tables of others too. It cannot where its commits are no conditional puts."""
+        return self.storage == LOCAL
 
     def location(self, table: str) -> str:
         return f"{self.root}/{table}"

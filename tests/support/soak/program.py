@@ -19,14 +19,14 @@ from random import SystemRandom
 from types import FrameType
 
 from support.servers.recorded import recorded
-from support.servers.storage import StorageServer, versitygw
+from support.servers.storage import StorageServer, minio, versitygw
 from support.soak.expected import Different
-from support.soak.place import Place
+from support.soak.place import LOCAL, Place
 from support.soak.soak import Soak
 from support.soak.totals import Totals
 
-_LOCAL = "local"
-_STORAGES = ("versitygw", _LOCAL)
+_SERVERS = {"versitygw": versitygw, "minio": minio}
+STORAGES = (*_SERVERS, LOCAL)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,13 +39,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if refusal:
         print(f"soak: {refusal}", file=sys.stderr)
         return 2
-    storage = given.storage if earlier is None else _LOCAL if not earlier.options else _STORAGES[0]
+    storage = given.storage if earlier is None else earlier.storage
     with _storage(storage, folder, given.throttle) as server:
         place = replace(earlier, options=server.options) if earlier else _new_place(given, folder, server)
         soak = Soak(place, given.hours * 3600, given.rest, given.kill, report=_report)
         at = f"after {soak.totals.seconds / 3600:.2f} hours" if earlier else "from the beginning"
         _report(f"seed {place.seed}, {given.hours:g} hours on {storage} {at}, in {folder}")
-        return _run(soak, again=f"./dev soak {given.hours:g} {_options(given, place, storage)}")
+        return _run(soak, again=f"./dev soak {given.hours:g} {_options(given, place)}")
 
 
 def _run(soak: Soak, again: str) -> int:
@@ -93,12 +93,14 @@ def _new_place(given: argparse.Namespace, folder: Path, server: StorageServer) -
     seed = SystemRandom().randrange(10**9) if given.seed is None else given.seed
     java = None if given.no_java else given.writers
     owners = given.writers + (java is not None)
-    return Place(folder, f"{server.root}/soak", server.options, seed, owners, java, given.storage == _LOCAL)
+    return Place(folder, f"{server.root}/soak", server.options, given.storage, seed, owners, java)
 
 
-def _options(given: argparse.Namespace, place: Place, storage: str) -> str:
+def _options(given: argparse.Namespace, place: Place) -> str:
     writers = place.owners - (place.java is not None)
-    options = f"--seed {place.seed} --storage {storage} --writers {writers} --rest {given.rest:g} --kill {given.kill:g}"
+    options = (
+        f"--seed {place.seed} --storage {place.storage} --writers {writers} --rest {given.rest:g} --kill {given.kill:g}"
+    )
     return options + f" --throttle {given.throttle}" + (" --no-java" if place.java is None else "")
 
 
@@ -108,10 +110,10 @@ def _report(line: str) -> None:
 
 @contextmanager
 def _storage(name: str, folder: Path, throttle: int) -> Iterator[StorageServer]:
-    if name == _LOCAL:
-        yield StorageServer(_LOCAL, str(folder / "data"), {})
+    if name == LOCAL:
+        yield StorageServer(LOCAL, str(folder / "data"), {})
         return
-    with versitygw(folder / "server") as server:
+    with _SERVERS[name](folder / "server") as server:
         if not throttle:
             yield server
             return
@@ -122,7 +124,7 @@ def _storage(name: str, folder: Path, throttle: int) -> Iterator[StorageServer]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="./dev soak", description=(__doc__ or "").replace("``", ""))
     parser.add_argument("hours", type=float, help="how long; a fraction will do, 0 only compares")
-    parser.add_argument("--storage", choices=_STORAGES, default=_STORAGES[0], help="where the tables lie")
+    parser.add_argument("--storage", choices=STORAGES, default=STORAGES[0], help="where the tables lie")
     parser.add_argument("--seed", type=int, help="of all choices of the processes; else one is drawn")
     parser.add_argument(
         "--folder",
