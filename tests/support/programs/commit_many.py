@@ -19,14 +19,14 @@ def commit_many(location: str, storage: dict[str, str], schema: TableSchema, wri
     attempts = []
     for n in range(commits):
         table = open_table(location, storage)
-        user = f"writer-{writer}-{n}"
+        user, since = f"writer-{writer}-{n}", table.snapshots.latest_id() or 0  # as a job that writes does
         task = TableWrite(table, user)
         task.write(
             pa.RecordBatch.from_pydict(
                 {"id": [row_id(writer, n)], "writer": [writer]}, schema=arrow_schema(table.schema.fields)
             )
         )
-        result = TableCommit(table, user).append(task.finish())
+        result = TableCommit(table, user, since).append(task.finish())
         assert result is not None
         attempts.append(result.attempts)
     return attempts
