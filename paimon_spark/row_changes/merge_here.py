@@ -20,8 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_spark.arrow.alignment import align_batch
-from paimon_spark.arrow.predicates.char_columns import char_range
-from paimon_spark.arrow.predicates.expressions import as_predicate, col
+from paimon_spark.arrow.predicates.expressions import col
 from paimon_spark.arrow.predicates.predicate import TRUE, Predicate, and_
 from paimon_spark.arrow.types import arrow_type
 from paimon_spark.arrow.zones import TimeZone
@@ -53,6 +52,7 @@ from paimon_spark.row_changes.clauses import (
 )
 from paimon_spark.row_changes.read_table import ReadTable
 from paimon_spark.row_changes.result import Outcome, RowChangeResult
+from paimon_spark.row_changes.source_values import SourceValues, has_order
 from paimon_spark.row_changes.update_rules import DELETE, INSERT, UPDATE, delete_rules, insert_rules, update_rules
 from paimon_spark.row_changes.written_here import Changed, Changes, Found, write_appended, write_keyed
 from paimon_spark.sql.queries.conjuncts import equalities
@@ -77,8 +77,6 @@ Numbers: TypeAlias = npt.NDArray[np.int64]
 V = TypeVar("V")
 _COMPARES = re.compile(r"[=<>!()]")
 _JOINED_BYTES = 1 << 28  # of rows of the table that meet the source at once
-_MOST_VALUES = 256  # of a column of the source, each of which is looked for in the statistics of files
-_ORDERED = INTEGERS | STRINGS | {Root.DATE}
 
 
 @dataclass(frozen=True)
@@ -361,22 +359,9 @@ class _Merging:
         """What rows of the table must satisfy to match. With clauses for rows that do not match, all matter."""
         if self._for(When.NOT_MATCHED_BY_SOURCE):
             return TRUE
-        return and_(*(self._within(mine, keys) for (mine, _), keys in zip(self._pairs, self._keys, strict=True)))
-
-    def _within(self, field: DataField, keys: pa.Array) -> Predicate:
-        """What the values of the source tell of a column of the table that equals one of them."""
-        if field.type.root not in _ORDERED or keys.null_count == len(keys):
-            return TRUE
-        bounds = pc.min_max(keys)
-        low, high = bounds["min"].as_py(), bounds["max"].as_py()
-        if field.type.root is Root.CHAR:
-            return char_range((field.name,), low, high, field.type.length or 1)
-        column, values = col(field.name), pc.unique(keys.drop_null())
-        if len(values) <= _MOST_VALUES:
-            wanted = column.isin(values.to_pylist())
-        else:
-            wanted = column.between(low, high)
-        return as_predicate(wanted, self._table.schema.fields, self._zone)
+        pairs = zip(self._pairs, self._keys, strict=True)
+        known = ((mine, SourceValues.of(keys)) for (mine, _), keys in pairs if has_order(mine))
+        return and_(*(values.predicate(self._table, mine) for mine, values in known))
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -174,6 +175,13 @@ def are_few(rows: Rows) -> bool:
     if isinstance(rows, DataFrame):
         return rows.isLocal()
     return isinstance(rows, FewRows) or len(rows) <= MOST_ROWS
+
+
+def estimated_bytes(df: DataFrame) -> float:
+    """About how many bytes the rows are, as Spark estimates it; infinite on Spark Connect, which does not tell it."""
+    if type(df).__module__.startswith("pyspark.sql.connect"):
+        return math.inf
+    return int(df._jdf.queryExecution().optimizedPlan().stats().sizeInBytes())
 
 
 def rows_frame(spark: SparkSession, schema: pa.Schema, rows: Iterable[Sequence[Any]]) -> DataFrame:

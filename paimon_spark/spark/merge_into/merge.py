@@ -6,15 +6,14 @@ Java: MergeSchemaEvolutionHelper (2.0).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pyspark import StorageLevel
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
@@ -30,10 +29,11 @@ from paimon_spark.row_changes.result import Outcome, RowChangeResult
 from paimon_spark.spark.adapters.aligned_values import Naming, has_fields
 from paimon_spark.spark.adapters.batches import FrameColumns
 from paimon_spark.spark.adapters.char_columns import stored_name
-from paimon_spark.spark.adapters.errors import lost_kept_rows, not_logged, raised
+from paimon_spark.spark.adapters.errors import not_logged, raised
 from paimon_spark.spark.adapters.session_options import is_case_sensitive, sql_dialect
 from paimon_spark.spark.adapters.types import loses_digits, spark_schema
 from paimon_spark.spark.merge_into.clauses import Clause
+from paimon_spark.spark.merge_into.kept_source import KeptSource
 from paimon_spark.spark.merge_into.merge_join import (
     MergePlan,
     assigned_columns,
@@ -109,9 +109,9 @@ class Merge:
 def run_merge(merge: Merge) -> RowChangeResult:
     """Does the MERGE.
 
-    The source is computed once, and kept by Spark for all passes and attempts (`localCheckpoint`): one that is not
-    deterministic, or that reads the target, is the same in all of them. If an executor dies that keeps a part of it,
-    the MERGE begins anew.
+    The source is computed once for all passes and attempts (``KeptSource``). If an executor dies that keeps a part of
+    it, the MERGE begins anew. Where the source has few rows and the table few that may match them, this process holds
+    both and writes the changes, which Spark computes without tasks that run Python.
 
     Raises:
         SqlError: no clause, an unknown column, a column assigned twice or of the primary key.
@@ -129,7 +129,7 @@ def run_merge(merge: Merge) -> RowChangeResult:
     name = merge.source_alias or source_alias_of(merge.source, merge.alias, merge.expressions, what)
     _check_compares(merge, NONE if name == HIDDEN else name, what)
     change = replace(merge.job.change, inserts_only=inserts_only(merge.clauses), expressions=merge.expressions)
-    source = _KeptSource(merge.source)
+    source = KeptSource(merge.source, held=not any(isinstance(item, Column) for item in merge.expressions))
     naming = Naming(is_case_sensitive(merge.job.spark), completes=merge.merging is not None)
 
     def write(target: Target) -> Outcome:
@@ -147,7 +147,7 @@ def run_merge(merge: Merge) -> RowChangeResult:
         same = same_columns(table, merge.source, merge.condition, merge.alias, name)
         plan = MergePlan(table, merge.alias, name, merge.condition, merge.clauses, same, wanted, what, naming)
         if keyed and _is_upsert(plan) and has_fields(merge.source.schema, spark_schema(plan.fields), naming):
-            return _upsert(target, plan, merge.source)
+            return _upsert(target, plan, source.rows() if source.are_few else merge.source, source.are_few)
         plan, kept_columns = _of_strategy(plan, strategy)
         rows = source.rows()
         fields = table.schema.fields if plan.needs_target_rows else _needed(plan, merge.expressions, kept_columns)
@@ -155,48 +155,26 @@ def run_merge(merge: Merge) -> RowChangeResult:
         named, ids = _metadata(merge, table), ids_to_keep(table, strategy, moves)
         plan = replace(plan, wanted=replace(wanted, ids=bool(ids)))
         more = dict.fromkeys((*named, *ids))
-        found = target.rows((*fields, *more), _predicate(plan, rows), placed=not keyed)
+        found = target.rows((*fields, *more), _predicate(plan, rows, source), placed=not keyed)
         targeted = with_kept_ids(found.frame, ids, named)
+        if source.are_few and found.few:  # each side in one partition needs no shuffle
+            rows, targeted = rows.hint("shuffle_hash"), targeted.coalesce(1)
         identity = [stored_name(f) for f in _keys(table)] if keyed else (ROW_FILE, ROW_NUMBER)
         columns = tuple(plan.assigned or ())
-        once = strategy is ChangeStrategy.COLUMN_FILES and plan.only_updates and in_one_pass(table, found, columns)
+        few = source.are_few and (found.few or (keyed and _has_few_matches(plan)))
+        in_one = strategy is ChangeStrategy.COLUMN_FILES and plan.only_updates and not few
+        once = in_one and in_one_pass(table, found, columns)
         checked = partial(merged_rows, plan, targeted, rows, identity)
         later = once and plan.changes_all_matched
         frame = merged_rows(plan, targeted, rows, ()) if later else checked()
         files = dict(found.files)
-        changes = Changes(frame, found.file_count, files, moves, False, columns, once, checked if later else None)
+        changes = Changes(frame, found.file_count, files, moves, few, columns, once, checked if later else None)
         return write_keyed(target, changes) if keyed else write_appended(target, changes, strategy)
 
     values = [value for clause in merge.clauses for value in (clause.values or {}).values()]
     sides = lambda: {merge.alias: merge.job.change.open_table().schema.names, name: merge.source.columns}  # noqa: E731
     with expression_errors(what, lambda: _readings(merge, name, what, naming), values, sides):
         return replace(merge.job, change=change).run(source.guarding(write))
-
-
-class _KeptSource:
-    """The rows of a source, which Spark computes once and keeps for all passes and attempts."""
-
-    def __init__(self, frame: DataFrame) -> None:
-        self._frame = frame
-        self._kept: DataFrame | None = None
-
-    def rows(self) -> DataFrame:
-        if self._kept is None:
-            self._kept = self._frame.localCheckpoint(True, StorageLevel.MEMORY_AND_DISK)
-        return self._kept
-
-    def guarding(self, write: Callable[[Target], Outcome]) -> Callable[[Target], Outcome]:
-        """The function; the next call computes the source again if an executor has died in this one that kept rows."""
-
-        def guarded(target: Target) -> Outcome:
-            try:
-                return write(target)
-            except Exception as error:
-                if lost_kept_rows(error):
-                    self._kept = None
-                raise
-
-        return guarded
 
 
 def _check_compares(merge: Merge, source_alias: str, what: str) -> None:
@@ -277,13 +255,18 @@ def _metadata(merge: Merge, table: Table) -> list[DataField]:
     ]
 
 
-def _predicate(plan: MergePlan, source: DataFrame) -> Predicate:
+def _predicate(plan: MergePlan, source: DataFrame, kept: KeptSource) -> Predicate:
     """What rows of the target must satisfy to match. With clauses for rows that do not match, all matter."""
     if plan.of(When.NOT_MATCHED_BY_SOURCE):
         return AlwaysTrue()
     dialect = sql_dialect(source.sparkSession)
     condition = pruning_of(plan.condition, plan.fields, plan.alias, plan.table.time_zone, dialect)
-    return and_(condition.predicate, source_range(plan.table, source, plan.same))
+    return and_(condition.predicate, source_range(plan.table, source, plan.same, kept))
+
+
+def _has_few_matches(plan: MergePlan) -> bool:
+    """True if no row of the source changes more than one row of the table, and other rows of the table stay."""
+    return plan.same.key_columns(plan.table) is not None and not plan.of(When.NOT_MATCHED_BY_SOURCE)
 
 
 def _moves(plan: MergePlan) -> bool:
@@ -321,7 +304,7 @@ def _has_equals(key: DataType) -> bool:
     return key.root in FLOATS or key.root is Root.CHAR or loses_digits(key)
 
 
-def _upsert(target: Target, plan: MergePlan, source: DataFrame) -> Outcome:
+def _upsert(target: Target, plan: MergePlan, source: DataFrame, few: bool) -> Outcome:
     """Writes the rows of the source. Several of one key fail the job, as they do where the table is read."""
     rows = source.alias(plan.source_alias)
     insert = next(clause for clause in plan.clauses if clause.action is Action.INSERT)
@@ -331,7 +314,9 @@ def _upsert(target: Target, plan: MergePlan, source: DataFrame) -> Outcome:
     count = sf.count("*").over(Window.partitionBy(*keys))
     values = new_values(rows, None, plan.fields, given, plan.what)
     kind = sf.when(count > 1, raised(DataError, several).cast("string")).otherwise(insert_kind(plan.table, values))
-    return replace(write_keyed(target, Changes(rows.select(kind.alias(KIND), *values), 0, {})), counts_exact=False)
+    return replace(
+        write_keyed(target, Changes(rows.select(kind.alias(KIND), *values), 0, {}, few=few)), counts_exact=False
+    )
 
 
 def evolved_target(

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
-from paimon_spark.arrow.predicates.char_columns import char_range
-from paimon_spark.arrow.predicates.expressions import as_predicate, col
-from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, and_
+from paimon_spark.arrow.predicates.predicate import Predicate, and_
 from paimon_spark.errors import PaimonError
-from paimon_spark.format.quoting import quoted
-from paimon_spark.format.types import DataField, Root
+from paimon_spark.row_changes.source_values import has_order
 from paimon_spark.spark.adapters.types import spark_type
+from paimon_spark.spark.merge_into.kept_source import KeptSource
 from paimon_spark.spark.rows.assignments import Expression
 from paimon_spark.sql.queries.conjuncts import equalities
 from paimon_spark.sql.text.cursor import column_path
@@ -93,38 +89,16 @@ def _column(parts: Sequence[str], alias: str, names: Sequence[str]) -> str | Non
     return alike[0] if len(alike) == 1 else None
 
 
-def source_range(table: Table, source: DataFrame, same: SameColumns) -> Predicate:
-    """What the smallest and largest values of the source tell of rows of the target that match.
+def source_range(table: Table, source: DataFrame, same: SameColumns, kept: KeptSource) -> Predicate:
+    """What the values of the source tell of rows of the target that match, among others.
 
     Args:
-        source: is read; one row of bounds comes back.
+        kept: the rows of the source, which are computed.
     """
-    pairs = {mine: theirs for mine, theirs in same.pairs.items() if _is_comparable(table, source, mine, theirs)}
-    if not pairs:
-        return AlwaysTrue()
-    bounds = [
-        function(quoted(theirs)).alias(f"{name}{number}")
-        for number, theirs in enumerate(pairs.values())
-        for name, function in (("low", sf.min), ("high", sf.max))
-    ]
-    row = source.select(*bounds).collect()[0]
-    found = [
-        _between(table, table.schema.by_name[mine], row[f"low{number}"], row[f"high{number}"])
-        for number, mine in enumerate(pairs)
-        if row[f"low{number}"] is not None
-    ]
-    return and_(*found) if found else AlwaysTrue()
-
-
-def _between(table: Table, field: DataField, low: Any, high: Any) -> Predicate:
-    if field.type.root is Root.CHAR:
-        return char_range((field.name,), low, high, field.type.length or 1)
-    within = (col(field.name) >= low) & (col(field.name) <= high)
-    return as_predicate(within, table.schema.fields, table.time_zone)
-
-
-def _is_comparable(table: Table, source: DataFrame, mine: str, theirs: str) -> bool:
-    """True if bounds of the source are bounds of the target, in types of which every value has one order."""
-    comparable = (*_INTEGRAL, st.StringType, st.DateType)
-    want = spark_type(table.schema.by_name[mine].type)
-    return isinstance(want, comparable) and _are_equal_as_stored(table, source, mine, theirs)
+    pairs = {
+        table.schema.by_name[mine]: theirs
+        for mine, theirs in same.pairs.items()
+        if has_order(table.schema.by_name[mine]) and _are_equal_as_stored(table, source, mine, theirs)
+    }
+    values = kept.values([*pairs.values()])
+    return and_(*(values[theirs].predicate(table, field) for field, theirs in pairs.items()))

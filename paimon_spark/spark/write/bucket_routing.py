@@ -20,7 +20,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from paimon_spark.arrow.types import VARIANT
 from paimon_spark.format.types import DataType, Root, holds
 from paimon_spark.spark.adapters.char_columns import takes_as_strings
-from paimon_spark.spark.adapters.dataframes import MOST_ROWS, FewRows, Rows, are_few
+from paimon_spark.spark.adapters.dataframes import MOST_ROWS, FewRows, Rows, are_few, estimated_bytes
 from paimon_spark.spark.adapters.errors import job_errors
 from paimon_spark.spark.adapters.session_options import is_switched_on
 from paimon_spark.spark.adapters.tasks import with_plain_names
@@ -36,9 +36,12 @@ from paimon_spark.writes.write_job import Texts, WriteJob
 SETTING = "spark.paimon.write.local"
 _ASSIGNED = (BucketMode.HASH_DYNAMIC, BucketMode.KEY_DYNAMIC)
 _NUMBERS = (st.ByteType, st.ShortType, st.IntegerType, st.LongType, st.FloatType, st.DoubleType, st.DecimalType)
+_MOST_BYTES = 4 * 2**20
+"""Of rows that may be few, as Spark estimates them."""
 _SAME = (*_NUMBERS, st.BooleanType, st.StringType, st.BinaryType)
-Computed: TypeAlias = Callable[[DataFrame], pa.Table]
-"""How this process gets the rows of a DataFrame, with its columns."""
+Computed: TypeAlias = Callable[[DataFrame], pa.Table | None]
+"""How this process gets the rows of a DataFrame, with its columns; it returns None where they may be too many."""
+_PLACE = "_paimon_place"
 
 
 @job_errors()
@@ -71,7 +74,9 @@ def write_by_bucket(
 
 
 def how_computed(rows: Rows) -> Computed | None:
-    """How this process gets rows that somebody writes; None: there may be too many for it."""
+    """How this process gets rows that somebody writes; None: there are too many for it."""
+    if isinstance(rows, DataFrame):
+        return few_rows
     if isinstance(rows, FewRows):
         return listed_rows
     return rows_here if are_few(rows) else None
@@ -95,10 +100,10 @@ def _has_variant(data_type: DataType) -> bool:
 
 
 def write_here(df: DataFrame, job: WriteJob, computed: Computed) -> list[CommitMessage] | None:
-    """Writes the rows and returns what is to be committed; None: nothing is written, by ``rows_here`` or MOST_ROWS.
+    """Writes the rows and returns what is to be committed; None: nothing is written, as there may be too many rows.
 
     Args:
-        df: its rows are computed once, and must fit into memory.
+        df: what ``computed`` returns of it must fit into memory.
 
     Raises:
         DataError: a row does not fit the table.
@@ -108,7 +113,9 @@ def write_here(df: DataFrame, job: WriteJob, computed: Computed) -> list[CommitM
     if any(_has_inner_variant(field.dataType) for field in df.schema.fields):
         return None
     rows = computed(df)
-    return None if rows.num_rows > MOST_ROWS else write_rows(job, 0, rows.to_batches(), zone_of_rows)
+    if rows is None or rows.num_rows > MOST_ROWS:
+        return None
+    return write_rows(job, 0, rows.to_batches(), zone_of_rows)
 
 
 def _has_inner_variant(spark: st.DataType) -> bool:
@@ -141,6 +148,23 @@ def rows_here(df: DataFrame) -> pa.Table:
         kept = pc.if_else(null_rows, pa.scalar(None, VARIANT), found.column(number).cast(VARIANT))
         found = found.set_column(number, pa.field(name, VARIANT), kept)
     return found.select(names).rename_columns(df.columns)
+
+
+def few_rows(df: DataFrame) -> pa.Table | None:
+    """The rows of a DataFrame in this process, in their order, if they are few; None: there may be many.
+
+    Spark's estimate says whether they may be few. It may be wrong, so no more than MOST_ROWS and one are computed for
+    this; where there are more, the caller computes all of them anew.
+    """
+    if df.isLocal():
+        return rows_here(df)
+    if estimated_bytes(df) > _MOST_BYTES:
+        return None
+    some = with_plain_names(df).withColumn(_PLACE, sf.monotonically_increasing_id()).limit(MOST_ROWS + 1)
+    found = rows_here(some)
+    if found.num_rows > MOST_ROWS:
+        return None
+    return found.sort_by(_PLACE).drop_columns([_PLACE]).rename_columns(df.columns)
 
 
 def listed_rows(df: DataFrame) -> pa.Table:

@@ -6,7 +6,7 @@ PAIMON_MERGES says how many statements are drawn for each kind of table.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +28,7 @@ pytestmark = pytest.mark.spark
 TRIES = tries("PAIMON_MERGES", ci=3, long=60)
 Row = tuple[int, int | None, str]
 Both = tuple[Row | None, Row | None]
+SETTINGS = ("spark.paimon.read.local", "spark.paimon.write.local")
 NO_ROW: Row = (0, None, "")
 EVOLVED = {
     "row-tracking.enabled": "true",
@@ -156,8 +157,21 @@ def drawn_rows(chance: random.Random, ids: Sequence[int]) -> list[Row]:
     return [(i, chance.choice((None, 1, 4, 7)), chance.choice("ab")) for i in ids]
 
 
+@pytest.fixture(params=["driver", "tasks"])
+def by_driver(request: pytest.FixtureRequest, quick_spark: SparkSession) -> Iterator[bool]:
+    """Whether this process reads and writes few rows itself."""
+    is_driver = request.param == "driver"
+    for setting in SETTINGS:
+        quick_spark.conf.set(setting, str(is_driver).lower())
+    yield is_driver
+    for setting in SETTINGS:
+        quick_spark.conf.set(setting, "false")
+
+
 @pytest.mark.parametrize("kind", TABLES)
-def test_a_merge_does_what_its_clauses_say(quick_spark: SparkSession, tmp_path: Path, kind: str) -> None:
+def test_a_merge_does_what_its_clauses_say(
+    quick_spark: SparkSession, tmp_path: Path, kind: str, by_driver: bool
+) -> None:
     chance = random.Random(draws().random())
     path, schema = str(tmp_path / "t"), "id long, v long, p string"
     rows = drawn_rows(chance, range(10))
@@ -173,7 +187,10 @@ def test_a_merge_does_what_its_clauses_say(quick_spark: SparkSession, tmp_path: 
         told = f"{kind}, statement {number}: {now} with {source}: {clauses}"
         expected = merged(now, source, steps)
         job = Job(quick_spark, RowChange(lambda: open_table(path), Statement.MERGE))
-        merge = Merge(job, "t", quick_spark.createDataFrame(source, schema), "s", "t.id = s.id", clauses)
+        frame = quick_spark.createDataFrame(source, schema)
+        frame = quick_spark.createDataFrame(frame.toArrow()) if by_driver else frame
+        assert frame.isLocal() == by_driver
+        merge = Merge(job, "t", frame, "s", "t.id = s.id", clauses)
         clash = kind == "keyed" and inserts_a_key_twice(now, source, steps)
         if expected is None or (clash and any(clause.when is When.MATCHED for clause in clauses)):
             with pytest.raises(DataError, match="several rows of the source"):

@@ -20,7 +20,7 @@ from paimon_spark import PaimonTable, open_table
 from paimon_spark.errors import DataError, OptionError
 from paimon_spark.spark.adapters.dataframes import MOST_ROWS
 from paimon_spark.spark.catalog.session_catalog import SessionCatalog
-from paimon_spark.spark.write.bucket_routing import listed_rows, rows_here
+from paimon_spark.spark.write.bucket_routing import few_rows, listed_rows, rows_here
 
 pytestmark = pytest.mark.spark
 SETTING = "spark.paimon.write.local"
@@ -201,3 +201,46 @@ def test_rows_found_by_key_change_without_tasks(cat: SessionCatalog, local: Spar
     finally:
         local.conf.set("spark.paimon.read.local", "false")
     check_table(cat["d.k"].detail().first()["location"])
+
+
+def test_a_query_of_few_rows_is_written_here_in_its_order(local: SparkSession, tmp_path: Path) -> None:
+    """Later rows of a key come last, from whatever partition of Spark."""
+    query = local.range(6, numPartitions=3).selectExpr("id % 2 AS id", "'p' AS p", "id AS v")
+    assert not query.isLocal()
+    table = make(local, tmp_path / "t", KINDS["keys"] | {"write-only": "true"})
+    assert started_jobs(local, lambda: table.append(query)) == 1
+    found = open_table(str(tmp_path / "t")).scan(columns=["id", "v"]).to_arrow().to_pylist()
+    assert sorted(map(tuple, map(dict.values, found))) == [(0, 4), (1, 5)]
+
+
+def test_more_rows_than_spark_estimates_are_all_written(local: SparkSession, tmp_path: Path) -> None:
+    many = local.sql(f"SELECT explode(sequence(1, {MOST_ROWS + 5})) AS id, 'p' AS p, 1L AS v")
+    assert few_rows(many) is None
+    assert few_rows(local.range(10**9)) is None
+    table = make(local, tmp_path / "t", KINDS["append"])
+    assert table.append(many.selectExpr("CAST(id AS LONG) AS id", "p", "v")).rows == MOST_ROWS + 5
+    assert open_table(str(tmp_path / "t")).scan().count() == MOST_ROWS + 5
+
+
+MERGE = """MERGE INTO here.d.{table} t USING (SELECT 2 AS id, 'n' AS v UNION ALL SELECT 9, 'm') s ON t.id = s.id
+  WHEN MATCHED THEN UPDATE SET v = concat(t.v, s.v) WHEN NOT MATCHED THEN INSERT *"""
+
+
+@pytest.mark.parametrize("keys", ["", "'primary-key' = 'id', 'bucket' = '2', "])
+def test_a_merge_of_few_rows_runs_no_python_in_tasks(
+    cat: SessionCatalog, local: SparkSession, tmp_path: Path, keys: str
+) -> None:
+    local.conf.set("spark.paimon.read.local", "true")
+    started = {}
+    try:
+        for setting in ("true", "false"):
+            local.conf.set(SETTING, setting)
+            cat.sql(f"CREATE TABLE here.d.t_{setting} (id INT, v STRING) TBLPROPERTIES ({keys}'write-only' = 'true')")
+            cat.sql(f"INSERT INTO here.d.t_{setting} VALUES (1, 'a'), (2, 'b')")
+            started[setting] = started_jobs(local, lambda name=f"t_{setting}": cat.sql(MERGE.format(table=name)))
+    finally:
+        local.conf.set("spark.paimon.read.local", "false")
+    found = [sorted(map(tuple, cat.sql(f"SELECT * FROM here.d.t_{name}").collect())) for name in started]
+    assert found == [[(1, "a"), (2, "bn"), (9, "m")]] * 2
+    assert started["true"] == 2  # the source, and what becomes of it
+    assert started["false"] > 2
