@@ -23,6 +23,7 @@ from paimon_spark.writes.arrow_input import is_pandas, pandas_table, record_batc
 MOST_ROWS = 20_000
 """What this process may read or write itself."""
 _MOST_DIGITS = 38
+_OBSERVED = "CollectMetrics"
 _WIDER = {
     pa.uint8(): pa.int16(),
     pa.uint16(): pa.int32(),
@@ -178,10 +179,15 @@ def are_few(rows: Rows) -> bool:
 
 
 def estimated_bytes(df: DataFrame) -> float:
-    """About how many bytes the rows are, as Spark estimates it; infinite on Spark Connect, which does not tell it."""
+    """About how many bytes the rows are, as Spark estimates it; infinite where nobody tells it, as on Spark Connect.
+
+    So it is where rows are observed (``DataFrame.observe``): their first query counts, and it may be given up.
+    """
     if type(df).__module__.startswith("pyspark.sql.connect"):
         return math.inf
-    return int(df._jdf.queryExecution().optimizedPlan().stats().sizeInBytes())
+    query = df._jdf.queryExecution()
+    size = int(query.optimizedPlan().stats().sizeInBytes())
+    return math.inf if _OBSERVED in query.analyzed().toString() else size
 
 
 def rows_frame(spark: SparkSession, schema: pa.Schema, rows: Iterable[Sequence[Any]]) -> DataFrame:

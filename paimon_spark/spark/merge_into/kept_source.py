@@ -16,6 +16,7 @@ from paimon_spark.row_changes.result import Outcome
 from paimon_spark.row_changes.source_values import SourceValues
 from paimon_spark.spark.adapters.dataframes import arrow_dataframe
 from paimon_spark.spark.adapters.errors import lost_kept_rows
+from paimon_spark.spark.adapters.types import nullable
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.spark.write.bucket_routing import few_rows
 
@@ -57,7 +58,7 @@ class KeptSource:
             self._kept = (
                 self._frame.localCheckpoint(True, StorageLevel.MEMORY_AND_DISK)
                 if self._held is None
-                else arrow_dataframe(self._frame.sparkSession, self._held, self._frame.schema).coalesce(1)
+                else arrow_dataframe(self._frame.sparkSession, self._held, nullable(self._frame.schema)).coalesce(1)
             )
         return self._kept
 

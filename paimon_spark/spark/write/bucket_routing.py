@@ -157,7 +157,8 @@ def few_rows(df: DataFrame) -> pa.Table | None:
     this; where there are more, the caller computes all of them anew.
     """
     if df.isLocal():
-        return rows_here(df)
+        rows = rows_here(df)
+        return rows if rows.num_rows <= MOST_ROWS else None
     if estimated_bytes(df) > _MOST_BYTES:
         return None
     some = with_plain_names(df).withColumn(_PLACE, sf.monotonically_increasing_id()).limit(MOST_ROWS + 1)

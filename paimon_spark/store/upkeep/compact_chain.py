@@ -105,8 +105,8 @@ def _write(
     whole, changes = branches.whole, branches.table
     reader = Scan(changes, replace(spec, fields=fields_of(changes, spec.fields))).split_reader()
     reader = replace(reader, branches={whole.branch: whole})
-    user = new_user(whole)
-    write, rows = TableWrite(whole, user, plan=plan_write(whole, overwrites)), 0
+    user, plan = new_user(whole), plan_write(whole, overwrites)
+    write, rows = TableWrite(whole, user, plan=plan), 0
     try:
         for split in splits:
             for batch in reader.read(split):
@@ -116,7 +116,7 @@ def _write(
     except BaseException:
         write.abort()
         raise
-    commit = TableCommit(whole, user)
+    commit = TableCommit(whole, user, plan.since, plan.base)
     result = commit.overwrite(messages, "dynamic") if overwrites else commit.append(messages)
     if result is None:
         return 0, None

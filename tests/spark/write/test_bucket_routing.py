@@ -11,7 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import Observation, SparkSession
+from pyspark.sql import functions as sf
 from support.oracles.checker import check_table
 from support.oracles.comparing import comparable
 
@@ -217,6 +218,11 @@ def test_more_rows_than_spark_estimates_are_all_written(local: SparkSession, tmp
     many = local.sql(f"SELECT explode(sequence(1, {MOST_ROWS + 5})) AS id, 'p' AS p, 1L AS v")
     assert few_rows(many) is None
     assert few_rows(local.range(10**9)) is None
+    assert few_rows(local.createDataFrame(pa.table({"id": range(MOST_ROWS + 1)}))) is None
+    seen = Observation()
+    counted = many.observe(seen, sf.count("*").alias("n"))
+    assert few_rows(counted) is None
+    assert counted.count() == seen.get["n"] == MOST_ROWS + 5  # nothing was counted before
     table = make(local, tmp_path / "t", KINDS["append"])
     assert table.append(many.selectExpr("CAST(id AS LONG) AS id", "p", "v")).rows == MOST_ROWS + 5
     assert open_table(str(tmp_path / "t")).scan().count() == MOST_ROWS + 5
