@@ -261,7 +261,7 @@ def _predicate(plan: MergePlan, source: DataFrame, kept: KeptSource) -> Predicat
         return AlwaysTrue()
     dialect = sql_dialect(source.sparkSession)
     condition = pruning_of(plan.condition, plan.fields, plan.alias, plan.table.time_zone, dialect)
-    return and_(condition.predicate, source_range(plan.table, source, plan.same, kept))
+    return and_(condition.predicate, source_range(plan.table, source, plan.same, kept.values))
 
 
 def _has_few_matches(plan: MergePlan) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
@@ -10,9 +10,8 @@ from pyspark.sql import types as st
 
 from paimon_spark.arrow.predicates.predicate import Predicate, and_
 from paimon_spark.errors import PaimonError
-from paimon_spark.row_changes.source_values import has_order
+from paimon_spark.row_changes.source_values import SourceValues, has_order
 from paimon_spark.spark.adapters.types import spark_type
-from paimon_spark.spark.merge_into.kept_source import KeptSource
 from paimon_spark.spark.rows.assignments import Expression
 from paimon_spark.sql.queries.conjuncts import equalities
 from paimon_spark.sql.text.cursor import column_path
@@ -89,16 +88,21 @@ def _column(parts: Sequence[str], alias: str, names: Sequence[str]) -> str | Non
     return alike[0] if len(alike) == 1 else None
 
 
-def source_range(table: Table, source: DataFrame, same: SameColumns, kept: KeptSource) -> Predicate:
+def source_range(
+    table: Table,
+    source: DataFrame,
+    same: SameColumns,
+    values_of: Callable[[Sequence[str]], Mapping[str, SourceValues]],
+) -> Predicate:
     """What the values of the source tell of rows of the target that match, among others.
 
     Args:
-        kept: the rows of the source, which are computed.
+        values_of: gives the values of columns of the source, by their names.
     """
     pairs = {
         table.schema.by_name[mine]: theirs
         for mine, theirs in same.pairs.items()
         if has_order(table.schema.by_name[mine]) and _are_equal_as_stored(table, source, mine, theirs)
     }
-    values = kept.values([*pairs.values()])
+    values = values_of([*pairs.values()])
     return and_(*(values[theirs].predicate(table, field) for field, theirs in pairs.items()))
