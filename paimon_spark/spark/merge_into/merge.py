@@ -40,6 +40,7 @@ from paimon_spark.spark.merge_into.merge_join import (
     assignments_of,
     merged_rows,
     several_rows,
+    sides_of_few,
 )
 from paimon_spark.spark.merge_into.merge_keys import same_columns, source_range
 from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER
@@ -157,8 +158,8 @@ def run_merge(merge: Merge) -> RowChangeResult:
         more = dict.fromkeys((*named, *ids))
         found = target.rows((*fields, *more), _predicate(plan, rows, source), placed=not keyed)
         targeted = with_kept_ids(found.frame, ids, named)
-        if source.are_few and found.few:  # each side in one partition needs no shuffle
-            rows, targeted = rows.hint("shuffle_hash"), targeted.coalesce(1)
+        if source.are_few:
+            targeted, rows = sides_of_few(plan, targeted, rows, found.few)
         identity = [stored_name(f) for f in _keys(table)] if keyed else (ROW_FILE, ROW_NUMBER)
         columns = tuple(plan.assigned or ())
         few = source.are_few and (found.few or (keyed and _has_few_matches(plan)))

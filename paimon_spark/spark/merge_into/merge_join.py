@@ -160,6 +160,22 @@ def merged_rows(plan: MergePlan, target: DataFrame, source: DataFrame, identity:
     return changed.select(*_out(plan), *places, *([] if old is None else [old]))
 
 
+def sides_of_few(plan: MergePlan, target: DataFrame, source: DataFrame, both: bool) -> tuple[DataFrame, DataFrame]:
+    """The sides, the source of few rows, so that their join shuffles no more than rows that match.
+
+    Args:
+        target, source: as of merged_rows; the source has one partition.
+        both: whether the table has few rows, too.
+    """
+    if both:
+        return target.coalesce(1), source.hint("shuffle_hash")
+    if not plan.same.pairs or plan.of(When.NOT_MATCHED_BY_SOURCE):
+        return target, source
+    # Spark sends no side of an outer join to all tasks that must stay whole: it would shuffle and sort the table.
+    sent = sf.broadcast(source.alias(plan.source_alias))
+    return target.alias(plan.alias).join(sent, as_column(plan.condition), "left_semi"), source
+
+
 def _made_name(when: When) -> str:
     return f"{_MADE}_{when.replace(' ', '_').lower()}"
 

@@ -157,21 +157,18 @@ def drawn_rows(chance: random.Random, ids: Sequence[int]) -> list[Row]:
     return [(i, chance.choice((None, 1, 4, 7)), chance.choice("ab")) for i in ids]
 
 
-@pytest.fixture(params=["driver", "tasks"])
-def by_driver(request: pytest.FixtureRequest, quick_spark: SparkSession) -> Iterator[bool]:
-    """Whether this process reads and writes few rows itself."""
-    is_driver = request.param == "driver"
+@pytest.fixture(params=["driver", "source", "tasks"])
+def is_held(request: pytest.FixtureRequest, quick_spark: SparkSession) -> Iterator[bool]:
+    """Whether this process holds the source; as the driver it reads and writes the table too, else tasks do."""
     for setting in SETTINGS:
-        quick_spark.conf.set(setting, str(is_driver).lower())
-    yield is_driver
+        quick_spark.conf.set(setting, str(request.param == "driver").lower())
+    yield request.param != "tasks"
     for setting in SETTINGS:
         quick_spark.conf.set(setting, "false")
 
 
 @pytest.mark.parametrize("kind", TABLES)
-def test_a_merge_does_what_its_clauses_say(
-    quick_spark: SparkSession, tmp_path: Path, kind: str, by_driver: bool
-) -> None:
+def test_a_merge_does_what_its_clauses_say(quick_spark: SparkSession, tmp_path: Path, kind: str, is_held: bool) -> None:
     chance = random.Random(draws().random())
     path, schema = str(tmp_path / "t"), "id long, v long, p string"
     rows = drawn_rows(chance, range(10))
@@ -188,8 +185,8 @@ def test_a_merge_does_what_its_clauses_say(
         expected = merged(now, source, steps)
         job = Job(quick_spark, RowChange(lambda: open_table(path), Statement.MERGE))
         frame = quick_spark.createDataFrame(source, schema)
-        frame = quick_spark.createDataFrame(frame.toArrow()) if by_driver else frame
-        assert frame.isLocal() == by_driver
+        frame = quick_spark.createDataFrame(frame.toArrow()) if is_held else frame
+        assert frame.isLocal() == is_held
         merge = Merge(job, "t", frame, "s", "t.id = s.id", clauses)
         clash = kind == "keyed" and inserts_a_key_twice(now, source, steps)
         if expected is None or (clash and any(clause.when is When.MATCHED for clause in clauses)):
