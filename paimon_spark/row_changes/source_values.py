@@ -25,7 +25,7 @@ class SourceValues:
     """The values of a column.
 
     Attributes:
-        low, high: the smallest and the largest; None: there is none but NULL.
+        low, high: the smallest and the largest; None: there is none but NULL, or they are not known.
         each: all of them, where they are known and few.
     """
 
@@ -37,9 +37,11 @@ class SourceValues:
     def of(values: pa.Array | pa.ChunkedArray) -> SourceValues:
         """All values of a column."""
         bounds, found = pc.min_max(values), pc.unique(values.drop_null())
-        return SourceValues(
-            bounds["min"].as_py(), bounds["max"].as_py(), found.to_pylist() if len(found) <= _MOST_VALUES else None
-        )
+        try:
+            each = found.to_pylist() if len(found) <= _MOST_VALUES else None
+            return SourceValues(bounds["min"].as_py(), bounds["max"].as_py(), each)
+        except (UnicodeDecodeError, OverflowError):  # a text that is no UTF-8, a date that Python does not have
+            return SourceValues(None, None)
 
     def predicate(self, table: Table, field: DataField) -> Predicate:
         """What a row of the table satisfies whose column equals one of the values, among other rows.

@@ -97,7 +97,8 @@ def _comes_back(spark: st.DataType) -> bool:
         case st.MapType():
             return _comes_back(spark.keyType) and _comes_back(spark.valueType)
         case st.StructType():
-            return all(_comes_back(field.dataType) for field in spark.fields)
+            is_each_named = len(set(spark.names)) == len(spark.fields)  # PySpark makes no Arrow of others
+            return is_each_named and all(_comes_back(field.dataType) for field in spark.fields)
         case st.StringType():
             return spark == st.StringType()  # it has no collation
     return isinstance(spark, _PLAIN)

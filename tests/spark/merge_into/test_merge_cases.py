@@ -6,6 +6,7 @@ runs them for one of the kinds of tables, and each run for another; ``PAIMON_LON
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable
 from pathlib import Path
 
@@ -218,3 +219,23 @@ def test_rows_of_the_source_without_a_key_are_not_several_of_one(sql: Sql) -> No
     source = "USING (SELECT * FROM VALUES (NULL, 2), (NULL, 3), (1, 4), (5, 5) AS v(id, v)) s ON t.id = s.id"
     clauses = "WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED AND s.id IS NOT NULL THEN INSERT *"
     merge(sql, f"{source} {clauses}", (1, 4), (5, 5))
+
+
+@pytest.mark.parametrize("kind", DRAWN)
+def test_values_that_python_or_arrow_do_not_have_are_merged(sql: Sql, kind: str) -> None:
+    """A text that is no UTF-8 and a date after 9999 among the compared ones; fields of a struct with one name."""
+    sql(f"CREATE TABLE t (a STRING, b INT, day DATE) TBLPROPERTIES ({PROPERTIES[kind]})")
+    sql("INSERT INTO t VALUES ('x', 1, DATE'2026-01-01'), ('y', 2, NULL)")
+    sources = (
+        "SELECT a, id AS b, DATE'2026-01-01' AS day FROM range(2) JOIN VALUES ('x'), (CAST(X'FF' AS STRING)) AS v(a) "
+        "ON (id = 1) = (a = 'x')",
+        "SELECT 'x' AS a, CAST(id AS INT) + 1 AS b, date_add(DATE'2026-01-01', CAST(id AS INT) * 4000000) AS day "
+        "FROM range(2)",
+        "SELECT 'x' AS a, 1 AS b, DATE'2026-01-01' AS day, named_struct('f', id, 'f', id) AS q FROM range(1)",
+    )
+    for number, source in enumerate(sources):
+        merge(
+            sql,
+            f"USING ({source}) s ON t.a = s.a AND t.day = s.day WHEN MATCHED THEN UPDATE SET b = t.b + 10",
+            ("x", 11 + 10 * number, dt.date(2026, 1, 1)), ("y", 2, None),
+        )  # fmt: skip
