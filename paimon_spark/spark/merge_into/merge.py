@@ -162,7 +162,8 @@ def run_merge(merge: Merge) -> RowChangeResult:
             targeted, rows = sides_of_few(plan, targeted, rows, found.few)
         identity = [stored_name(f) for f in _keys(table)] if keyed else (ROW_FILE, ROW_NUMBER)
         columns = tuple(plan.assigned or ())
-        few = source.are_few and (found.few or (keyed and _has_few_matches(plan)))
+        few = source.are_few and found.few
+        limited = source.are_few and keyed and _has_few_matches(plan)
         in_one = strategy is ChangeStrategy.COLUMN_FILES and plan.only_updates and not few
         once = in_one and in_one_pass(table, found, columns)
         checked = partial(merged_rows, plan, targeted, rows, identity)
@@ -170,6 +171,7 @@ def run_merge(merge: Merge) -> RowChangeResult:
         frame = merged_rows(plan, targeted, rows, ()) if later else checked()
         files = dict(found.files)
         changes = Changes(frame, found.file_count, files, moves, few, columns, once, checked if later else None)
+        changes = replace(changes, limited=limited)
         return write_keyed(target, changes) if keyed else write_appended(target, changes, strategy)
 
     values = [value for clause in merge.clauses for value in (clause.values or {}).values()]

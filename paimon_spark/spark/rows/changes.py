@@ -37,6 +37,7 @@ class Changes:
         checked: with ``once``, where a row of the table may be there several times: a function that makes the frame
             anew, which fails then with an error that shows such a row; None: none is.
         owned: whether a Spark partition that has rows of a bucket has all of them, and no key is there twice.
+        limited: whether they are few, where some may be large.
     """
 
     frame: DataFrame
@@ -48,6 +49,7 @@ class Changes:
     once: bool = False
     checked: Callable[[], DataFrame] | None = None
     owned: bool = False
+    limited: bool = False
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from paimon_spark.spark.jobs.bucket_routed_write import place_staged_with_spark
 from paimon_spark.spark.rows.changes import KIND, OLD, Changes
 from paimon_spark.spark.rows.checks import check_digits
 from paimon_spark.spark.rows.target import Target
-from paimon_spark.spark.write.bucket_routing import rows_here, write_by_bucket, writes_here
+from paimon_spark.spark.write.bucket_routing import rows_here, small_rows, write_by_bucket, writes_here
 from paimon_spark.spark.write.task_session import zone_of_rows
 from paimon_spark.writes.open_write import job_for
 from paimon_spark.writes.options import WriteOptions
@@ -43,9 +43,10 @@ def write_keyed(target: Target, changes: Changes) -> Outcome:
     shown = st.StructType([st.StructField(KIND, st.StringType()), *target.shown(fields).fields])
     job = job_for(target.table, options, FrameColumns(shown), overwrite=False)
     job = replace(job, evolution=target.read.evolution, texts=Texts.KEPT)
-    if changes.few and writes_here(target.spark, job):
-        few = rows_here(_rows(changes.frame, fields))
-        if few.num_rows <= MOST_ROWS:
+    if (changes.few or changes.limited) and writes_here(target.spark, job):
+        rows = _rows(changes.frame, fields)
+        few = rows_here(rows) if changes.few else small_rows(rows)
+        if few is not None and few.num_rows <= MOST_ROWS:
             numbers = collections.Counter(few.column(KIND).to_pylist())
             messages = place_staged_with_spark(target.spark, job, write_rows(job, 0, few.to_batches(), zone_of_rows))
             updated, deleted, inserted = (numbers[kind] for kind in (UPDATE, DELETE, INSERT))

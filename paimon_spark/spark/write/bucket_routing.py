@@ -6,6 +6,8 @@ longer to start than such a write takes, the first one of a session seconds.
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
@@ -24,6 +26,7 @@ from paimon_spark.spark.adapters.dataframes import MOST_ROWS, FewRows, Rows, are
 from paimon_spark.spark.adapters.errors import job_errors
 from paimon_spark.spark.adapters.session_options import is_switched_on
 from paimon_spark.spark.adapters.tasks import with_plain_names
+from paimon_spark.spark.adapters.types import nullable_type
 from paimon_spark.spark.write.cross_partition_write import write_cross_partition
 from paimon_spark.spark.write.dynamic_write import write_dynamic
 from paimon_spark.spark.write.shuffle_write import write_shuffled
@@ -38,10 +41,14 @@ _ASSIGNED = (BucketMode.HASH_DYNAMIC, BucketMode.KEY_DYNAMIC)
 _NUMBERS = (st.ByteType, st.ShortType, st.IntegerType, st.LongType, st.FloatType, st.DoubleType, st.DecimalType)
 _MOST_BYTES = 4 * 2**20
 """Of rows that may be few, as Spark estimates them."""
-_SAME = (*_NUMBERS, st.BooleanType, st.StringType, st.BinaryType)
+_VARYING = (st.StringType, st.BinaryType)
+_SAME = (*_NUMBERS, st.BooleanType, *_VARYING)
+_SMALL = (*_SAME, st.NullType, st.DateType, st.TimestampType, st.TimestampNTZType)
 Computed: TypeAlias = Callable[[DataFrame], pa.Table | None]
 """How this process gets the rows of a DataFrame, with its columns; it returns None where they may be too many."""
-_PLACE = "_paimon_place"
+_PLACE, _IS_LARGE = "_paimon_place", "_paimon_is_large"
+_ROW_BYTES = 4 * 2**10
+"""The most that the texts of a row have in all, where few rows are written here."""
 
 
 @job_errors()
@@ -136,7 +143,8 @@ def rows_here(df: DataFrame) -> pa.Table:
 
     PySpark's ``toArrow`` fails on a NULL of VARIANT: it comes as the null of JSON, with a mark.
     """
-    plain, at = with_plain_names(df), [isinstance(field.dataType, st.VariantType) for field in df.schema.fields]
+    plain = _with_optional_fields(with_plain_names(df))
+    at = [isinstance(field.dataType, st.VariantType) for field in df.schema.fields]
     if not any(at):
         return plain.toArrow().rename_columns(df.columns)
     names, null = plain.columns, sf.parse_json(sf.lit("null"))
@@ -150,6 +158,15 @@ def rows_here(df: DataFrame) -> pa.Table:
     return found.select(names).rename_columns(df.columns)
 
 
+def _with_optional_fields(plain: DataFrame) -> DataFrame:
+    """The rows without NOT NULL fields of structs: PySpark's ``toArrow`` fails where such a struct is NULL."""
+    types = {field.name: (field.dataType, nullable_type(field.dataType)) for field in plain.schema.fields}
+    if all(have == want for have, want in types.values()):
+        return plain
+    columns = [sf.col(n) if have == want else sf.col(n).cast(want).alias(n) for n, (have, want) in types.items()]
+    return plain.select(*columns)
+
+
 def few_rows(df: DataFrame) -> pa.Table | None:
     """The rows of a DataFrame in this process, in their order, if they are few; None: there may be many.
 
@@ -159,13 +176,27 @@ def few_rows(df: DataFrame) -> pa.Table | None:
     if df.isLocal():
         rows = rows_here(df)
         return rows if rows.num_rows <= MOST_ROWS else None
-    if estimated_bytes(df) > _MOST_BYTES:
+    return None if estimated_bytes(df) > _MOST_BYTES else small_rows(df)
+
+
+def small_rows(df: DataFrame) -> pa.Table | None:
+    """The rows of a DataFrame in this process, in their order, if they are few and small; None: they may not be.
+
+    Spark takes every text for 20 bytes, and tells nothing of the items of arrays. A row of more than _ROW_BYTES comes
+    without its texts, and with a mark: what comes fits into memory, whatever the rows are.
+    """
+    if not all(isinstance(field.dataType, _SMALL) for field in df.schema.fields):
         return None
-    some = with_plain_names(df).withColumn(_PLACE, sf.monotonically_increasing_id()).limit(MOST_ROWS + 1)
-    found = rows_here(some)
-    if found.num_rows > MOST_ROWS:
+    plain = with_plain_names(df).withColumn(_PLACE, sf.monotonically_increasing_id())
+    varying = [field.name for field in plain.schema.fields if isinstance(field.dataType, _VARYING)]
+    if varying:
+        sizes = (sf.coalesce(sf.octet_length(name), sf.lit(0)) for name in varying)
+        small = {name: sf.when(~sf.col(_IS_LARGE), sf.col(name)) for name in varying}
+        plain = plain.withColumn(_IS_LARGE, functools.reduce(operator.add, sizes) > _ROW_BYTES).withColumns(small)
+    found = rows_here(plain.limit(MOST_ROWS + 1))
+    if found.num_rows > MOST_ROWS or (varying and pc.any(found.column(_IS_LARGE)).as_py()):
         return None
-    return found.sort_by(_PLACE).drop_columns([_PLACE]).rename_columns(df.columns)
+    return found.sort_by(_PLACE).select(range(len(df.columns))).rename_columns(df.columns)
 
 
 def listed_rows(df: DataFrame) -> pa.Table:

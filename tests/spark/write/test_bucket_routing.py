@@ -19,7 +19,7 @@ from support.oracles.comparing import comparable
 import paimon_spark
 from paimon_spark import PaimonTable, open_table
 from paimon_spark.errors import DataError, OptionError
-from paimon_spark.spark.adapters.dataframes import MOST_ROWS
+from paimon_spark.spark.adapters.dataframes import MOST_ROWS, estimated_bytes
 from paimon_spark.spark.catalog.session_catalog import SessionCatalog
 from paimon_spark.spark.write.bucket_routing import few_rows, listed_rows, rows_here
 
@@ -226,6 +226,54 @@ def test_more_rows_than_spark_estimates_are_all_written(local: SparkSession, tmp
     table = make(local, tmp_path / "t", KINDS["append"])
     assert table.append(many.selectExpr("CAST(id AS LONG) AS id", "p", "v")).rows == MOST_ROWS + 5
     assert open_table(str(tmp_path / "t")).scan().count() == MOST_ROWS + 5
+
+
+LARGE = {
+    "text": "repeat('x', 10000)",
+    "bytes": "CAST(repeat('x', 10000) AS BINARY)",
+    "items": "array_repeat(id, 2000)",
+    "nested": "map('k', array(NULL, named_struct('a', 1, 'b.c', repeat('x', 10000))))",
+    "alike": "named_struct('a', 1, 'A', repeat('x', 10000))",
+    "variant": "parse_json(concat('\"', repeat('x', 10000), '\"'))",
+}
+
+
+@pytest.mark.parametrize("value", LARGE.values(), ids=LARGE)
+def test_large_values_do_not_come_to_this_process(local: SparkSession, value: str) -> None:
+    """Spark estimates rows of 10 KB to have as few bytes as those of short texts."""
+    rows = local.range(1000, numPartitions=2).selectExpr("id", f"{value} AS v")
+    assert estimated_bytes(rows) < 2**22
+    assert few_rows(rows) is None
+
+
+def test_null_texts_are_small(local: SparkSession) -> None:
+    found = few_rows(local.range(1000, numPartitions=2).selectExpr("id", "IF(id < 0, 'x', NULL) AS v", "NULL AS n"))
+    assert found is not None
+    assert found.column("id").to_pylist() == [*range(1000)]
+    assert found.column("v").null_count == found.column("n").null_count == 1000
+
+
+def test_a_struct_with_a_field_that_is_not_null_may_be_null_itself(cat: SessionCatalog) -> None:
+    cat.sql("CREATE TABLE here.d.t (id INT, v STRUCT<a: INT>)")
+    cat.sql("INSERT INTO here.d.t VALUES (0, named_struct('a', 0)), (1, NULL)")
+    rows = cat.sql("SELECT * FROM here.d.t ORDER BY id").toArrow().to_pylist()
+    assert rows == [{"id": 0, "v": {"a": 0}}, {"id": 1, "v": None}]
+
+
+def test_a_merge_of_few_rows_leaves_large_rows_of_the_table_to_tasks(local: SparkSession, tmp_path: Path) -> None:
+    """This process would hold the whole rows that change."""
+    jobs = []
+    for length in (1, 1000):
+        path = tmp_path / f"t{length}"
+        table = make(local, path, {"primary-key": "id", "bucket": "1", "write-only": "true"})
+        table.append(local.range(700).selectExpr("id", f"repeat(CAST(rand() AS STRING), {length}) AS p", "id AS v"))
+        source = local.range(680, 710).selectExpr("id", "'n' AS p", "7L AS v").alias("s")
+        merge = table.alias("t").merge(source, "t.id = s.id").whenMatchedUpdate(set={"v": "s.v"})
+        jobs.append(started_jobs(local, merge.whenNotMatchedInsertAll().execute))
+        found = {row.id: (len(row.p), row.v) for row in table.toDF().collect()}
+        assert [found[i][0] > 1 for i in range(710)] == [i < 700 for i in range(710)]
+        assert [found[i][1] for i in range(710)] == [7 if i >= 680 else i for i in range(710)]
+    assert jobs[0] < jobs[1]
 
 
 MERGE = """MERGE INTO here.d.{table} t USING (SELECT 2 AS id, 'n' AS v UNION ALL SELECT 9, 'm') s ON t.id = s.id
