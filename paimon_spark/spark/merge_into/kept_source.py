@@ -58,7 +58,7 @@ class KeptSource:
             self._kept = (
                 self._frame.localCheckpoint(True, StorageLevel.MEMORY_AND_DISK)
                 if self._held is None
-                else arrow_dataframe(self._frame.sparkSession, self._held, nullable(self._frame.schema)).coalesce(1)
+                else arrow_dataframe(self._frame.sparkSession, self._held, nullable(self._frame.schema))
             )
         return self._kept
 

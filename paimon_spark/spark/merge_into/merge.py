@@ -148,7 +148,8 @@ def run_merge(merge: Merge) -> RowChangeResult:
         same = same_columns(table, merge.source, merge.condition, merge.alias, name)
         plan = MergePlan(table, merge.alias, name, merge.condition, merge.clauses, same, wanted, what, naming)
         if keyed and _is_upsert(plan) and has_fields(merge.source.schema, spark_schema(plan.fields), naming):
-            return _upsert(target, plan, source.rows() if source.are_few else merge.source, source.are_few)
+            rows = source.rows().coalesce(1) if source.are_few else merge.source
+            return _upsert(target, plan, rows, source.are_few)
         plan, kept_columns = _of_strategy(plan, strategy)
         rows = source.rows()
         fields = table.schema.fields if plan.needs_target_rows else _needed(plan, merge.expressions, kept_columns)

@@ -163,13 +163,18 @@ def merged_rows(plan: MergePlan, target: DataFrame, source: DataFrame, identity:
 def sides_of_few(plan: MergePlan, target: DataFrame, source: DataFrame, both: bool) -> tuple[DataFrame, DataFrame]:
     """The sides, the source of few rows, so that their join shuffles no more than rows that match.
 
+    Without equal columns each row meets each one of the other side, and that is work for all tasks.
+
     Args:
-        target, source: as of merged_rows; the source has one partition.
+        target, source: as of merged_rows.
         both: whether the table has few rows, too.
     """
+    if not plan.same.pairs:
+        return target, source
+    source = source.coalesce(1)
     if both:
         return target.coalesce(1), source.hint("shuffle_hash")
-    if not plan.same.pairs or plan.of(When.NOT_MATCHED_BY_SOURCE):
+    if plan.of(When.NOT_MATCHED_BY_SOURCE):
         return target, source
     # Spark sends no side of an outer join to all tasks that must stay whole: it would shuffle and sort the table.
     sent = sf.broadcast(source.alias(plan.source_alias))
