@@ -30,6 +30,9 @@ class KeptSource:
     """The rows of a source: few are held by this process, others are kept by Spark (``localCheckpoint``).
 
     A source that is not deterministic, or that reads the target, is so the same in all passes.
+
+    Attributes:
+        frame: the rows, computed anew by each use.
     """
 
     def __init__(self, frame: DataFrame, held: bool = True) -> None:
@@ -38,14 +41,14 @@ class KeptSource:
         Args:
             held: whether this process may hold few rows: a Column may be one of the DataFrame itself, and of no other.
         """
-        self._frame, self._may_hold = frame, held
+        self.frame, self._may_hold = frame, held
         self._kept: DataFrame | None = None
 
     @cached_property
     def _held(self) -> pa.Table | None:
         """The rows, if they are few."""
-        may_hold = self._may_hold and all(_comes_back(field.dataType) for field in self._frame.schema.fields)
-        return few_rows(self._frame) if may_hold else None
+        may_hold = self._may_hold and all(_comes_back(field.dataType) for field in self.frame.schema.fields)
+        return few_rows(self.frame) if may_hold else None
 
     @property
     def are_few(self) -> bool:
@@ -56,9 +59,9 @@ class KeptSource:
         """The rows."""
         if self._kept is None:
             self._kept = (
-                self._frame.localCheckpoint(True, StorageLevel.MEMORY_AND_DISK)
+                self.frame.localCheckpoint(True, StorageLevel.MEMORY_AND_DISK)
                 if self._held is None
-                else arrow_dataframe(self._frame.sparkSession, self._held, nullable(self._frame.schema))
+                else arrow_dataframe(self.frame.sparkSession, self._held, nullable(self.frame.schema))
             )
         return self._kept
 

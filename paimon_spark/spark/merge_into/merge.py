@@ -148,8 +148,7 @@ def run_merge(merge: Merge) -> RowChangeResult:
         same = same_columns(table, merge.source, merge.condition, merge.alias, name)
         plan = MergePlan(table, merge.alias, name, merge.condition, merge.clauses, same, wanted, what, naming)
         if keyed and _is_upsert(plan) and has_fields(merge.source.schema, spark_schema(plan.fields), naming):
-            rows = source.rows().coalesce(1) if source.are_few else merge.source
-            return _upsert(target, plan, rows, source.are_few)
+            return _upsert(target, plan, source)
         plan, kept_columns = _of_strategy(plan, strategy)
         rows = source.rows()
         fields = table.schema.fields if plan.needs_target_rows else _needed(plan, merge.expressions, kept_columns)
@@ -163,16 +162,14 @@ def run_merge(merge: Merge) -> RowChangeResult:
             targeted, rows = sides_of_few(plan, targeted, rows, found.few)
         identity = [stored_name(f) for f in _keys(table)] if keyed else (ROW_FILE, ROW_NUMBER)
         columns = tuple(plan.assigned or ())
-        few = source.are_few and found.few
-        limited = source.are_few and keyed and _has_few_matches(plan)
+        few, limited = source.are_few and found.few, source.are_few and keyed and _has_few_matches(plan)
         in_one = strategy is ChangeStrategy.COLUMN_FILES and plan.only_updates and not few
         once = in_one and in_one_pass(table, found, columns)
         checked = partial(merged_rows, plan, targeted, rows, identity)
         later = once and plan.changes_all_matched
         frame = merged_rows(plan, targeted, rows, ()) if later else checked()
-        files = dict(found.files)
-        changes = Changes(frame, found.file_count, files, moves, few, columns, once, checked if later else None)
-        changes = replace(changes, limited=limited)
+        files, made = dict(found.files), checked if later else None
+        changes = Changes(frame, found.file_count, files, moves, few, columns, once, made, limited=limited)
         return write_keyed(target, changes) if keyed else write_appended(target, changes, strategy)
 
     values = [value for clause in merge.clauses for value in (clause.values or {}).values()]
@@ -308,9 +305,9 @@ def _has_equals(key: DataType) -> bool:
     return key.root in FLOATS or key.root is Root.CHAR or loses_digits(key)
 
 
-def _upsert(target: Target, plan: MergePlan, source: DataFrame, few: bool) -> Outcome:
+def _upsert(target: Target, plan: MergePlan, source: KeptSource) -> Outcome:
     """Writes the rows of the source. Several of one key fail the job, as they do where the table is read."""
-    rows = source.alias(plan.source_alias)
+    rows = (source.rows().coalesce(1) if source.are_few else source.frame).alias(plan.source_alias)
     insert = next(clause for clause in plan.clauses if clause.action is Action.INSERT)
     given = assignments_of(plan, insert)
     keys = [sf.col(f"{quoted(plan.source_alias)}.{quoted(key)}") for key in plan.table.unique_names]
@@ -318,9 +315,8 @@ def _upsert(target: Target, plan: MergePlan, source: DataFrame, few: bool) -> Ou
     count = sf.count("*").over(Window.partitionBy(*keys))
     values = new_values(rows, None, plan.fields, given, plan.what)
     kind = sf.when(count > 1, raised(DataError, several).cast("string")).otherwise(insert_kind(plan.table, values))
-    return replace(
-        write_keyed(target, Changes(rows.select(kind.alias(KIND), *values), 0, {}, few=few)), counts_exact=False
-    )
+    changes = Changes(rows.select(kind.alias(KIND), *values), 0, {}, few=source.are_few)
+    return replace(write_keyed(target, changes), counts_exact=False)
 
 
 def evolved_target(
